@@ -1,0 +1,91 @@
+//! The flags that say how recorded curves are read, shared by the commands that read them.
+
+use crate::failure::Failure;
+use crate::output::note;
+use clap::Args;
+use foretell::{Direction, History, HistoryOptions, Scale};
+use foretell_logs::{ReadOptions, Recorded};
+use std::path::{Path, PathBuf};
+
+/// How recorded curves are read.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct CurveFlags {
+    /// The metric: a column of a long file, the prefix of a wide one.
+    #[arg(long)]
+    pub(crate) metric: Option<String>,
+    /// Smaller values of the metric are better (default: by the metric's name).
+    #[arg(long, conflicts_with = "maximize")]
+    pub(crate) minimize: bool,
+    /// Larger values of the metric are better (default: by the metric's name).
+    #[arg(long)]
+    pub(crate) maximize: bool,
+    /// Forecast the logarithm of the metric (default for positive metrics that are minimised).
+    #[arg(long, conflicts_with = "linear_scale")]
+    pub(crate) log_scale: bool,
+    /// Forecast the metric as it is.
+    #[arg(long)]
+    pub(crate) linear_scale: bool,
+    /// The step to forecast (default: the last one that at least half of the runs reach).
+    #[arg(long, value_name = "STEP")]
+    pub(crate) target: Option<f64>,
+    /// The column that holds the step, in a long file.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) resource: Option<String>,
+    /// Columns that are never features.
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub(crate) exclude: Vec<String>,
+    /// Columns that are features although their names say otherwise.
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub(crate) include: Vec<String>,
+    /// The file with one row of configuration a run, for a long file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) configurations: Option<PathBuf>,
+    /// Keep runs that repeat another's curve or configuration (default: only the first of them).
+    #[arg(long)]
+    pub(crate) keep_repeats: bool,
+}
+
+impl CurveFlags {
+    fn direction(&self) -> Option<Direction> {
+        match (self.minimize, self.maximize) {
+            (true, _) => Some(Direction::Minimize),
+            (_, true) => Some(Direction::Maximize),
+            _ => None,
+        }
+    }
+
+    /// Reads the curves at `path` and says on standard error what was done with them.
+    pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
+        let options = ReadOptions {
+            metric: self.metric.clone(),
+            direction: self.direction(),
+            step_column: self.resource.clone(),
+            configurations: self.configurations.clone(),
+            exclude: self.exclude.clone(),
+            include: self.include.clone(),
+            deduplicate: !self.keep_repeats,
+            ..ReadOptions::default()
+        };
+        let recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
+        for text in &recorded.notes {
+            note(&format!("{}: {text}", recorded.name));
+        }
+        Ok(recorded)
+    }
+
+    /// Lays recorded runs on a grid.
+    pub(crate) fn history(&self, recorded: &Recorded) -> Result<History, Failure> {
+        let options = HistoryOptions {
+            direction: recorded.direction,
+            scale: match (self.log_scale, self.linear_scale) {
+                (true, _) => Some(Scale::Log),
+                (_, true) => Some(Scale::Linear),
+                _ => None,
+            },
+            target: self.target,
+            groups: recorded.groups.clone(),
+        };
+        History::new(&recorded.runs, &options)
+            .map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))
+    }
+}

@@ -1,0 +1,39 @@
+//! How a command fails: one message on standard error, exit code 2 for bad input and 1 for the rest.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Why a command ended without doing what it was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The user can mend it: wrong usage or bad input. Exit code 2.
+    Input(String),
+    /// Something went wrong on the way. Exit code 1.
+    Midway(String),
+}
+
+impl Failure {
+    /// Bad input, described by `error`.
+    pub(crate) fn input(error: impl Display) -> Self {
+        Self::Input(error.to_string())
+    }
+
+    /// A failure midway, described by `error`.
+    pub(crate) fn midway(error: impl Display) -> Self {
+        Self::Midway(error.to_string())
+    }
+
+    /// Prints the message and gives the exit code.
+    #[expect(clippy::print_stderr, reason = "this is where the command line speaks")]
+    pub(crate) fn report(self) -> ExitCode {
+        let (message, code) = match self {
+            Self::Input(message) => (message, 2),
+            Self::Midway(message) => (message, 1),
+        };
+        eprintln!("error: {message}");
+        ExitCode::from(code)
+    }
+}
+
+/// What every command gives.
+pub(crate) type Outcome = Result<(), Failure>;

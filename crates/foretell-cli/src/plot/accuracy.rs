@@ -1,0 +1,145 @@
+//! Forecast accuracy: R² against the observed fraction of the curves, a line a predictor, a panel a set of curves.
+
+use super::bands::{self, Banded};
+use super::colour::{INK, SILVER};
+use super::figure::{Figure, Rect, Shape, Stroke, Text};
+use super::page::Page;
+use super::panel::{LABEL, Panel};
+use super::scale::Range;
+
+/// Accuracy at one observed fraction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct AccuracyPoint {
+    /// Fraction of the curve that the predictor saw, 0–1.
+    pub observed: f64,
+    /// Mean R² over repeats, at most 1.
+    pub r2_mean: f64,
+    /// Its standard error; not finite for a single repeat.
+    pub r2_stderr: f64,
+}
+
+/// One predictor.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AccuracySeries {
+    /// Its name; the same name has the same colour in every panel.
+    pub predictor: String,
+    /// By observed fraction.
+    pub points: Vec<AccuracyPoint>,
+}
+
+/// One set of curves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AccuracyPanel {
+    /// Its name.
+    pub curves: String,
+    /// The predictors tried on it.
+    pub series: Vec<AccuracySeries>,
+}
+
+/// R² against the observed fraction.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Accuracy {
+    /// What stands at the top.
+    pub title: String,
+    /// The line below it.
+    pub subtitle: String,
+    /// A panel for each set of curves.
+    pub panels: Vec<AccuracyPanel>,
+}
+
+/// R² below it is cut off: such forecasts are worse than the mean of the training curves.
+const FLOOR: f64 = -0.25;
+
+impl Accuracy {
+    /// Draws the panels with the same axes; the bands are ± one standard error.
+    pub(crate) fn draw(&self) -> Figure {
+        let names = self.predictors();
+        let single = self.panels.len() < 2;
+        let keys = if single { Vec::new() } else { bands::keys(names.iter().copied()) };
+        let columns = if self.panels.len() == 4 { 2 } else { 3 };
+        let rows = self.panels.len().div_ceil(columns).max(1);
+        let height = if rows == 1 { 540.0 } else { 150.0 + 300.0 * rows as f64 };
+        let mut page = Page::new(height, &self.title, &self.subtitle, &keys);
+        for (cell, part) in page.cells(self.panels.len().max(1), columns).into_iter().zip(&self.panels) {
+            page.draw(self.panel(cell, part, &names, single));
+        }
+        page.figure
+    }
+
+    /// The predictors in the order in which they appear.
+    fn predictors(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for series in self.panels.iter().flat_map(|p| &p.series) {
+            if !names.contains(&series.predictor.as_str()) {
+                names.push(&series.predictor);
+            }
+        }
+        names
+    }
+
+    fn panel(&self, cell: Rect, part: &AccuracyPanel, names: &[&str], single: bool) -> Vec<Shape> {
+        let right = if single { bands::room(names.iter().copied()) } else { 14.0 };
+        let area = cell.inset(46.0, 52.0, right, 44.0);
+        let panel = Panel::new(area, self.x_range(), self.y_range());
+        let all: Vec<Banded> = part.series.iter().map(banded).collect();
+        let index_of = |one: &Banded, _| names.iter().position(|n| *n == one.name).unwrap_or(0);
+        let mut shapes = panel.frame("observed fraction of the curve", "R²");
+        let heading = Text::new((cell.left, cell.top + 18.0), part.curves.clone(), LABEL + 1.0, INK);
+        shapes.push(Shape::Text(heading.bold()));
+        shapes.extend(panel.level(0.0, Stroke::solid(SILVER, 1.0)).filter(|_| panel.y.holds(0.0)));
+        shapes.push(bands::lines(&panel, &all, index_of));
+        if single {
+            shapes.extend(bands::names(&panel, &all));
+        }
+        shapes
+    }
+
+    fn points(&self) -> impl Iterator<Item = &AccuracyPoint> {
+        self.panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.points)
+    }
+
+    fn x_range(&self) -> Range {
+        Range::of(self.points().map(|p| p.observed))
+    }
+
+    fn y_range(&self) -> Range {
+        let range = Range::of(self.points().map(|p| p.r2_mean.clamp(FLOOR, 1.0))).with(1.0);
+        Range { low: range.low.min(0.9), high: 1.0 }.padded(0.03, 0.0)
+    }
+}
+
+fn banded(series: &AccuracySeries) -> Banded {
+    let point = |p: &AccuracyPoint| (p.observed, p.r2_mean, p.r2_mean - p.r2_stderr, p.r2_mean + p.r2_stderr);
+    Banded { name: series.predictor.clone(), points: series.points.iter().map(point).collect(), steps: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::svg::encode;
+
+    fn figure(panels: usize, predictors: usize) -> Accuracy {
+        let point = |o: f64| AccuracyPoint { observed: o, r2_mean: 0.5 + 0.4 * o, r2_stderr: 0.02 };
+        let series = |i| AccuracySeries { predictor: format!("p{i}"), points: [0.1, 0.5, 0.9].map(point).to_vec() };
+        let panel = |i| AccuracyPanel { curves: format!("set {i}"), series: (0..predictors).map(series).collect() };
+        Accuracy { title: "t".into(), subtitle: String::new(), panels: (0..panels).map(panel).collect() }
+    }
+
+    #[test]
+    fn has_a_line_for_each_predictor_in_each_panel() {
+        let svg = encode(&figure(4, 3).draw());
+        assert_eq!(svg.matches("class=\"series\"").count(), 12);
+        assert!(svg.contains(">set 3<") && svg.contains(">p2<"));
+    }
+
+    #[test]
+    fn draws_nothing_one_point_and_missing_values() {
+        let mut odd = figure(1, 2);
+        odd.panels[0].series[0].points.truncate(1);
+        odd.panels[0].series[1].points[1].r2_mean = f64::NAN;
+        odd.panels[0].series[1].points[2].r2_stderr = f64::NAN;
+        for figure in [figure(0, 0), figure(1, 0), odd] {
+            assert!(!encode(&figure.draw()).contains("NaN"));
+        }
+    }
+}

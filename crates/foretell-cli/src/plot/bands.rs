@@ -1,0 +1,87 @@
+//! Lines with bands of uncertainty, each with its name at its right end: what several figures are made of.
+
+use super::colour::{Colour, series};
+use super::figure::{Shape, Stroke, hinted};
+use super::font;
+use super::labels::{EndLabel, column};
+use super::page::{Key, Mark};
+use super::panel::{LABEL, Panel};
+use super::scale::Range;
+
+/// Most pixels that names take to the right of a panel.
+const NAMES: f64 = 220.0;
+
+/// Room to the right of a panel for names of lines, in pixels.
+pub(crate) fn room<'a>(names: impl IntoIterator<Item = &'a str>) -> f64 {
+    names.into_iter().map(|name| font::width(name, LABEL, false) + 14.0).fold(24.0, f64::max).min(NAMES)
+}
+
+/// A line with its band.
+pub(crate) struct Banded {
+    /// What stands at its right end.
+    pub name: String,
+    /// (x, middle, low, high) by x; `low` and `high` are not finite where there is no band.
+    pub points: Vec<(f64, f64, f64, f64)>,
+    /// Whether the line is level between points.
+    pub steps: bool,
+}
+
+/// How the `index`-th line is drawn; from the eighth on dashed.
+pub(crate) fn stroke(index: usize, width: f64) -> Stroke {
+    let colour = series(index);
+    if index < 7 { Stroke::solid(colour, width) } else { Stroke::dashed(colour, width) }
+}
+
+/// All lines with their bands, without names.
+pub(crate) fn lines(panel: &Panel, all: &[Banded], index_of: impl Fn(&Banded, usize) -> usize) -> Shape {
+    let bands = all.iter().enumerate().filter_map(|(i, one)| {
+        let points: Vec<(f64, f64, f64)> = corners(one).into_iter().map(|p| (p.0, p.2, p.3)).collect();
+        panel.band(&points, series(index_of(one, i)).with_opacity(0.16))
+    });
+    let curves = all.iter().enumerate().map(|(i, one)| {
+        let points: Vec<(f64, f64)> = corners(one).into_iter().map(|p| (p.0, p.1)).collect();
+        hinted("series", one.name.clone(), panel.line(&points, stroke(index_of(one, i), 2.2)))
+    });
+    panel.clip(bands.chain(curves).collect())
+}
+
+/// The points, with the corners of the steps if there are any.
+fn corners(one: &Banded) -> Vec<(f64, f64, f64, f64)> {
+    if !one.steps {
+        return one.points.clone();
+    }
+    let pairs = one.points.windows(2).flat_map(|p| [p[0], (p[1].0, p[0].1, p[0].2, p[0].3)]);
+    pairs.chain(one.points.last().copied()).collect()
+}
+
+/// The names of the lines at their right ends.
+pub(crate) fn names(panel: &Panel, all: &[Banded]) -> Vec<Shape> {
+    let label = |(index, one): (usize, &Banded)| {
+        let end = one.points.iter().rev().find(|p| p.1.is_finite())?;
+        let y = panel.y.at(end.1).clamp(panel.area.top, panel.area.bottom);
+        Some(EndLabel { y, content: one.name.clone(), colour: dark(series(index)) })
+    };
+    let labels: Vec<EndLabel> = all.iter().enumerate().filter_map(label).collect();
+    column(&labels, panel.area.right + 8.0, NAMES - 12.0, panel.area.top, panel.area.bottom)
+}
+
+/// A colour dark enough for text on white.
+fn dark(colour: Colour) -> Colour {
+    let [r, g, b] = colour.rgb.map(|c| (f32::from(c) * 0.78) as u8);
+    Colour { rgb: [r, g, b], opacity: 1.0 }
+}
+
+/// Entries of the key for named lines.
+pub(crate) fn keys<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Key> {
+    names.into_iter().enumerate().map(|(i, name)| Key::new(Mark::Line(stroke(i, 2.2)), name)).collect()
+}
+
+/// The range of all x.
+pub(crate) fn x_range(all: &[Banded]) -> Range {
+    Range::of(all.iter().flat_map(|one| one.points.iter().map(|p| p.0)))
+}
+
+/// The range of all lines and bands, without far outliers.
+pub(crate) fn y_range(all: &[Banded]) -> Range {
+    Range::robust(all.iter().flat_map(|one| one.points.iter().flat_map(|p| [p.1, p.2, p.3])))
+}

@@ -1,0 +1,95 @@
+//! Calibration: how often intervals of a nominal coverage hold the truth, a line a predictor.
+
+use super::bands::{self, Banded};
+use super::colour::{GREY, SILVER};
+use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group};
+use super::page::Page;
+use super::panel::{LABEL, Panel};
+use super::scale::Range;
+
+/// One predictor.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CalibrationSeries {
+    /// Its name.
+    pub predictor: String,
+    /// (nominal, empirical) coverage, each 0–1, by nominal coverage.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Nominal against empirical coverage.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Calibration {
+    /// What stands at the top.
+    pub title: String,
+    /// The line below it.
+    pub subtitle: String,
+    /// The predictors.
+    pub series: Vec<CalibrationSeries>,
+}
+
+impl Calibration {
+    /// Draws the lines with the diagonal; above it intervals are too wide, below it too narrow.
+    pub(crate) fn draw(&self) -> Figure {
+        let mut page = Page::new(800.0, &self.title, &self.subtitle, &[]);
+        let room = bands::room(self.series.iter().map(|s| s.predictor.as_str()));
+        let area = page.body.inset(46.0, 34.0, room, 44.0);
+        let side = area.height().min(area.width());
+        let area = Rect { right: area.left + side, bottom: area.top + side, ..area };
+        let unit = Range { low: 0.0, high: 1.0 };
+        let panel = Panel::new(area, unit, unit);
+        let all: Vec<Banded> = self.series.iter().map(banded).collect();
+        page.draw(panel.frame("nominal coverage", "share of intervals that hold the truth"));
+        page.draw(diagonal(&panel));
+        page.draw([bands::lines(&panel, &all, |_, i| i), self.dots(&panel)]);
+        page.draw(bands::names(&panel, &all));
+        page.figure
+    }
+
+    fn dots(&self, panel: &Panel) -> Shape {
+        let of_series = |(i, s): (usize, &CalibrationSeries)| -> Vec<Shape> {
+            let places = s.points.iter().filter(|p| panel.x.holds(p.0) && panel.y.holds(p.1)).filter_map(|p| panel.place(*p));
+            places.map(|place| Shape::Dot(place, 3.6, bands::stroke(i, 1.0).colour)).collect()
+        };
+        group("points", self.series.iter().enumerate().flat_map(of_series).collect())
+    }
+}
+
+fn diagonal(panel: &Panel) -> Vec<Shape> {
+    let mut shapes = panel.line(&[(0.0, 0.0), (1.0, 1.0)], Stroke::dashed(SILVER, 1.4));
+    let note = |at: (f64, f64), content: &str, anchor| {
+        panel.place(at).map(|at| Shape::Text(Text::new(at, content, LABEL, GREY).anchored(anchor)))
+    };
+    shapes.extend(note((0.02, 0.965), "too cautious: intervals wider than needed", Anchor::Start));
+    shapes.extend(note((0.98, 0.02), "overconfident: intervals too narrow", Anchor::End));
+    shapes
+}
+
+fn banded(series: &CalibrationSeries) -> Banded {
+    let points = series.points.iter().map(|p| (p.0, p.1, f64::NAN, f64::NAN)).collect();
+    Banded { name: series.predictor.clone(), points, steps: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::svg::encode;
+
+    fn figure(points: Vec<(f64, f64)>) -> Calibration {
+        let series = vec![CalibrationSeries { predictor: "gp".into(), points }];
+        Calibration { title: "t".into(), subtitle: "s".into(), series }
+    }
+
+    #[test]
+    fn has_a_named_line_for_each_predictor() {
+        let svg = encode(&figure(vec![(0.5, 0.4), (0.9, 0.8)]).draw());
+        assert_eq!(svg.matches("class=\"series\"").count(), 1);
+        assert!(svg.contains(">gp</text>") && svg.contains("overconfident"));
+    }
+
+    #[test]
+    fn draws_nothing_one_point_and_missing_values() {
+        for points in [vec![], vec![(0.5, 0.5)], vec![(0.5, f64::NAN), (0.9, 0.9)]] {
+            assert!(!encode(&figure(points).draw()).contains("NaN"));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Fan charts: running curves with the forecast of their end, its bands opening from the last point measured.
+
+use super::colour::{BLUE, Colour, GREY, INK, VERMILLION};
+use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, hinted};
+use super::font;
+use super::page::{Key, Mark, Page};
+use super::panel::{LABEL, Panel};
+use super::scale::{Range, short};
+
+/// One unfinished run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FanRun {
+    /// Its name.
+    pub name: String,
+    /// (resource, metric in the user's direction), by resource.
+    pub points: Vec<(f64, f64)>,
+    /// Median of the forecast at the end.
+    pub median: f64,
+    /// (coverage 0–1, low, high) of the intervals at the end, in any order; three are usual: 0.5, 0.8, 0.95.
+    pub intervals: Vec<(f64, f64, f64)>,
+    /// Probability to beat the incumbent, 0–1.
+    pub chance: Option<f64>,
+}
+
+/// Forecasts of unfinished runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fan {
+    /// What stands at the top.
+    pub title: String,
+    /// The line below it.
+    pub subtitle: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// Whether more of the metric is better.
+    pub maximize: bool,
+    /// What a run consumes, in the plural, such as `epochs`.
+    pub resource: String,
+    /// Where a run ends.
+    pub max_resource: f64,
+    /// Score of the best finished run.
+    pub incumbent: Option<f64>,
+    /// A panel for each.
+    pub runs: Vec<FanRun>,
+}
+
+impl Fan {
+    /// Draws a panel for each run, all with the same axes.
+    pub(crate) fn draw(&self) -> Figure {
+        let columns = columns(self.runs.len());
+        let rows = self.runs.len().div_ceil(columns).max(1);
+        let height = if rows == 1 { 560.0 } else { 150.0 + (640.0 / columns as f64).max(200.0) * rows as f64 };
+        let mut page = Page::new(height, &self.title, &self.subtitle, &self.keys());
+        let (x, y) = (self.x_range(), self.y_range());
+        for (index, (cell, run)) in page.cells(self.runs.len(), columns).into_iter().zip(&self.runs).enumerate() {
+            let area = cell.inset(46.0, 30.0, 16.0, 44.0);
+            let panel = Panel::of_curves(area, x, y, self.maximize, &self.values());
+            page.draw(heading(cell, run));
+            page.draw(self.panel(&panel, run));
+            // the name of the axis stands only where no panel is below
+            let last = index + columns >= self.runs.len();
+            page.draw(panel.axis_labels(&self.resource, "").into_iter().filter(|_| last));
+        }
+        page.footnote(&self.left_out(x, y));
+        page.figure
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let mut keys = vec![
+            Key::new(Mark::Line(Stroke::solid(BLUE, 2.4)), format!("{} so far", self.metric)),
+            Key::new(Mark::Dot(VERMILLION), format!("forecast at {} {}", short(self.max_resource), self.resource)),
+        ];
+        for level in self.levels() {
+            let label = format!("{:.0} %", 100.0 * level);
+            // the wider bands lie under the narrower ones, as in the fans
+            let colour = self.levels().into_iter().filter(|l| *l >= level).fold(0.0, |o, _| o + (1.0 - o) * SHADE);
+            keys.push(Key::new(Mark::Band(VERMILLION.with_opacity(colour)), label));
+        }
+        if self.incumbent.is_some() {
+            keys.push(Key::new(Mark::Line(Stroke::dashed(INK, 1.2)), "best finished run"));
+        }
+        keys
+    }
+
+    /// The coverages of all runs, each once, from narrow to wide.
+    fn levels(&self) -> Vec<f64> {
+        let mut levels: Vec<f64> = self.runs.iter().flat_map(|r| r.intervals.iter().map(|i| i.0)).collect();
+        levels.sort_by(f64::total_cmp);
+        levels.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+        levels
+    }
+
+    fn x_range(&self) -> Range {
+        let points = self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.0));
+        Range::of(points.chain([0.0, self.max_resource]))
+    }
+
+    fn y_range(&self) -> Range {
+        Range::robust(self.values()).with(self.incumbent.unwrap_or(f64::NAN)).padded(0.03, 0.05)
+    }
+
+    /// Everything drawn: measured values, medians and ends of intervals.
+    fn values(&self) -> Vec<f64> {
+        let points = self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.1));
+        let ends = self.runs.iter().flat_map(|r| r.intervals.iter().flat_map(|i| [i.1, i.2]));
+        points.chain(ends).chain(self.runs.iter().map(|r| r.median)).collect()
+    }
+
+    fn left_out(&self, x: Range, y: Range) -> String {
+        let area = Rect { left: 0.0, top: 0.0, right: 1.0, bottom: 1.0 };
+        Panel::of_curves(area, x, y, self.maximize, &self.values()).left_out(&self.values())
+    }
+
+    fn panel(&self, panel: &Panel, run: &FanRun) -> Vec<Shape> {
+        let mut shapes = panel.grid();
+        shapes.extend(panel.x_axis());
+        shapes.extend(self.incumbent.and_then(|best| panel.level(best, Stroke::dashed(INK, 1.2))));
+        shapes.push(panel.clip(vec![hinted("run", self.hint(run), self.fan(panel, run))]));
+        if panel.y.holds(run.median) {
+            shapes.extend(panel.place((self.max_resource, run.median)).map(|end| Shape::Dot(end, 4.0, VERMILLION)));
+        }
+        shapes
+    }
+
+    fn hint(&self, run: &FanRun) -> String {
+        format!("{}: forecast {} at {} {}", run.name, short(run.median), short(self.max_resource), self.resource)
+    }
+
+    fn fan(&self, panel: &Panel, run: &FanRun) -> Vec<Shape> {
+        let end = self.max_resource;
+        let Some(start) = run.points.iter().rev().copied().find(|p| panel.place(*p).is_some()) else {
+            return Vec::new();
+        };
+        let mut wide_first = run.intervals.clone();
+        wide_first.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let band = |i: (f64, f64, f64)| {
+            panel.band(&[(start.0, start.1, start.1), (end, i.1, i.2)], VERMILLION.with_opacity(SHADE))
+        };
+        let mut shapes: Vec<Shape> = wide_first.into_iter().filter_map(band).collect();
+        shapes.extend(panel.line(&[start, (end, run.median)], Stroke::dashed(VERMILLION, 1.4)).into_iter().filter(is_line));
+        shapes.extend(panel.line(&run.points, Stroke::solid(BLUE, 2.4)));
+        shapes
+    }
+}
+
+/// Opacity of one band; where two lie over each other it is darker.
+const SHADE: f32 = 0.2;
+
+fn is_line(shape: &Shape) -> bool {
+    matches!(shape, Shape::Line(..))
+}
+
+fn heading(cell: Rect, run: &FanRun) -> Vec<Shape> {
+    let y = cell.top + 18.0;
+    let chance = run.chance.filter(|c| c.is_finite()).map(percent);
+    let right = chance.map(|c| format!("{c} to beat the best")).unwrap_or_default();
+    let room = cell.width() - 32.0 - font::width(&right, LABEL - 1.0, false);
+    let text = |x: f64, content: String, size: f64, colour: Colour| Text::new((x, y), content, size, colour);
+    let name = text(cell.left + 10.0, font::shorten(&run.name, 1.08 * LABEL, room), LABEL, INK).bold();
+    vec![
+        Shape::Text(name),
+        Shape::Text(text(cell.right - 16.0, right, LABEL - 1.0, GREY).anchored(Anchor::End)),
+    ]
+}
+
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        p if p < 1.0 => "<1 %".to_owned(),
+        p if p > 99.0 => ">99 %".to_owned(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+fn columns(count: usize) -> usize {
+    match count {
+        0 | 1 => 1,
+        2 | 4 => 2,
+        3 | 5..=9 => 3,
+        _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::svg::encode;
+
+    fn run(index: usize) -> FanRun {
+        FanRun {
+            name: format!("run {index}"),
+            points: (1..6).map(|e| (f64::from(e), 0.1 * f64::from(e))).collect(),
+            median: 0.7,
+            intervals: vec![(0.5, 0.65, 0.75), (0.95, 0.5, 0.9), (0.8, 0.6, 0.8)],
+            chance: Some(0.12),
+        }
+    }
+
+    fn figure(runs: Vec<FanRun>) -> Fan {
+        Fan {
+            title: "t".into(),
+            subtitle: "s".into(),
+            metric: "accuracy".into(),
+            maximize: true,
+            resource: "epochs".into(),
+            max_resource: 20.0,
+            incumbent: Some(0.8),
+            runs,
+        }
+    }
+
+    #[test]
+    fn every_run_has_three_bands_and_its_chance() {
+        let svg = encode(&figure((0..12).map(run).collect()).draw());
+        assert_eq!(svg.matches("class=\"run\"").count(), 12);
+        assert_eq!(svg.matches(">12 % to beat the best<").count(), 12);
+        // 12 times three bands and three in the key
+        assert_eq!(svg.matches("<polygon").count(), 39);
+    }
+
+    #[test]
+    fn draws_nothing_one_point_and_missing_values() {
+        let mut odd = run(0);
+        odd.points = vec![(1.0, f64::NAN)];
+        odd.median = f64::INFINITY;
+        odd.intervals = vec![(0.5, f64::NAN, 1.0)];
+        odd.chance = Some(f64::NAN);
+        let mut one = run(1);
+        one.points.truncate(1);
+        for runs in [vec![], vec![odd], vec![one], (0..60).map(run).collect()] {
+            assert!(!encode(&figure(runs).draw()).contains("NaN"));
+        }
+    }
+}

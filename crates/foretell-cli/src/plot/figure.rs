@@ -1,0 +1,176 @@
+//! A figure: a page of shapes in pixels, which the `svg` and `png` writers draw alike.
+
+use super::colour::Colour;
+
+/// A place on the page, (right, down) in pixels from the top left corner.
+pub(crate) type Place = (f64, f64);
+
+/// A rectangle on the page, in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rect {
+    /// Left edge.
+    pub left: f64,
+    /// Upper edge.
+    pub top: f64,
+    /// Right edge.
+    pub right: f64,
+    /// Lower edge.
+    pub bottom: f64,
+}
+
+impl Rect {
+    /// Left to right.
+    pub(crate) fn width(&self) -> f64 {
+        self.right - self.left
+    }
+
+    /// Top to bottom.
+    pub(crate) fn height(&self) -> f64 {
+        self.bottom - self.top
+    }
+
+    /// The rectangle made smaller by a margin at each side.
+    pub(crate) fn inset(&self, left: f64, top: f64, right: f64, bottom: f64) -> Self {
+        Self {
+            left: self.left + left,
+            top: self.top + top,
+            right: self.right - right,
+            bottom: self.bottom - bottom,
+        }
+    }
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stroke {
+    /// Its colour.
+    pub colour: Colour,
+    /// Its width in pixels.
+    pub width: f64,
+    /// Length of dash and gap in pixels; `None` is solid.
+    pub dash: Option<(f64, f64)>,
+}
+
+impl Stroke {
+    /// A solid line.
+    pub(crate) const fn solid(colour: Colour, width: f64) -> Self {
+        Self { colour, width, dash: None }
+    }
+
+    /// A dashed line.
+    pub(crate) const fn dashed(colour: Colour, width: f64) -> Self {
+        Self { colour, width, dash: Some((5.0, 4.0)) }
+    }
+
+    /// A dotted line.
+    pub(crate) const fn dotted(colour: Colour, width: f64) -> Self {
+        Self { colour, width, dash: Some((1.5, 3.5)) }
+    }
+}
+
+/// Which point of a text sits at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    /// The left end.
+    Start,
+    /// The middle.
+    Middle,
+    /// The right end.
+    End,
+}
+
+/// One line of text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Text {
+    /// Where the base line is.
+    pub at: Place,
+    /// What it says.
+    pub content: String,
+    /// Font size in pixels.
+    pub size: f64,
+    /// Its colour.
+    pub colour: Colour,
+    /// Which end is at `at`.
+    pub anchor: Anchor,
+    /// Bold or regular.
+    pub bold: bool,
+    /// With a white rim, to be legible over lines.
+    pub halo: bool,
+}
+
+impl Text {
+    /// Regular text that starts at `at`, without halo.
+    pub(crate) fn new(at: Place, content: impl Into<String>, size: f64, colour: Colour) -> Self {
+        let content = content.into();
+        Self { at, content, size, colour, anchor: Anchor::Start, bold: false, halo: false }
+    }
+
+    /// The same text anchored elsewhere.
+    pub(crate) fn anchored(self, anchor: Anchor) -> Self {
+        Self { anchor, ..self }
+    }
+
+    /// The same text in bold.
+    pub(crate) fn bold(self) -> Self {
+        Self { bold: true, ..self }
+    }
+
+    /// The same text with a white rim.
+    pub(crate) fn haloed(self) -> Self {
+        Self { halo: true, ..self }
+    }
+}
+
+/// What a page is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Shape {
+    /// A line through points.
+    Line(Vec<Place>, Stroke),
+    /// A filled polygon.
+    Area(Vec<Place>, Colour),
+    /// A filled disc: centre, radius, colour.
+    Dot(Place, f64, Colour),
+    /// A ring: centre, radius, stroke.
+    Ring(Place, f64, Stroke),
+    /// A line of text.
+    Text(Text),
+    /// Shapes that belong together.
+    Group {
+        /// What kind of thing it is (`class` in SVG).
+        class: &'static str,
+        /// What a reader sees on pointing at it (SVG alone).
+        hint: Option<String>,
+        /// Nothing is drawn outside of it.
+        clip: Option<Rect>,
+        /// The shapes, in the order in which they are drawn.
+        shapes: Vec<Shape>,
+    },
+}
+
+/// A page of shapes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    /// Width in pixels.
+    pub width: f64,
+    /// Height in pixels.
+    pub height: f64,
+    /// The title, for readers that cannot see the picture.
+    pub title: String,
+    /// The shapes, in the order in which they are drawn.
+    pub shapes: Vec<Shape>,
+}
+
+/// A class of shapes with a hint for the pointer.
+pub(crate) fn hinted(class: &'static str, hint: impl Into<String>, shapes: Vec<Shape>) -> Shape {
+    Shape::Group { class, hint: Some(hint.into()), clip: None, shapes }
+}
+
+/// A class of shapes without a hint.
+pub(crate) fn group(class: &'static str, shapes: Vec<Shape>) -> Shape {
+    Shape::Group { class, hint: None, clip: None, shapes }
+}
+
+/// Shapes that end at the edges of `area`.
+pub(crate) fn clipped(area: Rect, shapes: Vec<Shape>) -> Shape {
+    Shape::Group { class: "clip", hint: None, clip: Some(area), shapes }
+}

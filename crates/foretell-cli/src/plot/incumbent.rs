@@ -1,0 +1,102 @@
+//! Replay: the best score so far against the resource spent, a line a policy, with bands over runs.
+
+use super::bands::{self, Banded};
+use super::figure::Figure;
+use super::page::Page;
+use super::panel::Panel;
+
+/// The incumbent at one moment, over several runs of the replay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BestSoFarPoint {
+    /// Resource spent until then by all trials.
+    pub resource: f64,
+    /// Best score so far, in the user's direction: mean or median over runs.
+    pub middle: f64,
+    /// Lower edge of the band, such as the 10 % quantile; not finite for a single run.
+    pub low: f64,
+    /// Upper edge of the band.
+    pub high: f64,
+}
+
+/// One policy.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BestSoFarSeries {
+    /// Its name.
+    pub name: String,
+    /// By resource.
+    pub points: Vec<BestSoFarPoint>,
+}
+
+/// The best score so far against the resource spent.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BestSoFar {
+    /// What stands at the top.
+    pub title: String,
+    /// The line below it, which should say what the bands are.
+    pub subtitle: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// What trials consume, in the plural, such as `epochs`.
+    pub resource: String,
+    /// Whether equal factors of resource are equally long.
+    pub log_resource: bool,
+    /// The policies.
+    pub series: Vec<BestSoFarSeries>,
+}
+
+impl BestSoFar {
+    /// Draws a step line with its band for each policy.
+    pub(crate) fn draw(&self) -> Figure {
+        let mut page = Page::new(600.0, &self.title, &self.subtitle, &[]);
+        let all: Vec<Banded> = self.series.iter().map(banded).collect();
+        let x = bands::x_range(&all).with(if self.log_resource { f64::NAN } else { 0.0 });
+        let y = bands::y_range(&all).padded(0.02, 0.03);
+        let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
+        let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), x, y);
+        let panel = if self.log_resource { panel.log_x() } else { panel };
+        page.draw(panel.frame(&format!("{} spent", self.resource), &format!("best {} so far", self.metric)));
+        page.draw([bands::lines(&panel, &all, |_, i| i)]);
+        page.draw(bands::names(&panel, &all));
+        page.figure
+    }
+}
+
+fn banded(series: &BestSoFarSeries) -> Banded {
+    let point = |p: &BestSoFarPoint| (p.resource, p.middle, p.low, p.high);
+    Banded { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::svg::encode;
+
+    fn figure(values: &[f64], log_resource: bool) -> BestSoFar {
+        let point = |(i, v): (usize, &f64)| BestSoFarPoint {
+            resource: 10.0 * i as f64,
+            middle: *v,
+            low: v - 0.1,
+            high: v + 0.1,
+        };
+        let series = vec![BestSoFarSeries { name: "srm".into(), points: values.iter().enumerate().map(point).collect() }];
+        let (title, subtitle) = ("t".into(), "s".into());
+        BestSoFar { title, subtitle, metric: "accuracy".into(), resource: "epochs".into(), log_resource, series }
+    }
+
+    #[test]
+    fn has_a_named_line_and_a_band_for_each_policy() {
+        let svg = encode(&figure(&[0.1, 0.5, 0.6], false).draw());
+        assert_eq!(svg.matches("class=\"series\"").count(), 1);
+        assert_eq!(svg.matches("<polygon").count(), 1);
+        assert!(svg.contains(">srm</text>") && svg.contains("best accuracy so far"));
+    }
+
+    #[test]
+    fn draws_nothing_one_point_and_missing_values() {
+        for values in [vec![], vec![0.5], vec![f64::NAN, 0.5, f64::INFINITY]] {
+            for log in [false, true] {
+                assert!(!encode(&figure(&values, log).draw()).contains("NaN"));
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Figures as SVG or PNG files: plain numbers and strings in, a file out, no fonts or libraries of the system needed.
+//!
+//! Every kind of figure is a plain struct with a `draw` that returns a [`Figure`], a list of shapes; [`save`] writes
+//! that as SVG or PNG, by the extension. Text is set in Noto Sans, which is built in: the PNG has the outlines, the
+//! SVG has text of the same measured width.
+//!
+//! The way of the data: numbers → `scale` (value to pixel) → `panel` (one pair of axes) → `page` (title, key, panels)
+//! → [`Figure`] → `svg` or `png`.
+
+mod accuracy;
+mod bands;
+mod calibration;
+mod colour;
+mod fan;
+mod fates;
+mod figure;
+mod font;
+mod hyperband;
+mod incumbent;
+mod labels;
+mod page;
+mod panel;
+mod png;
+mod q_learning;
+mod scale;
+mod scatter;
+mod search;
+mod speedup;
+mod svg;
+
+pub(crate) use accuracy::{Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries};
+pub(crate) use calibration::{Calibration, CalibrationSeries};
+pub(crate) use fan::{Fan, FanRun};
+pub(crate) use fates::{Fates, RecordedFate, RecordedRun};
+pub(crate) use figure::Figure;
+pub(crate) use hyperband::{Hyperband, HyperbandSeries};
+pub(crate) use incumbent::{BestSoFar, BestSoFarPoint, BestSoFarSeries};
+pub(crate) use q_learning::{EpsilonStage, QLearning};
+pub(crate) use scatter::{Scatter, ScatterPoint};
+pub(crate) use search::{Search, SearchFate, SearchForecast, SearchTrial};
+pub(crate) use speedup::{Speedup, SpeedupPoint, SpeedupSeries};
+
+use std::path::{Path, PathBuf};
+
+/// Why a figure could not be saved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum PlotError {
+    /// The file name ends neither in `.svg` nor in `.png`.
+    #[error("cannot draw into {path}: its name must end in .svg or .png")]
+    Extension {
+        /// The file asked for.
+        path: PathBuf,
+    },
+    /// The picture could not be rendered or encoded.
+    #[error("cannot make a png of {width} x {height} pixels: {reason}; save it as .svg instead")]
+    Png {
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+        /// What the encoder said.
+        reason: String,
+    },
+    /// The file could not be written.
+    #[error("cannot write {path}: {source}; check that its folder exists and can be written")]
+    Write {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Writes a figure to `path`, as SVG or PNG by its extension (in upper or lower case).
+///
+/// # Errors
+/// [`PlotError::Extension`] for another extension, [`PlotError::Write`] when the file cannot be written,
+/// [`PlotError::Png`] when the picture cannot be encoded.
+pub(crate) fn save(path: &Path, figure: &Figure) -> Result<(), PlotError> {
+    let bytes = match extension(path).as_str() {
+        "svg" => svg::encode(figure).into_bytes(),
+        "png" => png::encode(figure)?,
+        _ => return Err(PlotError::Extension { path: path.to_owned() }),
+    };
+    std::fs::write(path, bytes).map_err(|source| PlotError::Write { path: path.to_owned(), source })
+}
+
+/// Whether [`save`] knows the extension of `path`; ask before a long computation.
+///
+/// # Errors
+/// [`PlotError::Extension`] for anything but `.svg` and `.png`.
+pub(crate) fn check(path: &Path) -> Result<(), PlotError> {
+    match extension(path).as_str() {
+        "svg" | "png" => Ok(()),
+        _ => Err(PlotError::Extension { path: path.to_owned() }),
+    }
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure() -> Figure {
+        let series = vec![CalibrationSeries { predictor: "gp".into(), points: vec![(0.5, 0.4), (0.9, 0.8)] }];
+        Calibration { title: "calibration".into(), subtitle: "two points".into(), series }.draw()
+    }
+
+    #[test]
+    fn writes_svg_and_png_by_the_extension() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let (svg, png) = (folder.path().join("a.svg"), folder.path().join("a.PNG"));
+        save(&svg, &figure())?;
+        save(&png, &figure())?;
+        let text = std::fs::read_to_string(svg)?;
+        assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
+        let picture = tiny_skia::Pixmap::decode_png(&std::fs::read(png)?)?;
+        assert_eq!((picture.width(), picture.height()), (1600, 1280));
+        assert!(picture.pixels().iter().any(|p| p.red() < 100 && p.blue() > 150), "no blue line is drawn");
+        Ok(())
+    }
+
+    #[test]
+    fn refuses_other_extensions_before_anything_is_written() {
+        for name in ["figure.pdf", "figure", ".svg"] {
+            let message = save(Path::new(name), &figure()).expect_err("not a picture").to_string();
+            assert!(message.contains(name) && message.contains(".svg or .png"), "{message}");
+            assert!(check(Path::new(name)).is_err());
+        }
+        assert!(check(Path::new("a/b.Svg")).is_ok());
+    }
+
+    #[test]
+    fn says_which_file_cannot_be_written() -> Result<(), Box<dyn std::error::Error>> {
+        let path = tempfile::tempdir()?.path().join("no such folder").join("a.svg");
+        let message = save(&path, &figure()).expect_err("the folder is missing").to_string();
+        assert!(message.contains("no such folder") && message.contains("check that its folder exists"), "{message}");
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! A page: title, subtitle and key at the top, the rest for panels.
+
+use super::colour::{Colour, GREY, INK};
+use super::figure::{Figure, Place, Rect, Shape, Stroke, Text, group};
+use super::font;
+use super::panel::LABEL;
+
+/// Width of every figure in its own pixels (a PNG has 1.6 times as many).
+pub(crate) const WIDTH: f64 = 1000.0;
+
+const MARGIN: f64 = 24.0;
+const TITLE: f64 = 20.0;
+const SUBTITLE: f64 = 14.0;
+
+/// What a figure draws to stand for a thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Mark {
+    /// A line.
+    Line(Stroke),
+    /// A disc.
+    Dot(Colour),
+    /// A disc with a whisker.
+    Whisker(Colour),
+    /// A filled area.
+    Band(Colour),
+    /// A triangle.
+    Triangle(Colour),
+    /// A cross.
+    Cross(Colour),
+}
+
+/// One entry of the key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Key {
+    /// How it looks.
+    pub mark: Mark,
+    /// What it stands for.
+    pub label: String,
+}
+
+impl Key {
+    /// An entry.
+    pub(crate) fn new(mark: Mark, label: impl Into<String>) -> Self {
+        Self { mark, label: label.into() }
+    }
+}
+
+/// A figure with its heading, and the room that is left.
+pub(crate) struct Page {
+    /// The figure so far.
+    pub figure: Figure,
+    /// What lies below the heading, inside the margins.
+    pub body: Rect,
+}
+
+impl Page {
+    /// A page of `height` pixels with its heading.
+    pub(crate) fn new(height: f64, title: &str, subtitle: &str, keys: &[Key]) -> Self {
+        let mut shapes = Vec::new();
+        let mut y = MARGIN;
+        for line in font::wrap(title, TITLE, true, WIDTH - 2.0 * MARGIN) {
+            y += TITLE;
+            shapes.push(Shape::Text(Text::new((MARGIN, y), line, TITLE, INK).bold()));
+            y += 6.0;
+        }
+        for line in font::wrap(subtitle, SUBTITLE, false, WIDTH - 2.0 * MARGIN) {
+            y += SUBTITLE;
+            shapes.push(Shape::Text(Text::new((MARGIN, y), line, SUBTITLE, GREY)));
+            y += 5.0;
+        }
+        y = key(&mut shapes, keys, y);
+        let figure = Figure { width: WIDTH, height, title: title.to_owned(), shapes };
+        Self { figure, body: Rect { left: MARGIN, top: y + 10.0, right: WIDTH - MARGIN, bottom: height - MARGIN } }
+    }
+
+    /// Adds shapes on top.
+    pub(crate) fn draw(&mut self, shapes: impl IntoIterator<Item = Shape>) {
+        self.figure.shapes.extend(shapes);
+    }
+
+    /// The body as a grid of `count` cells in at most `columns` columns, row by row.
+    pub(crate) fn cells(&self, count: usize, columns: usize) -> Vec<Rect> {
+        let columns = columns.min(count).max(1);
+        let rows = count.div_ceil(columns).max(1);
+        let (width, height) = (self.body.width() / columns as f64, self.body.height() / rows as f64);
+        let cell = |index: usize| {
+            let left = self.body.left + width * (index % columns) as f64;
+            let top = self.body.top + height * (index / columns) as f64;
+            Rect { left, top, right: left + width, bottom: top + height }
+        };
+        (0..count).map(cell).collect()
+    }
+
+    /// A remark in small print at the lower right corner.
+    pub(crate) fn footnote(&mut self, content: &str) {
+        let at = (WIDTH - MARGIN, self.figure.height - 9.0);
+        self.draw([Shape::Text(Text::new(at, content, 11.0, GREY).anchored(super::figure::Anchor::End))]);
+    }
+}
+
+/// Draws the key in rows from the left, returns where it ends.
+fn key(shapes: &mut Vec<Shape>, keys: &[Key], top: f64) -> f64 {
+    if keys.is_empty() {
+        return top;
+    }
+    let mut entries = Vec::new();
+    let (mut x, mut y) = (MARGIN, top + 22.0);
+    for key in keys {
+        let width = 34.0 + font::width(&key.label, LABEL, false) + 22.0;
+        if x > MARGIN && x + width > WIDTH - MARGIN + 22.0 {
+            (x, y) = (MARGIN, y + 20.0);
+        }
+        entries.extend(mark(key.mark, (x + 13.0, y - 4.5)));
+        entries.push(Shape::Text(Text::new((x + 32.0, y), key.label.clone(), LABEL, INK)));
+        x += width;
+    }
+    shapes.push(group("key", entries));
+    y
+}
+
+/// A mark around its centre.
+pub(crate) fn mark(mark: Mark, (x, y): Place) -> Vec<Shape> {
+    match mark {
+        Mark::Line(stroke) => vec![Shape::Line(vec![(x - 13.0, y), (x + 13.0, y)], stroke)],
+        Mark::Dot(colour) => vec![Shape::Dot((x, y), 4.0, colour)],
+        Mark::Whisker(colour) => vec![
+            Shape::Line(vec![(x, y - 8.0), (x, y + 8.0)], Stroke::solid(colour.with_opacity(0.6), 1.5)),
+            Shape::Dot((x, y), 3.5, colour),
+        ],
+        Mark::Band(colour) => {
+            vec![Shape::Area(vec![(x - 13.0, y - 6.0), (x + 13.0, y - 6.0), (x + 13.0, y + 6.0), (x - 13.0, y + 6.0)], colour)]
+        }
+        Mark::Triangle(colour) => vec![Shape::Area(vec![(x, y - 6.0), (x + 5.8, y + 4.5), (x - 5.8, y + 4.5)], colour)],
+        Mark::Cross(colour) => {
+            let stroke = Stroke::solid(colour, 2.2);
+            let arm = 4.2;
+            vec![
+                Shape::Line(vec![(x - arm, y - arm), (x + arm, y + arm)], stroke),
+                Shape::Line(vec![(x - arm, y + arm), (x + arm, y - arm)], stroke),
+            ]
+        }
+    }
+}

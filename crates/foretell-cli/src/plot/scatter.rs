@@ -1,0 +1,160 @@
+//! Forecast against truth, a point a curve, with intervals and the diagonal on which perfect forecasts lie.
+
+use super::colour::{BLUE, GREY, INK, SILVER, VERMILLION};
+use super::figure::{Figure, Rect, Shape, Stroke, Text, hinted};
+use super::page::{Key, Mark, Page};
+use super::panel::{LABEL, Panel};
+use super::scale::{Range, short};
+
+/// One forecast and what came.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ScatterPoint {
+    /// The final value, in the user's direction.
+    pub truth: f64,
+    /// The forecast's mean or median.
+    pub forecast: f64,
+    /// Lower end of its interval; not finite if it has none.
+    pub low: f64,
+    /// Upper end of its interval; not finite if it has none.
+    pub high: f64,
+}
+
+/// Forecasts against the truth.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Scatter {
+    /// What stands at the top.
+    pub title: String,
+    /// The line below it.
+    pub subtitle: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// Nominal coverage of the intervals, 0–1, such as 0.9.
+    pub level: f64,
+    /// A point for each curve.
+    pub points: Vec<ScatterPoint>,
+}
+
+impl Scatter {
+    /// Draws the points in a square, and their summary beside it.
+    pub(crate) fn draw(&self) -> Figure {
+        let percent = short((100.0 * self.level).round());
+        let keys = [
+            Key::new(Mark::Whisker(BLUE), format!("{percent} % interval holds the truth")),
+            Key::new(Mark::Whisker(VERMILLION), "misses it"),
+        ];
+        let mut page = Page::new(800.0, &self.title, &self.subtitle, &keys);
+        let area = page.body.inset(46.0, 34.0, 0.0, 44.0);
+        let side = area.height().min(area.width());
+        let area = Rect { right: area.left + side, bottom: area.top + side, ..area };
+        let range = Range::robust(self.points.iter().flat_map(|p| [p.truth, p.forecast])).padded(0.04, 0.04);
+        let panel = Panel::new(area, range, range);
+        page.draw(panel.frame(&format!("true {}", self.metric), &format!("forecast {}", self.metric)));
+        page.draw([self.marks(&panel)]);
+        let values: Vec<f64> = self.points.iter().flat_map(|p| [p.truth, p.forecast]).collect();
+        page.footnote(&panel.left_out(&values));
+        page.draw(self.summary(area.right + 30.0, area.top + 20.0));
+        page.figure
+    }
+
+    fn marks(&self, panel: &Panel) -> Shape {
+        let Range { low, high } = panel.x.range;
+        let mut shapes = panel.line(&[(low, low), (high, high)], Stroke::dashed(SILVER, 1.4));
+        let dense = (120.0 / self.points.len().max(1) as f64).sqrt().clamp(0.25, 1.0) as f32;
+        shapes.extend(self.points.iter().filter_map(|point| mark(panel, point, dense)));
+        panel.clip(shapes)
+    }
+
+    fn summary(&self, left: f64, top: f64) -> Vec<Shape> {
+        let finite: Vec<(f64, f64)> = self
+            .points
+            .iter()
+            .map(|p| (p.truth, p.forecast))
+            .filter(|p| p.0.is_finite() && p.1.is_finite())
+            .collect();
+        let rows = [
+            ("curves", finite.len().to_string()),
+            ("R²", short(r_squared(&finite))),
+            ("mean absolute error", short(mean(finite.iter().map(|p| (p.0 - p.1).abs())))),
+            ("intervals that hold the truth", self.coverage()),
+        ];
+        let row = |(i, (name, value)): (usize, (&str, String))| {
+            let y = top + 46.0 * i as f64;
+            [
+                Shape::Text(Text::new((left, y), name, LABEL, GREY)),
+                Shape::Text(Text::new((left, y + 20.0), value, LABEL + 4.0, INK).bold()),
+            ]
+        };
+        rows.into_iter().enumerate().flat_map(row).collect()
+    }
+
+    fn coverage(&self) -> String {
+        let with: Vec<bool> = self.points.iter().filter_map(ScatterPoint::holds).collect();
+        let share = 100.0 * with.iter().filter(|h| **h).count() as f64 / with.len() as f64;
+        if share.is_finite() { format!("{share:.0} %") } else { "–".to_owned() }
+    }
+}
+
+impl ScatterPoint {
+    /// Whether the interval holds the truth; `None` without interval or truth.
+    fn holds(&self) -> Option<bool> {
+        let known = self.truth.is_finite() && self.low.is_finite() && self.high.is_finite();
+        known.then_some(self.low <= self.truth && self.truth <= self.high)
+    }
+}
+
+fn mark(panel: &Panel, point: &ScatterPoint, dense: f32) -> Option<Shape> {
+    let place = panel.place((point.truth, point.forecast))?;
+    let colour = if point.holds() == Some(false) { VERMILLION } else { BLUE };
+    let whisker = Stroke::solid(colour.with_opacity(0.45 * dense), 1.2);
+    let mut shapes: Vec<Shape> = panel.whisker(point.truth, point.low, point.high, whisker).into_iter().collect();
+    shapes.push(Shape::Dot(place, 3.0, colour.with_opacity(0.35 + 0.5 * dense)));
+    Some(hinted("point", format!("true {}, forecast {}", short(point.truth), short(point.forecast)), shapes))
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
+}
+
+/// 1 − Σ(truth − forecast)² / Σ(truth − mean truth)².
+fn r_squared(pairs: &[(f64, f64)]) -> f64 {
+    let centre = mean(pairs.iter().map(|p| p.0));
+    let missed: f64 = pairs.iter().map(|p| (p.0 - p.1).powi(2)).sum();
+    let spread: f64 = pairs.iter().map(|p| (p.0 - centre).powi(2)).sum();
+    1.0 - missed / spread
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::svg::encode;
+
+    fn figure(points: Vec<ScatterPoint>) -> Scatter {
+        Scatter { title: "t".into(), subtitle: "s".into(), metric: "accuracy".into(), level: 0.9, points }
+    }
+
+    fn point(truth: f64, forecast: f64) -> ScatterPoint {
+        ScatterPoint { truth, forecast, low: forecast - 0.1, high: forecast + 0.1 }
+    }
+
+    #[test]
+    fn sums_up_what_it_shows() {
+        let svg = encode(&figure(vec![point(0.0, 0.05), point(1.0, 1.05), point(0.5, 0.5), point(0.25, 0.75)]).draw());
+        assert_eq!(svg.matches("class=\"point\"").count(), 4);
+        assert!(svg.contains(">75 %<") && svg.contains("90 % interval"));
+    }
+
+    #[test]
+    fn r_squared_is_one_for_perfect_and_zero_for_the_mean() {
+        assert!((r_squared(&[(1.0, 1.0), (2.0, 2.0)]) - 1.0).abs() < 1e-12);
+        assert!(r_squared(&[(1.0, 1.5), (2.0, 1.5)]).abs() < 1e-12);
+    }
+
+    #[test]
+    fn draws_nothing_one_point_and_missing_values() {
+        let odd = ScatterPoint { truth: f64::NAN, forecast: 1.0, low: f64::NAN, high: f64::INFINITY };
+        for points in [vec![], vec![point(0.5, 0.5)], vec![odd, point(0.1, 1e300)]] {
+            assert!(!encode(&figure(points).draw()).contains("NaN"));
+        }
+    }
+}

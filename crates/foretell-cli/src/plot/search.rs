@@ -1,0 +1,354 @@
+//! A study: all learning curves, where trials were stopped, what was forecast for them, and the best one.
+
+use super::colour::{BLUE, Colour, GREEN, INK, ORANGE, PURPLE, SILVER, SKY, VERMILLION};
+use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group, hinted};
+use super::font;
+use super::page::{Key, Mark, Page};
+use super::panel::{LABEL, Panel};
+use super::scale::{Range, short};
+
+/// What became of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SearchFate {
+    /// It ran to the end, under the eyes of the stopper.
+    Completed,
+    /// It ran to the end, before there was a stopper.
+    BurnIn,
+    /// It was stopped by its forecast.
+    Stopped,
+    /// It is still running or paused.
+    Running,
+    /// It broke or diverged.
+    Failed,
+}
+
+/// A forecast of a trial's final score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SearchForecast {
+    /// Its mean, in the metric's unit.
+    pub mean: f64,
+    /// Its standard deviation, in the metric's unit.
+    pub deviation: f64,
+}
+
+/// One trial of a study.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SearchTrial {
+    /// Its name, such as `trial 17`.
+    pub name: String,
+    /// (resource, metric in the user's direction), by resource; not finite where nothing was measured.
+    pub points: Vec<(f64, f64)>,
+    /// What became of it.
+    pub fate: SearchFate,
+    /// The last forecast, drawn for trials that did not reach the end.
+    pub forecast: Option<SearchForecast>,
+}
+
+/// A study.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Search {
+    /// The study's name or whatever stands at the top.
+    pub title: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// What a trial consumes, in the plural, such as `epochs`.
+    pub resource: String,
+    /// Whether more of the metric is better.
+    pub maximize: bool,
+    /// Where a full trial ends.
+    pub max_resource: f64,
+    /// The trials in the order in which they were started.
+    pub trials: Vec<SearchTrial>,
+    /// Index of the best trial in `trials`, and its score.
+    pub best: Option<(usize, f64)>,
+    /// Resource that all trials together consumed.
+    pub spent: f64,
+    /// Resource that they would have consumed without stopping.
+    pub without_stopping: f64,
+}
+
+const STOPPED: Colour = VERMILLION;
+const COMPLETED: Colour = SKY;
+
+impl Search {
+    /// Draws the curves, and to their right a strip with the forecasts of trials that did not reach the end.
+    pub(crate) fn draw(&self) -> Figure {
+        let mut page = Page::new(660.0, &self.title, &self.saving(), &self.keys());
+        let strip = self.strip_width();
+        let area = page.body.inset(46.0, 34.0, strip + 8.0, 44.0);
+        let panel = self.panel(area);
+        page.draw(panel.frame(&self.resource, &self.metric));
+        page.draw(self.strip_frame(&panel, strip));
+        page.draw(self.incumbent(&panel, strip));
+        page.draw([self.curves(&panel), self.forecasts(&panel, strip)]);
+        page.draw(self.best_curve(&panel));
+        page.draw(self.best_label(&panel, strip));
+        page.footnote(&panel.left_out(&self.values()));
+        page.figure
+    }
+
+    fn saving(&self) -> String {
+        let counts = format!("{} trials, {} stopped early", self.trials.len(), self.count(SearchFate::Stopped));
+        let share = 100.0 * self.spent / self.without_stopping;
+        if !share.is_finite() {
+            return counts;
+        }
+        let (spent, full, unit) = (short(self.spent.round()), short(self.without_stopping.round()), &self.resource);
+        format!("{share:.0} % of the {unit} of a full search ({spent} of {full}) · {counts}")
+    }
+
+    fn count(&self, fate: SearchFate) -> usize {
+        self.trials.iter().filter(|t| t.fate == fate).count()
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        let names = [
+            (SearchFate::Completed, "completed"),
+            (SearchFate::Stopped, "stopped"),
+            (SearchFate::BurnIn, "burn-in"),
+            (SearchFate::Running, "running"),
+            (SearchFate::Failed, "failed"),
+        ];
+        let curves = names.into_iter().filter(|(fate, _)| self.count(*fate) > 0).map(|(fate, name)| {
+            Key::new(Mark::Line(solid(self.stroke(fate, 2.0))), format!("{name} ({})", self.count(fate)))
+        });
+        let mut keys: Vec<Key> = curves.collect();
+        if self.unfinished().next().is_some() {
+            keys.push(Key::new(Mark::Whisker(STOPPED), "forecast ± standard deviation"));
+        }
+        if self.best.is_some() {
+            keys.insert(0, Key::new(Mark::Line(Stroke::solid(BLUE, 3.2)), "best"));
+        }
+        keys
+    }
+
+    fn stroke(&self, fate: SearchFate, width: f64) -> Stroke {
+        // with more curves each is fainter, so that where many lie can be seen
+        let faint = (14.0 / self.trials.len().max(1) as f64).sqrt().clamp(0.3, 1.0) as f32;
+        match fate {
+            SearchFate::Completed => Stroke::solid(COMPLETED.with_opacity(0.45 + 0.5 * faint), width),
+            SearchFate::BurnIn => Stroke::solid(SILVER.with_opacity(0.9 * faint.max(0.5)), 0.8 * width),
+            SearchFate::Stopped => Stroke::solid(STOPPED.with_opacity(0.2 + 0.6 * faint), 0.8 * width),
+            SearchFate::Running => Stroke::solid(GREEN.with_opacity(0.9), width),
+            SearchFate::Failed => Stroke::dotted(PURPLE, width),
+        }
+    }
+
+    fn panel(&self, area: Rect) -> Panel {
+        let (values, steps) = (self.values(), self.trials.iter().flat_map(|t| t.points.iter().map(|p| p.0)));
+        let x = Range::of(steps.chain([0.0, self.max_resource]));
+        let forecasts = self.unfinished().map(|(_, f)| f.mean);
+        let best = self.best.map_or(f64::NAN, |b| b.1);
+        let y = Range::robust(values.iter().copied()).with(best);
+        let y = y.with(Range::robust(forecasts.chain([best])).low);
+        let y = if self.maximize { y.padded(0.02, 0.06) } else { y.padded(0.06, 0.02) };
+        Panel::of_curves(area, x, y, self.maximize, &values)
+    }
+
+    fn unfinished(&self) -> impl Iterator<Item = (usize, SearchForecast)> {
+        let open = |t: &SearchTrial| matches!(t.fate, SearchFate::Stopped | SearchFate::Running);
+        let trials = self.trials.iter().enumerate().filter(move |(_, t)| open(t));
+        trials.filter_map(|(i, t)| t.forecast.filter(|f| f.mean.is_finite()).map(|f| (i, f)))
+    }
+
+    fn strip_width(&self) -> f64 {
+        let count = self.unfinished().count();
+        if count == 0 { 16.0 } else { (40.0 + 4.0 * count as f64).min(230.0) }
+    }
+
+    fn strip_frame(&self, panel: &Panel, width: f64) -> Vec<Shape> {
+        if self.unfinished().next().is_none() {
+            return Vec::new();
+        }
+        let (left, middle) = (panel.area.right + 8.0, panel.area.right + 8.0 + width / 2.0);
+        let bottom = panel.area.bottom;
+        let text = |y: f64, content: String| {
+            Shape::Text(Text::new((middle, y), content, LABEL, INK).anchored(Anchor::Middle))
+        };
+        let at = format!("at {}", short(self.max_resource));
+        let mut shapes = panel.grid_lines(left, left + width);
+        shapes.extend([
+            Shape::Line(vec![(left, bottom), (left + width, bottom)], Stroke::solid(SILVER, 1.0)),
+            text(bottom + 18.0, "forecast".to_owned()),
+            text(bottom + 38.0, if width > 70.0 { format!("{at} {}", self.resource) } else { at }),
+        ]);
+        shapes
+    }
+
+    fn incumbent(&self, panel: &Panel, strip: f64) -> Option<Shape> {
+        let y = self.best.map(|b| panel.y.at(b.1)).filter(|y| y.is_finite())?;
+        let ends = vec![(panel.area.left, y), (panel.area.right + 8.0 + strip, y)];
+        Some(Shape::Line(ends, Stroke::dashed(BLUE.with_opacity(0.7), 1.2)))
+    }
+
+    fn curves(&self, panel: &Panel) -> Shape {
+        let order = [
+            SearchFate::BurnIn,
+            SearchFate::Failed,
+            SearchFate::Stopped,
+            SearchFate::Completed,
+            SearchFate::Running,
+        ];
+        let with_fate = |fate| self.trials.iter().enumerate().filter(move |(_, t)| t.fate == fate);
+        let trials = order.into_iter().flat_map(with_fate).filter(|(i, _)| Some(*i) != self.best.map(|b| b.0));
+        panel.clip(trials.map(|(_, trial)| self.curve(panel, trial)).collect())
+    }
+
+    fn curve(&self, panel: &Panel, trial: &SearchTrial) -> Shape {
+        let stroke = self.stroke(trial.fate, 1.6);
+        let mut shapes = panel.line(&trial.points, stroke);
+        if matches!(trial.fate, SearchFate::Stopped | SearchFate::Failed) {
+            shapes.extend(last(&trial.points).and_then(|p| panel.place(p)).map(|p| Shape::Dot(p, 2.4, stroke.colour)));
+        }
+        hinted("trial", self.hint(trial), shapes)
+    }
+
+    fn hint(&self, trial: &SearchTrial) -> String {
+        let fate = match trial.fate {
+            SearchFate::Completed => "completed",
+            SearchFate::BurnIn => "completed (burn-in)",
+            SearchFate::Stopped => "stopped",
+            SearchFate::Running => "running",
+            SearchFate::Failed => "failed",
+        };
+        let (at, value) = last(&trial.points).unwrap_or((0.0, f64::NAN));
+        let forecast = trial.forecast.map(|f| format!(", forecast {} ± {}", short(f.mean), short(f.deviation)));
+        let (name, unit, at, value) = (&trial.name, &self.resource, short(at), short(value));
+        format!("{name}: {fate} at {at} {unit} with {value}{}", forecast.unwrap_or_default())
+    }
+
+    /// One dot for each forecast, side by side in the order of the trials; a ring where it lies outside the picture.
+    fn forecasts(&self, panel: &Panel, strip: f64) -> Shape {
+        let count = self.unfinished().count();
+        let step = (strip - 20.0) / count.max(1) as f64;
+        let dense = (1.0 / (1.0 + count as f64 / 40.0)).max(0.25) as f32;
+        let mut shapes = Vec::new();
+        for (rank, (index, forecast)) in self.unfinished().enumerate() {
+            let x = panel.area.right + 18.0 + (rank as f64 + 0.5) * step;
+            let trial = &self.trials[index];
+            let colour = if trial.fate == SearchFate::Running { GREEN } else { ORANGE };
+            let joint = joining(panel, trial, (x, forecast.mean), colour.with_opacity(0.55 * dense));
+            let mut marks: Vec<Shape> = joint.into_iter().collect();
+            marks.extend(dot_and_whisker(panel, x, forecast, self.stroke(trial.fate, 1.0).colour, count));
+            shapes.push(hinted("forecast", self.hint(trial), marks));
+        }
+        let edge = panel.area.inset(0.0, -4.0, -(strip + 8.0), -4.0);
+        super::figure::clipped(edge, shapes)
+    }
+
+    fn best_curve(&self, panel: &Panel) -> Option<Shape> {
+        let trial = self.trials.get(self.best?.0)?;
+        let shapes = panel.line(&trial.points, Stroke::solid(BLUE, 3.2));
+        Some(panel.clip(vec![hinted("trial best", self.hint(trial), shapes)]))
+    }
+
+    /// The best trial's name and score beside the incumbent line, on the side where there is room.
+    fn best_label(&self, panel: &Panel, strip: f64) -> Option<Shape> {
+        let (index, score) = self.best?;
+        let trial = self.trials.get(index).filter(|_| score.is_finite())?;
+        let content = format!("best: {}, {}", trial.name, short(score));
+        let content = font::shorten(&content, LABEL, panel.area.width());
+        let below = if self.maximize { -7.0 } else { 7.0 + 0.75 * LABEL };
+        let x = panel.area.right + strip.min(0.0);
+        let text = Text::new((x, panel.y.at(score) + below), content, LABEL, BLUE);
+        Some(group("label", vec![Shape::Text(text.anchored(Anchor::End).bold().haloed())]))
+    }
+
+    /// The measured values of all trials.
+    fn values(&self) -> Vec<f64> {
+        self.trials.iter().flat_map(|t| t.points.iter().map(|p| p.1)).collect()
+    }
+}
+
+fn solid(stroke: Stroke) -> Stroke {
+    Stroke { colour: stroke.colour.with_opacity(1.0), ..stroke }
+}
+
+fn last(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    points.iter().rev().copied().find(|p| p.0.is_finite() && p.1.is_finite())
+}
+
+fn joining(panel: &Panel, trial: &SearchTrial, (x, mean): (f64, f64), colour: Colour) -> Option<Shape> {
+    let start = last(&trial.points).and_then(|p| panel.place(p))?;
+    Some(Shape::Line(vec![start, (x, panel.y.at(mean))], Stroke::dashed(colour, 1.0)))
+}
+
+fn dot_and_whisker(panel: &Panel, x: f64, forecast: SearchForecast, colour: Colour, count: usize) -> Vec<Shape> {
+    let y = panel.y.at(forecast.mean);
+    let (low, high) = (forecast.mean - forecast.deviation, forecast.mean + forecast.deviation);
+    let whisker = Stroke::solid(colour.with_opacity(0.6 * colour.opacity), 1.3);
+    let mut shapes = Vec::new();
+    if low.is_finite() && high.is_finite() {
+        shapes.push(Shape::Line(vec![(x, panel.y.at(low)), (x, panel.y.at(high))], whisker));
+    }
+    let radius = if count > 60 { 2.4 } else { 3.5 };
+    if panel.y.holds(forecast.mean) {
+        shapes.push(Shape::Dot((x, y), radius, colour.with_opacity(1.0)));
+    } else {
+        let edge = y.clamp(panel.area.top, panel.area.bottom);
+        shapes.push(Shape::Ring((x, edge), radius, Stroke::solid(colour.with_opacity(1.0), 1.2)));
+    }
+    shapes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::svg::encode;
+
+    fn trial(index: usize, fate: SearchFate) -> SearchTrial {
+        let end = if fate == SearchFate::Stopped { 5 } else { 20 };
+        let top = 0.5 + 0.4 * (index as f64 * 0.37).sin();
+        let points = (1..=end).map(|e| (f64::from(e), top * (1.0 - (-f64::from(e) / 4.0).exp()))).collect();
+        let forecast = Some(SearchForecast { mean: top, deviation: 0.03 });
+        SearchTrial { name: format!("trial {index}"), points, fate, forecast }
+    }
+
+    fn study(count: usize) -> Search {
+        let fates = [SearchFate::BurnIn, SearchFate::Completed, SearchFate::Stopped, SearchFate::Stopped];
+        let trials = (0..count).map(|i| trial(i, fates[i % 4])).collect();
+        Search {
+            title: "a < study".into(),
+            metric: "accuracy".into(),
+            resource: "epochs".into(),
+            maximize: true,
+            max_resource: 20.0,
+            trials,
+            best: (count > 1).then_some((1, 0.9)),
+            spent: 31.0,
+            without_stopping: 100.0,
+        }
+    }
+
+    #[test]
+    fn every_trial_has_a_curve_and_every_stopped_one_a_forecast() {
+        for count in [12, 500] {
+            let svg = encode(&study(count).draw());
+            assert_eq!(svg.matches("class=\"trial").count(), count);
+            assert_eq!(svg.matches("class=\"forecast\"").count(), count / 2);
+        }
+    }
+
+    #[test]
+    fn says_what_was_saved_and_which_trial_was_best() {
+        let svg = encode(&study(12).draw());
+        for label in ["31 % of the epochs", "best: trial 1, 0.9<", "stopped (6)", "burn-in (3)", "a &lt; study"] {
+            assert!(svg.contains(label), "{label} is missing");
+        }
+    }
+
+    #[test]
+    fn draws_nothing_one_point_and_diverged_values() {
+        let mut one = study(1);
+        one.trials[0].points = vec![(1.0, 0.5)];
+        let mut diverged = study(8);
+        diverged.maximize = false;
+        diverged.trials[2].points = vec![(1.0, f64::NAN), (2.0, 1e300), (3.0, f64::INFINITY)];
+        diverged.trials[3].forecast = Some(SearchForecast { mean: 1e200, deviation: f64::NAN });
+        diverged.without_stopping = 0.0;
+        for search in [study(0), one, diverged] {
+            let svg = encode(&search.draw());
+            assert!(!svg.contains("NaN") && !svg.contains("inf,") && !svg.contains("=\"inf"));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Replay: speed-up against stop probability, a line a variant; a cross where the best run was usually lost.
+
+use super::bands::{self, Banded};
+use super::colour::{GREY, SILVER};
+use super::figure::{Figure, Shape, Stroke, hinted};
+use super::page::{Key, Mark, Page, mark};
+use super::panel::Panel;
+use super::scale::{Range, short};
+
+/// One setting, averaged over orderings of the runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SpeedupPoint {
+    /// Stop probability Δ, 0–1.
+    pub stop_probability: f64,
+    /// Resource without stopping divided by resource spent: mean over orderings, at least 1.
+    pub speedup: f64,
+    /// Its standard error; not finite for a single ordering.
+    pub stderr: f64,
+    /// Share of orderings in which the best run was kept, 0–1.
+    pub best_kept: f64,
+}
+
+/// One variant, such as a predictor or an offset.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SpeedupSeries {
+    /// Its name.
+    pub name: String,
+    /// By stop probability.
+    pub points: Vec<SpeedupPoint>,
+}
+
+/// Speed-up against stop probability.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Speedup {
+    /// What stands at the top.
+    pub title: String,
+    /// The line below it.
+    pub subtitle: String,
+    /// The variants.
+    pub series: Vec<SpeedupSeries>,
+}
+
+impl Speedup {
+    /// Draws the variants over the stop probabilities tried, which stand at equal distances.
+    pub(crate) fn draw(&self) -> Figure {
+        let keys = [
+            Key::new(Mark::Triangle(GREY), "best run kept in most orderings"),
+            Key::new(Mark::Cross(GREY), "best run lost in most orderings"),
+        ];
+        let mut page = Page::new(600.0, &self.title, &self.subtitle, &keys);
+        let tried = self.tried();
+        let all: Vec<Banded> = self.series.iter().map(|s| banded(s, &tried)).collect();
+        let x = Range { low: -0.3, high: (tried.len().max(1) - 1) as f64 + 0.3 };
+        let y = bands::y_range(&all).with(1.0).padded(0.0, 0.06);
+        let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
+        let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), x, y);
+        let ticks: Vec<(f64, String)> = tried.iter().enumerate().map(|(i, p)| (i as f64, short(*p))).collect();
+        page.draw(panel.grid().into_iter().chain(panel.x_axis_at(&ticks)));
+        page.draw(panel.axis_labels("stop probability Δ", "speed-up (times)"));
+        page.draw(panel.level(1.0, Stroke::dashed(SILVER, 1.4)).filter(|_| y.low < 1.0));
+        page.draw([bands::lines(&panel, &all, |_, i| i)]);
+        page.draw(self.marks(&panel, &tried));
+        page.draw(bands::names(&panel, &all));
+        page.figure
+    }
+
+    /// The stop probabilities tried, each once.
+    fn tried(&self) -> Vec<f64> {
+        let points = self.series.iter().flat_map(|s| &s.points);
+        let mut tried: Vec<f64> = points.map(|p| p.stop_probability).filter(|p| p.is_finite()).collect();
+        tried.sort_by(f64::total_cmp);
+        tried.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+        tried
+    }
+
+    fn marks(&self, panel: &Panel, tried: &[f64]) -> Vec<Shape> {
+        let one = |series: &SpeedupSeries, index: usize, point: &SpeedupPoint| {
+            let place = panel.place((rank(tried, point.stop_probability), point.speedup))?;
+            let colour = bands::stroke(index, 1.0).colour;
+            let kept = point.best_kept > 0.5;
+            let sign = if kept { Mark::Triangle(colour) } else { Mark::Cross(colour) };
+            let share = 100.0 * point.best_kept;
+            let hint = format!("{}: {} times, best kept in {share:.0} %", series.name, short(point.speedup));
+            Some(hinted(if kept { "kept" } else { "lost" }, hint, mark(sign, place)))
+        };
+        let of_series = |(i, s): (usize, &SpeedupSeries)| -> Vec<Shape> {
+            s.points.iter().filter_map(|p| one(s, i, p)).collect()
+        };
+        self.series.iter().enumerate().flat_map(of_series).collect()
+    }
+}
+
+/// The place of a stop probability among those tried; NaN if it is none of them.
+fn rank(tried: &[f64], probability: f64) -> f64 {
+    tried.iter().position(|p| (p - probability).abs() < 1e-9).map_or(f64::NAN, |i| i as f64)
+}
+
+fn banded(series: &SpeedupSeries, tried: &[f64]) -> Banded {
+    let point =
+        |p: &SpeedupPoint| (rank(tried, p.stop_probability), p.speedup, p.speedup - p.stderr, p.speedup + p.stderr);
+    Banded { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::svg::encode;
+
+    fn point(stop_probability: f64, best_kept: f64) -> SpeedupPoint {
+        SpeedupPoint { stop_probability, speedup: 5.0 - stop_probability, stderr: 0.1, best_kept }
+    }
+
+    fn figure(points: Vec<SpeedupPoint>) -> Speedup {
+        let series = vec![SpeedupSeries { name: "svr".into(), points }];
+        Speedup { title: "t".into(), subtitle: "s".into(), series }
+    }
+
+    #[test]
+    fn a_cross_marks_where_the_best_was_lost() {
+        let svg = encode(&figure(vec![point(0.5, 0.2), point(0.9, 0.8), point(0.99, 1.0)]).draw());
+        assert_eq!((svg.matches("class=\"kept\"").count(), svg.matches("class=\"lost\"").count()), (2, 1));
+        assert!(svg.contains(">0.99<") && svg.contains(">svr</text>"));
+    }
+
+    #[test]
+    fn draws_nothing_one_point_and_missing_values() {
+        let mut odd = point(f64::NAN, f64::NAN);
+        odd.speedup = f64::INFINITY;
+        for points in [vec![], vec![point(0.9, 1.0)], vec![odd, point(0.9, 1.0)]] {
+            assert!(!encode(&figure(points).draw()).contains("NaN"));
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What can be wrong with a file of recorded runs, and where in it.
+
+use foretell::CurveError;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why recorded runs could not be read or written. Lines count from 1, the header included.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file or folder cannot be opened, read or written.
+    #[error("{}: {source}", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The gzip data of the file are damaged or end early.
+    #[error("{}:{line}: the gzip data after this line are damaged or end early ({message}); fetch or compress the file again", file.display())]
+    Gzip {
+        /// The file.
+        file: PathBuf,
+        /// The last line that could be read; 0 if none.
+        line: u64,
+        /// What the decoder says.
+        message: String,
+    },
+    /// The file holds nothing.
+    #[error("{}: the file is empty; expected a CSV with a header or JSON lines", file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file has a header and no run.
+    #[error("{}: the file has a header but no run; add one row a run (wide) or one row an epoch (long)", file.display())]
+    NoRuns {
+        /// The file.
+        file: PathBuf,
+    },
+    /// A folder holds no file of curves.
+    #[error("{}: no curve file among {files}; expected one .csv, .tsv or .jsonl file (or .gz of it), or curves.csv with configs.csv", folder.display())]
+    NoCurveFile {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds.
+        files: String,
+    },
+    /// A folder holds several files that could be the curves.
+    #[error("{}: {files} could all be the curves; name the one to read", folder.display())]
+    ManyCurveFiles {
+        /// The folder.
+        folder: PathBuf,
+        /// The candidates.
+        files: String,
+    },
+    /// A text is not UTF-8.
+    #[error("{}:{line}: {field} is not UTF-8 text; convert the file to UTF-8", file.display())]
+    NotUtf8 {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// Which part of the line.
+        field: String,
+    },
+    /// Two columns have the same name, or stand for the same epoch.
+    #[error("{}:1: columns {first} and {second} are both {what}; rename or remove one", file.display())]
+    DuplicateColumn {
+        /// The file.
+        file: PathBuf,
+        /// The 1-based position of the first.
+        first: usize,
+        /// The 1-based position of the second.
+        second: usize,
+        /// What they both are.
+        what: String,
+    },
+    /// A line has too few or too many fields.
+    #[error("{}:{line}: {found} fields where the header has {expected}; look for a missing or an unquoted separator", file.display())]
+    FieldCount {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// Fields of the header.
+        expected: usize,
+        /// Fields of this line.
+        found: usize,
+    },
+    /// A cell of an epoch, step or metric column is no number.
+    #[error("{}:{line}: column `{column}`: `{cell}` is not {wanted}", file.display())]
+    NotANumber {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// What stands there.
+        cell: String,
+        /// What should, and what to do.
+        wanted: &'static str,
+    },
+    /// A cell that names the run is empty.
+    #[error("{}:{line}: column `{column}` is empty, so the run has no name; fill it, or name another id column", file.display())]
+    NoId {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column.
+        column: String,
+    },
+    /// The header is neither that of a wide nor that of a long file.
+    #[error("{}:1: no curves found: neither epoch columns (`acc_0`, `acc_1`, …) nor an id and a step column (`config_id`, `epoch`); the columns are {columns}", file.display())]
+    NoCurves {
+        /// The file.
+        file: PathBuf,
+        /// The columns seen.
+        columns: String,
+    },
+    /// A column that an option names is not there.
+    #[error("{}:1: there is no column `{column}` ({option}); the columns are {columns}", file.display())]
+    UnknownColumn {
+        /// The file.
+        file: PathBuf,
+        /// The column asked for.
+        column: String,
+        /// The option that named it.
+        option: &'static str,
+        /// The columns seen.
+        columns: String,
+    },
+    /// The metric asked for is not there, or none was asked for and none can be told.
+    #[error("{}: {problem}; name one of {candidates} as the metric", file.display())]
+    Metric {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        problem: String,
+        /// What could be the metric.
+        candidates: String,
+    },
+    /// Two rows give different values for the same run and step.
+    #[error("{}:{line}: run `{id}` has {second} at step {step}, but {first} in line {first_line}; remove one row, or name the id column that tells the runs apart", file.display())]
+    Conflict {
+        /// The file.
+        file: PathBuf,
+        /// The later line.
+        line: u64,
+        /// The run.
+        id: String,
+        /// The step.
+        step: f64,
+        /// The value of the earlier line.
+        first: f64,
+        /// The earlier line.
+        first_line: u64,
+        /// The value of the later line.
+        second: f64,
+    },
+    /// Two lines describe the same run.
+    #[error("{}:{line}: id `{id}` was already used in line {first_line}; ids must be unique", file.display())]
+    DuplicateId {
+        /// The file.
+        file: PathBuf,
+        /// The later line.
+        line: u64,
+        /// The id.
+        id: String,
+        /// The earlier line.
+        first_line: u64,
+    },
+    /// A line is no JSON object of the expected shape.
+    #[error("{}:{line}: {message}; expected one object a line: {{\"id\", \"configuration\": {{…}}, \"values\": […], \"steps\": […]?}}", file.display())]
+    Json {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// What is wrong, with the column.
+        message: String,
+    },
+    /// Steps and values make no curve.
+    #[error("{}:{line}: {source}", file.display())]
+    Curve {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// Why.
+        source: CurveError,
+    },
+}

@@ -1,0 +1,282 @@
+//! JSON lines: one object a run, read and written.
+
+use crate::error::Error;
+use crate::raw::{Raw, RawRun};
+use crate::recorded::{Note, Topic};
+use crate::source::Source;
+use foretell::{Configuration, Direction, Run, Value};
+use serde::Serialize;
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+const FIELDS: [&str; 6] = ["id", "metric", "direction", "configuration", "values", "steps"];
+
+/// One run, as a line.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a str,
+    metric: &'a str,
+    direction: Direction,
+    configuration: &'a Configuration,
+    values: Vec<Option<f64>>,
+    steps: Vec<f64>,
+}
+
+/// Writes one JSON object a run and line: `{"id", "metric", "direction", "configuration", "values", "steps"}`.
+///
+/// Values are in the metric's own `direction`; the first step of a divergence is written with the value `null`.
+/// Read back with [`ReadOptions::keep_all_columns`](crate::ReadOptions::keep_all_columns), the runs are the same, bit
+/// for bit.
+///
+/// # Errors
+/// What `writer` says.
+///
+/// ```
+/// use foretell::{Configuration, Curve, Direction, Run};
+/// let curve = Curve::of_epochs(&[2.5, 2.0], Direction::Minimize);
+/// let run = Run { id: "a".into(), configuration: Configuration::new(), curve };
+/// let mut text = Vec::new();
+/// foretell_logs::write_json_lines(&mut text, &[run], "loss", Direction::Minimize)?;
+/// let expected = r#"{"id":"a","metric":"loss","direction":"minimize","configuration":{},"values":[2.5,2.0],"steps":[1.0,2.0]}"#;
+/// assert_eq!(String::from_utf8_lossy(&text).trim_end(), expected);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_json_lines<'a>(
+    mut writer: impl Write,
+    runs: impl IntoIterator<Item = &'a Run>,
+    metric: &str,
+    direction: Direction,
+) -> io::Result<()> {
+    for run in runs {
+        let curve = &run.curve;
+        let mut values: Vec<Option<f64>> =
+            curve.scores().iter().map(|&score| Some(direction.value(score))).collect();
+        values.extend(curve.diverged_at().map(|_| None));
+        let steps = curve.steps().iter().copied().chain(curve.diverged_at()).collect();
+        let line = Line { id: &run.id, metric, direction, configuration: &run.configuration, values, steps };
+        serde_json::to_writer(&mut writer, &line)?;
+        writer.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Reads one object a line; empty lines are skipped. A metric that was `asked` for names one that the file does not.
+pub(crate) fn read(source: Source, asked: Option<&str>) -> Result<Raw, Error> {
+    let (file, gzip) = (source.file().to_owned(), source.is_gzip());
+    let mut reader = source.into_reader();
+    let mut lines = Lines {
+        file: &file,
+        metric: asked.map(str::to_owned),
+        line: 0,
+        first: HashMap::new(),
+        unknown: BTreeSet::new(),
+        raw: Raw::default(),
+    };
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        let read = reader.read_until(b'\n', &mut bytes);
+        if read.map_err(|source| crate::source::read_error(&file, gzip, lines.line, source))? == 0 {
+            break;
+        }
+        lines.line += 1;
+        if !bytes.trim_ascii().is_empty() {
+            lines.add(bytes.trim_ascii_end())?;
+        }
+    }
+    Ok(lines.finish())
+}
+
+/// The lines read so far.
+struct Lines<'a> {
+    file: &'a Path,
+    metric: Option<String>,
+    line: u64,
+    first: HashMap<String, u64>,
+    unknown: BTreeSet<String>,
+    raw: Raw,
+}
+
+impl Lines<'_> {
+    fn fail(&self, message: impl Into<String>) -> Error {
+        Error::Json { file: self.file.to_owned(), line: self.line, message: message.into() }
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let text = std::str::from_utf8(bytes).map_err(|_| Error::NotUtf8 {
+            file: self.file.to_owned(),
+            line: self.line,
+            field: "the line".to_owned(),
+        })?;
+        let object = self.parse(text)?;
+        self.unknown.extend(object.keys().filter(|key| !FIELDS.contains(&key.as_str())).cloned());
+        self.declare(&object)?;
+        let run = RawRun {
+            id: Some(self.id(&object)?),
+            line: self.line,
+            configuration: self.configuration(&object)?,
+            values: self
+                .numbers(&object, "values")?
+                .ok_or_else(|| self.fail("the field `values` is missing"))?,
+            steps: Vec::new(),
+        };
+        let steps = self.numbers(&object, "steps")?;
+        let steps = steps.unwrap_or_else(|| (1..=run.values.len()).map(|epoch| epoch as f64).collect());
+        self.raw.runs.push(RawRun { steps, ..run });
+        Ok(())
+    }
+
+    fn parse(&self, text: &str) -> Result<Map<String, Json>, Error> {
+        let parsed = serde_json::from_str(text).or_else(|error| match finite_only(text) {
+            Some(text) => serde_json::from_str(&text),
+            None => Err(error),
+        });
+        match parsed {
+            Ok(Json::Object(object)) => Ok(object),
+            Ok(other) => Err(self.fail(format!("found {} instead of an object", kind(&other)))),
+            Err(error) => {
+                let full = error.to_string();
+                let message = full.rsplit_once(" at line").map_or(full.as_str(), |(message, _)| message);
+                Err(self.fail(format!("column {}: {message}", error.column())))
+            }
+        }
+    }
+
+    /// The metric and the direction, which must be those of the lines before.
+    fn declare(&mut self, object: &Map<String, Json>) -> Result<(), Error> {
+        let metric = match object.get("metric") {
+            None | Some(Json::Null) => None,
+            Some(Json::String(metric)) => Some(metric.as_str()),
+            Some(other) => return Err(self.fail(format!("`metric` is {}, not a text", kind(other)))),
+        };
+        let direction: Option<Direction> = match object.get("direction") {
+            None | Some(Json::Null) => None,
+            Some(word) => Some(serde_json::from_value(word.clone()).map_err(|_| {
+                self.fail(format!("`direction` is {word}, not \"maximize\" or \"minimize\""))
+            })?),
+        };
+        if let Some(metric) = metric {
+            let known = self.metric.get_or_insert_with(|| metric.to_owned());
+            if known != metric {
+                let known = known.clone();
+                return Err(self.fail(format!(
+                    "`metric` is `{metric}`, not `{known}` as asked or as before; split the file"
+                )));
+            }
+        }
+        let differs = |direction| *self.raw.direction.get_or_insert(direction) != direction;
+        if direction.is_some_and(differs) {
+            return Err(self.fail("`direction` is not that of the lines before; split the file"));
+        }
+        Ok(())
+    }
+
+    /// The id, which must be new; the number of the line if there is none.
+    fn id(&mut self, object: &Map<String, Json>) -> Result<String, Error> {
+        let id = match object.get("id") {
+            None | Some(Json::Null) => self.line.to_string(),
+            Some(Json::String(id)) => id.clone(),
+            Some(Json::Number(id)) => id.to_string(),
+            Some(other) => return Err(self.fail(format!("`id` is {}, not a text or a number", kind(other)))),
+        };
+        match self.first.insert(id.clone(), self.line) {
+            Some(first_line) => {
+                Err(Error::DuplicateId { file: self.file.to_owned(), line: self.line, id, first_line })
+            }
+            None => Ok(id),
+        }
+    }
+
+    fn configuration(&self, object: &Map<String, Json>) -> Result<Configuration, Error> {
+        let mut configuration = Configuration::new();
+        match object.get("configuration") {
+            None | Some(Json::Null) => {}
+            Some(Json::Object(values)) => flatten("", values, &mut configuration),
+            Some(other) => {
+                return Err(self.fail(format!("`configuration` is {}, not an object", kind(other))));
+            }
+        }
+        Ok(configuration)
+    }
+
+    /// A list of numbers; `null`, `"nan"` and the like are NaN.
+    fn numbers(&self, object: &Map<String, Json>, field: &str) -> Result<Option<Vec<f64>>, Error> {
+        let list = match object.get(field) {
+            None | Some(Json::Null) => return Ok(None),
+            Some(Json::Array(list)) => list,
+            Some(other) => return Err(self.fail(format!("`{field}` is {}, not a list", kind(other)))),
+        };
+        let number = |(at, item): (usize, &Json)| {
+            let number = match item {
+                Json::Null => Some(f64::NAN),
+                Json::Number(number) => number.as_f64(),
+                Json::String(text) if crate::table::is_empty_cell(text.trim()) => Some(f64::NAN),
+                Json::String(text) => text.trim().parse().ok(),
+                _ => None,
+            };
+            number.ok_or_else(|| self.fail(format!("`{field}[{at}]` is {item}, not a number or null")))
+        };
+        list.iter().enumerate().map(number).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn finish(mut self) -> Raw {
+        self.raw.metric = self.metric.unwrap_or_else(|| "value".to_owned());
+        if !self.unknown.is_empty() {
+            let names = crate::table::list(self.unknown.iter().map(String::as_str));
+            self.raw.notes.push(Note::new(Topic::Excluded, format!("fields left out: {names}")));
+        }
+        self.raw
+    }
+}
+
+/// Adds the values by name; those of an object inside by `outer.inner`, lists as their JSON text.
+fn flatten(prefix: &str, values: &Map<String, Json>, configuration: &mut Configuration) {
+    for (name, value) in values {
+        let name = format!("{prefix}{name}");
+        let value = match value {
+            Json::Object(inner) => {
+                flatten(&format!("{name}."), inner, configuration);
+                continue;
+            }
+            Json::Null => Value::Missing,
+            Json::Number(number) => number.as_f64().map_or(Value::Missing, Value::Number),
+            Json::String(text) => Value::Text(text.clone()),
+            other => Value::Text(other.to_string()),
+        };
+        configuration.insert(name, value);
+    }
+}
+
+fn kind(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "true or false",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}
+
+/// The text with `NaN`, `Infinity` and `-Infinity`, which Python writes, replaced by `null`; `None` if it has none.
+fn finite_only(text: &str) -> Option<String> {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    let (mut quoted, mut found) = (false, false);
+    while let Some(letter) = rest.chars().next() {
+        let word =
+            ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !quoted && rest.starts_with(word));
+        let length = match (word, letter) {
+            (Some(word), _) => word.len(),
+            (None, '\\') => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            _ => letter.len_utf8(),
+        };
+        quoted ^= letter == '"';
+        found |= word.is_some();
+        result.push_str(if word.is_some() { "null" } else { &rest[..length] });
+        rest = &rest[length..];
+    }
+    found.then_some(result)
+}

@@ -1,0 +1,83 @@
+//! Finds the files of a set: the curves in a folder, the configurations beside the curves.
+
+use crate::error::Error;
+use crate::table::list;
+use std::path::{Path, PathBuf};
+
+const ENDINGS: [&str; 6] = [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt"];
+const CONFIGURATIONS: [&str; 4] = ["configs", "configurations", "config", "configuration"];
+
+/// The curve file of `path`: itself, or the one that a folder holds.
+pub(crate) fn locate(path: &Path) -> Result<PathBuf, Error> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let mut names = names_in(path)?;
+    names.sort();
+    let tables: Vec<&String> = names
+        .iter()
+        .filter(|name| {
+            let stem = stem(name);
+            stem != **name && !name.to_lowercase().ends_with(".txt") && !CONFIGURATIONS.contains(&stem)
+        })
+        .collect();
+    let named: Vec<&String> =
+        tables.iter().copied().filter(|name| stem(name).eq_ignore_ascii_case("curves")).collect();
+    match (named.as_slice(), tables.as_slice()) {
+        ([name], _) | ([], [name]) => Ok(path.join(name)),
+        ([], []) => {
+            Err(Error::NoCurveFile { folder: path.to_owned(), files: list(names.iter().map(String::as_str)) })
+        }
+        ([], many) | (many, _) => Err(Error::ManyCurveFiles {
+            folder: path.to_owned(),
+            files: list(many.iter().map(|name| name.as_str())),
+        }),
+    }
+}
+
+fn names_in(folder: &Path) -> Result<Vec<String>, Error> {
+    let fail = |source| Error::Io { file: folder.to_owned(), source };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        if entry.path().is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// The file name without `.gz` and without the ending of its format.
+fn stem(name: &str) -> &str {
+    let lower = name.to_lowercase();
+    let plain = if lower.ends_with(".gz") { &name[..name.len() - 3] } else { name };
+    let ending = ENDINGS.iter().find(|ending| plain.to_lowercase().ends_with(**ending));
+    ending.map_or(name, |ending| plain.get(..plain.len() - ending.len()).unwrap_or(name))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The name of the set: the file's stem, or its folder's name for `curves.csv`.
+pub(crate) fn set_name(curves: &Path) -> String {
+    let name = file_name(curves);
+    let stem = stem(&name);
+    let folder = curves.parent().map(file_name).filter(|folder| !folder.is_empty());
+    match folder {
+        Some(folder) if stem.eq_ignore_ascii_case("curves") => folder,
+        _ => stem.to_owned(),
+    }
+}
+
+/// The configurations beside long curves: `configs.csv` for `curves.csv`, `a_configs.csv` for `a_curves.csv`; plain or
+/// `.gz`, and with any of the usual spellings.
+pub(crate) fn configurations_beside(curves: &Path) -> Option<PathBuf> {
+    let name = file_name(curves);
+    let stem = stem(&name);
+    let folder = curves.parent()?;
+    let stems = CONFIGURATIONS.iter().map(|word| stem.replace("curves", word)).filter(|other| other != stem);
+    let endings = [".csv", ".csv.gz", ".tsv", ".tsv.gz"];
+    let mut paths = stems.flat_map(|stem| endings.map(|ending| folder.join(format!("{stem}{ending}"))));
+    paths.find(|path| path.is_file())
+}

@@ -1,0 +1,301 @@
+//! Long tables: one row a (run, epoch), with the configuration in the same file or joined from a second one.
+
+use crate::error::Error;
+use crate::locate::configurations_beside;
+use crate::names::{id_rank, is_metric, metric_rank, step_rank};
+use crate::options::ReadOptions;
+use crate::raw::{Raw, RawRun};
+use crate::recorded::{Note, Topic};
+use crate::source::Source;
+use crate::table::{Table, count, list};
+use crate::wide::configuration;
+use foretell::{Configuration, Value};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Reads a long table, and joins the configurations that belong to it.
+pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error> {
+    let columns = Columns::of(&table, options)?;
+    let mut rows = Rows::new(columns);
+    while table.advance()? {
+        table.check_fields(false)?;
+        rows.add(&table)?;
+    }
+    let mut raw = rows.finish(&table)?;
+    let beside = || raw.id_column.as_ref().and_then(|_| configurations_beside(table.file()));
+    if let Some(file) = options.configurations.clone().or_else(beside) {
+        join(&mut raw, &file)?;
+    }
+    Ok(raw)
+}
+
+/// Which column is what.
+struct Columns {
+    id: Option<usize>,
+    step: usize,
+    metric: usize,
+    /// Configuration, unless they vary within a run.
+    others: Vec<usize>,
+}
+
+impl Columns {
+    fn of(table: &Table, options: &ReadOptions) -> Result<Self, Error> {
+        let id = match &options.id_column {
+            Some(name) => Some(table.column(name, "id column")?),
+            None => by_rank(table, id_rank),
+        };
+        let step = match &options.step_column {
+            Some(name) => Some(table.column(name, "step column")?),
+            None => by_rank(table, step_rank),
+        };
+        let Some(step) = step else {
+            let columns = list(table.headers().iter().map(String::as_str));
+            return Err(Error::NoCurves { file: table.file().to_owned(), columns });
+        };
+        let rest: Vec<usize> =
+            (0..table.headers().len()).filter(|&at| at != step && Some(at) != id).collect();
+        let metric = metric_column(table, &rest, options.metric.as_deref())?;
+        let others = rest.into_iter().filter(|&at| at != metric).collect();
+        Ok(Self { id, step, metric, others })
+    }
+}
+
+fn by_rank(table: &Table, rank: fn(&str) -> Option<usize>) -> Option<usize> {
+    let ranked = table.headers().iter().enumerate().filter_map(|(at, name)| Some((rank(name)?, at)));
+    ranked.min().map(|(_, at)| at)
+}
+
+/// The metric that was asked for, else the best by name, else the only column that is left.
+fn metric_column(table: &Table, rest: &[usize], asked: Option<&str>) -> Result<usize, Error> {
+    let name = |at: usize| table.headers()[at].as_str();
+    let metrics: Vec<usize> = rest.iter().copied().filter(|&at| is_metric(name(at))).collect();
+    let candidates = || list(if metrics.is_empty() { rest } else { &metrics }.iter().map(|&at| name(at)));
+    let fail =
+        |problem: String| Error::Metric { file: table.file().to_owned(), problem, candidates: candidates() };
+    if let Some(asked) = asked {
+        let found = rest.iter().copied().find(|&at| name(at) == asked);
+        return found.ok_or_else(|| fail(format!("there is no metric `{asked}`")));
+    }
+    let value = || rest.iter().copied().find(|&at| ["value", "metric", "y"].contains(&name(at)));
+    let best = metrics.iter().copied().min_by_key(|&at| (metric_rank(name(at)), at));
+    match (best.or_else(value), rest) {
+        (Some(best), _) => Ok(best),
+        (None, &[only]) => Ok(only),
+        (None, _) => Err(fail("no column is named like a metric".to_owned())),
+    }
+}
+
+/// One row of a run.
+struct Point {
+    step: f64,
+    /// `None` if the cell is empty.
+    value: Option<f64>,
+    line: u64,
+}
+
+/// A run while its rows come in.
+struct Open {
+    id: Option<String>,
+    first: Vec<Vec<u8>>,
+    configuration: Configuration,
+    points: Vec<Point>,
+}
+
+/// The rows read so far.
+struct Rows {
+    columns: Columns,
+    places: HashMap<String, usize>,
+    runs: Vec<Open>,
+    /// For each of `columns.others`, whether it varies within a run: then it is a series, not configuration.
+    series: Vec<bool>,
+}
+
+impl Rows {
+    fn new(columns: Columns) -> Self {
+        let series = vec![false; columns.others.len()];
+        Self { columns, places: HashMap::new(), runs: Vec::new(), series }
+    }
+
+    fn add(&mut self, table: &Table) -> Result<(), Error> {
+        let point = Point {
+            step: table.step(self.columns.step)?,
+            value: table.measurement(self.columns.metric)?,
+            line: table.line(),
+        };
+        let place = self.place(table)?;
+        let run = &mut self.runs[place];
+        for ((&column, first), series) in self.columns.others.iter().zip(&run.first).zip(&mut self.series) {
+            *series = *series || table.bytes(column) != first.as_slice();
+        }
+        run.points.push(point);
+        Ok(())
+    }
+
+    /// The run of this row; a new one if its id was not seen before.
+    fn place(&mut self, table: &Table) -> Result<usize, Error> {
+        let id = match self.columns.id {
+            Some(column) => id_of(table, column)?,
+            None => String::new(),
+        };
+        if let Some(&place) = self.places.get(&id) {
+            return Ok(place);
+        }
+        let place = self.runs.len();
+        self.runs.push(Open {
+            id: self.columns.id.map(|_| id.clone()),
+            first: self.columns.others.iter().map(|&at| table.bytes(at).to_vec()).collect(),
+            configuration: configuration(table, &self.columns.others)?,
+            points: Vec::new(),
+        });
+        self.places.insert(id, place);
+        Ok(place)
+    }
+
+    fn finish(mut self, table: &Table) -> Result<Raw, Error> {
+        let name = |at: usize| table.headers()[at].clone();
+        let mut raw =
+            Raw { metric: name(self.columns.metric), id_column: self.columns.id.map(name), ..Raw::default() };
+        self.note_columns(&mut raw, table);
+        let mut repeated = 0;
+        for run in self.runs {
+            let id = run.id.clone().unwrap_or_else(|| crate::locate::set_name(table.file()));
+            let (points, same) = in_order(run.points, &id, table.file())?;
+            repeated += same;
+            raw.runs.push(closed(id, run.configuration, points));
+        }
+        if repeated > 0 {
+            let text =
+                format!("{} left out for saying the same twice of a run and step", count(repeated, "row"));
+            raw.notes.push(Note::new(Topic::Removed, text));
+        }
+        Ok(raw)
+    }
+
+    /// Takes the columns that are series out of the configurations, and says so.
+    fn note_columns(&mut self, raw: &mut Raw, table: &Table) {
+        let mut left_out = Vec::new();
+        for (&at, &varies) in self.columns.others.iter().zip(&self.series) {
+            let name = &table.headers()[at];
+            let text =
+                self.runs.iter().any(|run| run.configuration.get(name).is_some_and(|v| v.text().is_some()));
+            if varies || (is_metric(name) && !text) {
+                left_out.push(name.as_str());
+            }
+        }
+        for run in &mut self.runs {
+            run.configuration.retain(|name, _| !left_out.contains(&name.as_str()));
+        }
+        let step = &table.headers()[self.columns.step];
+        let mut text = format!("metric `{}` by step `{step}`", raw.metric);
+        if !left_out.is_empty() {
+            text = format!("{text}; other series left out: {}", list(left_out));
+        }
+        raw.notes.push(Note::new(Topic::Metric, text));
+        if self.columns.id.is_none() {
+            raw.notes.push(Note::new(Topic::Identity, "no id column: all rows are one run"));
+        }
+    }
+}
+
+/// The id in `column`, which must not be empty; `1.0` is `1`.
+fn id_of(table: &Table, column: usize) -> Result<String, Error> {
+    let id = table.text(column)?;
+    if id.is_empty() {
+        let (file, column) = (table.file().to_owned(), table.headers()[column].clone());
+        return Err(Error::NoId { file, line: table.line(), column });
+    }
+    Ok(id.strip_suffix(".0").filter(|whole| whole.parse::<u64>().is_ok()).unwrap_or(id).to_owned())
+}
+
+/// Sorts the points of a run by step and merges rows of the same step; returns how many said the same twice.
+///
+/// An empty cell gives way to a value. Two different values are an error.
+fn in_order(mut points: Vec<Point>, id: &str, file: &Path) -> Result<(Vec<Point>, usize), Error> {
+    points.sort_by(|a, b| a.step.total_cmp(&b.step));
+    let mut repeated = 0;
+    let mut merged: Vec<Point> = Vec::with_capacity(points.len());
+    for point in points {
+        let Some(before) = merged.last_mut().filter(|before| before.step >= point.step) else {
+            merged.push(point);
+            continue;
+        };
+        match (before.value, point.value) {
+            (Some(first), Some(second)) if !same(first, second) => {
+                let (file, id, step) = (file.to_owned(), id.to_owned(), point.step);
+                let (first_line, line) = (before.line, point.line);
+                return Err(Error::Conflict { file, line, id, step, first, first_line, second });
+            }
+            (None, Some(_)) => *before = point,
+            _ => repeated += 1,
+        }
+    }
+    Ok((merged, repeated))
+}
+
+fn same(a: f64, b: f64) -> bool {
+    a.total_cmp(&b).is_eq() || (a.is_nan() && b.is_nan())
+}
+
+/// The run of sorted points.
+///
+/// Empty cells at the end are divergence, unless there are as many in a row inside the curve: then the metric is only
+/// reported now and then, and the run just ends between two reports.
+fn closed(id: String, configuration: Configuration, mut points: Vec<Point>) -> RawRun {
+    let line = points.first().map_or(0, |point| point.line);
+    let end = points.iter().rposition(|point| point.value.is_some()).map_or(0, |at| at + 1);
+    let empty_inside =
+        points[..end].split(|point| point.value.is_some()).map(<[Point]>::len).max().unwrap_or(0);
+    if points.len() - end <= empty_inside {
+        points.truncate(end);
+    }
+    let steps = points.iter().map(|point| point.step).collect();
+    let values = points.iter().map(|point| point.value.unwrap_or(f64::NAN)).collect();
+    RawRun { id: Some(id), line, configuration, steps, values }
+}
+
+/// Adds the configurations of a second table, one row a run, to the runs with the same id.
+pub(crate) fn join(raw: &mut Raw, file: &Path) -> Result<(), Error> {
+    let mut table = Table::open(Source::open(file)?)?;
+    let name = raw.id_column.clone().unwrap_or_default();
+    let id = table.column(&name, "id column")?;
+    let known: Vec<usize> = (0..table.headers().len()).filter(|&at| at != id).collect();
+    let mut found: HashMap<String, (u64, Configuration)> = HashMap::new();
+    while table.advance()? {
+        table.check_fields(false)?;
+        let key = id_of(&table, id)?;
+        let entry = (table.line(), configuration(&table, &known)?);
+        match found.get(&key) {
+            Some((first_line, before)) if *before != entry.1 => {
+                let (file, line, first_line) = (file.to_owned(), table.line(), *first_line);
+                return Err(Error::DuplicateId { file, line, id: key, first_line });
+            }
+            _ => found.insert(key, entry),
+        };
+    }
+    give(raw, &table, &known, &found);
+    Ok(())
+}
+
+fn give(raw: &mut Raw, table: &Table, known: &[usize], found: &HashMap<String, (u64, Configuration)>) {
+    let mut without = 0;
+    for run in &mut raw.runs {
+        let row = run.id.as_ref().and_then(|id| found.get(id));
+        without += usize::from(row.is_none());
+        for &at in known {
+            let column = &table.headers()[at];
+            let value = row.and_then(|(_, row)| row.get(column).cloned()).unwrap_or(Value::Missing);
+            run.configuration.insert(column.clone(), value);
+        }
+    }
+    let joined = raw.runs.len() - without;
+    let unused = found.len().saturating_sub(joined);
+    let file = table.file().file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let mut text = format!("configurations of {} joined from `{file}`", count(joined, "run"));
+    if without > 0 {
+        text = format!("{text}; {} without", count(without, "run"));
+    }
+    if unused > 0 {
+        text = format!("{text}; {} without a curve", count(unused, "row"));
+    }
+    raw.notes.push(Note::new(Topic::Identity, text));
+}

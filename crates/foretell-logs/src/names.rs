@@ -1,0 +1,290 @@
+//! What a column's name says about it: metric, direction, step, id, outcome, label, feature group.
+
+use foretell::{Direction, FeatureGroup};
+
+const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward return score \
+    precision recall top1 top5 correct likelihood elbo psnr ssim";
+const MINIMIZED: &str = "loss losses ppl perplexity error err nll bpc bpb rmse mae mse cost xent crossentropy entropy wer cer \
+    ter fid regret logloss mape perp divergence";
+/// Words after which a metric's name is a setting: `loss_weight`, `error_threshold`.
+const SETTINGS: &str = "weight fn function type name scale scaling coef coefficient threshold smoothing kind lambda factor \
+    margin alpha target size sizes sequences bonus dim mode metric order clip reduction class classes \
+    budget";
+const STEPS: &str = "epoch step iteration global_step _step iter epochs steps iterations update checkpoint budget \
+    resource t";
+const IDS: &str = "config_id configuration_id run_id trial_id id run trial run_name experiment_id job_id model_id uid \
+    uuid name trial_number number";
+const LABELS: &str = "id uid uuid hash run trial study experiment job name seed seeds fold split istest istrain isval file \
+    filename path folder dir url host hostname user notes tags created date timestamp";
+const OUTCOMES: &str =
+    "outcome runtime duration elapsed seconds status state result time finished diverged converged failed";
+const EXTREMES: &str = "max min best final last mean avg optimal";
+const HYPERPARAMETERS: &str = "hp lr rate decay momentum beta beta1 beta2 epsilon eps warmup dropout batch optimizer optim learning \
+    epoch epochs clip smoothing regularization penalty annealing schedule scheduler augmentation l1 l2 \
+    lambda";
+const ARCHITECTURE: &str = "ap arch architecture net network backbone genotype model cell cells params param parameters weights \
+    macs flops depth layer layers block blocks filter filters width widths kernel kernels stride strides \
+    unit units hidden inputs outputs heads head ff ffn dim dims skip skips residual residuals stage \
+    stages embedding embed channel channels neurons nodes edges pool pooling conv activation norm \
+    normalization batchnorm bn groups cardinality expansion rnn bidirectional";
+
+/// Splits `num_params`, `NumParams` or `num-params` into lower-case words.
+pub(crate) fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before_lower = false;
+    for letter in name.chars() {
+        let boundary = !letter.is_alphanumeric() || (before_lower && letter.is_uppercase());
+        if boundary && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        if letter.is_alphanumeric() {
+            words.last_mut().expect("never empty").extend(letter.to_lowercase());
+        }
+        before_lower = letter.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether `word` is one of a list written with spaces between.
+fn within(word: &str, list: &str) -> bool {
+    list.split(' ').any(|entry| entry == word)
+}
+
+fn has(words: &[String], list: &str) -> bool {
+    words.iter().any(|word| within(word, list))
+}
+
+/// The direction that a metric's name tells: `val_acc` up, `test_loss` down, `neg_rmse` up; `None` if it tells none.
+pub(crate) fn direction_of(name: &str) -> Option<Direction> {
+    let words = words(name);
+    if words.last().is_some_and(|last| within(last, SETTINGS)) {
+        return None;
+    }
+    let named = words.iter().rev().find_map(|word| {
+        let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is = |list| within(word, list) || within(stem, list);
+        (is(MAXIMIZED).then_some(Direction::Maximize)).or(is(MINIMIZED).then_some(Direction::Minimize))
+    })?;
+    let negated = words.iter().any(|word| word == "neg" || word == "negative");
+    Some(match (named, negated) {
+        (Direction::Maximize, false) | (Direction::Minimize, true) => Direction::Maximize,
+        _ => Direction::Minimize,
+    })
+}
+
+/// Whether the name is that of a metric.
+pub(crate) fn is_metric(name: &str) -> bool {
+    direction_of(name).is_some()
+}
+
+/// The order in which metrics are preferred, smallest first: held-out before training data, then accuracies before
+/// losses, then validation before test; `None` for a name that is no metric's.
+pub(crate) fn metric_rank(name: &str) -> Option<usize> {
+    let words = words(name);
+    let direction = direction_of(name)?;
+    let data = if has(&words, "train training trn fit") {
+        4
+    } else if words
+        .iter()
+        .any(|word| word.starts_with("val") || word.starts_with("dev") || word.starts_with("eval"))
+    {
+        0
+    } else if words.iter().any(|word| word.starts_with("test") || word.starts_with("holdout")) {
+        1
+    } else {
+        2
+    };
+    let loss = usize::from(direction == Direction::Minimize);
+    Some(data / 2 * 100 + loss * 10 + data % 2)
+}
+
+/// Whether numbered columns with this prefix are a curve: a metric's name, or a word for a step.
+pub(crate) fn is_curve_prefix(prefix: &str) -> bool {
+    is_metric(prefix) || has(&words(prefix), "ep epoch e step iter iteration t curve val")
+}
+
+/// The place of a name among the usual names of a step column, smallest first.
+pub(crate) fn step_rank(name: &str) -> Option<usize> {
+    STEPS.split(' ').position(|step| name.eq_ignore_ascii_case(step))
+}
+
+/// The place of a name among the usual names of an id column, smallest first.
+pub(crate) fn id_rank(name: &str) -> Option<usize> {
+    let plain = words(name).join("_");
+    IDS.split(' ').position(|id| plain == id)
+}
+
+/// Whether the name is that of a column marking repetitions.
+pub(crate) fn is_repetition_group(name: &str) -> bool {
+    words(name).join("_") == "config_group"
+}
+
+/// Whether the column was measured by the training, so no forecast may look at it.
+pub(crate) fn is_outcome(name: &str, numeric: bool) -> bool {
+    let words = words(name);
+    let extreme = has(&words, EXTREMES);
+    let starts = words.first().is_some_and(|first| first == "outcome");
+    starts
+        || words.last().is_some_and(|last| within(last, OUTCOMES))
+        || (numeric && is_metric(name) && words != ["precision"])
+        || (extreme && is_metric(name))
+        || (words.len() == 2 && extreme && within(&words[1], "epoch step value"))
+}
+
+/// Whether the column only labels the run: ids, seeds, splits, file names.
+pub(crate) fn is_label(name: &str) -> bool {
+    let words = words(name);
+    let joined = words.concat();
+    name.trim().is_empty()
+        || words.is_empty()
+        || is_repetition_group(name)
+        || id_rank(name).is_some()
+        || within(&joined, LABELS)
+        || words.last().is_some_and(|last| within(last, "id uuid seed seeds filename path"))
+        || (words.len() == 2 && words[0] == "is" && within(&words[1], "test train val valid validation"))
+        || joined.starts_with("unnamed")
+}
+
+/// The feature group that a configuration column's name tells.
+pub(crate) fn group_of(name: &str) -> FeatureGroup {
+    let words = words(name);
+    let architecture = words.iter().any(|word| {
+        within(word, ARCHITECTURE)
+            || ["layers", "blocks", "filters", "width", "stride", "kernel", "units", "params"]
+                .iter()
+                .any(|key| word.ends_with(key))
+    });
+    if architecture && !has(&words, HYPERPARAMETERS) || structural_size(&words) {
+        FeatureGroup::Architecture
+    } else {
+        FeatureGroup::Hyperparameter
+    }
+}
+
+/// `l1_width`, `l2_filters`: a layer's number, not a penalty.
+fn structural_size(words: &[String]) -> bool {
+    let [first, rest @ ..] = words else { return false };
+    first.starts_with('l') && first[1..].parse::<u32>().is_ok() && has(rest, ARCHITECTURE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_split_at_signs_and_capitals() {
+        let cases: [(&str, &[&str]); 4] = [
+            ("num_params", &["num", "params"]),
+            ("NumMACs", &["num", "macs"]),
+            ("lr", &["lr"]),
+            ("_val-acc ", &["val", "acc"]),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(words(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_direction_is_in_the_name_or_nowhere() {
+        let cases = [
+            ("val_acc", Some(Direction::Maximize)),
+            ("acc_", Some(Direction::Maximize)),
+            ("top5", Some(Direction::Maximize)),
+            ("val_ppl", Some(Direction::Minimize)),
+            ("cross_entropy", Some(Direction::Minimize)),
+            ("val_error", Some(Direction::Minimize)),
+            ("neg_rmse", Some(Direction::Maximize)),
+            ("negative_log_likelihood", Some(Direction::Minimize)),
+            ("ep_", None),
+            ("loss_weight", None),
+            ("label_smoothing", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(direction_of(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn held_out_accuracy_comes_first_and_training_loss_last() {
+        let best_first =
+            ["val_acc", "test_accuracy", "val_loss", "test_ppl", "acc", "loss", "train_acc", "train_loss"];
+        let mut sorted = best_first;
+        sorted.sort_by_key(|name| metric_rank(name));
+        assert_eq!(sorted, best_first);
+        assert_eq!(metric_rank("lr"), None);
+    }
+
+    #[test]
+    fn outcomes_and_labels_are_known_by_name() {
+        for name in
+            ["OUTCOME_ppl_optimal", "MaxAccuracy", "best_val_acc", "final_loss", "train_time", "best_epoch"]
+        {
+            assert!(is_outcome(name, true), "{name}");
+        }
+        for name in ["max_depth", "learning_rate", "last_layer_width", "time_steps", "max_norm"] {
+            assert!(!is_outcome(name, true), "{name}");
+        }
+        assert!(!is_outcome("loss", false), "a text column `loss` names the loss that was minimised");
+        for name in
+            ["config_id", "random_seed", "IsTest", "study", "trial", "config_group", "", "Unnamed: 0", "file"]
+        {
+            assert!(is_label(name), "{name}");
+        }
+        for name in ["lr", "net", "submission", "workload", "framework", "bpe"] {
+            assert!(!is_label(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn groups_follow_the_papers_split() {
+        let architecture = [
+            "num_params",
+            "NumMACs",
+            "depth",
+            "num_blocks",
+            "num_filters",
+            "filter_size",
+            "n_inputs",
+            "n_layer",
+            "net",
+            "model_size",
+            "ff_num_hidden",
+            "num_layers",
+            "NumPartialRFLayers",
+            "l2_width",
+            "l3_stride",
+            "l4_residual",
+            "FirstLayerWidth",
+            "NumSkipConnections",
+            "NumStages",
+            "kernel_size",
+            "num_heads",
+            "cell",
+        ];
+        for name in architecture {
+            assert_eq!(group_of(name), FeatureGroup::Architecture, "{name}");
+        }
+        let hyperparameters = [
+            "lr",
+            "ss",
+            "base_lr",
+            "weight_decay",
+            "batch_size",
+            "hp_momentum",
+            "l1",
+            "l2",
+            "beta1",
+            "dropout_rate",
+            "optimizer",
+            "layer_decay",
+            "bpe",
+            "hp_max_preconditioner_dim",
+            "learning_rate",
+            "epsilon",
+        ];
+        for name in hyperparameters {
+            assert_eq!(group_of(name), FeatureGroup::Hyperparameter, "{name}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Reads a path, whatever format it is in.
+
+use crate::collect::collect;
+use crate::error::Error;
+use crate::locate::{locate, set_name};
+use crate::names::{id_rank, is_curve_prefix, step_rank};
+use crate::options::ReadOptions;
+use crate::raw::Raw;
+use crate::recorded::Recorded;
+use crate::source::{Kind, Source};
+use crate::table::{Table, list};
+use crate::{json_lines, long, wide};
+use std::path::Path;
+
+/// Reads the recorded runs at `path`: a wide or long CSV or JSON lines, plain or `.gz`, or a folder holding them.
+///
+/// - *wide*: one row a run, one column an epoch with a common prefix and a number (`acc_0`, `acc_1`, …).
+/// - *long*: one row a (run, epoch), in any order; the configuration in the same file, or in `configs.csv` beside it.
+/// - *JSON lines*: `{"id", "configuration": {…}, "values": […], "steps": […]?, "metric"?, "direction"?}` a line.
+///
+/// Of several metrics the first in this order is taken: accuracies of held-out data (validation, then test), losses
+/// of held-out data, accuracies and losses that name no data, then those of training data. Its direction is what the
+/// options, else the file, else the name, else the data say. Empty, `nan` and `inf` values are data: gaps inside a
+/// curve, divergence at its end (in a wide table trailing *empty* cells mean that the run ended there).
+///
+/// Configuration columns that never vary, outcomes and labels are dropped; [`Recorded::notes`] says which. The file is
+/// read row by row: memory is that of the numbers kept. Complexity: O(cells).
+///
+/// # Errors
+/// [`Error`], with file, line and column of what is wrong and what to do.
+///
+/// ```
+/// use foretell_logs::{ReadOptions, read};
+/// let file = std::env::temp_dir().join("foretell_logs_read_example.csv");
+/// std::fs::write(&file, "lr,acc_1,acc_2\n0.1,0.5,0.6\n0.01,0.4,\n")?;
+/// let recorded = read(&file, &ReadOptions::default())?;
+/// assert_eq!(recorded.runs[0].curve.scores(), [0.5, 0.6]);
+/// assert_eq!(recorded.runs[1].curve.steps(), [1.0]);
+/// # std::fs::remove_file(&file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
+    let curves = locate(path)?;
+    let mut source = Source::open(&curves)?;
+    let raw = match source.kind()? {
+        Kind::JsonLines => json_lines::read(source, options.metric.as_deref())?,
+        Kind::Csv => read_table(Table::open(source)?, options)?,
+    };
+    collect(raw, set_name(&curves), &curves, options)
+}
+
+/// Tells a wide table from a long one by its header.
+///
+/// Long if a step column is named or present, unless three or more numbered columns are named like a curve.
+fn read_table(table: Table, options: &ReadOptions) -> Result<Raw, Error> {
+    let headers = table.headers();
+    let families = wide::families(headers);
+    let family = wide::curve_family(&families, options.metric.as_deref());
+    let sure = family
+        .is_some_and(|f| f.columns.len() >= 3 && (is_curve_prefix(&f.prefix) || options.metric.is_some()));
+    let stepped = headers.iter().any(|name| step_rank(name).is_some());
+    let id = headers.iter().any(|name| id_rank(name).is_some()) || options.id_column.is_some();
+    let long = options.step_column.is_some() || (stepped && !sure && (id || family.is_none()));
+    match family {
+        _ if long => long::read(table, options),
+        Some(family) => wide::read(table, family, &families, options),
+        None => Err(no_curves(&table, &families, options)),
+    }
+}
+
+fn no_curves(table: &Table, families: &[wide::Family], options: &ReadOptions) -> Error {
+    let file = table.file().to_owned();
+    match &options.metric {
+        Some(metric) if !families.is_empty() => Error::Metric {
+            file,
+            problem: format!("no epoch columns start with `{metric}`"),
+            candidates: list(families.iter().map(|family| family.prefix.as_str())),
+        },
+        _ => Error::NoCurves { file, columns: list(table.headers().iter().map(String::as_str)) },
+    }
+}

@@ -1,0 +1,94 @@
+//! Finds the runs that repeat one another: same configuration, same declared group, or same curve.
+
+use foretell::{Configuration, Run};
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// The curve of a run, bit by bit: steps, scores, and where it diverged.
+pub(crate) fn curve_key(run: &Run) -> Vec<u64> {
+    let curve = &run.curve;
+    let diverged = curve.diverged_at().map_or(u64::MAX, f64::to_bits);
+    let points = curve.steps().iter().chain(curve.scores()).map(|x| x.to_bits());
+    std::iter::once(diverged).chain(points).collect()
+}
+
+/// The values of a configuration; `None` if it says nothing, which is no ground to call two runs the same.
+pub(crate) fn configuration_key(configuration: &Configuration) -> Option<String> {
+    (!configuration.is_empty()).then(|| format!("{configuration:?}"))
+}
+
+/// Whether the curve has two different scores. Two dead runs look the same without being repeats.
+pub(crate) fn varies(run: &Run) -> bool {
+    run.curve.scores().windows(2).any(|pair| pair[0].to_bits() != pair[1].to_bits())
+}
+
+/// For each run, the first run of its group: runs are joined by equal configuration, equal `declared` group, or equal
+/// curve (unless flat), and by any chain of these. Complexity: O(n · m) for n runs of m points.
+pub(crate) fn repeats(runs: &[Run], declared: &[Option<String>]) -> Vec<usize> {
+    let mut groups = Groups { first: (0..runs.len()).collect() };
+    groups.join_equal(runs.iter().map(|run| configuration_key(&run.configuration)));
+    groups.join_equal(runs.iter().map(|run| varies(run).then(|| curve_key(run))));
+    groups.join_equal(declared.iter().map(Option::as_ref));
+    (0..runs.len()).map(|at| groups.root(at)).collect()
+}
+
+/// Disjoint sets; the root of each is its smallest member.
+struct Groups {
+    first: Vec<usize>,
+}
+
+impl Groups {
+    fn root(&mut self, mut at: usize) -> usize {
+        while self.first[at] != at {
+            self.first[at] = self.first[self.first[at]];
+            at = self.first[at];
+        }
+        at
+    }
+
+    fn join_equal<K: Hash + Eq>(&mut self, keys: impl Iterator<Item = Option<K>>) {
+        let mut seen: HashMap<K, usize> = HashMap::new();
+        for (at, key) in keys.enumerate().filter_map(|(at, key)| Some((at, key?))) {
+            let (a, b) = (*seen.entry(key).or_insert(at), at);
+            let (a, b) = (self.root(a), self.root(b));
+            self.first[a.max(b)] = a.min(b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell::{Curve, Direction, Value};
+
+    fn run(lr: f64, values: &[f64]) -> Run {
+        Run {
+            id: String::new(),
+            configuration: [("lr".to_owned(), Value::Number(lr))].into(),
+            curve: Curve::of_epochs(values, Direction::Maximize),
+        }
+    }
+
+    #[test]
+    fn repeats_are_joined_by_any_chain_of_sameness() {
+        let runs = [
+            run(0.1, &[0.1, 0.2]),
+            run(0.2, &[0.3, 0.4]),
+            run(0.1, &[0.5, 0.6]), // configuration of run 0
+            run(0.3, &[0.5, 0.6]), // curve of run 2
+            run(0.4, &[0.0, 0.0]),
+            run(0.5, &[0.0, 0.0]), // flat: no repeat of run 4
+            run(0.6, &[0.7, 0.8]), // declared group of run 1
+        ];
+        let mut declared = vec![None; 7];
+        declared[1] = Some("g".to_owned());
+        declared[6] = Some("g".to_owned());
+        assert_eq!(repeats(&runs, &declared), [0, 1, 0, 0, 4, 5, 1]);
+    }
+
+    #[test]
+    fn runs_without_a_configuration_are_not_called_the_same() {
+        let bare = |values| Run { configuration: Configuration::new(), ..run(0.0, values) };
+        assert_eq!(repeats(&[bare(&[0.1, 0.2]), bare(&[0.1, 0.3])], &[None, None]), [0, 1]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Opens a file of curves: plain or gzip, any line ending, with the number of lines read so far.
+
+use crate::error::Error;
+use flate2::bufread::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// The two kinds of text a curve file may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A table with a header.
+    Csv,
+    /// One JSON object a line.
+    JsonLines,
+}
+
+/// An open file: decompressed, lines ending in `\n` alone, the last one too, no byte-order mark.
+pub(crate) struct Source {
+    file: PathBuf,
+    gzip: bool,
+    reader: BufReader<Lines<Box<dyn Read>>>,
+}
+
+impl Source {
+    /// Opens `file`, plain or gzip by its first two bytes.
+    pub(crate) fn open(file: &Path) -> Result<Self, Error> {
+        let fail = |source| Error::Io { file: file.to_owned(), source };
+        let mut raw = BufReader::with_capacity(1 << 16, File::open(file).map_err(fail)?);
+        let gzip = raw.fill_buf().map_err(fail)?.starts_with(&[0x1f, 0x8b]);
+        let plain: Box<dyn Read> = if gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
+        let reader = BufReader::with_capacity(1 << 16, Lines::new(plain));
+        Ok(Self { file: file.to_owned(), gzip, reader })
+    }
+
+    /// What the file holds, by its first character; an error if there is none.
+    pub(crate) fn kind(&mut self) -> Result<Kind, Error> {
+        let first = match self.reader.fill_buf() {
+            Ok(bytes) => bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace()),
+            Err(source) => return Err(self.error(0, source)),
+        };
+        match first {
+            None => Err(Error::Empty { file: self.file.clone() }),
+            Some(b'{' | b'[') => Ok(Kind::JsonLines),
+            Some(_) => Ok(Kind::Csv),
+        }
+    }
+
+    /// The separator of a table: the commonest of `,`, `;` and tab outside quotes in the first line.
+    pub(crate) fn separator(&mut self) -> u8 {
+        let bytes = self.reader.fill_buf().unwrap_or_default();
+        let start = bytes.iter().position(|&byte| byte != b'\n').unwrap_or(0);
+        let mut quoted = false;
+        let mut counts = [0_usize; 3];
+        for &byte in bytes[start..].iter().take_while(|&&byte| byte != b'\n') {
+            quoted ^= byte == b'"';
+            if let Some(at) = b",;\t".iter().position(|&s| s == byte && !quoted) {
+                counts[at] += 1;
+            }
+        }
+        let best = (0..3).rev().max_by_key(|&at| counts[at]).expect("three separators");
+        b",;\t"[best]
+    }
+
+    /// The path, for messages.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Says what went wrong after `line`.
+    pub(crate) fn error(&self, line: u64, source: io::Error) -> Error {
+        read_error(&self.file, self.gzip, line, source)
+    }
+
+    /// Whether the file is compressed.
+    pub(crate) fn is_gzip(&self) -> bool {
+        self.gzip
+    }
+
+    /// The text.
+    pub(crate) fn into_reader(self) -> impl BufRead {
+        self.reader
+    }
+}
+
+/// A failure to read: damaged gzip data are told apart from a failing disk.
+pub(crate) fn read_error(file: &Path, gzip: bool, line: u64, source: io::Error) -> Error {
+    let damaged = matches!(
+        source.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+    );
+    if gzip && damaged {
+        return Error::Gzip { file: file.to_owned(), line, message: source.to_string() };
+    }
+    Error::Io { file: file.to_owned(), source }
+}
+
+/// Turns every line ending into `\n`, ends the last line, and drops a byte-order mark.
+struct Lines<R> {
+    inner: R,
+    started: bool,
+    after_return: bool,
+    last: u8,
+    pending: Option<io::Error>,
+}
+
+impl<R: Read> Lines<R> {
+    fn new(inner: R) -> Self {
+        Self { inner, started: false, after_return: false, last: b'\n', pending: None }
+    }
+
+    /// Reads what there is; the first time as much as fits, so that a whole header can be looked at.
+    fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = self.pending.take() {
+            return Err(error);
+        }
+        if self.started {
+            return self.inner.read(buffer);
+        }
+        self.started = true;
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.inner.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if filled == 0 => return Err(error),
+                Err(error) => {
+                    self.pending = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(without_mark(buffer, filled))
+    }
+
+    /// Rewrites `buffer[..read]` in place; returns how many bytes are left.
+    fn rewrite(&mut self, buffer: &mut [u8], read: usize) -> usize {
+        let mut kept = 0;
+        for at in 0..read {
+            let byte = buffer[at];
+            let repeated = self.after_return && byte == b'\n';
+            self.after_return = byte == b'\r';
+            if !repeated {
+                buffer[kept] = if byte == b'\r' { b'\n' } else { byte };
+                kept += 1;
+            }
+        }
+        kept
+    }
+}
+
+/// Takes a UTF-8 byte-order mark off the start of `buffer[..filled]`; returns how many bytes are left.
+fn without_mark(buffer: &mut [u8], filled: usize) -> usize {
+    if !buffer[..filled].starts_with(&[0xef, 0xbb, 0xbf]) {
+        return filled;
+    }
+    buffer.copy_within(3..filled, 0);
+    filled - 3
+}
+
+impl<R: Read> Read for Lines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.len() < 3 {
+            return Err(io::Error::other("a buffer of at least 3 bytes is needed"));
+        }
+        loop {
+            let read = self.read_some(buffer)?;
+            if read == 0 {
+                let unfinished = self.last != b'\n';
+                self.last = b'\n';
+                buffer[0] = b'\n';
+                return Ok(usize::from(unfinished));
+            }
+            let kept = self.rewrite(buffer, read);
+            if kept > 0 {
+                self.last = buffer[kept - 1];
+                return Ok(kept);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_ending_becomes_one() {
+        let cases: [(&[u8], &str); 6] = [
+            (b"a\nb\n", "a\nb\n"),
+            (b"a\r\nb", "a\nb\n"),
+            (b"a\rb\r", "a\nb\n"),
+            (b"\xef\xbb\xbfa\n\r\nb", "a\n\nb\n"),
+            (b"", ""),
+            (b"ab", "ab\n"),
+        ];
+        for (text, expected) in cases {
+            let mut read = Vec::new();
+            BufReader::with_capacity(3, Lines::new(text)).read_to_end(&mut read).unwrap();
+            assert_eq!(String::from_utf8(read).unwrap(), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Rows of a CSV, one at a time, with the line and the column of whatever is wrong in them.
+
+use crate::error::Error;
+use crate::source::{Source, read_error};
+use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
+use foretell::Value;
+use std::collections::HashMap;
+use std::io::{self, BufRead};
+use std::path::{Path, PathBuf};
+
+/// What to do about a cell that should be a measurement.
+const MEASUREMENT: &str = "a number; empty, `nan` and `inf` cells are allowed, text is not";
+
+/// A CSV that is read row by row; only the current row is held.
+pub(crate) struct Table {
+    file: PathBuf,
+    gzip: bool,
+    reader: Reader<Box<dyn BufRead>>,
+    headers: Vec<String>,
+    row: ByteRecord,
+    line: u64,
+}
+
+impl Table {
+    /// Reads the header.
+    pub(crate) fn open(mut source: Source) -> Result<Self, Error> {
+        let (file, gzip, delimiter) = (source.file().to_owned(), source.is_gzip(), source.separator());
+        let text: Box<dyn BufRead> = Box::new(source.into_reader());
+        let reader =
+            ReaderBuilder::new().flexible(true).has_headers(false).delimiter(delimiter).from_reader(text);
+        let mut table = Self { file, gzip, reader, headers: Vec::new(), row: ByteRecord::new(), line: 0 };
+        if !table.advance()? {
+            return Err(Error::Empty { file: table.file });
+        }
+        table.headers = (0..table.row.len()).map(|at| table.header(at)).collect::<Result<_, _>>()?;
+        table.check_headers()?;
+        Ok(table)
+    }
+
+    fn header(&self, at: usize) -> Result<String, Error> {
+        match std::str::from_utf8(&self.row[at]) {
+            Ok(name) => Ok(name.trim().to_owned()),
+            Err(_) => Err(self.not_utf8(format!("the name of column {}", at + 1))),
+        }
+    }
+
+    fn check_headers(&self) -> Result<(), Error> {
+        let mut seen: HashMap<&str, usize> = HashMap::new();
+        for (at, name) in self.headers.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            if let Some(first) = seen.insert(name, at) {
+                return Err(self.duplicate_column(first, at, format!("named `{name}`")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Two columns that mean the same.
+    pub(crate) fn duplicate_column(&self, first: usize, second: usize, what: String) -> Error {
+        Error::DuplicateColumn { file: self.file.clone(), first: first + 1, second: second + 1, what }
+    }
+
+    /// Reads the next row; `false` at the end. Empty lines are skipped.
+    pub(crate) fn advance(&mut self) -> Result<bool, Error> {
+        let more = self.reader.read_byte_record(&mut self.row).map_err(|error| match error.into_kind() {
+            ErrorKind::Io(source) => read_error(&self.file, self.gzip, self.line, source),
+            kind => Error::Io { file: self.file.clone(), source: io::Error::other(format!("{kind:?}")) },
+        })?;
+        // Every line ends in `\n` (see `Source`), so the reader stands one line after the row's last.
+        let inside = self.row.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.line = self.reader.position().line().saturating_sub(1 + inside).max(1);
+        Ok(more)
+    }
+
+    /// The names of the columns.
+    pub(crate) fn headers(&self) -> &[String] {
+        &self.headers
+    }
+
+    /// The place of the column that `option` names.
+    pub(crate) fn column(&self, name: &str, option: &'static str) -> Result<usize, Error> {
+        self.headers.iter().position(|header| header == name.trim()).ok_or_else(|| Error::UnknownColumn {
+            file: self.file.clone(),
+            column: name.to_owned(),
+            option,
+            columns: list(self.headers.iter().map(String::as_str)),
+        })
+    }
+
+    /// The path, for messages.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The line of the row, from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// How many fields the row has.
+    pub(crate) fn fields(&self) -> usize {
+        self.row.len()
+    }
+
+    /// Checks that the row has as many fields as the header; `may_lack` allows it to lack the last ones.
+    pub(crate) fn check_fields(&self, may_lack: bool) -> Result<(), Error> {
+        let (expected, found) = (self.headers.len(), self.row.len());
+        let surplus_empty = self.row.iter().skip(expected).all(|cell| cell.trim_ascii().is_empty());
+        if (found < expected && !may_lack) || !surplus_empty {
+            return Err(Error::FieldCount { file: self.file.clone(), line: self.line, expected, found });
+        }
+        Ok(())
+    }
+
+    /// The text of a cell, without the space around it; empty if the row ends before it.
+    pub(crate) fn text(&self, column: usize) -> Result<&str, Error> {
+        let cell = self.row.get(column).unwrap_or_default();
+        match std::str::from_utf8(cell) {
+            Ok(text) => Ok(text.trim()),
+            Err(_) => Err(self.not_utf8(format!("column `{}`", self.headers[column]))),
+        }
+    }
+
+    /// The bytes of a cell; empty if the row ends before it.
+    pub(crate) fn bytes(&self, column: usize) -> &[u8] {
+        self.row.get(column).unwrap_or_default()
+    }
+
+    /// A cell of a configuration.
+    pub(crate) fn value(&self, column: usize) -> Result<Value, Error> {
+        Ok(Value::of_cell(self.text(column)?))
+    }
+
+    /// A cell of a curve: `None` if empty, NaN and infinities as they are.
+    pub(crate) fn measurement(&self, column: usize) -> Result<Option<f64>, Error> {
+        let text = self.text(column)?;
+        if is_empty_cell(text) {
+            return Ok(None);
+        }
+        text.parse().map(Some).map_err(|_| self.not_a_number(column, text, MEASUREMENT))
+    }
+
+    /// A cell of a step column: a finite number.
+    pub(crate) fn step(&self, column: usize) -> Result<f64, Error> {
+        let text = self.text(column)?;
+        match text.parse::<f64>() {
+            Ok(step) if step.is_finite() => Ok(step),
+            _ => Err(self.not_a_number(column, text, "a finite number; every row needs its step")),
+        }
+    }
+
+    fn not_a_number(&self, column: usize, cell: &str, wanted: &'static str) -> Error {
+        let cell = shortened(cell);
+        Error::NotANumber {
+            file: self.file.clone(),
+            line: self.line,
+            column: self.headers[column].clone(),
+            cell,
+            wanted,
+        }
+    }
+
+    fn not_utf8(&self, field: String) -> Error {
+        Error::NotUtf8 { file: self.file.clone(), line: self.line, field }
+    }
+}
+
+/// Whether a cell holds nothing: empty, `NA`, `null`, `None`.
+pub(crate) fn is_empty_cell(text: &str) -> bool {
+    text.is_empty() || ["na", "n/a", "null", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// The first 40 characters.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Names in backquotes, the first 20 of them.
+pub(crate) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
+    match names.len() {
+        0 => "none".to_owned(),
+        count if count > 20 => format!("{} and {} more", shown.join(", "), count - 20),
+        _ => shown.join(", "),
+    }
+}
+
+/// `1 run`, `2 runs`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,186 @@
+//! Wide tables: one row a run, one column an epoch.
+
+use crate::error::Error;
+use crate::names::{id_rank, is_curve_prefix, is_metric, metric_rank};
+use crate::options::ReadOptions;
+use crate::raw::{Raw, RawRun};
+use crate::recorded::{Note, Topic};
+use crate::table::{Table, count, list};
+use foretell::Configuration;
+use std::collections::{HashMap, HashSet};
+
+/// Columns with a common prefix and a number each: `acc_0`, `acc_1`, ….
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Family {
+    /// What stands before the number.
+    pub(crate) prefix: String,
+    /// (step, place of the column), by increasing step.
+    pub(crate) columns: Vec<(f64, usize)>,
+}
+
+impl Family {
+    /// The prefix without the sign before the number.
+    pub(crate) fn name(&self) -> &str {
+        let name = self.prefix.trim_end_matches(|c: char| !c.is_alphanumeric());
+        if name.is_empty() { "value" } else { name }
+    }
+
+    fn steps(&self) -> Vec<f64> {
+        self.columns.iter().map(|&(step, _)| step).collect()
+    }
+}
+
+/// The families of a header, in the order in which they appear. At most 15 digits count as a step.
+pub(crate) fn families(headers: &[String]) -> Vec<Family> {
+    let mut families: Vec<Family> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (at, header) in headers.iter().enumerate() {
+        let prefix = header.trim_end_matches(|c: char| c.is_ascii_digit());
+        let Ok(step) = header[prefix.len()..].parse::<f64>() else { continue };
+        if header.len() - prefix.len() > 15 {
+            continue;
+        }
+        let place = *places.entry(prefix).or_insert_with(|| {
+            families.push(Family { prefix: prefix.to_owned(), columns: Vec::new() });
+            families.len() - 1
+        });
+        families[place].columns.push((step, at));
+    }
+    for family in &mut families {
+        family.columns.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    families
+}
+
+/// The family that holds the curves, by `metric` or by name and length.
+///
+/// Families named like a metric or an epoch and at least half as long as the longest of these; of them held-out
+/// accuracy first (see [`metric_rank`]), then the longest. Without such names the longest family of 3 columns or more.
+pub(crate) fn curve_family<'a>(families: &'a [Family], metric: Option<&str>) -> Option<&'a Family> {
+    if let Some(metric) = metric {
+        return families.iter().find(|family| family.prefix == metric || family.name() == metric);
+    }
+    let named = || families.iter().filter(|family| is_curve_prefix(&family.prefix));
+    let longest = named().map(|family| family.columns.len()).max().unwrap_or(0);
+    let rank = |family: &&Family| {
+        (metric_rank(&family.prefix).unwrap_or(usize::MAX), usize::MAX - family.columns.len())
+    };
+    let best = named().filter(|family| 2 * family.columns.len() >= longest).min_by_key(rank);
+    best.or_else(|| {
+        let unnamed = families.iter().rev().filter(|family| family.columns.len() >= 3);
+        unnamed.max_by_key(|family| family.columns.len())
+    })
+}
+
+/// Reads a table whose curves are in `family`. Trailing empty cells end a run; `nan` and `inf` there are divergence.
+pub(crate) fn read(
+    mut table: Table,
+    family: &Family,
+    all: &[Family],
+    options: &ReadOptions,
+) -> Result<Raw, Error> {
+    if let Some(pair) = family.columns.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+        return Err(table.duplicate_column(pair[0].1, pair[1].1, format!("step {}", pair[1].0)));
+    }
+    let others = other_series(family, all);
+    let series: HashSet<usize> =
+        others.iter().copied().chain([family]).flat_map(|f| f.columns.iter().map(|&(_, at)| at)).collect();
+    let known: Vec<usize> = (0..table.headers().len()).filter(|at| !series.contains(at)).collect();
+    let explicit = options.id_column.as_deref().map(|name| table.column(name, "id column")).transpose()?;
+    let mut raw = Raw { metric: family.name().to_owned(), ..Raw::default() };
+    let mut short = 0;
+    while table.advance()? {
+        short += usize::from(table.fields() < table.headers().len());
+        raw.runs.push(read_run(&table, family, &known)?);
+    }
+    note_series(&mut raw, family, &others, short);
+    name_runs(&mut raw, &table, &known, explicit)?;
+    Ok(raw)
+}
+
+/// Families that are other series, not configuration: named like a metric, or with the very steps of the curves.
+fn other_series<'a>(family: &Family, all: &'a [Family]) -> Vec<&'a Family> {
+    let same_steps = |other: &Family| family.columns.len() >= 5 && other.steps() == family.steps();
+    all.iter()
+        .filter(|other| other.prefix != family.prefix && (is_metric(&other.prefix) || same_steps(other)))
+        .collect()
+}
+
+fn read_run(table: &Table, family: &Family, known: &[usize]) -> Result<RawRun, Error> {
+    let fields = table.fields();
+    let lacks_only_epochs =
+        known.iter().all(|&at| at < fields) && family.columns.iter().any(|&(_, at)| at < fields);
+    table.check_fields(lacks_only_epochs)?;
+    let mut run = RawRun { line: table.line(), ..RawRun::default() };
+    run.steps.reserve(family.columns.len());
+    run.values.reserve(family.columns.len());
+    let mut reported = 0;
+    for &(step, at) in &family.columns {
+        let value = table.measurement(at)?;
+        run.steps.push(step);
+        run.values.push(value.unwrap_or(f64::NAN));
+        if value.is_some() {
+            reported = run.steps.len();
+        }
+    }
+    run.steps.truncate(reported);
+    run.values.truncate(reported);
+    run.configuration = configuration(table, known)?;
+    Ok(run)
+}
+
+/// The cells of the columns `known`, by name.
+pub(crate) fn configuration(table: &Table, known: &[usize]) -> Result<Configuration, Error> {
+    known.iter().map(|&at| Ok((table.headers()[at].clone(), table.value(at)?))).collect()
+}
+
+fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize) {
+    let (first, last) = (family.columns.first(), family.columns.last());
+    if let (Some(first), Some(last)) = (first, last) {
+        let (count, prefix) = (family.columns.len(), &family.prefix);
+        let text = format!("curves from {count} columns `{prefix}{}` to `{prefix}{}`", first.0, last.0);
+        raw.notes.push(Note::new(Topic::Metric, text));
+    }
+    if !others.is_empty() {
+        let names = list(others.iter().map(|family| family.prefix.as_str()));
+        raw.notes.push(Note::new(Topic::Excluded, format!("other series left out: {names}")));
+    }
+    if short > 0 {
+        raw.notes.push(Note::new(
+            Topic::Lengths,
+            format!("{} without the last epoch columns", count(short, "row")),
+        ));
+    }
+}
+
+/// Names the runs by the `explicit` column, else by the first usual id column that tells all runs apart.
+fn name_runs(raw: &mut Raw, table: &Table, known: &[usize], explicit: Option<usize>) -> Result<(), Error> {
+    let mut candidates: Vec<usize> =
+        known.iter().copied().filter(|&at| id_rank(&table.headers()[at]).is_some()).collect();
+    candidates.sort_by_key(|&at| id_rank(&table.headers()[at]));
+    for at in explicit.map_or(candidates, |at| vec![at]) {
+        let column = &table.headers()[at];
+        let ids: Vec<String> = raw.runs.iter().map(|run| run.configuration[column].to_string()).collect();
+        let mut lines: HashMap<&str, u64> = HashMap::new();
+        let clash = raw.runs.iter().zip(&ids).find_map(|(run, id)| {
+            let first_line = lines.insert(id, run.line);
+            (id.is_empty() || first_line.is_some()).then_some((run.line, id, first_line))
+        });
+        match clash {
+            None => {
+                raw.id_column = Some(column.clone());
+                raw.runs.iter_mut().zip(ids).for_each(|(run, id)| run.id = Some(id));
+                return Ok(());
+            }
+            Some(_) if explicit.is_none() => {}
+            Some((line, id, first_line)) => {
+                let (file, column, id) = (table.file().to_owned(), column.clone(), id.clone());
+                return Err(match first_line {
+                    Some(first_line) => Error::DuplicateId { file, line, id, first_line },
+                    None => Error::NoId { file, line, column },
+                });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Each thing that can be wrong in a file is told with its line, its column and what to do.
+
+use foretell_logs::{ReadOptions, read};
+use std::io::Write;
+
+/// What is said of a file `f` with these bytes, its folder left out.
+fn message(bytes: &[u8], options: &ReadOptions) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f");
+    std::fs::write(&file, bytes).unwrap();
+    let error = read(&file, options).map(|recorded| recorded.runs.len()).unwrap_err();
+    error.to_string().replace(&format!("{}/", folder.path().display()), "")
+}
+
+#[test]
+fn a_broken_table_is_told_by_line_and_column() {
+    let cases: [(&[u8], &str); 19] = [
+        (b"", "f: the file is empty"),
+        (b"\n \n", "f: the file is empty"),
+        (b"lr,acc_1,acc_2\n", "f: the file has a header but no run"),
+        (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,abc\n", "f:3: column `acc_2`: `abc` is not a number"),
+        (b"lr,acc_1,acc_2\r\n1,0.5,0.6\r\n\r\n2,x,1\r\n", "f:4: column `acc_1`: `x` is not a number"),
+        (b"t,acc_1,acc_2\n\"a\nb\",0.5,0.6\n\n\"c\nd\",0.5,?", "f:5: column `acc_2`: `?` is not a number"),
+        (b"lr,acc_1,acc_2\n1,0.5,0.6,0.7\n", "f:2: 4 fields where the header has 3"),
+        (b"acc_1,acc_2,lr\n0.5,0.6\n", "f:2: 2 fields where the header has 3"),
+        (b"lr,acc_1,acc_2\n1\n", "f:2: 1 fields where the header has 3"),
+        (
+            b"a,b,c\n1,2,3\n",
+            "f:1: no curves found: neither epoch columns (`acc_0`, `acc_1`, …) nor an id and a step column (`config_id`, `epoch`); the columns are `a`, `b`, `c`",
+        ),
+        (b"lr,acc_1,lr,acc_2\n1,2,3,4\n", "f:1: columns 1 and 3 are both named `lr`"),
+        (b"lr,acc_1,acc_01\n1,2,3\n", "f:1: columns 2 and 3 are both step 1"),
+        (b"lr,\xff,acc_1\n1,2,3\n", "f:1: the name of column 2 is not UTF-8"),
+        (b"opt,acc_1,acc_2\nadam,0.5,0.6\n\xe9,0.5,0.6\n", "f:3: column `opt` is not UTF-8"),
+        (b"id,epoch,loss\na,1,0.5\na,one,0.4\n", "f:3: column `epoch`: `one` is not a finite number"),
+        (b"id,epoch,loss\na,1,0.5\n,2,0.4\n", "f:3: column `id` is empty"),
+        (
+            b"id,epoch,loss\na,1,0.5\na,2,0.4\nb,1,0.6\na,1,0.7\n",
+            "f:5: run `a` has 0.7 at step 1, but 0.5 in line 2",
+        ),
+        (b"id,epoch,loss\na,1\n", "f:2: 2 fields where the header has 3"),
+        (
+            b"id,epoch,foo,bar\na,1,2,3\n",
+            "f: no column is named like a metric; name one of `foo`, `bar` as the metric",
+        ),
+    ];
+    for (bytes, expected) in cases {
+        let said = message(bytes, &ReadOptions::default());
+        assert!(
+            said.starts_with(expected),
+            "{:?}:\n  said     {said}\n  expected {expected}",
+            String::from_utf8_lossy(bytes)
+        );
+    }
+}
+
+#[test]
+fn broken_json_lines_are_told_by_line() {
+    let good = "{\"id\":\"a\",\"metric\":\"loss\",\"direction\":\"minimize\",\"values\":[1,2]}\n";
+    let cases = [
+        ("{\"id\":\"b\",\"values\":[1,2]", "f:2: column 24: EOF while parsing an object"),
+        ("{\"id\":\"b\",\"values\":[1,2] x}", "f:2: column 26: expected `,` or `}`"),
+        ("[1,2]", "f:2: found a list instead of an object"),
+        ("{\"id\":\"b\"}", "f:2: the field `values` is missing"),
+        ("{\"id\":\"b\",\"values\":3}", "f:2: `values` is a number, not a list"),
+        ("{\"id\":\"b\",\"values\":[1,\"x\"]}", "f:2: `values[1]` is \"x\", not a number or null"),
+        ("{\"id\":\"b\",\"values\":[1,2],\"steps\":[1]}", "f:2: 1 steps but 2 values"),
+        ("{\"id\":\"b\",\"values\":[1,2],\"steps\":[2,1]}", "f:2: step 1 after step 2"),
+        ("{\"id\":\"b\",\"values\":[1,2],\"steps\":[2,null]}", "f:2: step NaN after step 2"),
+        ("{\"id\":[],\"values\":[1]}", "f:2: `id` is a list, not a text or a number"),
+        (
+            "{\"id\":\"b\",\"configuration\":[],\"values\":[1]}",
+            "f:2: `configuration` is a list, not an object",
+        ),
+        ("{\"id\":\"a\",\"values\":[1]}", "f:2: id `a` was already used in line 1"),
+        ("{\"id\":\"b\",\"metric\":\"acc\",\"values\":[1]}", "f:2: `metric` is `acc`, not `loss`"),
+        (
+            "{\"id\":\"b\",\"direction\":\"maximize\",\"values\":[1]}",
+            "f:2: `direction` is not that of the lines before",
+        ),
+        ("{\"id\":\"b\",\"direction\":\"up\",\"values\":[1]}", "f:2: `direction` is \"up\", not"),
+    ];
+    for (line, expected) in cases {
+        let said = message(format!("{good}{line}\n").as_bytes(), &ReadOptions::default());
+        assert!(said.starts_with(expected), "{line}:\n  said     {said}\n  expected {expected}");
+    }
+    let said = message(b"{\"values\":[1]}\n{\"values\":[\xff]}\n", &ReadOptions::default());
+    assert!(said.starts_with("f:2: the line is not UTF-8"), "{said}");
+}
+
+#[test]
+fn a_column_that_is_not_there_is_told_with_those_that_are() {
+    let wide = b"lr,acc_1,acc_2\n1,0.5,0.6\n";
+    let long = b"id,epoch,loss,train_acc\na,1,0.5,0.1\n";
+    let some = |name: &str| Some(name.to_owned());
+    let options = ReadOptions::default;
+    let cases: [(&[u8], ReadOptions, &str); 7] = [
+        (
+            wide,
+            ReadOptions { metric: some("loss"), ..options() },
+            "f: no epoch columns start with `loss`; name one of `acc_` as the metric",
+        ),
+        (
+            long,
+            ReadOptions { metric: some("val"), ..options() },
+            "f: there is no metric `val`; name one of `loss`, `train_acc` as the metric",
+        ),
+        (
+            long,
+            ReadOptions { id_column: some("x"), ..options() },
+            "f:1: there is no column `x` (id column); the columns are `id`, `epoch`, `loss`, `train_acc`",
+        ),
+        (
+            long,
+            ReadOptions { step_column: some("x"), ..options() },
+            "f:1: there is no column `x` (step column)",
+        ),
+        (wide, ReadOptions { id_column: some("x"), ..options() }, "f:1: there is no column `x` (id column)"),
+        (
+            wide,
+            ReadOptions { group_by: some("x"), ..options() },
+            "f:1: there is no column `x` (group by); the columns are `lr`",
+        ),
+        (
+            b"k,acc_1,acc_2\na,1,2\na,3,4\n",
+            ReadOptions { id_column: some("k"), ..options() },
+            "f:3: id `a` was already used in line 2",
+        ),
+    ];
+    for (bytes, options, expected) in cases {
+        let said = message(bytes, &options);
+        assert!(said.starts_with(expected), "  said     {said}\n  expected {expected}");
+    }
+}
+
+#[test]
+fn damaged_gzip_is_told_with_the_last_good_line() {
+    let mut text = "lr,acc_1,acc_2\n".to_owned();
+    (0..20_000).for_each(|at| text += &format!("{at},0.{},0.{}\n", at * 7 % 1000, at * 13 % 1000));
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(text.as_bytes()).unwrap();
+    let whole = gz.finish().unwrap();
+    let said = message(&whole[..whole.len() / 2], &ReadOptions::default());
+    let line: u64 = said.split(':').nth(1).unwrap().parse().unwrap();
+    assert!((5_000..15_000).contains(&line), "{said}");
+    assert!(said.contains("the gzip data after this line are damaged or end early"), "{said}");
+    assert!(message(&whole[..6], &ReadOptions::default()).contains("gzip"));
+    let mut flipped = whole.clone();
+    let end = flipped.len() - 6;
+    flipped[end] ^= 0xff;
+    assert!(message(&flipped, &ReadOptions::default()).contains("gzip"), "the checksum is looked at");
+}
+
+#[test]
+fn a_second_file_is_blamed_by_its_own_name() {
+    let curves = "id,epoch,loss\na,1,0.5\n";
+    let cases = [
+        (
+            "name,lr\na,1\n",
+            "configs.csv:1: there is no column `id` (id column); the columns are `name`, `lr`",
+        ),
+        ("id,lr\na,1\nb,2\na,3\n", "configs.csv:4: id `a` was already used in line 2"),
+        ("id,lr\na\n", "configs.csv:2: 1 fields where the header has 2"),
+        ("", "configs.csv: the file is empty"),
+    ];
+    for (configs, expected) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("curves.csv"), curves).unwrap();
+        std::fs::write(folder.path().join("configs.csv"), configs).unwrap();
+        let said = read(folder.path(), &ReadOptions::default()).unwrap_err().to_string();
+        assert!(said.contains(expected), "  said     {said}\n  expected {expected}");
+    }
+}
+
+#[test]
+fn a_folder_needs_exactly_one_file_of_curves() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
+    let said = |folder: &std::path::Path| read(folder, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(said(folder.path()).contains("no curve file among `notes.txt`; expected one .csv"));
+    std::fs::write(folder.path().join("a.csv"), "x").unwrap();
+    std::fs::write(folder.path().join("b.jsonl.gz"), "x").unwrap();
+    assert!(
+        said(folder.path()).contains("`a.csv`, `b.jsonl.gz` could all be the curves; name the one to read")
+    );
+}

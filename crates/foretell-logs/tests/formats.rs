@@ -1,0 +1,332 @@
+//! What each rule of reading does, on the smallest file that shows it.
+
+use foretell::{Direction, FeatureGroup, Value};
+use foretell_logs::{ReadOptions, Recorded, Topic, read};
+use std::io::Write;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// A folder with the given files; names ending in `.gz` are compressed.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let file = std::fs::File::create(folder.path().join(name)).unwrap();
+        if name.ends_with(".gz") {
+            let mut gz = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+            gz.write_all(text.as_bytes()).unwrap();
+            gz.finish().unwrap();
+        } else {
+            (&file).write_all(text.as_bytes()).unwrap();
+        }
+    }
+    folder
+}
+
+fn read_text(name: &str, text: &str, options: &ReadOptions) -> Recorded {
+    let folder = folder(&[(name, text)]);
+    read(&folder.path().join(name), options).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn plain(text: &str) -> Recorded {
+    read_text("runs.csv", text, &ReadOptions::default())
+}
+
+fn features(recorded: &Recorded) -> Vec<&str> {
+    recorded.groups.keys().map(String::as_str).collect()
+}
+
+fn notes(recorded: &Recorded, topic: Topic) -> Vec<&str> {
+    recorded.notes.iter().filter(|note| note.topic == topic).map(|note| note.text.as_str()).collect()
+}
+
+const WIDE: &str = "lr,num_layers,set,acc_0,acc_5,acc_10\n0.1,2,c,0.1,0.2,0.3\n0.01,3,c,0.2,0.3,0.4\n";
+
+#[test]
+fn a_wide_row_is_a_run_and_its_steps_are_in_the_column_names() {
+    let recorded = plain(WIDE);
+    assert_eq!((recorded.name.as_str(), recorded.metric.as_str()), ("runs", "acc"));
+    assert_eq!(recorded.direction, Direction::Maximize);
+    assert_eq!(recorded.runs[1].id, "2");
+    assert_eq!(recorded.runs[1].curve.steps(), [0.0, 5.0, 10.0]);
+    assert_eq!(recorded.runs[1].curve.scores(), [0.2, 0.3, 0.4]);
+    assert_eq!(recorded.runs[0].configuration["lr"], Value::Number(0.1));
+    assert_eq!(recorded.groups["num_layers"], FeatureGroup::Architecture);
+    assert_eq!(recorded.groups["lr"], FeatureGroup::Hyperparameter);
+    assert_eq!(notes(&recorded, Topic::Constant), ["1 column dropped for never varying: `set`"]);
+}
+
+#[test]
+fn separators_line_endings_marks_and_compression_make_no_difference() {
+    let expected = plain(WIDE).runs;
+    let texts = [
+        ("a.csv", WIDE.replace('\n', "\r\n")),
+        ("a.csv", WIDE.replace('\n', "\r")),
+        ("a.csv", format!("\u{feff}{WIDE}")),
+        ("a.csv", format!("\n\n{}", WIDE.trim_end())),
+        ("a.csv", WIDE.replace(',', ";")),
+        ("a.tsv", WIDE.replace(',', "\t")),
+        ("a.csv.gz", WIDE.to_owned()),
+        ("no-ending", WIDE.to_owned()),
+    ];
+    for (name, text) in texts {
+        assert_eq!(read_text(name, &text, &ReadOptions::default()).runs, expected, "{name}: {text:?}");
+    }
+}
+
+#[test]
+fn epoch_columns_may_stand_in_any_order_and_have_any_prefix() {
+    for (header, metric) in [
+        ("val_acc_2,val_acc_10,val_acc_1", "val_acc"),
+        ("acc2,acc10,acc1", "acc"),
+        ("2,10,1", "value"),
+        ("ep 2,ep 10,ep 1", "ep"),
+    ] {
+        let recorded = plain(&format!("{header}\n0.2,0.9,0.1\n0.3,0.8,0.2\n"));
+        assert_eq!(recorded.metric, metric);
+        assert_eq!(recorded.runs[0].curve.steps(), [1.0, 2.0, 10.0], "{header}");
+        assert_eq!(recorded.runs[0].curve.scores(), [0.1, 0.2, 0.9], "{header}");
+    }
+}
+
+#[test]
+fn non_finite_cells_are_gaps_inside_and_divergence_at_the_end_but_empty_ends_are_short_runs() {
+    let recorded = plain(
+        "lr,acc_1,acc_2,acc_3\n1,0.1,nan,0.3\n2,0.1,,0.3\n3,0.1,inf,-inf\n4,0.1,,\n5,,,\n6,0.1,NaN,\n7,0.1\n",
+    );
+    let shape = |at: usize| (recorded.runs[at].curve.len(), recorded.runs[at].curve.diverged_at());
+    assert_eq!(shape(0), (2, None), "a gap");
+    assert_eq!(shape(1), (2, None), "a gap");
+    assert_eq!(shape(2), (1, Some(2.0)), "diverged");
+    assert_eq!(shape(3), (1, None), "short");
+    assert_eq!(shape(4), (0, None), "nothing");
+    assert_eq!(shape(5), (1, Some(2.0)), "diverged, then nothing");
+    assert_eq!(shape(6), (1, None), "the row itself is short");
+    assert_eq!(notes(&recorded, Topic::Unmeasured), ["1 of 7 runs have no finite value"]);
+    assert_eq!(
+        notes(&recorded, Topic::Diverged),
+        ["2 of 7 runs end in values that are not finite: diverged"]
+    );
+    assert_eq!(notes(&recorded, Topic::Gaps).len(), 1);
+    assert_eq!(notes(&recorded, Topic::Lengths).len(), 2);
+}
+
+#[test]
+fn the_direction_comes_from_the_option_then_the_name_then_the_data() {
+    let falling = "1,296,204,87\n2,300,200,90\n3,280,290,300\n";
+    let cases = [
+        ("lr,acc_1,acc_2,acc_3", None, Direction::Maximize),
+        ("lr,val_loss_1,val_loss_2,val_loss_3", None, Direction::Minimize),
+        ("lr,ppl1,ppl2,ppl3", None, Direction::Minimize),
+        ("lr,ep_1,ep_2,ep_3", None, Direction::Minimize),
+        ("lr,ep_1,ep_2,ep_3", Some(Direction::Maximize), Direction::Maximize),
+        ("lr,ppl1,ppl2,ppl3", Some(Direction::Maximize), Direction::Maximize),
+        ("lr,ep_3,ep_2,ep_1", None, Direction::Maximize),
+    ];
+    for (header, direction, expected) in cases {
+        let options = ReadOptions { direction, ..ReadOptions::default() };
+        let recorded = read_text("a.csv", &format!("{header}\n{falling}"), &options);
+        assert_eq!(recorded.direction, expected, "{header}");
+        let first = recorded.runs[0].curve.at(1.0).unwrap();
+        assert!((first < 0.0) == (expected == Direction::Minimize), "{header}: scores are turned");
+    }
+}
+
+#[test]
+fn numbered_hyperparameters_are_no_curve_and_other_metrics_no_configuration() {
+    let recorded = plain(
+        "beta1,beta2,l1_width,l2_width,train_acc_1,train_acc_2,train_acc_3,val_acc_1,val_acc_2,val_acc_3,final_acc\n\
+         0.9,0.99,8,16,0.5,0.6,0.7,0.4,0.5,0.6,0.6\n0.8,0.999,9,17,0.4,0.5,0.6,0.3,0.4,0.5,0.5\n",
+    );
+    assert_eq!(recorded.metric, "val_acc");
+    assert_eq!(features(&recorded), ["beta1", "beta2", "l1_width", "l2_width"]);
+    assert_eq!(recorded.groups["l2_width"], FeatureGroup::Architecture);
+    assert!(notes(&recorded, Topic::Excluded).contains(&"other series left out: `train_acc_`"));
+    let options = ReadOptions { metric: Some("train_acc".into()), ..ReadOptions::default() };
+    let text = "train_acc_1,train_acc_2,val_acc_1,val_acc_2\n0.5,0.6,0.3,0.4\n";
+    assert_eq!(read_text("a.csv", text, &options).runs[0].curve.scores(), [0.5, 0.6]);
+}
+
+const MIXED: &str = "config_id,IsTest,random_seed,MaxAccuracy,file_name,lr,optimizer,note,acc_1,acc_2\n\
+    a,0,1,0.5,x,0.1,adam,k,0.4,0.5\nb,1,2,0.6,y,0.2,sgd,k,0.5,0.6\n";
+
+#[test]
+fn outcomes_and_labels_are_no_features_unless_asked_for() {
+    let recorded = plain(MIXED);
+    assert_eq!(features(&recorded), ["lr", "optimizer"]);
+    assert_eq!(recorded.runs[1].configuration["optimizer"], Value::Text("sgd".into()));
+    assert_eq!(recorded.runs[1].id, "b");
+    let include = ReadOptions {
+        include: vec!["random_seed".into()],
+        exclude: vec!["optimizer".into()],
+        groups: [("lr".to_owned(), FeatureGroup::Architecture)].into(),
+        ..ReadOptions::default()
+    };
+    let recorded = read_text("a.csv", MIXED, &include);
+    assert_eq!(features(&recorded), ["lr", "random_seed"]);
+    assert_eq!(recorded.groups["lr"], FeatureGroup::Architecture);
+    let all = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
+    assert_eq!(read_text("a.csv", MIXED, &all).groups.len(), 8);
+}
+
+#[test]
+fn a_single_run_keeps_its_configuration() {
+    assert_eq!(features(&plain("lr,acc_1,acc_2\n0.1,0.3,0.4\n")), ["lr"]);
+}
+
+#[test]
+fn layer_notation_is_architecture_and_other_unique_texts_are_dropped() {
+    let mut text = "thing,sentence,acc_1,acc_2\n".to_owned();
+    for at in 0..12 {
+        text += &format!("\"[C(64,3,1), FC({}), SM(10)]\",sentence {at},0.1,0.{at}\n", at + 1);
+    }
+    let recorded = plain(&text);
+    assert_eq!(features(&recorded), ["thing"]);
+    assert_eq!(recorded.groups["thing"], FeatureGroup::Architecture);
+    assert_eq!(
+        notes(&recorded, Topic::Architecture),
+        ["column `thing` is in layer notation: 12 of 12 texts are networks"]
+    );
+}
+
+const CURVES: &str =
+    "config_id,epoch,val_loss,train_acc\nb,2,0.5,0.1\na,1,0.9,0.2\nb,1,0.7,0.3\na,3,0.6,0.4\n";
+const CONFIGS: &str = "lr,config_id,seed\n0.1,a,1\n0.2,b,2\n0.3,c,3\n";
+
+#[test]
+fn long_rows_are_sorted_by_step_and_joined_with_the_configurations_beside_them() {
+    for (curves, configs) in [
+        ("curves.csv", "configs.csv"),
+        ("curves.csv.gz", "configurations.csv.gz"),
+        ("x_curves.csv", "x_config.csv"),
+    ] {
+        let folder = folder(&[(curves, CURVES), (configs, CONFIGS)]);
+        let recorded = read(&folder.path().join(curves), &ReadOptions::default()).unwrap();
+        assert_eq!(recorded.metric, "val_loss", "{curves}");
+        assert_eq!(recorded.runs[0].id, "b");
+        assert_eq!(recorded.runs[0].curve.scores(), [-0.7, -0.5]);
+        assert_eq!(recorded.runs[1].curve.steps(), [1.0, 3.0]);
+        assert_eq!(recorded.runs[1].configuration, [("lr".to_owned(), Value::Number(0.1))].into());
+        let joined = format!("configurations of 2 runs joined from `{configs}`; 1 row without a curve");
+        assert_eq!(notes(&recorded, Topic::Identity), [joined]);
+    }
+}
+
+#[test]
+fn a_folder_is_read_by_its_curves_and_named_after_itself() {
+    let set = folder(&[("curves.csv.gz", CURVES), ("configs.csv", CONFIGS), ("SOURCE.txt", "where from")]);
+    let recorded = read(set.path(), &ReadOptions::default()).unwrap();
+    assert_eq!(recorded.name, set.path().file_name().unwrap().to_string_lossy());
+    let single = folder(&[("mine.csv", WIDE), ("README.md", "about")]);
+    assert_eq!(read(single.path(), &ReadOptions::default()).unwrap().name, "mine");
+}
+
+#[test]
+fn configurations_may_be_given_or_stand_in_the_same_file() {
+    let folder = folder(&[("log.csv", CURVES), ("other.csv", CONFIGS)]);
+    let configurations = Some(folder.path().join("other.csv"));
+    let given = ReadOptions { configurations, ..ReadOptions::default() };
+    assert_eq!(features(&read(&folder.path().join("log.csv"), &given).unwrap()), ["lr"]);
+    let recorded = plain(
+        "run,step,lr,acc,lr_now\na,1,0.1,0.3,0.1\na,2,0.1,0.4,0.05\nb,1,0.2,0.3,0.2\nb,2,0.2,0.2,0.1\n",
+    );
+    assert_eq!(features(&recorded), ["lr"], "lr_now varies within a run: a series");
+    assert!(notes(&recorded, Topic::Metric)[0].contains("left out: `lr_now`"));
+}
+
+#[test]
+fn the_metric_of_a_long_file_is_chosen_in_the_documented_order() {
+    let cases = [
+        ("val_loss,val_acc,test_acc", "val_acc"),
+        ("val_loss,test_acc,train_acc", "test_acc"),
+        ("train_acc,val_loss,test_loss", "val_loss"),
+        ("loss,acc,train_acc", "acc"),
+        ("foo,value,bar", "value"),
+    ];
+    for (metrics, expected) in cases {
+        let recorded = plain(&format!("id,epoch,{metrics}\na,1,1,2,3\na,2,4,5,6\n"));
+        assert_eq!(recorded.metric, expected, "{metrics}");
+    }
+    assert_eq!(plain("id,epoch,foo\na,1,1\na,2,2\n").metric, "foo", "the only column left");
+}
+
+#[test]
+fn columns_may_be_named_and_one_run_needs_no_id() {
+    let options = ReadOptions {
+        metric: Some("b".into()),
+        id_column: Some("who".into()),
+        step_column: Some("when".into()),
+        ..ReadOptions::default()
+    };
+    let recorded = read_text("a.csv", "who,when,a,b\nx,10,1,2\nx,20,3,4\ny,10,5,6\n", &options);
+    assert_eq!(recorded.runs[0].curve.steps(), [10.0, 20.0]);
+    assert_eq!(recorded.runs[0].curve.scores(), [2.0, 4.0]);
+    let recorded = plain("epoch,loss\n1,2.5\n2,2.0\n");
+    assert_eq!((recorded.runs.len(), recorded.runs[0].id.as_str()), (1, "runs"));
+}
+
+#[test]
+fn empty_ends_of_long_runs_are_divergence_unless_the_metric_is_sparse() {
+    let recorded = plain(
+        "id,epoch,loss\na,1,2\na,2,\na,3,\nb,1,2\nb,2,nan\nc,1,2\nc,2,\nc,3,1\nc,4,\nd,1,2\nd,1,2\nd,2,\nd,2,1.5\n",
+    );
+    let shape = |at: usize| (recorded.runs[at].curve.len(), recorded.runs[at].curve.diverged_at());
+    assert_eq!(shape(0), (1, Some(2.0)), "never measured again");
+    assert_eq!(shape(1), (1, Some(2.0)), "nan");
+    assert_eq!(shape(2), (2, None), "measured every second epoch");
+    assert_eq!(shape(3), (2, None), "a repeated row, and a row that completes another");
+    assert_eq!(
+        notes(&recorded, Topic::Removed),
+        ["1 row left out for saying the same twice of a run and step"]
+    );
+}
+
+#[test]
+fn json_lines_may_lack_what_can_be_told_and_hold_what_python_writes() {
+    let text = concat!(
+        "{\"id\":\"a\",\"configuration\":{\"lr\":0.1,\"net\":{\"width\":8},\"nesterov\":true},\"values\":[1.5,NaN,1.0]}\n",
+        "\n",
+        "{\"id\":7,\"configuration\":{\"lr\":0.2,\"net\":{\"width\":16},\"nesterov\":null},\"values\":[2,\"inf\",-Infinity],\"steps\":[0,10,20]}\n",
+        "{\"values\":[1.1,null],\"extra\":\"NaN\"}\n",
+    );
+    let recorded =
+        read_text("a.jsonl", text, &ReadOptions { metric: Some("loss".into()), ..ReadOptions::default() });
+    let ids: Vec<&str> = recorded.runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(ids, ["a", "7", "4"]);
+    assert_eq!(recorded.direction, Direction::Minimize);
+    assert_eq!(recorded.runs[0].curve.steps(), [1.0, 3.0]);
+    assert_eq!(recorded.runs[1].curve.diverged_at(), Some(10.0));
+    assert_eq!(features(&recorded), ["lr", "nesterov", "net.width"]);
+    assert_eq!(notes(&recorded, Topic::Excluded), ["fields left out: `extra`"]);
+}
+
+const REPEATED: &str = "config_group,lr,acc_1,acc_2\ng,1,0.1,0.2\nh,2,0.3,0.4\ng,3,0.5,0.6\nk,2,0.7,0.8\nm,4,0.7,0.8\nn,5,0,0\no,6,0,0\n";
+
+#[test]
+fn repeats_share_a_number_and_can_be_removed() {
+    let recorded = plain(REPEATED);
+    assert_eq!(recorded.repeats, [0, 1, 0, 1, 1, 5, 6]);
+    assert_eq!(
+        notes(&recorded, Topic::Repeats),
+        ["runs grouped by `config_group`: 6 groups", "3 of 7 runs repeat an earlier one"]
+    );
+    assert_eq!(notes(&recorded, Topic::Flat), ["2 of 7 runs never leave one value: kept"]);
+    let lrs = |recorded: &Recorded| -> Vec<f64> {
+        recorded.runs.iter().map(|run| run.configuration["lr"].number().unwrap()).collect()
+    };
+    let curves = recorded.clone().without_identical_curves();
+    assert_eq!((lrs(&curves), curves.repeats), (vec![1.0, 2.0, 3.0, 2.0, 5.0], vec![0, 1, 0, 1, 4]));
+    let unique = recorded.without_repeats();
+    assert_eq!((lrs(&unique), unique.repeats), (vec![1.0, 2.0, 5.0, 6.0], vec![0, 1, 2, 3]));
+    let options = ReadOptions { deduplicate: true, group_by: Some("lr".into()), ..ReadOptions::default() };
+    let recorded = read_text("a.csv", REPEATED, &options);
+    assert_eq!(recorded.runs.len(), 4, "lr 1, 2, 3 and the first dead run");
+    assert_eq!(recorded.runs[0].configuration.len(), 0, "the grouping column is a label");
+}
+
+#[test]
+fn reading_needs_no_more_than_the_file() {
+    let missing = PathBuf::from("/no/such/file.csv");
+    assert!(
+        read(&missing, &ReadOptions::default()).unwrap_err().to_string().starts_with("/no/such/file.csv: ")
+    );
+}

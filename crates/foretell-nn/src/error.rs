@@ -1,0 +1,154 @@
+//! Why a data set cannot be read or a network not trained.
+
+use foretell::ArchitectureError;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a data set cannot be read or a network not trained.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The name of the data set is not known.
+    #[error("unknown data set `{name}`; known are shapes, shapes:SIDE, cifar10:DIR and mnist:DIR")]
+    UnknownData {
+        /// The name as given.
+        name: String,
+    },
+    /// A directory holds none of the files of the data set.
+    #[error("no {expected} in {}; put the data set's files there or name another directory", directory.display())]
+    NoFiles {
+        /// Where they were looked for.
+        directory: PathBuf,
+        /// What was looked for.
+        expected: &'static str,
+    },
+    /// The operating system could not read or write a file.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// `read` or `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A file of CIFAR-10 records is not made of whole records.
+    #[error("{}: {bytes} bytes are no multiple of the {record} bytes of a record; fetch the file again", path.display())]
+    RecordSize {
+        /// The file.
+        path: PathBuf,
+        /// Its size in bytes.
+        bytes: usize,
+        /// The size of a record in bytes.
+        record: usize,
+    },
+    /// An idx file begins with the wrong number.
+    #[error("{}: begins with {found:#010x} instead of {expected:#010x}; is it the right idx file?", path.display())]
+    Magic {
+        /// The file.
+        path: PathBuf,
+        /// The first four bytes.
+        found: u32,
+        /// What they should be.
+        expected: u32,
+    },
+    /// A file ends early, or goes on after its end.
+    #[error("{}: its header promises {needed} bytes, but it has {found}; fetch the file again", path.display())]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// Bytes by the header.
+        needed: usize,
+        /// Bytes in the file, decompressed.
+        found: usize,
+    },
+    /// A label is not one of the classes.
+    #[error("{}: image {image} has label {label}, but labels are 0 to {}; fetch the file again", path.display(), classes - 1)]
+    Label {
+        /// The file.
+        path: PathBuf,
+        /// 0-based number of the image in the file.
+        image: usize,
+        /// The label.
+        label: u8,
+        /// How many classes there are.
+        classes: usize,
+    },
+    /// A file of images and a file of labels do not belong together.
+    #[error("{} images in {} but {} labels in {}; use files of one release", .images.0, .images.1.display(), .labels.0, .labels.1.display())]
+    Counts {
+        /// How many images, in which file.
+        images: (usize, PathBuf),
+        /// How many labels, in which file.
+        labels: (usize, PathBuf),
+    },
+    /// The data set is smaller than the parts asked of it.
+    #[error(
+        "{train} training and {validation} validation images asked of {data}, which has {available}; ask for fewer"
+    )]
+    TooFew {
+        /// The data set.
+        data: String,
+        /// Training images asked for.
+        train: usize,
+        /// Validation images asked for.
+        validation: usize,
+        /// Images there are.
+        available: usize,
+    },
+    /// The network does not fit the images.
+    #[error(transparent)]
+    Architecture(#[from] ArchitectureError),
+    /// The network ends in another number of classes than the data has.
+    #[error("{layer} has {found} classes, but {data} has {expected}; change the layer")]
+    Classes {
+        /// The layer, in layer notation.
+        layer: String,
+        /// Classes of the layer.
+        found: usize,
+        /// The data set.
+        data: String,
+        /// Classes of the data.
+        expected: usize,
+    },
+    /// A number of the training plan is out of its range.
+    #[error("{field} is {found}, but must be {expected}")]
+    Plan {
+        /// The field of `TrainSpec`.
+        field: &'static str,
+        /// Its value.
+        found: String,
+        /// Its range.
+        expected: String,
+    },
+    /// No checkpoint of a directory can be read.
+    #[error("{}: damaged checkpoint ({reason}), and no older one to go back to; delete it to start anew", path.display())]
+    Damaged {
+        /// The newest checkpoint.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A checkpoint belongs to another training.
+    #[error("{}: a checkpoint of another training: its {field} is {found}, here it is {expected}; use another directory", path.display())]
+    ForeignCheckpoint {
+        /// The checkpoint.
+        path: PathBuf,
+        /// The first field that differs.
+        field: String,
+        /// Its value in the checkpoint.
+        found: String,
+        /// Its value in this training.
+        expected: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn read(path: &Path, source: std::io::Error) -> Self {
+        Self::File { action: "read", path: path.to_owned(), source }
+    }
+
+    pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
+        Self::File { action: "write", path: path.to_owned(), source }
+    }
+}

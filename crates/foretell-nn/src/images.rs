@@ -1,0 +1,145 @@
+//! Labelled images in memory, and how they become the numbers a network sees.
+
+use foretell::ImageShape;
+
+/// How pixel values (0 to 255) become network inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Normalization {
+    /// x ↦ (x − 127.5)/63.75, so inputs lie in [−2, 2].
+    Range,
+    /// Global contrast normalization of each image: x ↦ (x − mean)/max(sd, 1), mean and sd over all values of the
+    /// image, every channel. What MetaQNN's networks saw of CIFAR-10.
+    Contrast,
+}
+
+/// Labelled images of one shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Images {
+    /// The shape of each.
+    pub shape: ImageShape,
+    /// How many classes there are; labels are 0 to `classes` − 1.
+    pub classes: usize,
+    /// Values 0 to 255 of shape (images, channels, height, width), row-major.
+    pub pixels: Vec<u8>,
+    /// One label an image.
+    pub labels: Vec<u8>,
+}
+
+/// The images of a trial: what it trains on and what it is judged by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataSet {
+    /// What the network learns from.
+    pub train: Images,
+    /// What its accuracy is measured on after each epoch; none of these is in `train`.
+    pub validation: Images,
+    /// How pixels become inputs.
+    pub normalization: Normalization,
+    /// Whether training images are mirrored left to right with probability ½, anew each epoch.
+    pub mirror: bool,
+}
+
+impl Images {
+    /// How many images there are.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Values of one image: channels · height · width.
+    pub fn values(&self) -> usize {
+        self.shape.channels * self.shape.height * self.shape.width
+    }
+
+    /// The pixels of image `index`.
+    ///
+    /// # Panics
+    /// If there is no such image.
+    pub fn image(&self, index: usize) -> &[u8] {
+        &self.pixels[index * self.values()..][..self.values()]
+    }
+
+    /// The images `indices`, in that order.
+    #[must_use]
+    pub(crate) fn part(&self, indices: &[usize]) -> Self {
+        Self {
+            pixels: indices.iter().flat_map(|&i| self.image(i)).copied().collect(),
+            labels: indices.iter().map(|&i| self.labels[i]).collect(),
+            ..*self
+        }
+    }
+
+    /// Appends the network inputs of image `index` to `inputs`, left and right exchanged if `mirrored`.
+    pub(crate) fn push_inputs(
+        &self,
+        index: usize,
+        normalization: Normalization,
+        mirrored: bool,
+        inputs: &mut Vec<f32>,
+    ) {
+        let image = self.image(index);
+        let (shift, scale) = normalization.shift_and_scale(image);
+        for row in image.chunks_exact(self.shape.width) {
+            let input = |&value: &u8| (f32::from(value) - shift) * scale;
+            if mirrored {
+                inputs.extend(row.iter().rev().map(input));
+            } else {
+                inputs.extend(row.iter().map(input));
+            }
+        }
+    }
+}
+
+impl Normalization {
+    fn shift_and_scale(self, image: &[u8]) -> (f32, f32) {
+        match self {
+            Self::Range => (127.5, 1.0 / 63.75),
+            Self::Contrast => {
+                let count = image.len() as f64;
+                let mean = image.iter().map(|&v| f64::from(v)).sum::<f64>() / count;
+                let square = image.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / count;
+                (mean as f32, (1.0 / square.sqrt().max(1.0)) as f32)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_by_two(pixels: Vec<u8>) -> Images {
+        let shape = ImageShape { channels: 1, height: 2, width: 2 };
+        Images { shape, classes: 2, labels: vec![0; pixels.len() / 4], pixels }
+    }
+
+    #[test]
+    fn contrast_normalization_gives_each_image_mean_zero_and_deviation_one() {
+        let images = two_by_two(vec![10, 20, 30, 40, 7, 7, 7, 7]);
+        let mut inputs = Vec::new();
+        images.push_inputs(0, Normalization::Contrast, false, &mut inputs);
+        // mean 25, variance (225 + 25 + 25 + 225)/4 = 125
+        assert!((inputs[0] + 15.0 / 125_f32.sqrt()).abs() < 1e-6);
+        images.push_inputs(1, Normalization::Contrast, false, &mut inputs);
+        assert!(inputs[4..].iter().all(|v| *v == 0.0), "a flat image must not be divided by nothing");
+    }
+
+    #[test]
+    fn a_mirrored_image_has_its_rows_turned_round() {
+        let images = two_by_two(vec![0, 255, 255, 0]);
+        let mut inputs = Vec::new();
+        images.push_inputs(0, Normalization::Range, true, &mut inputs);
+        assert_eq!(inputs, [2.0, -2.0, -2.0, 2.0]);
+    }
+
+    #[test]
+    fn a_part_keeps_images_with_their_labels() {
+        let mut images = two_by_two((0..12).collect());
+        images.labels = vec![0, 1, 0];
+        let part = images.part(&[2, 1]);
+        assert_eq!((part.labels, part.pixels), (vec![0, 1], vec![8, 9, 10, 11, 4, 5, 6, 7]));
+    }
+}

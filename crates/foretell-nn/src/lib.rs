@@ -1,0 +1,38 @@
+//! The built-in networks of Foretell: image data sets, networks built at run time, and a resumable training loop.
+//!
+//! ```
+//! use foretell_nn::{TrainSpec, train};
+//! use std::ops::ControlFlow;
+//!
+//! let mut spec = TrainSpec::new("[C(4,3,2), P(2,2), SM(10)]".parse()?, "shapes".parse()?);
+//! (spec.train_size, spec.validation_size) = (Some(200), Some(50));
+//! (spec.epochs, spec.until, spec.learning_rate) = (2, 2, Some(0.003));
+//! let outcome = train(&spec, &mut |_epoch| ControlFlow::Continue(()))?;
+//! assert_eq!(outcome.reports.len(), 2);
+//! assert!((0.0..=1.0).contains(&outcome.reports[1].validation_accuracy));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Modules, in the order of the data's way: [`DataSpec`] names a data set (`shapes`, `cifar10`, `mnist`) and loads it
+//! as a [`DataSet`]; a [`foretell::LayerSequence`] becomes a network; [`train`] runs epochs of it by a [`TrainSpec`]
+//! and reports each as an [`EpochReport`]; checkpoints let it go on after a pause or a crash.
+
+mod checkpoint;
+mod cifar10;
+mod data_spec;
+mod epoch;
+mod error;
+mod images;
+mod mnist;
+mod network;
+mod schedule;
+mod shapes;
+mod split;
+mod stream;
+mod train;
+
+pub use data_spec::{DataOptions, DataSpec};
+pub use error::Error;
+pub use images::{DataSet, Images, Normalization};
+pub use schedule::{attempt_rate, learning_rate, least_accuracy};
+pub use train::{EpochReport, TrainOutcome, TrainSpec, train};

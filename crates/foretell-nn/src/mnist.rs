@@ -1,0 +1,169 @@
+//! MNIST, and any set in its format, from idx files, plain or compressed with gzip.
+//!
+//! Source: Y. LeCun, C. Cortes, C. J. C. Burges, *The MNIST database*: big-endian headers (magic number, then one size
+//! a dimension), then one byte a value.
+
+use crate::error::Error;
+use crate::images::{DataSet, Images, Normalization};
+use crate::split::split;
+use flate2::read::GzDecoder;
+use foretell::ImageShape;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+const CLASSES: usize = 10;
+const IMAGES_MAGIC: u32 = 0x0000_0803;
+const LABELS_MAGIC: u32 = 0x0000_0801;
+
+/// Reads the training files of `directory`, or where only the `t10k` files are there, those.
+///
+/// A class-balanced validation part is cut off: a tenth of the training files, a fifth of the `t10k` files, unless
+/// `validation` says otherwise. The `t10k` files are never read where there are training files. No mirroring.
+pub(crate) fn load(
+    directory: &Path,
+    train: Option<usize>,
+    validation: Option<usize>,
+    seed: u64,
+) -> Result<DataSet, Error> {
+    let (images, share) = match pair(directory, "train") {
+        Some(paths) => (read_pair(&paths)?, 10),
+        None => (read_pair(&pair(directory, "t10k").ok_or_else(|| no_files(directory))?)?, 5),
+    };
+    let validation = validation.unwrap_or(images.len() / share);
+    let name = format!("mnist:{}", directory.display());
+    let (train, validation) = split(&images, train, validation, seed, &name)?;
+    Ok(DataSet { train, validation, normalization: Normalization::Range, mirror: false })
+}
+
+fn no_files(directory: &Path) -> Error {
+    Error::NoFiles {
+        directory: directory.to_owned(),
+        expected: "train-images-idx3-ubyte with train-labels-idx1-ubyte, nor t10k-…, plain or .gz",
+    }
+}
+
+fn pair(directory: &Path, part: &str) -> Option<(PathBuf, PathBuf)> {
+    let images = existing(directory, &format!("{part}-images-idx3-ubyte"))?;
+    Some((images, existing(directory, &format!("{part}-labels-idx1-ubyte"))?))
+}
+
+fn existing(directory: &Path, name: &str) -> Option<PathBuf> {
+    [name.to_owned(), format!("{name}.gz")].iter().map(|n| directory.join(n)).find(|path| path.is_file())
+}
+
+fn read_pair((images_path, labels_path): &(PathBuf, PathBuf)) -> Result<Images, Error> {
+    let (sizes, pixels) = read_idx::<3>(images_path, IMAGES_MAGIC)?;
+    let ([labelled], labels) = read_idx::<1>(labels_path, LABELS_MAGIC)?;
+    if sizes[0] != labelled {
+        return Err(Error::Counts {
+            images: (sizes[0], images_path.clone()),
+            labels: (labelled, labels_path.clone()),
+        });
+    }
+    if let Some(image) = labels.iter().position(|&label| usize::from(label) >= CLASSES) {
+        let (path, label) = (labels_path.clone(), labels[image]);
+        return Err(Error::Label { path, image, label, classes: CLASSES });
+    }
+    let shape = ImageShape { channels: 1, height: sizes[1], width: sizes[2] };
+    Ok(Images { shape, classes: CLASSES, pixels, labels })
+}
+
+/// Sizes and values of the idx file at `path`, which has `D` dimensions.
+fn read_idx<const D: usize>(path: &Path, magic: u32) -> Result<([usize; D], Vec<u8>), Error> {
+    let bytes = read_bytes(path)?;
+    let header = 4 * (D + 1);
+    let length = |needed| Error::Length { path: path.to_owned(), needed, found: bytes.len() };
+    if bytes.len() < header {
+        return Err(length(header));
+    }
+    let number = |at: usize| u32::from_be_bytes(std::array::from_fn(|i| bytes[4 * at + i]));
+    if number(0) != magic {
+        return Err(Error::Magic { path: path.to_owned(), found: number(0), expected: magic });
+    }
+    let sizes: [usize; D] = std::array::from_fn(|i| number(i + 1) as usize);
+    let needed = sizes.iter().fold(1_usize, |product, &size| product.saturating_mul(size)).saturating_add(header);
+    if bytes.len() != needed {
+        return Err(length(needed));
+    }
+    Ok((sizes, bytes[header..].to_vec()))
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Error> {
+    let bytes = std::fs::read(path).map_err(|e| Error::read(path, e))?;
+    if path.extension().is_none_or(|extension| extension != "gz") {
+        return Ok(bytes);
+    }
+    let mut plain = Vec::new();
+    GzDecoder::new(&bytes[..]).read_to_end(&mut plain).map_err(|e| Error::read(path, e))?;
+    Ok(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    fn idx(magic: u32, sizes: &[u32], values: &[u8]) -> Vec<u8> {
+        let header = std::iter::once(&magic).chain(sizes).flat_map(|n| n.to_be_bytes());
+        header.chain(values.iter().copied()).collect()
+    }
+
+    fn images(count: u8) -> Vec<u8> {
+        idx(IMAGES_MAGIC, &[u32::from(count), 2, 3], &(0..count * 6).collect::<Vec<_>>())
+    }
+
+    fn labels(values: &[u8]) -> Vec<u8> {
+        idx(LABELS_MAGIC, &[values.len() as u32], values)
+    }
+
+    fn write(directory: &Path, part: &str, images: &[u8], labels: &[u8]) {
+        std::fs::write(directory.join(format!("{part}-images-idx3-ubyte")), images).unwrap();
+        let mut compressed = GzEncoder::new(Vec::new(), Compression::fast());
+        compressed.write_all(labels).unwrap();
+        let path = directory.join(format!("{part}-labels-idx1-ubyte.gz"));
+        std::fs::write(path, compressed.finish().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn plain_and_compressed_files_are_read_and_the_t10k_part_alone_is_cut_in_five() {
+        let directory = tempfile::tempdir().unwrap();
+        let classes: Vec<u8> = (0..10).map(|i| i % 2).collect();
+        write(directory.path(), "t10k", &images(10), &labels(&classes));
+        let data = load(directory.path(), None, None, 7).unwrap();
+        assert_eq!((data.train.len(), data.validation.len()), (8, 2));
+        assert_eq!(data.train.shape, ImageShape { channels: 1, height: 2, width: 3 });
+        let image = usize::from(data.train.image(0)[0]) / 6;
+        assert_eq!(data.train.labels[0], classes[image]);
+    }
+
+    #[test]
+    fn the_test_part_is_left_alone_where_there_is_a_training_part() {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), "t10k", &images(4), &labels(&[0; 4]));
+        write(directory.path(), "train", &images(20), &labels(&[1; 20]));
+        let data = load(directory.path(), None, None, 7).unwrap();
+        assert_eq!((data.train.len(), data.validation.len()), (18, 2));
+        assert!(data.train.labels.iter().all(|&l| l == 1));
+    }
+
+    #[test]
+    fn broken_files_are_refused_with_file_value_and_remedy() {
+        let rows = [
+            (idx(0x0801, &[1, 2, 3], &[0; 6]), labels(&[0]), "begins with 0x00000801 instead of 0x00000803"),
+            (images(2)[..20].to_vec(), labels(&[0, 1]), "promises 28 bytes, but it has 20"),
+            (images(2)[..7].to_vec(), labels(&[0, 1]), "promises 16 bytes, but it has 7"),
+            (images(2), labels(&[0, 1, 2]), "2 images in"),
+            (images(2), labels(&[0, 11]), "image 1 has label 11"),
+            (idx(IMAGES_MAGIC, &[u32::MAX; 3], &[0; 6]), labels(&[0]), "but it has 22"),
+        ];
+        for (images, labels, expected) in rows {
+            let directory = tempfile::tempdir().unwrap();
+            write(directory.path(), "train", &images, &labels);
+            let error = load(directory.path(), None, Some(1), 0).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let empty = tempfile::tempdir().unwrap();
+        assert!(load(empty.path(), None, None, 0).unwrap_err().to_string().contains("no train-images"));
+    }
+}

@@ -1,0 +1,55 @@
+//! Learning rates of a training: which to start with, and how they fall.
+
+/// How many starting rates the retry rule tries.
+pub(crate) const ATTEMPTS: usize = 5;
+
+/// The starting learning rate of attempt `attempt` (from 0): 0.001 · 0.4^attempt.
+///
+/// Source: MetaQNN's training settings (B. Baker et al. 2017).
+pub fn attempt_rate(attempt: usize) -> f64 {
+    0.001 * 0.4_f64.powi(attempt as i32)
+}
+
+/// The learning rate in epoch `epoch` (from 1) of `epochs` planned, starting at `initial`.
+///
+/// It falls to a fifth every max(1, ⌊`epochs`/4⌋) epochs: η = η₀ · 0.2^⌊(epoch − 1)/step⌋. MetaQNN's plan is 20 epochs
+/// and a step of 5; other plans keep the proportion. Because the step hangs on the whole plan, a training that is
+/// paused early is the beginning of the full one.
+///
+/// ```
+/// use foretell_nn::learning_rate;
+/// assert_eq!(learning_rate(0.001, 5, 20), 0.001);
+/// assert!((learning_rate(0.001, 6, 20) - 0.0002).abs() < 1e-15);
+/// ```
+pub fn learning_rate(initial: f64, epoch: usize, epochs: usize) -> f64 {
+    let step = (epochs / 4).max(1);
+    initial * 0.2_f64.powi((epoch.saturating_sub(1) / step) as i32)
+}
+
+/// The validation accuracy that the first epoch of an attempt must exceed: one and a half times guessing, 0.15 for
+/// ten classes.
+pub fn least_accuracy(classes: usize) -> f64 {
+    1.5 / classes as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_fall_to_a_fifth_at_every_quarter_of_the_plan() {
+        for (epoch, epochs, expected) in
+            [(1, 20, 1.0), (5, 20, 1.0), (6, 20, 0.2), (20, 20, 0.008), (3, 8, 0.2), (2, 1, 0.2), (4, 3, 0.008)]
+        {
+            let rate = learning_rate(1.0, epoch, epochs);
+            assert!((rate - expected).abs() < 1e-12, "epoch {epoch} of {epochs}: {rate}");
+        }
+    }
+
+    #[test]
+    fn attempts_start_at_a_thousandth_and_fall_by_two_fifths() {
+        assert!((attempt_rate(0) - 1e-3).abs() < 1e-15);
+        assert!((attempt_rate(ATTEMPTS - 1) - 2.56e-5).abs() < 1e-15);
+        assert!((least_accuracy(10) - 0.15).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,219 @@
+//! Images of ten geometric shapes, drawn at run time from a seed: a data set that needs no file and no download.
+//!
+//! Each image has one whole figure on a background that shades from one colour to another. The figure is one of ten,
+//! and it is the class: 0 disc, 1 ring, 2 square, 3 square frame, 4 triangle, 5 plus, 6 star, 7 crescent, 8 two bars,
+//! 9 bow tie. Its position, size, rotation and colour vary; over it lie a bar or two, around it small pieces of other
+//! figures, and everything carries noise. Colour, place and brightness therefore say nothing about the class: only
+//! the outline does, and a network has to find it by itself.
+
+use crate::error::Error;
+use crate::images::{DataSet, Images, Normalization};
+use crate::stream::{Purpose, stream};
+use foretell::ImageShape;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+/// Side of an image in pixels where none is named.
+pub(crate) const DEFAULT_SIDE: usize = 16;
+
+const CLASSES: usize = 10;
+const DEFAULT_TRAIN: usize = 1000;
+const DEFAULT_VALIDATION: usize = 500;
+/// So that a mistyped size is an error and not an exhausted memory.
+const MOST_IMAGES: usize = 1_000_000;
+
+/// Standard deviation of the noise of a pixel value, of a range of 1.
+const NOISE: f32 = 0.08;
+/// Pieces of other figures in an image.
+const CLUTTER: std::ops::RangeInclusive<usize> = 1..=3;
+
+fn e(name: &str, default: f32) -> f32 { std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default) }
+type Colour = [f32; 3];
+
+/// Draws `train` training (1000 if `None`) and `validation` (500) images of `side` × `side` pixels, three channels.
+///
+/// Image i is of class i mod 10, and is the same in every set drawn with this seed and side, however large.
+pub(crate) fn draw(
+    side: usize,
+    train: Option<usize>,
+    validation: Option<usize>,
+    seed: u64,
+) -> Result<DataSet, Error> {
+    if !(8..=64).contains(&side) {
+        let expected = "8 to 64 pixels".to_owned();
+        return Err(Error::Plan { field: "the side of shapes", found: side.to_string(), expected });
+    }
+    let (train, validation) = (train.unwrap_or(DEFAULT_TRAIN), validation.unwrap_or(DEFAULT_VALIDATION));
+    if train == 0 || validation == 0 || train > MOST_IMAGES || validation > MOST_IMAGES {
+        return Err(Error::TooFew { data: "shapes".to_owned(), train, validation, available: MOST_IMAGES });
+    }
+    Ok(DataSet {
+        train: images(side, train, seed, Purpose::TrainingImage),
+        validation: images(side, validation, seed, Purpose::ValidationImage),
+        normalization: Normalization::Range,
+        mirror: false,
+    })
+}
+
+fn images(side: usize, count: usize, seed: u64, purpose: Purpose) -> Images {
+    let mut pixels = Vec::with_capacity(count * 3 * side * side);
+    for index in 0..count {
+        pixels.extend(image(side, index % CLASSES, &mut stream(seed, purpose, index as u64)));
+    }
+    Images {
+        shape: ImageShape { channels: 3, height: side, width: side },
+        classes: CLASSES,
+        pixels,
+        labels: (0..count).map(|index| (index % CLASSES) as u8).collect(),
+    }
+}
+
+/// A figure in its place: coordinates run from −1 to 1 over the image.
+struct Placed {
+    class: usize,
+    centre: [f32; 2],
+    radius: f32,
+    turn: [f32; 2],
+    colour: Colour,
+}
+
+impl Placed {
+    fn random(class: usize, reach: f32, radius: std::ops::Range<f32>, colour: Colour, rng: &mut ChaCha8Rng) -> Self {
+        let ang = e("ANGLE", 3.1416); let angle = rng.random_range(-ang..ang);
+        let centre = [rng.random_range(-reach..reach), rng.random_range(-reach..reach)];
+        Self { class, centre, radius: rng.random_range(radius), turn: [angle.cos(), angle.sin()], colour }
+    }
+
+    /// How much of the pixel at (x, y) the figure covers, 0 to 1; edges are as soft as a pixel is wide.
+    fn cover(&self, x: f32, y: f32, pixel: f32) -> f32 {
+        let (dx, dy) = (x - self.centre[0], y - self.centre[1]);
+        if dx * dx + dy * dy > 2.3 * self.radius * self.radius {
+            return 0.0;
+        }
+        let [cos, sin] = self.turn;
+        let (u, v) = ((dx * cos + dy * sin) / self.radius, (dy * cos - dx * sin) / self.radius);
+        (0.5 - distance(self.class, u, v) * self.radius / pixel).clamp(0.0, 1.0)
+    }
+}
+
+/// About how far (u, v) lies outside the outline of a figure that fits into the unit circle; negative inside.
+fn distance(class: usize, u: f32, v: f32) -> f32 {
+    let (radius, square) = (u.hypot(v), u.abs().max(v.abs()));
+    match class {
+        0 => radius - 0.85,
+        1 => (radius - 0.66).abs() - 0.2,
+        2 => square - 0.75,
+        3 => (square - 0.6).abs() - 0.18,
+        4 => v.max(0.866 * u.abs() - 0.5 * v) - 0.5,
+        5 => (u.abs() - 0.26).max(v.abs() - 0.9).min((v.abs() - 0.26).max(u.abs() - 0.9)),
+        6 => radius - (0.62 + 0.3 * (5.0 * v.atan2(u)).cos()),
+        7 => (radius - 0.9).max(0.72 - (u - 0.45).hypot(v)),
+        8 => ((u.abs() - 0.5).abs() - 0.22).max(v.abs() - 0.8),
+        _ => (v.abs() - u.abs()).max(u.abs() - 0.8),
+    }
+}
+
+fn colour(rng: &mut ChaCha8Rng) -> Colour {
+    std::array::from_fn(|_| rng.random_range(0.05..0.95))
+}
+
+/// A colour that differs from `other` by at least 0.4 in one channel and 0.8 in all together.
+fn contrasting(other: Colour, rng: &mut ChaCha8Rng) -> Colour {
+    loop {
+        let candidate = colour(rng);
+        let gaps = std::array::from_fn::<f32, 3, _>(|c| (candidate[c] - other[c]).abs());
+        if gaps.iter().sum::<f32>() > 0.8 && gaps.iter().any(|&g| g > 0.4) {
+            return candidate;
+        }
+    }
+}
+
+/// One image of `class`: 3 · side · side values, channel by channel.
+fn image(side: usize, class: usize, rng: &mut ChaCha8Rng) -> Vec<u8> {
+    let (glo, ghi, ilo, ihi) = (e("GLO", 0.0), e("GHI", 0.5), e("ILO", 0.4), e("IHI", 1.0));
+    let ground: Colour = std::array::from_fn(|_| rng.random_range(glo..ghi));
+    let sl = e("SLOPE", 0.2);
+    let slope: [f32; 2] = std::array::from_fn(|_| rng.random_range(-sl..sl));
+    let mut ink = || -> Colour { loop { let i: Colour = std::array::from_fn(|_| rng.random_range(ilo..ihi)); if (0..3).map(|c| i[c] - ground[c]).sum::<f32>() > e("GAP", 0.8) { return i; } } };
+    let inks: [Colour; 9] = std::array::from_fn(|_| ink());
+    let clutter = rng.random_range(e("CMIN", 1.0) as usize..=e("CMAX", 2.0) as usize);
+    let mut figures: Vec<Placed> = (0..clutter)
+        .map(|i| Placed::random(rng.random_range(0..CLASSES), 1.0, 0.1..e("CSIZE", 0.22), inks[i], rng))
+        .collect();
+    figures.push(Placed::random(class, e("REACH", 0.25), e("RMIN", 0.5)..e("RMAX", 0.85), inks[8], rng));
+    if e("OCC", 1.0) > 0.0 { figures.push(Placed::random(2, 0.9, 0.08..e("OCC", 0.2), ground, rng)); }
+    paint(side, ground, slope, &figures, rng)
+}
+
+fn paint(side: usize, ground: Colour, slope: [f32; 2], figures: &[Placed], rng: &mut ChaCha8Rng) -> Vec<u8> {
+    let pixel = 2.0 / side as f32;
+    let mut values = vec![0; 3 * side * side];
+    for (at, (row, column)) in (0..side).flat_map(|r| (0..side).map(move |c| (r, c))).enumerate() {
+        let (x, y) = ((column as f32 + 0.5) * pixel - 1.0, (row as f32 + 0.5) * pixel - 1.0);
+        let shade = slope[0] * x + slope[1] * y;
+        let mut seen = ground.map(|value| value + shade);
+        for figure in figures {
+            let cover = figure.cover(x, y, pixel);
+            for (value, ink) in seen.iter_mut().zip(figure.colour) {
+                *value += cover * (ink - *value);
+            }
+        }
+        for (channel, value) in seen.into_iter().enumerate() {
+            values[channel * side * side + at] = (255.0 * (value + noise(rng))).clamp(0.0, 255.0) as u8;
+        }
+    }
+    values
+}
+
+/// Noise of standard deviation [`NOISE`]: the sum of two uniform numbers, each of variance 1/12.
+fn noise(rng: &mut ChaCha8Rng) -> f32 {
+    let uniform: [u16; 2] = rng.random();
+    let sum = (f32::from(uniform[0]) + f32::from(uniform[1])) / 65_536.0 - 1.0;
+    e("NOISE", 0.08) * 6.0_f32.sqrt() * sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_draws_the_same_images_and_a_larger_set_contains_the_smaller() {
+        let small = draw(16, Some(20), Some(10), 5).unwrap();
+        let large = draw(16, Some(40), Some(10), 5).unwrap();
+        assert_eq!(large.train.pixels[..small.train.pixels.len()], small.train.pixels);
+        assert_eq!(large.validation, small.validation);
+        assert_ne!(draw(16, Some(20), Some(10), 6).unwrap().train, small.train);
+        assert_ne!(small.train.part(&[0]).pixels, small.validation.part(&[0]).pixels);
+    }
+
+    #[test]
+    fn every_figure_fits_its_circle_and_covers_a_fair_part_of_it() {
+        for class in 0..CLASSES {
+            let grid = (0..100).flat_map(|i| (0..100).map(move |j| (i as f32 / 50.0 - 1.0, j as f32 / 50.0 - 1.0)));
+            let inside: Vec<_> = grid.filter(|&(u, v)| distance(class, u, v) < 0.0).collect();
+            assert!((1500..8000).contains(&inside.len()), "class {class} covers {} of 10000", inside.len());
+            assert!(inside.iter().all(|(u, v)| u.hypot(*v) < 1.25), "class {class} sticks out");
+        }
+    }
+
+    #[test]
+    fn classes_are_balanced_and_mean_brightness_does_not_tell_them_apart() {
+        let data = draw(16, Some(2000), Some(10), 1).unwrap();
+        let means: Vec<f64> = (0..CLASSES)
+            .map(|class| {
+                let of_class: Vec<usize> = (0..2000).filter(|i| i % CLASSES == class).collect();
+                let pixels = data.train.part(&of_class).pixels;
+                assert_eq!(of_class.len(), 200);
+                pixels.iter().map(|&p| f64::from(p)).sum::<f64>() / pixels.len() as f64
+            })
+            .collect();
+        assert!(means.iter().all(|mean| (115.0..140.0).contains(mean)), "{means:?}");
+    }
+
+    #[test]
+    fn impossible_sizes_are_refused() {
+        assert!(draw(7, None, None, 0).unwrap_err().to_string().contains("is 7, but must be 8 to 64"));
+        assert!(draw(16, Some(0), None, 0).is_err());
+        assert!(draw(16, Some(usize::MAX), None, 0).is_err());
+    }
+}

@@ -1,0 +1,127 @@
+//! Process groups: who is in one, signalling it, and telling a process from a later one with the same id.
+
+use std::fs;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+/// A process, told from every other one that this machine ever runs under the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessIdentity {
+    /// Its id.
+    pub pid: u32,
+    /// When it started, in clock ticks since the machine did (Linux, `/proc/PID/stat`, field 22); `None` where the
+    /// system does not tell.
+    pub start: Option<u64>,
+}
+
+impl ProcessIdentity {
+    /// The process that now has the id `pid`.
+    pub fn of(pid: u32) -> Self {
+        Self { pid, start: stat(pid).map(|stat| stat.start) }
+    }
+
+    /// This process.
+    pub fn current() -> Self {
+        Self::of(std::process::id())
+    }
+
+    /// Whether it runs: neither gone, nor ended and waiting to be reaped, nor replaced by another under its id.
+    pub fn is_alive(self) -> bool {
+        match self.start {
+            Some(start) => stat(self.pid).is_some_and(|stat| stat.start == start && stat.runs()),
+            None => kill(group(self.pid), None) != Err(Errno::ESRCH),
+        }
+    }
+}
+
+/// What `/proc/PID/stat` says of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    state: char,
+    pub(crate) group: u32,
+    pub(crate) start: u64,
+}
+
+impl Stat {
+    /// Whether the process is more than an exit status waiting to be reaped.
+    pub(crate) fn runs(self) -> bool {
+        !matches!(self.state, 'Z' | 'X' | 'x')
+    }
+}
+
+/// What the system says of process `pid`; `None` when there is no such process, or no `/proc`.
+pub(crate) fn stat(pid: u32) -> Option<Stat> {
+    parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Fields 3 (state), 5 (process group) and 22 (start time); the name, field 2, may hold blanks and brackets.
+fn parse_stat(text: &str) -> Option<Stat> {
+    let (_, after_name) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
+    Some(Stat {
+        state: fields.first()?.chars().next()?,
+        group: fields.get(2)?.parse().ok()?,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// All running processes and what the system says of them; none where there is no `/proc`.
+pub(crate) fn processes() -> impl Iterator<Item = (u32, Stat)> {
+    let entries = fs::read_dir(Path::new("/proc")).into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid| Some((pid, stat(pid)?))).filter(|(_, stat)| stat.runs())
+}
+
+/// Whether no process of group `leader` runs any more.
+pub(crate) fn is_empty(leader: u32) -> bool {
+    if cfg!(target_os = "linux") {
+        return !processes().any(|(_, stat)| stat.group == leader);
+    }
+    killpg(group(leader), None) == Err(Errno::ESRCH)
+}
+
+/// Sends `signal` to all of group `leader`; one that is gone needs none.
+pub(crate) fn signal_group(leader: u32, signal: Signal) {
+    // The only other refusal, EPERM, means that all of the group belongs to other users: nothing is ours to signal.
+    let _ = killpg(group(leader), signal);
+}
+
+/// Sends `signal` to one process; one that is gone needs none.
+pub(crate) fn signal_process(pid: u32, signal: Signal) {
+    let _ = kill(group(pid), signal);
+}
+
+/// The id in the system's type; process ids fit it on every system.
+fn group(pid: u32) -> Pid {
+    Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessIdentity, parse_stat, stat};
+
+    #[test]
+    fn reads_the_fields_behind_any_name() {
+        let rest = "S 10 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 424242 1000 10";
+        for name in ["sh", "a b", "odd) R 1 2 (name", ""] {
+            let found = parse_stat(&format!("12 ({name}) {rest}")).expect("a good line");
+            assert_eq!((found.group, found.start, found.runs()), (77, 424_242, true), "{name:?}");
+        }
+        assert!(!parse_stat(&format!("12 (sh) {}", rest.replacen('S', "Z", 1))).expect("a good line").runs());
+        assert_eq!(parse_stat("12 (sh) S 10"), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_process_is_alive_and_one_that_had_its_id_before_is_not() {
+        let here = ProcessIdentity::current();
+        assert!(here.is_alive());
+        assert!(stat(here.pid).is_some_and(|stat| stat.runs()));
+        let before = ProcessIdentity { start: here.start.map(|start| start - 1), ..here };
+        assert!(!before.is_alive());
+    }
+}

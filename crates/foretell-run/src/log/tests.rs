@@ -1,0 +1,337 @@
+//! Tests of the event log: crashes at every byte, flips of every bit, failures of every write.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use super::*;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Event {
+    trial: u64,
+    what: String,
+    value: Option<f64>,
+}
+
+fn event(trial: u64) -> Event {
+    Event { trial, what: format!("report\n\u{e9} \"{trial}\""), value: Some(0.1 + trial as f64) }
+}
+
+fn events(count: u64) -> Vec<Event> {
+    (1..=count).map(event).collect()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn open(path: &Path) -> Opened<Event> {
+    EventLog::open(path).expect("the log opens")
+}
+
+/// The bytes of a log that holds `records`.
+fn bytes_of(records: &[Event]) -> Vec<u8> {
+    records.iter().flat_map(|record| encode(record).expect("an event encodes")).collect()
+}
+
+#[test]
+fn reads_back_what_was_written() {
+    let folder = folder();
+    let path = folder.path().join("study/events.jsonl");
+    let mut opened = open(&path);
+    assert!(opened.records.is_empty() && opened.log.is_empty());
+    for record in events(5) {
+        opened.log.append(&record).expect("there is room");
+    }
+    opened.log.sync().expect("the device works");
+    drop(opened);
+    let again = open(&path);
+    assert_eq!(again.records, events(5));
+    assert_eq!((again.log.len(), again.dropped), (5, None));
+}
+
+#[test]
+fn an_appended_record_is_in_the_file_before_append_returns() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut log = open(&path).log;
+    for count in 1..=3 {
+        log.append(&event(count)).expect("there is room");
+        let (records, dropped) = read_log::<Event>(&path).expect("readable while it is written");
+        assert_eq!((records, dropped), (events(count), None));
+    }
+}
+
+#[test]
+fn a_second_writer_is_refused_with_the_holder_named_even_through_a_link() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let first = open(&path);
+    let link = folder.path().join("link.jsonl");
+    std::os::unix::fs::symlink(&path, &link).expect("a link is made");
+    for name in [&path, &link] {
+        let refusal = EventLog::<Event>::open(name).expect_err("the log is held").to_string();
+        assert!(refusal.contains(&format!("process {}", std::process::id())), "{refusal}");
+    }
+    drop(first);
+    open(&link);
+}
+
+#[test]
+fn cut_at_any_byte_it_reopens_with_a_prefix_and_takes_new_records() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let whole = bytes_of(&events(4));
+    let ends: Vec<usize> = (0..=4).map(|count| bytes_of(&events(count)).len()).collect();
+    for cut in 0..=whole.len() {
+        std::fs::write(&path, &whole[..cut]).expect("a file is written");
+        let kept = ends.iter().filter(|&&end| end <= cut).count() - 1;
+        let mut opened = open(&path);
+        assert_eq!(opened.records, events(kept as u64), "cut at byte {cut}");
+        let torn = (cut - ends[kept]) as u64;
+        assert_eq!(opened.dropped.as_ref().map_or(0, |dropped| dropped.bytes), torn, "cut at byte {cut}");
+        opened.log.append(&event(99)).expect("there is room");
+        drop(opened);
+        let mut expected = events(kept as u64);
+        expected.push(event(99));
+        let again = open(&path);
+        assert_eq!(
+            (again.records, again.dropped),
+            (expected, None),
+            "cut at byte {cut}, written and reopened"
+        );
+    }
+}
+
+#[test]
+fn no_flipped_bit_goes_unnoticed() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let whole = bytes_of(&events(3));
+    let (mut refused, mut dropped) = (0, 0);
+    for bit in 0..whole.len() * 8 {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &bytes).expect("a file is written");
+        match EventLog::<Event>::open(&path) {
+            Err(EventLogError::Line { line, .. }) => {
+                assert!(line <= 3, "bit {bit}: line {line}");
+                assert_eq!(
+                    std::fs::read(&path).expect("readable"),
+                    bytes,
+                    "bit {bit}: a refused log is left alone"
+                );
+                refused += 1;
+            }
+            Err(error) => panic!("bit {bit}: {error}"),
+            Ok(opened) if opened.dropped.is_some() => {
+                assert_eq!(opened.records, events(2), "bit {bit}");
+                dropped += 1;
+            }
+            // Only the case of a checksum's hexadecimal digit can change without a change of meaning.
+            Ok(opened) => assert_eq!(opened.records, events(3), "bit {bit}"),
+        }
+    }
+    assert!(refused > whole.len() && dropped > whole.len(), "refused {refused}, dropped {dropped}");
+}
+
+#[test]
+fn damage_before_the_last_line_names_file_line_and_remedy() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let text = String::from_utf8(bytes_of(&events(3))).expect("JSON is UTF-8");
+    let damaged = text.replacen("\"trial\":2", "\"trial\":7", 1);
+    std::fs::write(&path, &damaged).expect("a file is written");
+    let message = EventLog::<Event>::open(&path).expect_err("the log is damaged").to_string();
+    let first = format!("first {} bytes", bytes_of(&events(1)).len());
+    for part in ["events.jsonl", "line 2", "checksum", "1 records before", &first, "restore"] {
+        assert!(message.contains(part), "{part:?} is missing in {message:?}");
+    }
+}
+
+#[test]
+fn a_lost_newline_does_not_make_an_acknowledged_record_part_of_the_torn_end() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut bytes = bytes_of(&events(3));
+    bytes[bytes_of(&events(2)).len() - 1] ^= 1;
+    std::fs::write(&path, &bytes).expect("a file is written");
+    let error = EventLog::<Event>::open(&path).expect_err("two records stand in one line");
+    assert!(matches!(error, EventLogError::Line { line: 2, problem: LineProblem::Joined, .. }), "{error}");
+}
+
+#[test]
+fn a_record_of_another_program_is_never_dropped() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let stranger = encode(&"no event").expect("a string encodes");
+    std::fs::write(&path, &stranger).expect("a file is written");
+    let error = EventLog::<Event>::open(&path).expect_err("it is no event");
+    assert!(
+        matches!(error, EventLogError::Line { line: 1, problem: LineProblem::Record { .. }, .. }),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&path).expect("readable"), stranger);
+}
+
+/// A file in memory whose n-th write takes `taken` bytes and whose next `failures` operations then fail.
+struct Faulty {
+    contents: Arc<Mutex<Vec<u8>>>,
+    writes_before: usize,
+    taken: usize,
+    failures: usize,
+    kind: io::ErrorKind,
+}
+
+impl Faulty {
+    fn fails(&mut self) -> io::Result<()> {
+        if self.writes_before == 0 && self.taken == 0 && self.failures > 0 {
+            self.failures -= 1;
+            return Err(self.kind.into());
+        }
+        Ok(())
+    }
+}
+
+impl LogFile for Faulty {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.fails()?;
+        let short = self.writes_before == 0 && self.taken > 0;
+        let count = if short { self.taken.min(bytes.len()) } else { bytes.len() };
+        if short {
+            self.taken = 0;
+        }
+        self.writes_before = self.writes_before.saturating_sub(1);
+        self.contents.lock().expect("no test thread panicked").extend(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.fails()?;
+        self.contents.lock().expect("no test thread panicked").truncate(length as usize);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.fails()
+    }
+}
+
+fn faulty_log(faulty: Faulty) -> EventLog<Event> {
+    EventLog {
+        path: PathBuf::from("events.jsonl"),
+        file: Box::new(faulty),
+        length: 0,
+        records: 0,
+        torn: false,
+        _lock: None,
+        _record: PhantomData,
+    }
+}
+
+/// The records that opening a file with these contents would give.
+fn reopened(folder: &TempDir, contents: &[u8]) -> Vec<Event> {
+    let path = folder.path().join("copy.jsonl");
+    std::fs::write(&path, contents).expect("a file is written");
+    read_log(&path).expect("the log is readable").0
+}
+
+#[test]
+fn whichever_write_fails_nothing_acknowledged_is_lost_and_writing_goes_on() {
+    let folder = folder();
+    let line = bytes_of(&events(1)).len();
+    for kind in [io::ErrorKind::StorageFull, io::ErrorKind::Other] {
+        for writes_before in 0..6 {
+            for taken in [0, 1, line / 2, line - 1] {
+                // One failure: the write's. Two: mending fails, too. Five: several appends in a row fail.
+                for failures in [1, 2, 5] {
+                    let contents = Arc::new(Mutex::new(Vec::new()));
+                    let case = format!("{kind}, {writes_before} writes, {taken} bytes, {failures} failures");
+                    let file = Faulty { contents: contents.clone(), writes_before, taken, failures, kind };
+                    let mut log = faulty_log(file);
+                    let mut acknowledged = Vec::new();
+                    let mut refusals = 0;
+                    for record in events(12) {
+                        match log.append(&record) {
+                            Ok(()) => acknowledged.push(record.clone()),
+                            Err(EventLogError::Write { acknowledged: count, .. }) => {
+                                assert_eq!(count, acknowledged.len() as u64, "{case}");
+                                refusals += 1;
+                            }
+                            Err(error) => panic!("{case}: {error}"),
+                        }
+                        let now = contents.lock().expect("no test thread panicked").clone();
+                        assert_eq!(
+                            reopened(&folder, &now),
+                            acknowledged,
+                            "{case}, after trial {}",
+                            record.trial
+                        );
+                    }
+                    assert!((1..=5).contains(&refusals), "{case}: {refusals} refusals");
+                    assert_eq!(acknowledged.len() + refusals, 12, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_is_called_by_its_name() {
+    let cases = [
+        (io::ErrorKind::StorageFull, "is full", "free some room"),
+        (io::ErrorKind::QuotaExceeded, "quota", "free some room"),
+        (io::ErrorKind::Other, "cannot write", "check the device"),
+    ];
+    for (kind, what, advice) in cases {
+        let contents = Arc::new(Mutex::new(Vec::new()));
+        let mut log = faulty_log(Faulty { contents, writes_before: 2, taken: 0, failures: 1, kind });
+        for record in events(2) {
+            log.append(&record).expect("there is room");
+        }
+        let message = log.append(&event(3)).expect_err("the third write fails").to_string();
+        for part in [what, advice, "events.jsonl", "2 acknowledged"] {
+            assert!(message.contains(part), "{part:?} is missing in {message:?}");
+        }
+        log.append(&event(3)).expect("the failure is over");
+    }
+}
+
+#[test]
+fn a_real_full_device_refuses_and_says_so() {
+    let Ok(full) = OpenOptions::new().append(true).open("/dev/full") else { return };
+    let mut log = EventLog::<Event> { file: Box::new(full), ..faulty_log(never_failing()) };
+    let message = log.append(&event(1)).expect_err("the device is always full").to_string();
+    assert!(message.contains("is full"), "{message}");
+}
+
+fn never_failing() -> Faulty {
+    let contents = Arc::new(Mutex::new(Vec::new()));
+    Faulty { contents, writes_before: 0, taken: 0, failures: 0, kind: io::ErrorKind::Other }
+}
+
+#[test]
+fn a_failed_sync_is_reported_and_does_not_unwrite() {
+    let faulty = Faulty { writes_before: 1, failures: 1, ..never_failing() };
+    let contents = faulty.contents.clone();
+    let mut log = faulty_log(faulty);
+    log.append(&event(1)).expect("there is room");
+    let message = log.sync().expect_err("the device refuses").to_string();
+    assert!(message.contains("1 records are written"), "{message}");
+    assert_eq!(reopened(&folder(), &contents.lock().expect("no test thread panicked")), events(1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_text_and_number_comes_back_as_it_was(what in any::<String>(), value in any::<f64>(), trial: u64) {
+        let record = Event { trial, what, value: Some(value).filter(|value| value.is_finite()) };
+        let line = encode(&record).expect("an event encodes");
+        prop_assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
+        prop_assert_eq!(decode::<Event>(&line), Ok(record));
+    }
+}

@@ -1,0 +1,183 @@
+//! A trial's output: split into lines, copied to `output.log`, the last lines kept for messages.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// How many lines a failure message shows.
+pub(crate) const TAIL_LINES: usize = 20;
+/// How many bytes of a line a message shows.
+const SHOWN_BYTES: usize = 1_000;
+/// Lines longer than this are cut, so that output without newlines cannot fill the memory.
+pub(crate) const LINE_BYTES: usize = 64 * 1024;
+/// How much of a trial's output is kept on disk.
+const LOG_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Splits a stream of bytes into lines; a carriage return ends a line, too, as progress bars use it.
+#[derive(Debug, Default)]
+pub(crate) struct LineSplitter {
+    line: Vec<u8>,
+    cut: bool,
+}
+
+/// A line without its end. One that was `cut` to [`LINE_BYTES`] is shown, but no report is read from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) cut: bool,
+}
+
+impl LineSplitter {
+    /// Takes the next `bytes`, and hands over each line that they complete; empty lines are left out.
+    pub(crate) fn push(&mut self, bytes: &[u8], mut hand_over: impl FnMut(Line<'_>)) {
+        for part in bytes.split_inclusive(|&byte| byte == b'\n' || byte == b'\r') {
+            let content = part.strip_suffix(b"\n").or_else(|| part.strip_suffix(b"\r"));
+            self.extend(content.unwrap_or(part));
+            if content.is_some() {
+                self.finish(&mut hand_over);
+            }
+        }
+    }
+
+    /// What stands after the last line's end.
+    pub(crate) fn rest(self) -> Vec<u8> {
+        self.line
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        let taken = bytes.len().min(LINE_BYTES - self.line.len());
+        self.line.extend_from_slice(&bytes[..taken]);
+        self.cut |= taken < bytes.len();
+    }
+
+    fn finish(&mut self, hand_over: &mut impl FnMut(Line<'_>)) {
+        if !self.line.is_empty() {
+            hand_over(Line { bytes: &self.line, cut: self.cut });
+        }
+        self.line.clear();
+        self.cut = false;
+    }
+}
+
+/// The last [`TAIL_LINES`] lines.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tail {
+    lines: VecDeque<String>,
+}
+
+impl Tail {
+    /// Adds a line, and forgets the oldest when there are too many.
+    pub(crate) fn push(&mut self, line: &[u8]) {
+        if self.lines.len() == TAIL_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(shown(line));
+    }
+
+    /// The lines, oldest first.
+    pub(crate) fn into_lines(self) -> Vec<String> {
+        self.lines.into()
+    }
+}
+
+/// The start of a line as text, for messages.
+pub(crate) fn shown(line: &[u8]) -> String {
+    String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]).into_owned()
+}
+
+/// The file that keeps a trial's output: what it printed before a pause, a restart or a crash stays in front.
+///
+/// A full disk does not end a trial: what cannot be written is left out.
+#[derive(Debug)]
+pub(crate) struct OutputLog {
+    file: File,
+    room: u64,
+}
+
+impl OutputLog {
+    /// Opens the log at `path`, or makes it.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        let room = LOG_BYTES.saturating_sub(file.metadata()?.len());
+        Ok(Self { file, room })
+    }
+
+    /// Adds `text`, as long as there is room for it.
+    pub(crate) fn write(&mut self, text: &[u8]) {
+        let fits = text.len() as u64 <= self.room;
+        if fits {
+            let _ = self.file.write_all(text);
+            self.room -= text.len() as u64;
+        } else if self.room > 0 {
+            let _ = writeln!(self.file, "[foretell keeps {LOG_BYTES} bytes of output; the rest is left out]");
+            self.room = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINE_BYTES, LOG_BYTES, Line, LineSplitter, OutputLog, TAIL_LINES, Tail};
+    use proptest::prelude::*;
+
+    fn lines(chunks: &[&[u8]]) -> (Vec<(Vec<u8>, bool)>, Vec<u8>) {
+        let mut splitter = LineSplitter::default();
+        let mut lines = Vec::new();
+        for chunk in chunks {
+            splitter.push(chunk, |Line { bytes, cut }| lines.push((bytes.to_vec(), cut)));
+        }
+        (lines, splitter.rest())
+    }
+
+    #[test]
+    fn splits_at_newlines_and_carriage_returns() {
+        let (found, rest) = lines(&[b"one\ntw", b"o\r\nthree\rfour"]);
+        let found: Vec<_> = found.iter().map(|(line, _)| line.as_slice()).collect();
+        assert_eq!(found, [&b"one"[..], b"two", b"three"]);
+        assert_eq!(rest, b"four");
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_and_takes_bounded_memory() {
+        let flood = vec![b'x'; 100_000];
+        let mut chunks: Vec<&[u8]> = vec![&flood; 50];
+        chunks.push(b"\nnext\n");
+        let (found, rest) = lines(&chunks);
+        assert_eq!((found[0].0.len(), found[0].1), (LINE_BYTES, true));
+        assert_eq!(found[1], (b"next".to_vec(), false));
+        assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn keeps_the_last_lines_only() {
+        let mut tail = Tail::default();
+        (0..100).for_each(|number| tail.push(format!("line {number}").as_bytes()));
+        let lines = tail.into_lines();
+        assert_eq!(lines.len(), TAIL_LINES);
+        assert_eq!((lines[0].as_str(), lines[TAIL_LINES - 1].as_str()), ("line 80", "line 99"));
+    }
+
+    #[test]
+    fn a_flood_of_output_takes_bounded_disk() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("output.log");
+        let mut log = OutputLog::open(&path).expect("the log opens");
+        log.write(b"first\n");
+        log.room = 10; // as if nearly all were used
+        log.write(b"0123456789abcdef\n");
+        log.write(b"more\n");
+        let text = std::fs::read_to_string(&path).expect("readable");
+        assert!(text.starts_with("first\n[foretell keeps") && !text.contains("more"), "{text}");
+        assert!(text.contains(&LOG_BYTES.to_string()));
+    }
+
+    proptest! {
+        #[test]
+        fn how_the_stream_is_cut_into_chunks_does_not_matter(text in "[ab\r\n]{0,40}", at in 0_usize..40) {
+            let bytes = text.as_bytes();
+            let (head, rest) = bytes.split_at(at.min(bytes.len()));
+            prop_assert_eq!(lines(&[head, rest]), lines(&[bytes]));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! A child that ends when the process that started it is gone, however that ended.
+
+use std::process::exit;
+use std::thread;
+use std::time::Duration;
+
+use crate::group::ProcessIdentity;
+
+/// The environment variable that names the process which started a trial.
+pub(crate) const VARIABLE: &str = "FORETELL_PARENT";
+/// How often the parent is looked for.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// The exit status of a child whose parent is gone: that of a shell for SIGTERM, 128 + 15.
+const ORPHANED: i32 = 143;
+
+/// Says that the parent is being watched; watching lasts as long as the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParentGuard {
+    /// The parent.
+    pub parent: ProcessIdentity,
+}
+
+/// Watches the process that started this one as a trial, and ends this one with status 143 within about 200 ms of the
+/// other's end, even by SIGKILL.
+///
+/// `foretell train` calls this first. A process that no [`crate::Executor`] started is not watched: the answer is
+/// `None`, also when the thread that watches cannot be started.
+///
+/// Other programs get two weaker promises: their output pipes break, so that the next print ends most of them
+/// (SIGPIPE; in Python a `BrokenPipeError`), and [`crate::kill_leftover`] ends them when the study is opened again.
+pub fn parent_alive_guard() -> Option<ParentGuard> {
+    let parent = parse(&std::env::var(VARIABLE).ok()?)?;
+    let watch = move || {
+        while parent.is_alive() {
+            thread::sleep(INTERVAL);
+        }
+        exit(ORPHANED);
+    };
+    thread::Builder::new().name("parent-guard".to_owned()).spawn(watch).ok()?;
+    Some(ParentGuard { parent })
+}
+
+/// How [`VARIABLE`] names a process: `PID:START`, or `PID` where the start is not known.
+pub(crate) fn name(parent: ProcessIdentity) -> String {
+    match parent.start {
+        Some(start) => format!("{}:{start}", parent.pid),
+        None => parent.pid.to_string(),
+    }
+}
+
+fn parse(name: &str) -> Option<ProcessIdentity> {
+    match name.split_once(':') {
+        Some((pid, start)) => {
+            Some(ProcessIdentity { pid: pid.parse().ok()?, start: Some(start.parse().ok()?) })
+        }
+        None => Some(ProcessIdentity { pid: name.parse().ok()?, start: None }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProcessIdentity, name, parse};
+
+    #[test]
+    fn a_parent_is_named_so_that_the_child_finds_it() {
+        for start in [None, Some(77)] {
+            let parent = ProcessIdentity { pid: 12, start };
+            assert_eq!(parse(&name(parent)), Some(parent));
+        }
+        assert_eq!([parse(""), parse("a:b"), parse("12:")], [None; 3]);
+    }
+}

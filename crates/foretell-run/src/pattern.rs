@@ -1,0 +1,178 @@
+//! The `--metric` pattern: a regular expression that finds a metric's values in what a trial prints.
+
+use regex::bytes::{Captures, Match, Regex, RegexBuilder};
+use thiserror::Error;
+
+use crate::protocol::ReportProblem;
+
+/// The named group that holds the step.
+const STEP: &str = "step";
+
+/// Why a pattern was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PatternError {
+    /// It is no regular expression.
+    #[error("the metric pattern `{pattern}` is no regular expression: {problem}")]
+    Syntax {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// It does not say which part of the match is the value.
+    #[error(
+        "the metric pattern `{pattern}` has {found} groups for the value, it needs 1, as in `val_acc=([\\d.]+)`; \
+         write (?:…) for groups that capture nothing, and (?P<step>\\d+) for the step"
+    )]
+    Groups {
+        /// The pattern.
+        pattern: String,
+        /// How many capture groups it has, `step` not counted.
+        found: usize,
+    },
+}
+
+/// A regular expression with one capture group for the value, and if wanted a group named `step`.
+///
+/// It is matched against each line of standard output and standard error; every match in a line is a report. The
+/// value is read as a number, of which `nan` and `inf` count as diverged; note that `[\d.]+` does not match these, but
+/// `\S+` does. `\d`, `\w` and `\s` mean ASCII.
+#[derive(Clone, Debug)]
+pub struct MetricPattern {
+    regex: Regex,
+    value: usize,
+}
+
+/// One match: the step, if the pattern finds it, and the number.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) step: Option<u64>,
+    pub(crate) value: f64,
+}
+
+impl MetricPattern {
+    /// The pattern `pattern`, in the syntax of the `regex` crate (much like Perl's and Python's).
+    ///
+    /// # Errors
+    /// [`PatternError::Syntax`], and [`PatternError::Groups`] unless there is one group besides `step`.
+    pub fn new(pattern: &str) -> Result<Self, PatternError> {
+        let regex = RegexBuilder::new(pattern).unicode(false).build().map_err(|error| {
+            PatternError::Syntax { pattern: pattern.to_owned(), problem: error.to_string() }
+        })?;
+        let groups = regex.capture_names().enumerate().skip(1);
+        let values: Vec<usize> =
+            groups.filter(|(_, name)| *name != Some(STEP)).map(|(index, _)| index).collect();
+        match values[..] {
+            [value] => Ok(Self { regex, value }),
+            _ => Err(PatternError::Groups { pattern: pattern.to_owned(), found: values.len() }),
+        }
+    }
+
+    /// The pattern's text.
+    pub fn as_str(&self) -> &str {
+        self.regex.as_str()
+    }
+
+    /// What each match in `line` says; none when nothing matches.
+    pub(crate) fn find(&self, line: &[u8]) -> Vec<Result<Found, ReportProblem>> {
+        self.regex.captures_iter(line).filter_map(|captures| self.read(&captures, line)).collect()
+    }
+
+    fn read(&self, captures: &Captures<'_>, line: &[u8]) -> Option<Result<Found, ReportProblem>> {
+        let value = captures.get(self.value)?;
+        let step = captures.name(STEP).map(|step| read_step(&step)).transpose();
+        Some(step.and_then(|step| Ok(Found { step, value: read_value(&value, line)? })))
+    }
+}
+
+fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
+    let text = String::from_utf8_lossy(found.as_bytes());
+    text.trim().parse().map_err(|_| ReportProblem::Step { found: text.into_owned() })
+}
+
+/// The number in the match, unless the match cut it short: `([\d.]+)` finds 1.2 in `loss=1.2e-05`.
+fn read_value(found: &Match<'_>, line: &[u8]) -> Result<f64, ReportProblem> {
+    let text = String::from_utf8_lossy(found.as_bytes());
+    let number = text.trim().trim_end_matches(['.', ',', ';', ')']);
+    let value = number.parse().map_err(|_| ReportProblem::Number { found: text.clone().into_owned() })?;
+    let whole = whole_number(&line[found.start()..]);
+    if number.len() == text.len() && whole.len() > number.len() && whole.parse::<f64>().is_ok() {
+        return Err(ReportProblem::CutShort { found: number.to_owned(), whole });
+    }
+    Ok(value)
+}
+
+/// The longest start of `text` made of characters that numbers are made of.
+fn whole_number(text: &[u8]) -> String {
+    let is_part = |byte: &&u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+    text.iter().take_while(is_part).map(|&byte| char::from(byte)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Found, MetricPattern};
+
+    fn found(pattern: &str, line: &str) -> Vec<Result<(Option<u64>, f64), String>> {
+        let matches = MetricPattern::new(pattern).expect("a good pattern").find(line.as_bytes());
+        let plain = |found: Found| (found.step, found.value);
+        matches.into_iter().map(|result| result.map(plain).map_err(|problem| problem.to_string())).collect()
+    }
+
+    #[test]
+    fn finds_values_and_steps() {
+        let plain = r"val_acc=([\d.]+)";
+        let stepped = r"epoch (?P<step>\d+).*loss: (\S+)";
+        let cases = [
+            (plain, "val_acc=0.71", vec![(None, 0.71)]),
+            (plain, "epoch 3: val_acc=0.71, lr=0.1", vec![(None, 0.71)]),
+            (plain, "we reached val_acc=0.71.", vec![(None, 0.71)]), // a full stop is no digit
+            (plain, "val_acc=0.5 val_acc=0.6", vec![(None, 0.5), (None, 0.6)]),
+            (plain, "acc=0.71", vec![]),
+            (plain, "\u{e9} val_acc=1", vec![(None, 1.0)]),
+            (stepped, "epoch 12 loss: 1.5e-3", vec![(Some(12), 1.5e-3)]),
+            (stepped, "epoch 12 loss: inf", vec![(Some(12), f64::INFINITY)]),
+            (r"(?:train|val) acc (?<value>[\d.]+)%", "val acc 71.5%", vec![(None, 71.5)]),
+        ];
+        for (pattern, line, expected) in cases {
+            let expected: Vec<_> = expected.into_iter().map(Ok).collect();
+            assert_eq!(found(pattern, line), expected, "{pattern} on {line}");
+        }
+        assert!(matches!(found(r"=(\S+)", "loss=nan")[..], [Ok((None, value))] if value.is_nan()));
+    }
+
+    #[test]
+    fn a_number_that_the_pattern_cuts_short_is_refused_rather_than_believed() {
+        let cases = [
+            (r"loss=([\d.]+)", "loss=1.2e-05", "1.2e-05"),
+            (r"loss=(\d+)", "loss=0.71", "0.71"),
+            (r"loss=(\d)", "loss=12", "12"),
+        ];
+        for (pattern, line, whole) in cases {
+            let matches = found(pattern, line);
+            assert!(matches!(&matches[..], [Err(problem)] if problem.contains(whole)), "{line}: {matches:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_and_shown() {
+        assert!(matches!(&found(r"=(\S+)", "loss=low")[..], [Err(problem)] if problem.contains("low")));
+        assert!(
+            matches!(&found(r"(?<step>\S+):(\S+)", "-1:0.5")[..], [Err(problem)] if problem.contains("-1"))
+        );
+    }
+
+    #[test]
+    fn a_pattern_without_exactly_one_value_group_is_refused() {
+        let cases = [
+            ("val_acc=[0-9.]+", "0 groups"),
+            ("(a)(b)", "2 groups"),
+            (r"(?<step>\d+)", "0 groups"),
+            ("(", "no regular"),
+        ];
+        for (pattern, expected) in cases {
+            let message = MetricPattern::new(pattern).expect_err(pattern).to_string();
+            assert!(message.contains(expected), "{pattern} gave {message:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What to start: a trial's command, parameters, environment and directories.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Map, Value};
+
+use crate::executor::StartError;
+use crate::group::ProcessIdentity;
+use crate::leftover::TOKEN;
+use crate::parent;
+use crate::placeholder::substitute;
+use crate::protocol::MetricSource;
+
+/// One trial to run as a child process.
+///
+/// The command is executed directly, without a shell: one element is one argument, whatever characters it holds.
+///
+/// | environment               | from                                                      |
+/// |---------------------------|-----------------------------------------------------------|
+/// | `FORETELL_TRIAL`          | `trial`                                                   |
+/// | `FORETELL_PARAMS`         | `directory/params.json`, which holds `parameters`         |
+/// | `FORETELL_SEED`           | `seed`                                                    |
+/// | `FORETELL_CHECKPOINT_DIR` | `checkpoint_dir`                                          |
+/// | `FORETELL_MAX_RESOURCE`   | `max_resource`                                            |
+/// | `FORETELL_RESUME_FROM`    | `resume_from`; not set when there is none                 |
+/// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
+/// | `FORETELL_TOKEN`          | a name of this start, for [`crate::kill_leftover`]        |
+/// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
+///
+/// All paths in it are absolute. The rest of the environment is Foretell's own, with `environment` added.
+#[derive(Clone, Debug)]
+pub struct TrialSpec {
+    /// The trial's number.
+    pub trial: u64,
+    /// Program and arguments, with placeholders `{lr}`, `{params_json}` (see [`crate::substitute`]).
+    pub command: Vec<String>,
+    /// The configuration: what placeholders stand for.
+    pub parameters: Map<String, Value>,
+    /// The trial's own seed.
+    pub seed: u64,
+    /// The most resource (epochs) the trial shall spend, counted from its very beginning.
+    pub max_resource: u64,
+    /// The trial's own folder, made if it is missing: `params.json`, `output.log` and, while it runs, `process.json`.
+    pub directory: PathBuf,
+    /// Where the trial shall write its checkpoints; made if it is missing.
+    pub checkpoint_dir: PathBuf,
+    /// The checkpoint folder to go on from.
+    pub resume_from: Option<PathBuf>,
+    /// The step that this checkpoint stands at: reports that name no step count on from here. 0 for a fresh start.
+    pub resumed_at: u64,
+    /// The folder to run in; Foretell's own where none is given.
+    pub working_dir: Option<PathBuf>,
+    /// Environment variables to add, or to replace.
+    pub environment: BTreeMap<String, String>,
+    /// Where the metric is found in the output.
+    pub metric: MetricSource,
+}
+
+impl TrialSpec {
+    /// Makes the trial's folders and its `params.json`.
+    pub(crate) fn prepare(&self) -> Result<(), StartError> {
+        for folder in [&self.directory, &self.checkpoint_dir] {
+            fs::create_dir_all(folder).map_err(StartError::folder("make the folder", folder))?;
+        }
+        let path = self.directory.join("params.json");
+        let text = Value::Object(self.parameters.clone()).to_string();
+        write_atomically(&path, text.as_bytes()).map_err(StartError::folder("write", &path))
+    }
+
+    /// The command to execute, in its own process group, with everything piped.
+    pub(crate) fn command(&self, token: &str) -> Result<Command, StartError> {
+        let arguments = self.arguments()?;
+        let (program, rest) = arguments.split_first().ok_or(StartError::NoCommand { trial: self.trial })?;
+        let mut command = Command::new(program);
+        command.args(rest).process_group(0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(folder) = &self.working_dir {
+            command.current_dir(folder);
+        }
+        command.env_remove("FORETELL_RESUME_FROM").envs(self.variables(token)?);
+        Ok(command)
+    }
+
+    /// The arguments, placeholders filled in.
+    pub(crate) fn arguments(&self) -> Result<Vec<String>, StartError> {
+        let filled = self.command.iter().map(|text| substitute(text, &self.parameters));
+        Ok(filled.collect::<Result<_, _>>()?)
+    }
+
+    fn variables(&self, token: &str) -> Result<Vec<(String, OsString)>, StartError> {
+        let mut variables: Vec<(String, OsString)> = Vec::new();
+        if std::env::var_os("PYTHONUNBUFFERED").is_none() {
+            variables.push(("PYTHONUNBUFFERED".to_owned(), "1".into()));
+        }
+        variables.extend(self.environment.iter().map(|(name, value)| (name.clone(), value.into())));
+        let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), value));
+        set("FORETELL_TRIAL", self.trial.to_string().into());
+        set("FORETELL_SEED", self.seed.to_string().into());
+        set("FORETELL_MAX_RESOURCE", self.max_resource.to_string().into());
+        set("FORETELL_PARAMS", absolute(&self.directory.join("params.json"))?);
+        set("FORETELL_CHECKPOINT_DIR", absolute(&self.checkpoint_dir)?);
+        if let Some(checkpoint) = &self.resume_from {
+            set("FORETELL_RESUME_FROM", absolute(checkpoint)?);
+        }
+        set(parent::VARIABLE, parent::name(ProcessIdentity::current()).into());
+        set(TOKEN, token.into());
+        Ok(variables)
+    }
+}
+
+fn absolute(path: &Path) -> Result<OsString, StartError> {
+    let absolute = std::path::absolute(path).map_err(StartError::folder("find the full path of", path))?;
+    Ok(absolute.into_os_string())
+}
+
+/// Writes `text` to `path` so that readers, also after a crash, see all of it or what was there before.
+pub(crate) fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("tmp");
+    let mut file = File::create(&draft)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    fs::rename(&draft, path)
+}

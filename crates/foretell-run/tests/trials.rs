@@ -1,0 +1,368 @@
+//! Trials as real child processes: what they get, what is heard of them, and that nothing of them is left.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use foretell_run::{
+    Executor, Message, MessageKind, MetricSource, ProcessIdentity, StartError, Status, TrialSpec,
+};
+use tempfile::TempDir;
+
+/// Far more than any message needs, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_secs(1);
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn shell(folder: &Path, trial: u64, script: &str) -> TrialSpec {
+    let directory = folder.join(format!("trial-{trial}"));
+    TrialSpec {
+        trial,
+        command: ["sh", "-c", &script.replace('{', "{{").replace('}', "}}")].map(String::from).to_vec(),
+        parameters: serde_json::Map::new(),
+        seed: 7,
+        max_resource: 30,
+        checkpoint_dir: directory.join("checkpoints"),
+        directory,
+        resume_from: None,
+        resumed_at: 0,
+        working_dir: None,
+        environment: BTreeMap::new(),
+        metric: MetricSource::default(),
+    }
+}
+
+/// All messages up to and with the trial's end.
+fn to_the_end(executor: &Executor) -> Vec<MessageKind> {
+    let mut kinds = Vec::new();
+    loop {
+        let Message { kind, .. } = executor.messages().recv_timeout(PATIENCE).expect("the trial ends");
+        let ended = matches!(kind, MessageKind::Ended { .. });
+        kinds.push(kind);
+        if ended {
+            return kinds;
+        }
+    }
+}
+
+fn run(spec: &TrialSpec) -> Vec<MessageKind> {
+    let mut executor = Executor::new(GRACE);
+    executor.start(spec).expect("the trial starts");
+    to_the_end(&executor)
+}
+
+fn reports(kinds: &[MessageKind]) -> Vec<(u64, Option<f64>)> {
+    let report = |kind: &MessageKind| match kind {
+        MessageKind::Report(report) => Some((report.step, report.value)),
+        _ => None,
+    };
+    kinds.iter().filter_map(report).collect()
+}
+
+fn end(kinds: &[MessageKind]) -> (Status, bool, Vec<String>) {
+    match kinds.last() {
+        Some(MessageKind::Ended { status, stopped_by_us, tail }) => (*status, *stopped_by_us, tail.clone()),
+        other => panic!("the last message is {other:?}"),
+    }
+}
+
+/// Waits until the file holds `count` lines, and reads them as process ids.
+fn wait_for_pids(path: &Path, count: usize) -> Vec<ProcessIdentity> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let pids: Vec<u32> = text
+            .split_inclusive('\n')
+            .filter_map(|line| line.strip_suffix('\n')?.trim().parse().ok())
+            .collect();
+        if pids.len() >= count {
+            return pids.into_iter().map(ProcessIdentity::of).collect();
+        }
+        assert!(Instant::now() < until, "{count} processes never started: {text:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_trial_gets_its_configuration_every_way_the_protocol_names() {
+    let folder = folder();
+    let script = r#"echo "args $*"; env | grep '^FORETELL_' ; echo "params $(cat "$FORETELL_PARAMS")"; pwd; echo "$EXTRA"
+        test -d "$FORETELL_CHECKPOINT_DIR" && echo made"#;
+    let mut spec = shell(folder.path(), 3, script);
+    spec.command.extend(["name", "--lr={lr}", "{params_json}", "a b; c"].map(String::from));
+    let parameters = serde_json::json!({"lr": 0.1, "layers": [1, 2]});
+    spec.parameters = parameters.as_object().expect("an object").clone();
+    spec.resume_from = Some(folder.path().join("old"));
+    spec.working_dir = Some(folder.path().to_owned());
+    spec.environment.insert("EXTRA".to_owned(), "more".to_owned());
+    let (status, stopped_by_us, tail) = end(&run(&spec));
+    let output = tail.join("\n");
+    assert_eq!((status, stopped_by_us), (Status::Exited(0), false), "{output}");
+    let checkpoints = format!("FORETELL_CHECKPOINT_DIR={}", spec.checkpoint_dir.display());
+    let resume = format!("FORETELL_RESUME_FROM={}/old", folder.path().display());
+    let working_dir = fs::canonicalize(folder.path()).expect("it is there").display().to_string();
+    for line in [
+        r#"args --lr=0.1 {"lr":0.1,"layers":[1,2]} a b; c"#,
+        "FORETELL_TRIAL=3",
+        "FORETELL_SEED=7",
+        "FORETELL_MAX_RESOURCE=30",
+        &checkpoints,
+        &resume,
+        r#"params {"lr":0.1,"layers":[1,2]}"#,
+        &working_dir,
+        "more",
+        "made",
+    ] {
+        assert!(tail.iter().any(|found| found == line), "{line:?} is missing in\n{output}");
+    }
+    let log = fs::read_to_string(spec.directory.join("output.log")).expect("the log is there");
+    assert_eq!(log.trim_end(), output);
+}
+
+#[test]
+fn reports_come_in_order_and_before_the_end() {
+    let folder = folder();
+    let script = r#"i=1; while [ $i -le 200 ]; do echo "{\"foretell\":{\"step\":$i,\"acc\":0.$i}}"; i=$((i+1)); done; exit 3"#;
+    let kinds = run(&shell(folder.path(), 1, script));
+    let steps: Vec<u64> = reports(&kinds).into_iter().map(|(step, _)| step).collect();
+    assert_eq!(steps, (1..=200).collect::<Vec<u64>>());
+    let (status, stopped_by_us, tail) = end(&kinds);
+    assert_eq!((status, stopped_by_us, tail.len()), (Status::Exited(3), false, 20));
+    assert!(tail[19].contains("\"step\":200"));
+}
+
+#[test]
+fn a_pattern_reads_both_streams_and_json_only_standard_output() {
+    let folder = folder();
+    let mut spec = shell(
+        folder.path(),
+        1,
+        "echo 'epoch 1 acc=0.5' >&2; sleep 0.5; echo 'epoch 2 acc=0.6'; printf 'epoch 3 acc=0.7'",
+    );
+    spec.metric = MetricSource::parse(r"epoch (?P<step>\d+) acc=([\d.]+)").expect("a pattern");
+    assert_eq!(reports(&run(&spec)), [(1, Some(0.5)), (2, Some(0.6)), (3, Some(0.7))]);
+    let report = r#"'{"foretell":{"acc":0.5}}'"#;
+    let kinds =
+        run(&shell(folder.path(), 2, &format!("echo {report} >&2; echo {report}; printf %s {report}")));
+    assert_eq!(reports(&kinds), [(1, Some(0.5)), (2, Some(0.5))]);
+}
+
+#[test]
+fn a_line_cut_by_a_signal_is_not_taken_for_a_number() {
+    let folder = folder();
+    let mut spec = shell(folder.path(), 1, "echo acc=0.71; printf acc=0.7; kill -9 $$");
+    spec.metric = MetricSource::parse(r"acc=([\d.]+)").expect("a pattern");
+    let kinds = run(&spec);
+    assert_eq!(reports(&kinds), [(1, Some(0.71))]);
+    assert_eq!(end(&kinds), (Status::Signalled(9), false, vec!["acc=0.71".to_owned(), "acc=0.7".to_owned()]));
+}
+
+#[test]
+fn an_unusable_report_is_passed_on_with_its_reason() {
+    let folder = folder();
+    let mut spec = shell(folder.path(), 1, r#"echo '{"foretell":{"step":1,"loss":0.5}}'"#);
+    spec.metric = MetricSource::parse("acc").expect("a name");
+    let kinds = run(&spec);
+    let MessageKind::Unusable { problem, .. } = &kinds[0] else { panic!("{kinds:?}") };
+    assert!(problem.to_string().contains("it has loss"), "{problem}");
+    assert_eq!(kinds.len(), 2);
+}
+
+#[test]
+fn a_trial_that_says_nothing_ends_with_its_last_words() {
+    let folder = folder();
+    let kinds = run(&shell(folder.path(), 1, "echo 'no module named torch' >&2; exit 1"));
+    assert_eq!(kinds.len(), 1);
+    assert_eq!(end(&kinds), (Status::Exited(1), false, vec!["no module named torch".to_owned()]));
+}
+
+#[test]
+fn a_command_that_does_not_start_says_which_and_why() {
+    let folder = folder();
+    let mut executor = Executor::new(GRACE);
+    let spec = |command: &[&str]| TrialSpec {
+        command: command.iter().map(|&part| part.to_owned()).collect(),
+        ..shell(folder.path(), 1, "")
+    };
+    let data = folder.path().join("data.txt");
+    fs::write(&data, "text").expect("a file is written");
+    let not_executable = data.display().to_string();
+    let cases = [
+        (spec(&["no-such-program", "--lr"]), "`no-such-program`"),
+        (spec(&[&not_executable]), "data.txt"),
+        (spec(&[]), "no command"),
+        (spec(&["sh", "{rate}"]), "unknown placeholder {rate}"),
+        (TrialSpec { working_dir: Some(folder.path().join("nowhere")), ..spec(&["sh"]) }, "nowhere"),
+        (TrialSpec { directory: data.clone(), ..spec(&["sh"]) }, "make the folder"),
+    ];
+    for (spec, expected) in cases {
+        let message = executor.start(&spec).expect_err(expected).to_string();
+        assert!(message.contains(expected), "{message:?} does not name {expected:?}");
+    }
+    assert!(executor.running().is_empty());
+    assert!(!folder.path().join("trial-1/process.json").exists());
+    assert!(executor.messages().try_recv().is_err());
+}
+
+#[test]
+fn a_number_is_free_again_once_its_trial_has_ended() {
+    let folder = folder();
+    let mut executor = Executor::new(GRACE);
+    let spec = shell(folder.path(), 5, "echo again; read line < /dev/null; sleep 600");
+    executor.start(&spec).expect("the trial starts");
+    assert!(matches!(executor.start(&spec), Err(StartError::Running { trial: 5 })));
+    assert_eq!(executor.running(), [5]);
+    assert!(executor.stop(5) && !executor.stop(6));
+    assert!(end(&to_the_end(&executor)).1);
+    assert!(!executor.stop(5) && executor.running().is_empty());
+    executor.start(&spec).expect("the number is free");
+    executor.stop(5);
+    to_the_end(&executor);
+    let log = fs::read_to_string(spec.directory.join("output.log")).expect("the log is there");
+    assert!(log.lines().count() <= 2 && log.lines().all(|line| line == "again"), "{log}");
+}
+
+#[test]
+fn a_stopped_trial_has_time_to_write_its_checkpoint() {
+    let folder = folder();
+    let mut executor = Executor::new(PATIENCE);
+    let script = r#"trap 'echo "{\"foretell\":{\"step\":9,\"acc\":1}}"; echo saved; exit 0' TERM
+        echo '{"foretell":{"step":1,"acc":0}}'; while :; do sleep 0.1; done"#;
+    executor.start(&shell(folder.path(), 1, script)).expect("the trial starts");
+    executor.messages().recv_timeout(PATIENCE).expect("the first report");
+    executor.stop(1);
+    let kinds = to_the_end(&executor);
+    assert_eq!(reports(&kinds), [(9, Some(1.0))], "what it reports while it stops is heard, too");
+    let (status, stopped_by_us, tail) = end(&kinds);
+    assert_eq!((status, stopped_by_us), (Status::Exited(0), true));
+    assert_eq!(tail.last().map(String::as_str), Some("saved"), "{tail:?}");
+}
+
+#[test]
+fn stopping_leaves_no_descendant_however_stubborn() {
+    let folder = folder();
+    let mut executor = Executor::new(GRACE);
+    let pids = folder.path().join("pids");
+    // Eight children, and a grandchild whose parent is gone; the grandchild and its shell ignore SIGTERM.
+    let script = format!(
+        "for i in 1 2 3 4 5 6 7 8; do sleep 600 & echo $! >> {0}; done
+         sh -c 'trap \"\" TERM; sh -c \"echo \\$\\$ >> {0}; while :; do sleep 600; done\" & exit'
+         wait",
+        pids.display()
+    );
+    let leader = executor.start(&shell(folder.path(), 1, &script)).expect("the trial starts");
+    let family = wait_for_pids(&pids, 9);
+    assert!(leader.is_alive() && family.iter().all(|process| process.is_alive()));
+    let stopped = Instant::now();
+    executor.stop(1);
+    let (status, stopped_by_us, _) = end(&to_the_end(&executor));
+    let took = stopped.elapsed();
+    assert_eq!((status, stopped_by_us), (Status::Signalled(15), true));
+    let alive: Vec<_> = family.iter().filter(|process| process.is_alive()).collect();
+    assert!(alive.is_empty() && !leader.is_alive(), "{alive:?} are left");
+    assert!(took >= GRACE, "the stubborn one had its grace period, not {took:?}");
+    assert!(took < GRACE + Duration::from_secs(2), "it took {took:?}");
+}
+
+#[test]
+fn orphans_of_a_trial_that_ends_by_itself_go_with_it() {
+    let folder = folder();
+    let pids = folder.path().join("pids");
+    let script = format!(
+        "sh -c 'trap \"\" TERM; echo $$ >> {0}; while :; do sleep 600; done' & while [ ! -s {0} ]; do sleep 0.05; done",
+        pids.display()
+    );
+    let kinds = run(&shell(folder.path(), 1, &script));
+    assert_eq!(end(&kinds), (Status::Exited(0), false, vec![]));
+    assert!(wait_for_pids(&pids, 1).iter().all(|process| !process.is_alive()));
+}
+
+#[test]
+fn a_daemon_that_holds_the_output_open_does_not_hold_the_trial() {
+    let folder = folder();
+    let pids = folder.path().join("pids");
+    let script = format!(
+        "setsid sh -c 'echo $$ > {0}; exec sleep 600' & while [ ! -s {0} ]; do sleep 0.05; done; echo '{{\"foretell\":{{\"acc\":1}}}}'",
+        pids.display()
+    );
+    let kinds = run(&shell(folder.path(), 1, &script));
+    assert_eq!(reports(&kinds), [(1, Some(1.0))]);
+    assert_eq!(end(&kinds).0, Status::Exited(0));
+    for daemon in wait_for_pids(&pids, 1) {
+        assert!(daemon.is_alive(), "it left the trial's group, so it is not the trial's any more");
+        std::process::Command::new("kill").arg(daemon.pid.to_string()).status().expect("kill runs");
+    }
+}
+
+#[test]
+fn a_flood_of_output_neither_blocks_nor_hides_the_reports() {
+    let folder = folder();
+    let script = r#"head -c 20000000 /dev/zero | tr '\0' x; echo
+        yes 'some words of a chatty program' | head -n 400000 >&2
+        echo '{"foretell":{"step":1,"acc":0.5}}'"#;
+    let kinds = run(&shell(folder.path(), 1, script));
+    assert_eq!(reports(&kinds), [(1, Some(0.5))]);
+    assert_eq!(end(&kinds).0, Status::Exited(0));
+}
+
+#[test]
+fn more_reports_than_the_channel_holds_wait_and_are_all_heard() {
+    let folder = folder();
+    let mut spec = shell(folder.path(), 1, "seq 5000");
+    spec.metric = MetricSource::parse(r"^(\d+)$").expect("a pattern");
+    let mut executor = Executor::new(GRACE);
+    executor.start(&spec).expect("the trial starts");
+    std::thread::sleep(Duration::from_millis(500)); // the consumer is slow: the channel fills up
+    let values: Vec<f64> =
+        reports(&to_the_end(&executor)).into_iter().filter_map(|(_, value)| value).collect();
+    assert_eq!(values, (1..=5000).map(f64::from).collect::<Vec<f64>>());
+}
+
+#[test]
+fn several_trials_at_once_are_told_apart() {
+    let folder = folder();
+    let mut executor = Executor::new(GRACE);
+    for trial in 1..=6 {
+        let script =
+            format!(r#"for i in 1 2 3; do echo "{{\"foretell\":{{\"acc\":{trial}}}}}"; sleep 0.05; done"#);
+        executor.start(&shell(folder.path(), trial, &script)).expect("the trial starts");
+    }
+    let mut heard: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut ended = 0;
+    while ended < 6 {
+        let Message { trial, kind } = executor.messages().recv_timeout(PATIENCE).expect("all trials end");
+        match kind {
+            MessageKind::Report(report) => {
+                assert_eq!(report.value, Some(trial as f64));
+                *heard.entry(trial).or_default() += 1;
+            }
+            MessageKind::Ended { .. } => {
+                assert_eq!(heard.get(&trial), Some(&3), "the end comes last");
+                ended += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn dropping_the_executor_ends_its_trials_even_when_nobody_listens() {
+    let folder = folder();
+    let mut executor = Executor::new(GRACE);
+    let mut flood = shell(folder.path(), 1, "seq 1000000; sleep 600");
+    flood.metric = MetricSource::parse(r"^(\d+)$").expect("a pattern");
+    let processes = [
+        executor.start(&flood).expect("the trial starts"),
+        executor
+            .start(&shell(folder.path(), 2, "trap '' TERM; while :; do sleep 600; done"))
+            .expect("the trial starts"),
+    ];
+    std::thread::sleep(Duration::from_millis(300));
+    drop(executor);
+    assert!(processes.iter().all(|process| !process.is_alive()));
+    assert!(!folder.path().join("trial-1/process.json").exists());
+}

@@ -1,0 +1,145 @@
+//! What a study is told and what it answers: inputs from outside, records for the log.
+
+use foretell::{Action, Configuration, Direction};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Something that happened outside and that a study must hear of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// A worker has nothing to do.
+    WorkerIdle,
+    /// A trial reported the metric.
+    Reported {
+        /// The trial's number.
+        trial: u64,
+        /// The resource it has spent since its beginning.
+        step: u64,
+        /// The metric in the user's unit and direction; `None` if it is not finite.
+        value: Option<f64>,
+        /// What else it reported.
+        metrics: BTreeMap<String, f64>,
+    },
+    /// A trial's process ended by itself.
+    Ended {
+        /// The trial's number.
+        trial: u64,
+        /// `None` if it ended well, else what went wrong.
+        failure: Option<String>,
+    },
+}
+
+/// One line of a study's log. A study is a fold over these; those that [`Study::step`](crate::Study::step) returns are
+/// also its commands: a `Started` is to be launched, a decision that stops is to be carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Record {
+    /// The first line: what the study is.
+    Created {
+        /// The study's description.
+        study: Box<crate::StudySpec>,
+    },
+    /// A trial is to be run, from its beginning or from where it was interrupted.
+    Started {
+        /// The trial's number, from 0.
+        trial: u64,
+        /// Its configuration.
+        configuration: Configuration,
+        /// The seed its process is given.
+        seed: u32,
+        /// The last step that was recorded before; 0 for a new trial.
+        from: u64,
+        /// The step it is to train to.
+        until: u64,
+    },
+    /// A trial reported the metric.
+    Reported {
+        /// The trial's number.
+        trial: u64,
+        /// The resource it has spent since its beginning.
+        step: u64,
+        /// The metric in the user's unit and direction; `null` if it is not finite.
+        value: Option<f64>,
+        /// What else it reported.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        metrics: BTreeMap<String, f64>,
+    },
+    /// A running trial was judged.
+    Decided(Decision),
+    /// A trial trained to its end; its result is its last value.
+    Completed {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// A trial ended without a usable result.
+    Failed {
+        /// The trial's number.
+        trial: u64,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// Why a decision is what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// Not enough trials have finished to forecast from.
+    BurnIn,
+    /// Fewer trials have finished than the n-th best needs.
+    NoIncumbent,
+    /// It may still win.
+    MayWin,
+    /// It will not win.
+    WillNotWin,
+    /// The forecast says it will not win, but not yet in enough checks in a row.
+    AwaitingConfirmation,
+    /// Its metric is not finite: the training diverged.
+    Diverged,
+    /// It would have been stopped before; the study only watches.
+    AlreadyStopped,
+    /// No forecast can be made: the text says why.
+    NoForecast(String),
+}
+
+/// A forecast as it is recorded: on the scale the study forecasts on, and in the user's metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedForecast {
+    /// The expected final value, in the metric's unit and direction.
+    pub mean: f64,
+    /// The spread: half the distance between the 84.1 % and the 15.9 % quantile, in the metric's unit.
+    pub sd: f64,
+    /// The central 90 % interval, in the metric's unit, lower end first.
+    pub interval: (f64, f64),
+}
+
+/// A judgement of a running trial and the facts it rests on; recorded for "continue" too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The trial's number.
+    pub trial: u64,
+    /// The step it had reported.
+    pub step: u64,
+    /// Stop or continue.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+    /// Where the trial was forecast to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<RecordedForecast>,
+    /// What it was compared with, in the metric's unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incumbent: Option<f64>,
+    /// The probability that it ends no better than the incumbent less the offset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+    /// Whether the study only watches: the decision was recorded, not carried out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shadow: bool,
+}
+
+/// The better of two metric values.
+pub(crate) fn better(direction: Direction, a: f64, b: f64) -> bool {
+    direction.score(a) > direction.score(b)
+}

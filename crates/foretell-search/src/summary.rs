@@ -1,0 +1,194 @@
+//! What a study came to: the best trial, what was spent, what stopping spared, and what it cost.
+
+use crate::record::{Reason, RecordedForecast, better};
+use crate::study::{Stopping, Study, Trial, TrialState};
+use foretell::{Configuration, Direction};
+use serde::Serialize;
+
+/// The best trial of a study.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Best {
+    /// Its number.
+    pub trial: u64,
+    /// Its final value.
+    pub score: f64,
+    /// Its configuration.
+    pub configuration: Configuration,
+}
+
+/// How many trials ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Trials of the study.
+    pub total: u64,
+    /// Trained to their end.
+    pub completed: u64,
+    /// Stopped by a decision.
+    pub stopped: u64,
+    /// Ended without a usable result.
+    pub failed: u64,
+}
+
+/// Resource spent, and what it would have been.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Spent {
+    /// Epochs trained and recorded, failed attempts included.
+    pub spent: u64,
+    /// Epochs that the same trials would have taken without stopping.
+    pub without_stopping: u64,
+}
+
+/// A trial that was stopped, or would have been.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StoppedTrial {
+    /// Its number.
+    pub trial: u64,
+    /// The step.
+    pub step: u64,
+    /// Why.
+    pub reason: Reason,
+    /// Where it was forecast to end.
+    pub forecast: Option<RecordedForecast>,
+    /// What it was compared with.
+    pub incumbent: Option<f64>,
+    /// The probability that it ends no better than that.
+    pub probability: Option<f64>,
+    /// Where it really ended, in a study that only watches.
+    pub truth: Option<f64>,
+}
+
+/// What watching without stopping has shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shadow {
+    /// Epochs that stopping would have spent.
+    pub spent_if_stopped: u64,
+    /// `without_stopping` over that.
+    pub speedup_if_stopped: f64,
+    /// Whether the best trial would have been trained to its end.
+    pub best_survived: bool,
+    /// Trials that would have been stopped although they ended better than the incumbent they were compared with.
+    pub stopped_wrongly: Vec<u64>,
+    /// How much worse the best result would have been, in the metric's unit; ≥ 0.
+    pub regret: f64,
+}
+
+/// What a study came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Which way is better.
+    pub direction: Direction,
+    /// The best trial that was trained to its end.
+    pub best: Option<Best>,
+    /// How trials ended.
+    pub trials: Tally,
+    /// What was spent.
+    pub epochs: Spent,
+    /// `without_stopping` over `spent`.
+    pub speedup: f64,
+    /// The trials that were stopped, or would have been.
+    pub stopped: Vec<StoppedTrial>,
+    /// Decisions made on running trials, and how many of them were to stop.
+    pub decisions_to_stop: u64,
+    /// What watching has shown, in a study that only watches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<Shadow>,
+}
+
+impl Summary {
+    /// The summary of `study` as it stands.
+    pub fn of(study: &Study) -> Self {
+        let spec = study.spec();
+        let trials = study.trials();
+        let is = |wanted: fn(&TrialState) -> bool| trials.iter().filter(|t| wanted(&t.state)).count() as u64;
+        let epochs = Spent {
+            spent: trials.iter().map(|t| t.step + t.extra).sum(),
+            without_stopping: trials.iter().map(|t| whole_cost(t, spec.max_resource)).sum(),
+        };
+        let stopped: Vec<StoppedTrial> =
+            trials.iter().enumerate().filter_map(|(index, trial)| stopped_trial(index, trial)).collect();
+        Self {
+            direction: spec.direction,
+            best: best(trials, spec.direction, |_| true),
+            trials: Tally {
+                total: trials.len() as u64,
+                completed: is(|s| matches!(s, TrialState::Completed { .. })),
+                stopped: is(|s| matches!(s, TrialState::Stopped { .. })),
+                failed: is(|s| matches!(s, TrialState::Failed { .. })),
+            },
+            speedup: ratio(epochs.without_stopping, epochs.spent),
+            decisions_to_stop: stopped.len() as u64,
+            shadow: (spec.stopping == Stopping::Shadow)
+                .then(|| shadow(study, &stopped, epochs.without_stopping)),
+            epochs,
+            stopped,
+        }
+    }
+}
+
+/// What a trial would have cost without stopping: a failed one what it did cost, the others their whole length.
+fn whole_cost(trial: &Trial, max_resource: u64) -> u64 {
+    let steps = match trial.state {
+        TrialState::Failed { .. } | TrialState::Completed { .. } => trial.step,
+        _ => max_resource,
+    };
+    steps + trial.extra
+}
+
+fn ratio(a: u64, b: u64) -> f64 {
+    if b == 0 { 1.0 } else { a as f64 / b as f64 }
+}
+
+fn best(trials: &[Trial], direction: Direction, counts: impl Fn(&Trial) -> bool) -> Option<Best> {
+    let mut best: Option<(usize, f64)> = None;
+    for (index, trial) in trials.iter().enumerate().filter(|(_, t)| counts(t)) {
+        if let TrialState::Completed { value } = trial.state
+            && best.is_none_or(|(_, leader)| better(direction, value, leader))
+        {
+            best = Some((index, value));
+        }
+    }
+    best.map(|(index, score)| Best {
+        trial: index as u64,
+        score,
+        configuration: trials[index].configuration.clone(),
+    })
+}
+
+fn stopped_trial(index: usize, trial: &Trial) -> Option<StoppedTrial> {
+    let live = matches!(trial.state, TrialState::Stopped { .. });
+    let decision = if live { trial.decision.as_ref() } else { trial.shadow.as_ref() }?;
+    let truth = match trial.state {
+        TrialState::Completed { value } => Some(value),
+        _ => None,
+    };
+    Some(StoppedTrial {
+        trial: index as u64,
+        step: decision.step,
+        reason: decision.reason.clone(),
+        forecast: decision.forecast,
+        incumbent: decision.incumbent,
+        probability: decision.probability,
+        truth,
+    })
+}
+
+fn shadow(study: &Study, stopped: &[StoppedTrial], without_stopping: u64) -> Shadow {
+    let (trials, direction) = (study.trials(), study.spec().direction);
+    let cost =
+        |trial: &Trial| trial.shadow.as_ref().map_or(trial.step, |decision| decision.step) + trial.extra;
+    let spent_if_stopped = trials.iter().map(cost).sum();
+    let all = best(trials, direction, |_| true);
+    let survivors = best(trials, direction, |t| t.shadow.is_none());
+    let regret = match (&all, &survivors) {
+        (Some(all), Some(left)) => direction.score(all.score) - direction.score(left.score),
+        _ => 0.0,
+    };
+    let wrong = |s: &&StoppedTrial| s.truth.zip(s.incumbent).is_some_and(|(t, i)| better(direction, t, i));
+    Shadow {
+        spent_if_stopped,
+        speedup_if_stopped: ratio(without_stopping, spent_if_stopped),
+        best_survived: all.as_ref().map(|b| b.trial) == survivors.as_ref().map(|b| b.trial),
+        stopped_wrongly: stopped.iter().filter(wrong).map(|s| s.trial).collect(),
+        regret,
+    }
+}

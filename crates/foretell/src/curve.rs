@@ -1,0 +1,186 @@
+//! Learning curves: a metric at increasing steps of a resource, turned so that larger is better.
+
+use crate::metric::Direction;
+use thiserror::Error;
+
+/// Why a list of numbers is no learning curve.
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum CurveError {
+    /// The lists of steps and of values have different lengths.
+    #[error("{steps} steps but {values} values; give one step for each value")]
+    Lengths {
+        /// How many steps were given.
+        steps: usize,
+        /// How many values were given.
+        values: usize,
+    },
+    /// A step is not finite or not larger than the one before it.
+    #[error("step {step} after step {before}: steps must be finite and increase; sort them and drop repeats")]
+    Steps {
+        /// The step that does not increase.
+        step: f64,
+        /// The step before it.
+        before: f64,
+    },
+}
+
+/// A learning curve: finite scores (larger is better) at strictly increasing steps.
+///
+/// Values that are not finite are not scores. Inside a curve they are gaps: the step is simply absent. At the end of a
+/// curve they mean that the training diverged: [`Curve::diverged_at`] keeps the first such step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    steps: Vec<f64>,
+    scores: Vec<f64>,
+    diverged_at: Option<f64>,
+}
+
+impl Curve {
+    /// Checks `values` (metric units, the user's `direction`) at `steps` and turns them into scores.
+    ///
+    /// # Errors
+    /// [`CurveError::Lengths`] if the slices differ in length, [`CurveError::Steps`] if a step is not finite or does
+    /// not increase. Values that are not finite are no error: see [`Curve`].
+    ///
+    /// ```
+    /// use foretell::{Curve, Direction};
+    /// let curve = Curve::new(&[1.0, 2.0, 3.0], &[2.3, f64::NAN, 1.7], Direction::Minimize)?;
+    /// assert_eq!(curve.steps(), [1.0, 3.0]);
+    /// assert_eq!(curve.scores(), [-2.3, -1.7]);
+    /// # Ok::<(), foretell::CurveError>(())
+    /// ```
+    pub fn new(steps: &[f64], values: &[f64], direction: Direction) -> Result<Self, CurveError> {
+        if steps.len() != values.len() {
+            return Err(CurveError::Lengths { steps: steps.len(), values: values.len() });
+        }
+        let mut curve = Self::default();
+        for (&step, &value) in steps.iter().zip(values) {
+            curve.push(step, value, direction)?;
+        }
+        Ok(curve)
+    }
+
+    /// A curve with one value a step, from step 1 on: the usual one, one value an epoch.
+    ///
+    /// ```
+    /// use foretell::{Curve, Direction};
+    /// assert_eq!(Curve::of_epochs(&[0.3, 0.5], Direction::Maximize).steps(), [1.0, 2.0]);
+    /// ```
+    pub fn of_epochs(values: &[f64], direction: Direction) -> Self {
+        let steps: Vec<f64> = (1..=values.len()).map(|epoch| epoch as f64).collect();
+        Self::new(&steps, values, direction).expect("epoch numbers increase")
+    }
+
+    /// Adds one more value.
+    ///
+    /// # Errors
+    /// [`CurveError::Steps`] if `step` is not finite or not larger than every step before it.
+    pub fn push(&mut self, step: f64, value: f64, direction: Direction) -> Result<(), CurveError> {
+        let before = match (self.steps.last(), self.diverged_at) {
+            (Some(&last), Some(diverged)) => last.max(diverged),
+            (Some(&last), None) => last,
+            (None, Some(diverged)) => diverged,
+            (None, None) => f64::NEG_INFINITY,
+        };
+        if !step.is_finite() || step <= before {
+            return Err(CurveError::Steps { step, before });
+        }
+        if value.is_finite() {
+            self.diverged_at = None;
+            self.steps.push(step);
+            self.scores.push(direction.score(value));
+        } else if self.diverged_at.is_none() {
+            self.diverged_at = Some(step);
+        }
+        Ok(())
+    }
+
+    /// The steps with a finite score, increasing, in units of the resource (epochs unless named otherwise).
+    pub fn steps(&self) -> &[f64] {
+        &self.steps
+    }
+
+    /// The scores at [`Curve::steps`], larger is better.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// How many finite points the curve has.
+    pub fn len(&self) -> usize {
+        self.scores.len()
+    }
+
+    /// Whether the curve has no finite point.
+    pub fn is_empty(&self) -> bool {
+        self.scores.is_empty()
+    }
+
+    /// The last finite point, `(step, score)`.
+    pub fn last(&self) -> Option<(f64, f64)> {
+        Some((*self.steps.last()?, *self.scores.last()?))
+    }
+
+    /// The first step of the non-finite values at the end of the curve: where the training diverged.
+    pub fn diverged_at(&self) -> Option<f64> {
+        self.diverged_at
+    }
+
+    /// The score at exactly `step`.
+    pub fn at(&self, step: f64) -> Option<f64> {
+        let index = self.steps.partition_point(|&s| s < step);
+        (self.steps.get(index)? <= &step).then(|| self.scores[index])
+    }
+
+    /// The score at `step`, straight-line interpolated between the neighbouring points; `None` outside the curve.
+    pub fn interpolate(&self, step: f64) -> Option<f64> {
+        let index = self.steps.partition_point(|&s| s < step);
+        let right = *self.steps.get(index)?;
+        if right <= step {
+            return Some(self.scores[index]);
+        }
+        let left = *self.steps.get(index.checked_sub(1)?)?;
+        let share = (step - left) / (right - left);
+        Some(self.scores[index - 1] + share * (self.scores[index] - self.scores[index - 1]))
+    }
+
+    /// The part of the curve up to and including `step`.
+    #[must_use]
+    pub fn until(&self, step: f64) -> Self {
+        let count = self.steps.partition_point(|&s| s <= step);
+        Self {
+            steps: self.steps[..count].to_vec(),
+            scores: self.scores[..count].to_vec(),
+            diverged_at: self.diverged_at.filter(|&at| at <= step),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_non_finite_value_inside_is_a_gap_and_at_the_end_a_divergence() {
+        let steps = [1.0, 2.0, 3.0, 4.0, 5.0];
+        let nan = f64::NAN;
+        let gap = Curve::new(&steps, &[0.1, nan, 0.3, 0.4, 0.5], Direction::Maximize).unwrap();
+        assert_eq!((gap.len(), gap.diverged_at(), gap.at(2.0)), (4, None, None));
+        assert!((gap.interpolate(2.0).unwrap() - 0.2).abs() < 1e-12);
+        let diverged = Curve::new(&steps, &[0.1, 0.2, 0.3, nan, f64::INFINITY], Direction::Maximize).unwrap();
+        assert_eq!((diverged.len(), diverged.diverged_at()), (3, Some(4.0)));
+        assert_eq!(diverged.interpolate(4.0), None);
+        assert_eq!(diverged.until(3.0).diverged_at(), None);
+    }
+
+    #[test]
+    fn steps_must_increase_past_non_finite_values_too() {
+        let mut curve = Curve::of_epochs(&[0.1, f64::NAN], Direction::Maximize);
+        assert_eq!(
+            curve.push(2.0, 0.3, Direction::Maximize),
+            Err(CurveError::Steps { step: 2.0, before: 2.0 })
+        );
+        assert!(curve.push(3.0, 0.3, Direction::Maximize).is_ok());
+        assert!(Curve::new(&[1.0], &[], Direction::Maximize).is_err());
+    }
+}

@@ -1,0 +1,361 @@
+//! Recorded runs on a common grid of steps: the door between curves as they are and what predictors are fitted on.
+
+use crate::configuration::{Configuration, FeatureGroup, Run};
+use crate::curve::Curve;
+use crate::encoding::Encoder;
+use crate::matrix::Matrix;
+use crate::metric::Direction;
+use crate::training::TrainingSet;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use thiserror::Error;
+
+/// More grid points than this are thinned to evenly spaced ones when curves do not share their steps.
+const MOST_GRID_POINTS: usize = 200;
+
+/// Why runs make no history.
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// There is no run with a finite value.
+    #[error("no run has a finite value: there is nothing to learn from")]
+    Empty,
+    /// No run reaches the target step.
+    #[error("no run reaches step {target}; the longest ends at {longest}: choose a target of at most that")]
+    Target {
+        /// The step asked for.
+        target: f64,
+        /// The last step of any run.
+        longest: f64,
+    },
+}
+
+/// The scale on which scores are forecast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// The metric as it is.
+    #[default]
+    Linear,
+    /// Its logarithm: for losses and perplexities, whose differences are ratios. Positive metrics only.
+    Log,
+}
+
+impl Scale {
+    /// Log for a metric that is minimised and always positive, linear otherwise.
+    pub fn detect<'a>(direction: Direction, curves: impl IntoIterator<Item = &'a Curve>) -> Self {
+        let mut scores = curves.into_iter().flat_map(|curve| curve.scores()).peekable();
+        let positive = scores.peek().is_some() && scores.all(|&score| direction.value(score) > 0.0);
+        if direction == Direction::Minimize && positive { Self::Log } else { Self::Linear }
+    }
+
+    /// The score on this scale of a `score` (larger is better) of a metric with `direction`; still larger is better.
+    pub fn apply(self, score: f64, direction: Direction) -> f64 {
+        match self {
+            Self::Linear => score,
+            Self::Log => direction.score(direction.value(score).max(f64::MIN_POSITIVE).ln()),
+        }
+    }
+
+    /// Undoes [`Scale::apply`].
+    pub fn invert(self, scaled: f64, direction: Direction) -> f64 {
+        match self {
+            Self::Linear => scaled,
+            Self::Log => direction.score(direction.value(scaled).exp()),
+        }
+    }
+}
+
+/// How runs are read into a history.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryOptions {
+    /// The metric's direction.
+    pub direction: Direction,
+    /// The scale to forecast on; `None`: [`Scale::detect`].
+    pub scale: Option<Scale>,
+    /// The step to forecast; `None`: the last step that at least half of the runs reach.
+    pub target: Option<f64>,
+    /// Feature groups of configuration columns, where the name does not tell.
+    pub groups: BTreeMap<String, FeatureGroup>,
+}
+
+/// Recorded runs on a common grid of steps.
+///
+/// * Curves that share their steps keep them; otherwise values are interpolated straight-line onto a grid, and steps
+///   before a curve's first point get its first value.
+/// * A run that diverged counts as finished, with a final score of [`History::floor`]; so does any value below it.
+/// * A run that ends before the target without diverging is unfinished: it can be asked about, not learnt from.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// The grid, increasing; its last point is the target step.
+    grid: Vec<f64>,
+    /// Scores of each run on the grid, as far as it goes.
+    prefixes: Vec<Vec<f64>>,
+    finals: Vec<Option<f64>>,
+    configurations: Vec<Configuration>,
+    groups: BTreeMap<String, FeatureGroup>,
+    direction: Direction,
+    scale: Scale,
+    floor: f64,
+}
+
+impl History {
+    /// Lays `runs` on a common grid.
+    ///
+    /// # Errors
+    /// [`HistoryError`] if no run has a finite value or none reaches the target.
+    pub fn new(runs: &[Run], options: &HistoryOptions) -> Result<Self, HistoryError> {
+        let curves: Vec<&Curve> = runs.iter().map(|run| &run.curve).collect();
+        let longest =
+            curves.iter().filter_map(|c| c.last()).map(|(step, _)| step).fold(f64::NEG_INFINITY, f64::max);
+        if longest.is_infinite() {
+            return Err(HistoryError::Empty);
+        }
+        let target = options.target.unwrap_or_else(|| common_end(&curves));
+        if !(target <= longest) {
+            return Err(HistoryError::Target { target, longest });
+        }
+        let scale = options.scale.unwrap_or_else(|| Scale::detect(options.direction, curves.iter().copied()));
+        let grid = common_grid(&curves, target);
+        let mut history = Self {
+            prefixes: Vec::new(),
+            finals: Vec::new(),
+            configurations: runs.iter().map(|run| run.configuration.clone()).collect(),
+            groups: options.groups.clone(),
+            direction: options.direction,
+            floor: floor(&curves, target, options.direction, scale),
+            grid,
+            scale,
+        };
+        for curve in curves {
+            let prefix = history.prefix_of(curve);
+            let finished =
+                prefix.len() == history.grid.len() || curve.diverged_at().is_some_and(|at| at <= target);
+            let last = if curve.diverged_at().is_some() {
+                history.floor
+            } else {
+                prefix.last().copied().unwrap_or(0.0)
+            };
+            history.finals.push(finished.then_some(last));
+            history.prefixes.push(prefix);
+        }
+        Ok(history)
+    }
+
+    /// The scores of `curve` on the grid, as far as it goes, on the history's scale and not below its floor. Steps after
+    /// a divergence get the floor.
+    pub fn prefix_of(&self, curve: &Curve) -> Vec<f64> {
+        let Some((&first, &start)) = curve.scores().first().zip(curve.steps().first()) else {
+            let diverged = curve.diverged_at();
+            return self
+                .grid
+                .iter()
+                .filter(|&&step| diverged.is_some_and(|at| at <= step))
+                .map(|_| self.floor)
+                .collect();
+        };
+        let mut prefix = Vec::with_capacity(self.grid.len());
+        for &step in &self.grid {
+            let score = curve.interpolate(step).or((step < start).then_some(first));
+            match score {
+                Some(score) => prefix.push(self.scale.apply(score, self.direction).max(self.floor)),
+                None if curve.diverged_at().is_some() => prefix.push(self.floor),
+                None => break,
+            }
+        }
+        // steps before the first point count only once that point is there
+        prefix
+    }
+
+    /// The grid of steps; the last one is the target.
+    pub fn grid(&self) -> &[f64] {
+        &self.grid
+    }
+
+    /// How many runs.
+    pub fn len(&self) -> usize {
+        self.prefixes.len()
+    }
+
+    /// Whether there is no run.
+    pub fn is_empty(&self) -> bool {
+        self.prefixes.is_empty()
+    }
+
+    /// The final score of run `i`, on the history's scale; `None` if it is unfinished.
+    pub fn final_score(&self, i: usize) -> Option<f64> {
+        self.finals[i]
+    }
+
+    /// The scores of run `i` on the grid, as far as it goes.
+    pub fn prefix(&self, i: usize) -> &[f64] {
+        &self.prefixes[i]
+    }
+
+    /// The worst score that is told from others: as far below the runs' median first score as the best final score is
+    /// above it. A run below it has failed, however far.
+    pub fn floor(&self) -> f64 {
+        self.floor
+    }
+
+    /// The scale of the history's scores.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// The metric value, in the user's unit and direction, of a score of this history.
+    pub fn value(&self, score: f64) -> f64 {
+        self.direction.value(self.scale.invert(score, self.direction))
+    }
+
+    /// An encoder for configurations, fitted on the runs `indices`.
+    pub fn encoder(&self, indices: &[usize]) -> Encoder {
+        Encoder::fit(indices.iter().map(|&i| &self.configurations[i]), &self.groups)
+    }
+
+    /// The configuration of run `i`.
+    pub fn configuration(&self, i: usize) -> &Configuration {
+        &self.configurations[i]
+    }
+
+    /// The runs `indices` as seen after `tau` grid points, with their final scores. Unfinished runs are left out.
+    pub fn training_set(&self, indices: &[usize], tau: usize, encoder: &Encoder) -> TrainingSet {
+        let used: Vec<usize> = indices
+            .iter()
+            .copied()
+            .filter(|&i| self.finals[i].is_some() && self.prefixes[i].len() >= tau)
+            .collect();
+        let encoded: Vec<Vec<f64>> = used.iter().map(|&i| encoder.encode(&self.configurations[i])).collect();
+        TrainingSet {
+            steps: self.grid[..tau].to_vec(),
+            target_step: self.grid.last().copied().unwrap_or(0.0),
+            prefixes: Matrix::from_rows(&used.iter().map(|&i| &self.prefixes[i][..tau]).collect::<Vec<_>>()),
+            configurations: Matrix::from_rows(&encoded),
+            groups: encoder.groups(),
+            targets: used.iter().filter_map(|&i| self.finals[i]).collect(),
+        }
+    }
+}
+
+/// The last step that at least half of the (non-diverged) curves reach.
+fn common_end(curves: &[&Curve]) -> f64 {
+    let mut ends: Vec<f64> =
+        curves.iter().filter(|c| c.diverged_at().is_none()).filter_map(|c| c.last()).map(|l| l.0).collect();
+    if ends.is_empty() {
+        ends = curves.iter().filter_map(|c| c.last()).map(|l| l.0).collect();
+    }
+    ends.sort_by(|a, b| b.total_cmp(a));
+    ends[(ends.len() - 1) / 2]
+}
+
+/// The steps of all curves up to `target` if they (nearly) share them, else evenly spaced ones.
+fn common_grid(curves: &[&Curve], target: f64) -> Vec<f64> {
+    let until =
+        |curve: &Curve| curve.steps().iter().copied().filter(|&step| step <= target).collect::<Vec<_>>();
+    let all: BTreeSet<u64> = curves.iter().flat_map(|c| until(c)).map(ordered_bits).collect();
+    let most = curves.iter().map(|c| until(c).len()).max().unwrap_or(0);
+    if all.len() <= most + most / 2 && all.len() <= 2000 {
+        return all.into_iter().map(from_ordered_bits).collect();
+    }
+    let start = curves.iter().filter_map(|c| c.steps().first().copied()).fold(f64::INFINITY, f64::min);
+    let mut lengths: Vec<usize> = curves.iter().map(|c| until(c).len()).collect();
+    lengths.sort_unstable();
+    let points = lengths[lengths.len() / 2].clamp(2, MOST_GRID_POINTS);
+    (1..=points).map(|k| start + (target - start) * k as f64 / points as f64).collect()
+}
+
+/// Bits of a finite number that sort as the number does.
+fn ordered_bits(x: f64) -> u64 {
+    let bits = (x + 0.0).to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
+}
+
+fn from_ordered_bits(bits: u64) -> f64 {
+    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
+}
+
+/// See [`History::floor`].
+fn floor(curves: &[&Curve], target: f64, direction: Direction, scale: Scale) -> f64 {
+    let scaled = |score: f64| scale.apply(score, direction);
+    let mut first: Vec<f64> = curves.iter().filter_map(|c| c.scores().first()).map(|&s| scaled(s)).collect();
+    first.sort_by(f64::total_cmp);
+    let start = crate::statistics::quantile_of_sorted(&first, 0.5);
+    let finals = curves.iter().filter_map(|c| c.until(target).last()).map(|(_, s)| scaled(s));
+    let best = finals.fold(f64::NEG_INFINITY, f64::max);
+    if best > start { start - (best - start) } else { f64::MIN }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(id: &str, steps: &[f64], values: &[f64], direction: Direction) -> Run {
+        let curve = Curve::new(steps, values, direction).unwrap();
+        Run { id: id.into(), configuration: Configuration::new(), curve }
+    }
+
+    #[test]
+    fn shared_steps_are_kept_and_short_runs_are_unfinished() {
+        let up = Direction::Maximize;
+        let runs = [
+            run("a", &[1.0, 2.0, 3.0], &[0.1, 0.2, 0.3], up),
+            run("b", &[1.0, 2.0], &[0.2, 0.3], up),
+            run("c", &[1.0, 3.0], &[0.1, 0.5], up),
+        ];
+        let history = History::new(&runs, &HistoryOptions::default()).unwrap();
+        assert_eq!(history.grid(), [1.0, 2.0, 3.0]);
+        assert_eq!([0, 1, 2].map(|i| history.final_score(i)), [Some(0.3), None, Some(0.5)]);
+        assert!((history.prefix(2)[1] - 0.3).abs() < 1e-12, "a gap is interpolated");
+        let encoder = history.encoder(&[0, 1, 2]);
+        assert_eq!(history.training_set(&[0, 1, 2], 2, &encoder).len(), 2);
+    }
+
+    #[test]
+    fn diverged_runs_end_at_the_floor() {
+        let down = Direction::Minimize;
+        let e = f64::exp(1.0);
+        let steps = [1.0, 2.0];
+        let runs = [
+            run("good", &steps, &[e, 1.0], down),
+            run("bad", &steps, &[e, f64::INFINITY], down),
+            run("worse", &steps, &[e, 1e12], down),
+        ];
+        let history = History::new(&runs, &HistoryOptions { direction: down, ..Default::default() }).unwrap();
+        assert_eq!(history.scale(), Scale::Log);
+        // first −1, best 0: the floor is −2, that is e²
+        for i in [1, 2] {
+            assert!((history.value(history.final_score(i).unwrap()) - e * e).abs() < 1e-9);
+        }
+        assert!((history.value(history.final_score(0).unwrap()) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn curves_without_common_steps_are_interpolated_onto_an_even_grid() {
+        let up = Direction::Maximize;
+        let runs: Vec<Run> = (0..5)
+            .map(|i| {
+                let shift = f64::from(i) * 0.1;
+                let steps: Vec<f64> = (0..10).map(|k| f64::from(k) * 10.0 + shift).collect();
+                run(&i.to_string(), &steps, &steps.iter().map(|s| s / 100.0).collect::<Vec<_>>(), up)
+            })
+            .collect();
+        let history = History::new(&runs, &HistoryOptions::default()).unwrap();
+        assert_eq!(history.grid().len(), 10);
+        assert!((history.grid()[9] - 90.2).abs() < 1e-9);
+        assert!((history.prefix(4)[4] - history.grid()[4] / 100.0).abs() < 1e-9);
+        assert_eq!(history.final_score(0), None, "it ends at 90.0");
+    }
+
+    #[test]
+    fn nothing_to_learn_from_is_an_error() {
+        let empty = [run("a", &[1.0], &[f64::NAN], Direction::Maximize)];
+        assert_eq!(History::new(&empty, &HistoryOptions::default()).unwrap_err(), HistoryError::Empty);
+        let short = [run("a", &[1.0], &[0.5], Direction::Maximize)];
+        let options = HistoryOptions { target: Some(9.0), ..Default::default() };
+        let error = History::new(&short, &options).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no run reaches step 9; the longest ends at 1: choose a target of at most that"
+        );
+    }
+}

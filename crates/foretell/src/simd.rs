@@ -1,0 +1,268 @@
+//! The inner loops, compiled once for each instruction set and chosen at run time.
+//!
+//! Every function here has one body, in safe Rust, written in lanes of eight `f64` so that the compiler can vectorise it.
+//! The same body is compiled for AVX-512, AVX2 and the baseline; the only `unsafe` is the call into a version whose
+//! instructions were just found to be there. No version contracts multiply and add, and all sum in the same order, so all
+//! give the same bits: [`tests`] compares them.
+
+/// Lanes of the widest vector, in `f64`.
+pub(crate) const LANES: usize = 8;
+
+/// Defines a function with one body that is compiled for several instruction sets and dispatched at run time.
+macro_rules! dispatched {
+    ($(#[$doc:meta])* pub(crate) fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+        $(#[$doc])*
+        #[allow(unsafe_code, reason = "the call into the version for an instruction set that was found to be there")]
+        #[allow(clippy::too_many_arguments, reason = "plain slices are what vectorises")]
+        pub(crate) fn $name($($argument: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn body($($argument: $type),*) $(-> $result)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+                fn avx512($($argument: $type),*) $(-> $result)? {
+                    body($($argument),*)
+                }
+                #[target_feature(enable = "avx2")]
+                fn avx2($($argument: $type),*) $(-> $result)? {
+                    body($($argument),*)
+                }
+                match $crate::simd::instruction_set() {
+                    // SAFETY: `instruction_set` found every feature the function was compiled for.
+                    $crate::simd::InstructionSet::Avx512 => return unsafe { avx512($($argument),*) },
+                    // SAFETY: as above.
+                    $crate::simd::InstructionSet::Avx2 => return unsafe { avx2($($argument),*) },
+                    $crate::simd::InstructionSet::Baseline => {}
+                }
+            }
+            body($($argument),*)
+        }
+    };
+}
+pub(crate) use dispatched;
+
+/// The instruction sets a body is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InstructionSet {
+    /// What every processor of the target has.
+    Baseline,
+    /// 256-bit vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// 512-bit vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The widest set a test allows on its thread.
+    static ALLOWED: std::cell::Cell<Option<InstructionSet>> = const { std::cell::Cell::new(None) };
+}
+
+/// The widest instruction set this processor has.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn instruction_set() -> InstructionSet {
+    #[cfg(test)]
+    if let Some(allowed) = ALLOWED.get() {
+        return allowed;
+    }
+    let has = |features: [bool; 4]| features.iter().all(|&found| found);
+    if has([
+        is_x86_feature_detected!("avx512f"),
+        is_x86_feature_detected!("avx512dq"),
+        is_x86_feature_detected!("avx512vl"),
+        is_x86_feature_detected!("avx512bw"),
+    ]) {
+        InstructionSet::Avx512
+    } else if is_x86_feature_detected!("avx2") {
+        InstructionSet::Avx2
+    } else {
+        InstructionSet::Baseline
+    }
+}
+
+/// The sum of the lanes, pairwise, in a fixed order.
+#[inline(always)]
+pub(crate) fn sum_lanes(lanes: [f64; LANES]) -> f64 {
+    ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
+}
+
+/// Σ a_i·b_i in lanes; the body of [`dot`], to be used inside other dispatched functions.
+#[inline(always)]
+pub(crate) fn dot_body(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().min(b.len());
+    let (a, b) = (&a[..n], &b[..n]);
+    let (blocks_a, rest_a) = a.as_chunks::<LANES>();
+    let (blocks_b, rest_b) = b.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for (block_a, block_b) in blocks_a.iter().zip(blocks_b) {
+        for l in 0..LANES {
+            lanes[l] += block_a[l] * block_b[l];
+        }
+    }
+    let mut sum = sum_lanes(lanes);
+    for (x, y) in rest_a.iter().zip(rest_b) {
+        sum += x * y;
+    }
+    sum
+}
+
+/// Σ (a_i − b_i)²·w_i in lanes, to be used inside dispatched functions.
+#[inline(always)]
+pub(crate) fn squared_distance_body(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().min(b.len());
+    let (a, b) = (&a[..n], &b[..n]);
+    let (blocks_a, rest_a) = a.as_chunks::<LANES>();
+    let (blocks_b, rest_b) = b.as_chunks::<LANES>();
+    let mut lanes = [0.0; LANES];
+    for (block_a, block_b) in blocks_a.iter().zip(blocks_b) {
+        for l in 0..LANES {
+            let difference = block_a[l] - block_b[l];
+            lanes[l] += difference * difference;
+        }
+    }
+    let mut sum = sum_lanes(lanes);
+    for (x, y) in rest_a.iter().zip(rest_b) {
+        sum += (x - y) * (x - y);
+    }
+    sum
+}
+
+/// e^x for x ≤ 0 (0 below −708), relative error below 3e-16·|x|-free rounding: see the test.
+///
+/// x = k·ln 2 + r with |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), e^r by its Taylor polynomial of degree 13, 2^k by
+/// the exponent bits. Branch-free, so that loops over it vectorise.
+#[inline(always)]
+pub(crate) fn exp_body(x: f64) -> f64 {
+    const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
+    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5·2^52: adding it rounds to an integer kept in the low bits
+    let clamped = if x < -708.0 { -708.0 } else { x };
+    let shifted = clamped * std::f64::consts::LOG2_E + ROUND;
+    let k = shifted - ROUND;
+    let r = (clamped - k * LN2_HIGH) - k * LN2_LOW;
+    let mut p = 1.0 / 6_227_020_800.0;
+    for inverse in [
+        1.0 / 479_001_600.0,
+        1.0 / 39_916_800.0,
+        1.0 / 3_628_800.0,
+        1.0 / 362_880.0,
+        1.0 / 40_320.0,
+        1.0 / 5_040.0,
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        0.5,
+        1.0,
+        1.0,
+    ] {
+        p = p * r + inverse;
+    }
+    // the low bits of `shifted` hold k in two's complement; 1023 is the exponent's bias
+    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
+    if x < -708.0 { 0.0 } else { p * power }
+}
+
+dispatched! {
+    /// Σ a_i·b_i.
+    pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+        dot_body(a, b)
+    }
+}
+
+dispatched! {
+    /// out_i = e^(−γ·d_i).
+    pub(crate) fn exp_scaled(distances: &[f64], gamma: f64, out: &mut [f64]) {
+        for (value, &distance) in out.iter_mut().zip(distances) {
+            *value = exp_body(-gamma * distance);
+        }
+    }
+}
+
+dispatched! {
+    /// The squared distances between all rows (length `d`) of `a` and all rows of `b`, row-major into `out`, whose rows
+    /// are `stride` apart.
+    pub(crate) fn squared_distances(a: &[f64], b: &[f64], d: usize, stride: usize, out: &mut [f64]) {
+        if d == 0 {
+            out.fill(0.0);
+            return;
+        }
+        for (row, x) in out.chunks_mut(stride).zip(a.chunks_exact(d)) {
+            for (cell, y) in row.iter_mut().zip(b.chunks_exact(d)) {
+                *cell = squared_distance_body(x, y);
+            }
+        }
+    }
+}
+
+dispatched! {
+    /// The inner products between all rows (length `d`) of `a` and all rows of `b`, laid out as [`squared_distances`].
+    pub(crate) fn inner_products(a: &[f64], b: &[f64], d: usize, stride: usize, out: &mut [f64]) {
+        if d == 0 {
+            out.fill(0.0);
+            return;
+        }
+        for (row, x) in out.chunks_mut(stride).zip(a.chunks_exact(d)) {
+            for (cell, y) in row.iter_mut().zip(b.chunks_exact(d)) {
+                *cell = dot_body(x, y);
+            }
+        }
+    }
+}
+
+/// Runs `work` once for each instruction set this processor has, and gives the results.
+#[cfg(test)]
+pub(crate) fn with_each_instruction_set<T>(mut work: impl FnMut() -> T) -> Vec<T> {
+    let widest = instruction_set();
+    let sets = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
+    let usable = 1 + sets.iter().position(|&set| set == widest).expect("every set is listed");
+    let results = sets[..usable].iter().map(|&set| {
+        ALLOWED.set(Some(set));
+        work()
+    });
+    let results = results.collect();
+    ALLOWED.set(None);
+    results
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_exact_to_rounding_and_zero_far_below() {
+        for i in 0..7000 {
+            let x = -f64::from(i) / 10.0;
+            let relative = (exp_body(x) / x.exp() - 1.0).abs();
+            assert!(relative < 5e-16, "e^{x}: {relative}");
+        }
+        assert!(exp_body(-1e4) <= 0.0 && exp_body(-f64::INFINITY) <= 0.0);
+        assert!((exp_body(0.0) - 1.0).abs() < 1e-18);
+    }
+
+    #[test]
+    fn all_instruction_sets_give_the_same_bits_as_the_plain_loop() {
+        let a: Vec<f64> = (0..37 * 21).map(|i| (f64::from(i) * 0.7).sin()).collect();
+        let b: Vec<f64> = (0..37 * 13).map(|i| (f64::from(i) * 0.3).cos()).collect();
+        let all = with_each_instruction_set(|| {
+            let mut distances = vec![0.0; 21 * 16];
+            squared_distances(&a, &b, 37, 16, &mut distances);
+            let mut products = vec![0.0; 21 * 16];
+            inner_products(&a, &b, 37, 16, &mut products);
+            let mut kernel = vec![0.0; distances.len()];
+            exp_scaled(&distances, 0.3, &mut kernel);
+            (distances, products, kernel)
+        });
+        for result in &all {
+            assert!(result == &all[0], "instruction sets differ");
+        }
+        let (distances, products, _) = &all[0];
+        let plain_distance: f64 = a[..37].iter().zip(&b[37..74]).map(|(x, y)| (x - y).powi(2)).sum();
+        let plain_product: f64 = a[..37].iter().zip(&b[37..74]).map(|(x, y)| x * y).sum();
+        assert!((distances[1] - plain_distance).abs() < 1e-12 && (products[1] - plain_product).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,60 @@
+//! What a predictor is fitted on and asked about: runs seen up to the same step, with their final scores.
+
+use crate::configuration::FeatureGroup;
+use crate::matrix::Matrix;
+
+/// n finished runs, seen up to the same τ steps, and what they came to.
+#[derive(Clone, Debug, Default)]
+pub struct TrainingSet {
+    /// The τ steps at which scores are known, increasing, in units of the resource.
+    pub steps: Vec<f64>,
+    /// The step whose score is to be forecast; larger than every one of `steps`.
+    pub target_step: f64,
+    /// Scores at `steps`, shape (n, τ), larger is better.
+    pub prefixes: Matrix,
+    /// Encoded configurations, shape (n, p): logs and indicators, not standardised.
+    pub configurations: Matrix,
+    /// The feature group of each of the p columns: architecture or hyperparameter.
+    pub groups: Vec<FeatureGroup>,
+    /// Scores at `target_step`, length n.
+    pub targets: Vec<f64>,
+}
+
+/// One run whose final score is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// Scores at the training set's steps, length τ.
+    pub prefix: &'a [f64],
+    /// Encoded configuration, length p.
+    pub configuration: &'a [f64],
+}
+
+impl TrainingSet {
+    /// How many runs.
+    pub fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Whether there is no run.
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// Run `i` as a query.
+    pub fn query(&self, i: usize) -> Query<'_> {
+        Query { prefix: self.prefixes.row(i), configuration: self.configurations.row(i) }
+    }
+
+    /// The runs `indices`, in that order.
+    #[must_use]
+    pub fn select(&self, indices: &[usize]) -> Self {
+        Self {
+            steps: self.steps.clone(),
+            target_step: self.target_step,
+            prefixes: self.prefixes.select(indices),
+            configurations: self.configurations.select(indices),
+            groups: self.groups.clone(),
+            targets: indices.iter().map(|&i| self.targets[i]).collect(),
+        }
+    }
+}
