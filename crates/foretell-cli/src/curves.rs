@@ -7,6 +7,9 @@ use foretell::{Direction, History, HistoryOptions, Scale};
 use foretell_logs::{ReadOptions, Recorded};
 use std::path::{Path, PathBuf};
 
+/// The predictor that commands use unless told otherwise.
+pub(crate) const DEFAULT_PREDICTOR: &str = "svr-rbf";
+
 /// How recorded curves are read.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CurveFlags {
@@ -56,16 +59,7 @@ impl CurveFlags {
 
     /// Reads the curves at `path` and says on standard error what was done with them.
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
-        let options = ReadOptions {
-            metric: self.metric.clone(),
-            direction: self.direction(),
-            step_column: self.resource.clone(),
-            configurations: self.configurations.clone(),
-            exclude: self.exclude.clone(),
-            include: self.include.clone(),
-            deduplicate: !self.keep_repeats,
-            ..ReadOptions::default()
-        };
+        let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options() };
         let recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
         for text in &recorded.notes {
             note(&format!("{}: {text}", recorded.name));
@@ -73,9 +67,33 @@ impl CurveFlags {
         Ok(recorded)
     }
 
-    /// Lays recorded runs on a grid.
-    pub(crate) fn history(&self, recorded: &Recorded) -> Result<History, Failure> {
-        let options = HistoryOptions {
+    /// Reads unfinished runs at `path`, in the metric and direction of the finished ones; every configuration column is
+    /// kept, since what never varies among the running may vary among the finished.
+    pub(crate) fn read_running(&self, path: &Path, finished: &Recorded) -> Result<Recorded, Failure> {
+        let options = ReadOptions {
+            direction: Some(finished.direction),
+            keep_all_columns: true,
+            deduplicate: false,
+            ..self.read_options()
+        };
+        foretell_logs::read(path, &options).map_err(Failure::input)
+    }
+
+    fn read_options(&self) -> ReadOptions {
+        ReadOptions {
+            metric: self.metric.clone(),
+            direction: self.direction(),
+            step_column: self.resource.clone(),
+            configurations: self.configurations.clone(),
+            exclude: self.exclude.clone(),
+            include: self.include.clone(),
+            ..ReadOptions::default()
+        }
+    }
+
+    /// How `recorded` is laid on a grid.
+    pub(crate) fn history_options(&self, recorded: &Recorded) -> HistoryOptions {
+        HistoryOptions {
             direction: recorded.direction,
             scale: match (self.log_scale, self.linear_scale) {
                 (true, _) => Some(Scale::Log),
@@ -84,8 +102,12 @@ impl CurveFlags {
             },
             target: self.target,
             groups: recorded.groups.clone(),
-        };
-        History::new(&recorded.runs, &options)
-            .map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))
+        }
+    }
+
+    /// Lays recorded runs on a grid.
+    pub(crate) fn history(&self, recorded: &Recorded) -> Result<History, Failure> {
+        let history = History::new(&recorded.runs, &self.history_options(recorded));
+        history.map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))
     }
 }

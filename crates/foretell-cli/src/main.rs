@@ -4,6 +4,7 @@ mod commands;
 mod curves;
 mod failure;
 mod output;
+mod plot;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -18,13 +19,27 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Search networks or hyperparameters, forecast every running training, stop those that will not win.
+    Search(Box<commands::search::Arguments>),
     /// Forecast accuracy on recorded runs: fit on some, forecast the others, compare with what happened.
     Evaluate(commands::evaluate::Arguments),
+    /// Where each unfinished run will end, learnt from finished ones.
+    Forecast(commands::forecast::Arguments),
+    /// The paper's tables and figures from its released curves, ours beside the published.
+    Reproduce(commands::reproduce::Arguments),
+    /// Train one built-in network, reporting by the trial protocol: what `search --space` starts.
+    #[cfg(feature = "nn")]
+    Train(commands::train::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Search(arguments) => commands::search::run(&arguments),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
+        Command::Forecast(arguments) => commands::forecast::run(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
+        #[cfg(feature = "nn")]
+        Command::Train(arguments) => commands::train::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -89,7 +89,10 @@ pub(crate) fn load(
             Ok((header, weights, state)) => {
                 check_identity(&path, &header.identity, identity)?;
                 let learner = match header.attempt {
-                    Some(_) => Some(learner(fresh()?, weights, state).map_err(|reason| Error::Damaged { path, reason })?),
+                    Some(_) => Some(
+                        learner(fresh()?, weights, state)
+                            .map_err(|reason| Error::Damaged { path, reason })?,
+                    ),
                     None => None,
                 };
                 return Ok(Some(Restored { header, learner, damaged }));
@@ -163,7 +166,8 @@ fn checksum(bytes: &[u8]) -> u32 {
 /// The three blocks of a checkpoint file, or what is wrong with it.
 fn blocks(bytes: &[u8]) -> Result<[&[u8]; 3], String> {
     let (body, sum) = bytes.split_last_chunk::<4>().ok_or("the file is empty")?;
-    let mut rest = body.strip_prefix(FIRST_LINE).ok_or("it does not begin like a checkpoint of this version")?;
+    let mut rest =
+        body.strip_prefix(FIRST_LINE).ok_or("it does not begin like a checkpoint of this version")?;
     if checksum(body) != u32::from_le_bytes(*sum) {
         return Err("its checksum is wrong".to_owned());
     }
@@ -177,7 +181,8 @@ fn blocks(bytes: &[u8]) -> Result<[&[u8]; 3], String> {
 }
 
 fn learner(network: Network, weights: &[u8], state: &[u8]) -> Result<Learner, String> {
-    let record = ModuleRecord::from_bytes(Bytes::from_bytes_vec(weights.to_vec())).map_err(|e| e.to_string())?;
+    let record =
+        ModuleRecord::from_bytes(Bytes::from_bytes_vec(weights.to_vec())).map_err(|e| e.to_string())?;
     let network = network.try_load_record(record).map_err(|e| e.to_string())?;
     let state = Bytes::from_bytes_vec(state.to_vec());
     Ok((network, optimizer().from_bytes(state).map_err(|e| e.to_string())?))
@@ -189,7 +194,8 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_and_every_cut_is_noticed() {
-        let header = Header { identity: Identity::default(), attempt: None, failed_epochs: 5, reports: Vec::new() };
+        let header =
+            Header { identity: Identity::default(), attempt: None, failed_epochs: 5, reports: Vec::new() };
         let whole = encode(&header, None).unwrap();
         assert!(blocks(&whole).is_ok());
         for at in 0..whole.len() {

@@ -58,7 +58,7 @@ fn batch_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 fn append(images: &mut Images, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    if bytes.is_empty() || bytes.len() % RECORD != 0 {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD) {
         return Err(Error::RecordSize { path: path.to_owned(), bytes: bytes.len(), record: RECORD });
     }
     for (image, record) in bytes.chunks_exact(RECORD).enumerate() {
@@ -83,9 +83,11 @@ mod tests {
     #[test]
     fn all_batches_are_read_in_the_order_of_their_names_and_the_test_file_is_not() {
         let directory = tempfile::tempdir().unwrap();
-        for (name, labels) in
-            [("data_batch_2.bin", vec![3_u8; 10]), ("data_batch_1.bin", vec![1; 10]), ("test_batch.bin", vec![9; 10])]
-        {
+        for (name, labels) in [
+            ("data_batch_2.bin", vec![3_u8; 10]),
+            ("data_batch_1.bin", vec![1; 10]),
+            ("test_batch.bin", vec![9; 10]),
+        ] {
             std::fs::write(directory.path().join(name), records(&labels)).unwrap();
         }
         let images = read_all(directory.path()).unwrap();
@@ -104,7 +106,10 @@ mod tests {
             read_all(directory.path()).unwrap_err().to_string()
         };
         let truncated = read(&records(&[1, 2])[..6000]);
-        assert!(truncated.contains("data_batch_1.bin: 6000 bytes are no multiple of the 3073"), "{truncated}");
+        assert!(
+            truncated.contains("data_batch_1.bin: 6000 bytes are no multiple of the 3073"),
+            "{truncated}"
+        );
         let label = read(&records(&[1, 10]));
         assert!(label.contains("image 1 has label 10, but labels are 0 to 9"), "{label}");
         let empty = tempfile::tempdir().unwrap();

@@ -17,17 +17,25 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataSpec {
-    /// Images drawn at run time, `side` × `side` pixels, three channels: see [`shapes`](mod@crate::shapes).
+    /// Images drawn at run time, `side` × `side` pixels, three channels: no file, no download.
+    ///
+    /// Each shows one light figure on a dark ground, and the figure is the class: 0 disc, 1 ring, 2 square, 3 square
+    /// frame, 4 triangle, 5 plus, 6 star, 7 crescent, 8 two bars, 9 bow tie. Place, size, rotation and colour vary; a
+    /// small square covers something, in half of the images a piece of another figure lies about, and all is noisy.
+    /// Only so many images are drawn as are asked for. No mirroring.
     Shapes {
         /// Side of an image in pixels, 8 to 64.
         side: usize,
     },
-    /// CIFAR-10, the official binary files: see [`cifar10`](mod@crate::cifar10).
+    /// CIFAR-10 from its official binary files, any number of `data_batch_*.bin`; the test file is never read.
+    ///
+    /// Each image is contrast-normalized, and mirrored at random in training.
     Cifar10 {
         /// Where the files `data_batch_*.bin` are.
         directory: PathBuf,
     },
-    /// MNIST or a set in its format: see [`mnist`](mod@crate::mnist).
+    /// MNIST, or a set in its format, from idx files, plain or `.gz`: the `train` files, or where only the `t10k` files
+    /// are there, those. No mirroring.
     Mnist {
         /// Where the idx files are.
         directory: PathBuf,

@@ -263,19 +263,26 @@ mod tests {
 
     const SHAPE: ImageShape = ImageShape { channels: 3, height: 9, width: 11 };
 
+    fn device() -> Device {
+        Device::flex().autodiff()
+    }
+
     fn build(sequence: &LayerSequence) -> Result<Network, Error> {
-        Network::new(sequence, SHAPE, 1, 0, &Device::default())
+        Network::new(sequence, SHAPE, 1, 0, &device())
     }
 
     fn images(count: usize) -> Tensor<4> {
         let values: Vec<f32> = (0..count * 3 * 9 * 11).map(|i| (i as f32 * 0.7).sin()).collect();
-        Tensor::from_data(TensorData::new(values, [count, 3, 9, 11]), &Device::default())
+        Tensor::from_data(TensorData::new(values, [count, 3, 9, 11]), &device())
     }
 
     fn image_layer() -> impl Strategy<Value = Kind> {
         prop_oneof![
-            (1_usize..6, 1_usize..6, 1_usize..3)
-                .prop_map(|(filters, kernel, stride)| Kind::Convolution { filters, kernel, stride }),
+            (1_usize..6, 1_usize..6, 1_usize..3).prop_map(|(filters, kernel, stride)| Kind::Convolution {
+                filters,
+                kernel,
+                stride
+            }),
             (1_usize..4, 1_usize..3).prop_map(|(kernel, stride)| Kind::Pooling { kernel, stride }),
             (1_usize..4).prop_map(|index| Kind::Dropout { index, of: 3 }),
         ]
@@ -311,7 +318,7 @@ mod tests {
     fn starting_weights_fill_the_xavier_range_and_differ_by_attempt() {
         let sequence = "[C(64,3,1), GAP(10), SM(10)]".parse().unwrap();
         let weights = |attempt| {
-            let network = Network::new(&sequence, SHAPE, 1, attempt, &Device::default()).unwrap();
+            let network = Network::new(&sequence, SHAPE, 1, attempt, &device()).unwrap();
             let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
             first.weight.val().into_data().try_into_vec::<f32>().unwrap()
         };
@@ -327,13 +334,13 @@ mod tests {
     fn dropout_drops_its_rate_keeps_the_mean_and_rests_when_judging() {
         let network = build(&"[D(2,2), SM(4)]".parse().unwrap()).unwrap();
         let Layer::Dropout(dropout) = &network.layers[0] else { panic!("dropout comes first") };
-        let ones = Tensor::<2>::ones([100, 100], &Device::default());
+        let ones = Tensor::<2>::ones([100, 100], &device());
         let mut rng = stream(1, Purpose::Dropout, 0);
         let dropped: Vec<f32> = dropout.drop_out(ones, &mut rng).into_data().try_into_vec().unwrap();
         let zeros = dropped.iter().filter(|v| **v == 0.0).count();
         // rate 0.5 · 2/2; four standard deviations of a binomial count of 10 000
         assert!((zeros as f64 - 5000.0).abs() < 200.0, "{zeros}");
-        assert!(dropped.iter().all(|v| *v == 0.0 || *v == 2.0));
+        assert!(dropped.iter().all(|v| *v == 0.0 || (*v - 2.0).abs() < 1e-6));
         let logits = |rng| network.forward(images(2), rng).into_data();
         assert_eq!(logits(None), logits(None));
         assert_ne!(logits(Some(&mut rng)), logits(None));
@@ -365,5 +372,55 @@ mod tests {
     #[test]
     fn a_network_that_does_not_fit_its_images_is_refused() {
         assert!(build(&"[P(5,3), P(5,3), SM(4)]".parse().unwrap()).is_err());
+    }
+
+    /// Σ of the logits weighted by 1, 2, … and its gradient with respect to the first parameter.
+    fn weighted_logits(network: &Network) -> (f64, Vec<f32>) {
+        let logits = network.forward(images(2), None);
+        let [rows, columns] = logits.dims();
+        let weights: Vec<f32> = (1..=rows * columns).map(|i| i as f32).collect();
+        let weights = Tensor::from_data(TensorData::new(weights, [rows, columns]), &device());
+        let sum = (logits * weights).sum();
+        let gradients = sum.backward();
+        let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
+        let gradient = first.weight.val().grad(&gradients).unwrap().into_data().try_into_vec().unwrap();
+        (f64::from(sum.into_scalar::<f32>()), gradient)
+    }
+
+    fn nudged(network: &Network, at: usize, by: f32) -> Network {
+        let mut network = network.clone();
+        let Layer::Convolution(first) = &mut network.layers[0] else { panic!("a convolution comes first") };
+        let shape = first.weight.dims();
+        let mut values: Vec<f32> = first.weight.val().into_data().try_into_vec().unwrap();
+        values[at] += by;
+        let tensor = Tensor::from_data(TensorData::new(values, shape), &device()).require_grad();
+        first.weight = Param::initialized(first.weight.id, tensor);
+        network
+    }
+
+    #[test]
+    fn gradients_through_every_kind_of_layer_agree_with_finite_differences() {
+        for text in [
+            "[C(2,3,1), P(2,2), SM(4)]",
+            "[C(2,5,1), P(3,2), FC(5), SM(4)]",
+            "[C(2,3,2), C(3,2,1), SM(4)]",
+            "[C(2,2,1), C(3,4,2), P(3,1), GAP(4), SM(4)]",
+        ] {
+            let network = build(&text.parse().unwrap()).unwrap();
+            let (_, gradient) = weighted_logits(&network);
+            let size = gradient.iter().fold(0.0_f32, |m, g| m.max(g.abs()));
+            for at in [0, 5, gradient.len() - 1] {
+                let step = 2e-3;
+                let rise = weighted_logits(&nudged(&network, at, step)).0
+                    - weighted_logits(&nudged(&network, at, -step)).0;
+                let slope = rise as f32 / (2.0 * step);
+                // 32-bit sums, and a kink (ReLU, maximum) may lie within the step
+                assert!(
+                    (slope - gradient[at]).abs() < 0.03 * size,
+                    "{text} at {at}: {slope}, not {}",
+                    gradient[at]
+                );
+            }
+        }
     }
 }

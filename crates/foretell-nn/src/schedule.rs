@@ -38,9 +38,15 @@ mod tests {
 
     #[test]
     fn rates_fall_to_a_fifth_at_every_quarter_of_the_plan() {
-        for (epoch, epochs, expected) in
-            [(1, 20, 1.0), (5, 20, 1.0), (6, 20, 0.2), (20, 20, 0.008), (3, 8, 0.2), (2, 1, 0.2), (4, 3, 0.008)]
-        {
+        for (epoch, epochs, expected) in [
+            (1, 20, 1.0),
+            (5, 20, 1.0),
+            (6, 20, 0.2),
+            (20, 20, 0.008),
+            (3, 8, 0.2),
+            (2, 1, 0.2),
+            (4, 3, 0.008),
+        ] {
             let rate = learning_rate(1.0, epoch, epochs);
             assert!((rate - expected).abs() < 1e-12, "epoch {epoch} of {epochs}: {rate}");
         }

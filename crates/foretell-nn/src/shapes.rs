@@ -1,10 +1,14 @@
 //! Images of ten geometric shapes, drawn at run time from a seed: a data set that needs no file and no download.
 //!
-//! Each image has one whole figure on a background that shades from one colour to another. The figure is one of ten,
+//! Each image shows one whole light figure on a dark ground that shades from side to side. The figure is one of ten,
 //! and it is the class: 0 disc, 1 ring, 2 square, 3 square frame, 4 triangle, 5 plus, 6 star, 7 crescent, 8 two bars,
-//! 9 bow tie. Its position, size, rotation and colour vary; over it lie a bar or two, around it small pieces of other
-//! figures, and everything carries noise. Colour, place and brightness therefore say nothing about the class: only
-//! the outline does, and a network has to find it by itself.
+//! 9 bow tie. Its position, size, rotation (any angle) and colour vary; a small square of the ground's colour covers
+//! something, in half of the images a small piece of another figure lies about, and every value carries noise. Colour
+//! and place say nothing about the class and brightness little: the outline does, and a network has to find it.
+//!
+//! How hard it is (1000 training and 500 validation images, side 16, steps of 16 images, starting rate 0.001, 10
+//! epochs, accuracy on the validation images): a linear classifier 0.32, one small convolution 0.35, two with pooling
+//! 0.52, three with global average pooling 0.55, larger ones with a dense layer 0.70 and 0.71.
 
 use crate::error::Error;
 use crate::images::{DataSet, Images, Normalization};
@@ -17,17 +21,23 @@ use rand_chacha::ChaCha8Rng;
 pub(crate) const DEFAULT_SIDE: usize = 16;
 
 const CLASSES: usize = 10;
+const SQUARE: usize = 2;
 const DEFAULT_TRAIN: usize = 1000;
 const DEFAULT_VALIDATION: usize = 500;
 /// So that a mistyped size is an error and not an exhausted memory.
 const MOST_IMAGES: usize = 1_000_000;
 
 /// Standard deviation of the noise of a pixel value, of a range of 1.
-const NOISE: f32 = 0.08;
+const NOISE: f32 = 0.05;
 /// Pieces of other figures in an image.
-const CLUTTER: std::ops::RangeInclusive<usize> = 1..=3;
+const CLUTTER: std::ops::RangeInclusive<usize> = 0..=1;
+/// Values of each channel of the ground, of a range of 1.
+const DARK: std::ops::Range<f32> = 0.0..0.5;
+/// Values of each channel of a figure.
+const LIGHT: std::ops::Range<f32> = 0.4..1.0;
+/// How much lighter than the ground a figure is at least, all three channels together.
+const CONTRAST: f32 = 0.8;
 
-fn e(name: &str, default: f32) -> f32 { std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default) }
 type Colour = [f32; 3];
 
 /// Draws `train` training (1000 if `None`) and `validation` (500) images of `side` × `side` pixels, three channels.
@@ -78,8 +88,14 @@ struct Placed {
 }
 
 impl Placed {
-    fn random(class: usize, reach: f32, radius: std::ops::Range<f32>, colour: Colour, rng: &mut ChaCha8Rng) -> Self {
-        let ang = e("ANGLE", 3.1416); let angle = rng.random_range(-ang..ang);
+    fn random(
+        class: usize,
+        reach: f32,
+        radius: std::ops::Range<f32>,
+        colour: Colour,
+        rng: &mut ChaCha8Rng,
+    ) -> Self {
+        let angle = rng.random_range(0.0..std::f32::consts::TAU);
         let centre = [rng.random_range(-reach..reach), rng.random_range(-reach..reach)];
         Self { class, centre, radius: rng.random_range(radius), turn: [angle.cos(), angle.sin()], colour }
     }
@@ -113,16 +129,15 @@ fn distance(class: usize, u: f32, v: f32) -> f32 {
     }
 }
 
-fn colour(rng: &mut ChaCha8Rng) -> Colour {
-    std::array::from_fn(|_| rng.random_range(0.05..0.95))
+fn colour(channel: &std::ops::Range<f32>, rng: &mut ChaCha8Rng) -> Colour {
+    std::array::from_fn(|_| rng.random_range(channel.clone()))
 }
 
-/// A colour that differs from `other` by at least 0.4 in one channel and 0.8 in all together.
-fn contrasting(other: Colour, rng: &mut ChaCha8Rng) -> Colour {
+/// A colour that is lighter than `ground` by at least [`CONTRAST`].
+fn ink(ground: Colour, rng: &mut ChaCha8Rng) -> Colour {
     loop {
-        let candidate = colour(rng);
-        let gaps = std::array::from_fn::<f32, 3, _>(|c| (candidate[c] - other[c]).abs());
-        if gaps.iter().sum::<f32>() > 0.8 && gaps.iter().any(|&g| g > 0.4) {
+        let candidate = colour(&LIGHT, rng);
+        if candidate.iter().sum::<f32>() - ground.iter().sum::<f32>() > CONTRAST {
             return candidate;
         }
     }
@@ -130,18 +145,13 @@ fn contrasting(other: Colour, rng: &mut ChaCha8Rng) -> Colour {
 
 /// One image of `class`: 3 · side · side values, channel by channel.
 fn image(side: usize, class: usize, rng: &mut ChaCha8Rng) -> Vec<u8> {
-    let (glo, ghi, ilo, ihi) = (e("GLO", 0.0), e("GHI", 0.5), e("ILO", 0.4), e("IHI", 1.0));
-    let ground: Colour = std::array::from_fn(|_| rng.random_range(glo..ghi));
-    let sl = e("SLOPE", 0.2);
-    let slope: [f32; 2] = std::array::from_fn(|_| rng.random_range(-sl..sl));
-    let mut ink = || -> Colour { loop { let i: Colour = std::array::from_fn(|_| rng.random_range(ilo..ihi)); if (0..3).map(|c| i[c] - ground[c]).sum::<f32>() > e("GAP", 0.8) { return i; } } };
-    let inks: [Colour; 9] = std::array::from_fn(|_| ink());
-    let clutter = rng.random_range(e("CMIN", 1.0) as usize..=e("CMAX", 2.0) as usize);
-    let mut figures: Vec<Placed> = (0..clutter)
-        .map(|i| Placed::random(rng.random_range(0..CLASSES), 1.0, 0.1..e("CSIZE", 0.22), inks[i], rng))
+    let ground = colour(&DARK, rng);
+    let slope: [f32; 2] = std::array::from_fn(|_| rng.random_range(-0.1..0.1));
+    let mut figures: Vec<Placed> = (0..rng.random_range(CLUTTER))
+        .map(|_| Placed::random(rng.random_range(0..CLASSES), 1.0, 0.1..0.22, ink(ground, rng), rng))
         .collect();
-    figures.push(Placed::random(class, e("REACH", 0.25), e("RMIN", 0.5)..e("RMAX", 0.85), inks[8], rng));
-    if e("OCC", 1.0) > 0.0 { figures.push(Placed::random(2, 0.9, 0.08..e("OCC", 0.2), ground, rng)); }
+    figures.push(Placed::random(class, 0.2, 0.6..0.9, ink(ground, rng), rng));
+    figures.push(Placed::random(SQUARE, 0.9, 0.08..0.12, ground, rng));
     paint(side, ground, slope, &figures, rng)
 }
 
@@ -169,7 +179,7 @@ fn paint(side: usize, ground: Colour, slope: [f32; 2], figures: &[Placed], rng: 
 fn noise(rng: &mut ChaCha8Rng) -> f32 {
     let uniform: [u16; 2] = rng.random();
     let sum = (f32::from(uniform[0]) + f32::from(uniform[1])) / 65_536.0 - 1.0;
-    e("NOISE", 0.08) * 6.0_f32.sqrt() * sum
+    NOISE * 6.0_f32.sqrt() * sum
 }
 
 #[cfg(test)]
@@ -189,7 +199,8 @@ mod tests {
     #[test]
     fn every_figure_fits_its_circle_and_covers_a_fair_part_of_it() {
         for class in 0..CLASSES {
-            let grid = (0..100).flat_map(|i| (0..100).map(move |j| (i as f32 / 50.0 - 1.0, j as f32 / 50.0 - 1.0)));
+            let grid =
+                (0..100).flat_map(|i| (0..100).map(move |j| (i as f32 / 50.0 - 1.0, j as f32 / 50.0 - 1.0)));
             let inside: Vec<_> = grid.filter(|&(u, v)| distance(class, u, v) < 0.0).collect();
             assert!((1500..8000).contains(&inside.len()), "class {class} covers {} of 10000", inside.len());
             assert!(inside.iter().all(|(u, v)| u.hypot(*v) < 1.25), "class {class} sticks out");
@@ -197,17 +208,18 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_balanced_and_mean_brightness_does_not_tell_them_apart() {
-        let data = draw(16, Some(2000), Some(10), 1).unwrap();
-        let means: Vec<f64> = (0..CLASSES)
-            .map(|class| {
-                let of_class: Vec<usize> = (0..2000).filter(|i| i % CLASSES == class).collect();
-                let pixels = data.train.part(&of_class).pixels;
-                assert_eq!(of_class.len(), 200);
-                pixels.iter().map(|&p| f64::from(p)).sum::<f64>() / pixels.len() as f64
-            })
-            .collect();
-        assert!(means.iter().all(|mean| (115.0..140.0).contains(mean)), "{means:?}");
+    fn classes_are_balanced_and_mean_brightness_hardly_tells_them_apart() {
+        let data = draw(16, Some(2000), Some(10), 1).unwrap().train;
+        let mean = |index| data.image(index).iter().map(|&p| f64::from(p)).sum::<f64>() / 768.0;
+        let of_class = |class| (0..2000).filter(move |i| i % CLASSES == class);
+        let means: Vec<f64> =
+            (0..CLASSES).map(|class| of_class(class).map(mean).sum::<f64>() / 200.0).collect();
+        let nearest = |index| {
+            let gap = |class: &usize| (means[*class] - mean(index)).abs();
+            (0..CLASSES).min_by(|a, b| gap(a).total_cmp(&gap(b))).unwrap()
+        };
+        let right = (0..2000).filter(|&i| nearest(i) == usize::from(data.labels[i])).count();
+        assert!(right < 400, "{right} of 2000 told by brightness alone; guessing tells 200");
     }
 
     #[test]

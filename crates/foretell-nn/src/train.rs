@@ -129,7 +129,11 @@ impl Identity {
         let (ours, theirs) = (fields(self), fields(other));
         let ours = ours.as_object()?;
         let (field, found) = ours.iter().find(|(field, value)| theirs.get(field.as_str()) != Some(value))?;
-        Some((field.clone(), found.to_string(), theirs.get(field).map(ToString::to_string).unwrap_or_default()))
+        Some((
+            field.clone(),
+            found.to_string(),
+            theirs.get(field).map(ToString::to_string).unwrap_or_default(),
+        ))
     }
 }
 

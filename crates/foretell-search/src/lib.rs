@@ -3,18 +3,30 @@
 //! Everything here is pure: no files, processes, clock, threads or global random state. [`Study::step`] turns what
 //! happened outside into what to do, and the same function drives a live search, a replay, and a restart after a crash.
 
+mod asha;
 mod brackets;
+mod f_hyperband;
+mod full;
+mod hyperband;
 mod layer_space;
 mod parameter;
 mod parameter_space;
 mod q_learning;
 mod random;
 mod record;
+mod replay;
+mod scheduler;
 mod space;
+mod stopper;
 mod study;
+mod successive_halving;
 mod summary;
 
+pub use asha::Asha;
 pub use brackets::*;
+pub use f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
+pub use full::Full;
+pub use hyperband::Hyperband;
 pub use layer_space::{
     Action as LayerAction, LayerSpace, LayerSpaceError, NETWORK, Pool, State, StateKey, Trajectory,
 };
@@ -23,6 +35,12 @@ pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use q_learning::*;
 pub use random::{RandomNetwork, RandomSampler, replay_stream, trial_seed, trial_stream};
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
+pub use replay::{
+    OrderingOutcome, Outcome, ReplayError, ReplaySpec, Schedule, Setting, Table, Trace, TrialTrace, replay,
+};
+pub use scheduler::{End, Job, Next, Scheduler};
 pub use space::{LAYERS, Sampler, Space, WEIGHTS};
+pub use stopper::{ByForecast, ErrorBudget, Evidence, Look, Stopper, Watch};
 pub use study::{Stopping, Study, StudyError, StudySpec, Trial, TrialState};
+pub use successive_halving::SuccessiveHalving;
 pub use summary::{Best, Shadow, Spent, StoppedTrial, Summary, Tally};

@@ -172,7 +172,11 @@ pub struct Trial {
     pub decision: Option<Decision>,
     /// The decision that would have stopped it, in a study that only watches.
     pub shadow: Option<Decision>,
+    /// The last step that was decided on.
+    judged: u64,
+    /// Checks in a row that said it will not win.
     votes: u64,
+    /// Non-finite values in a row.
     diverged: u64,
 }
 
@@ -245,6 +249,16 @@ impl Study {
         &self.trials
     }
 
+    /// How many finished trials forecasts are learnt from; `None` while the burn-in lasts.
+    pub fn learning_from(&self) -> Option<usize> {
+        self.learnt_from.as_ref().map(Vec::len)
+    }
+
+    /// Whether trial `index` is one of those that forecasts are learnt from.
+    pub fn is_burn_in(&self, index: usize) -> bool {
+        self.learnt_from.as_ref().is_some_and(|trials| trials.contains(&index))
+    }
+
     /// Whether every trial has ended.
     pub fn is_done(&self) -> bool {
         self.trials.len() as u64 >= self.spec.trials
@@ -256,7 +270,7 @@ impl Study {
     pub fn step(&mut self, input: &Input) -> Vec<Record> {
         let mut records = Vec::new();
         match input {
-            Input::WorkerIdle => records.extend(self.next_start()),
+            Input::WorkerIdle => records.extend(self.next()),
             Input::Reported { trial, step, value, metrics } => {
                 if self.accepts(*trial, *step) {
                     let (trial, step) = (*trial, *step);
@@ -287,24 +301,42 @@ impl Study {
         running.is_some_and(|t| step > t.step && step <= self.spec.max_resource)
     }
 
-    fn next_start(&self) -> Option<Record> {
-        let interrupted = self.trials.iter().position(|t| t.state == TrialState::Interrupted);
-        let (trial, configuration, from) = match interrupted {
-            Some(index) => (index as u64, self.trials[index].configuration.clone(), self.trials[index].step),
-            None => {
-                let trial = self.trials.len() as u64;
-                if trial >= self.spec.trials {
-                    return None;
-                }
-                (trial, self.sampler.propose(trial)?, 0)
-            }
-        };
+    /// What an idle worker brings about: first whatever a crash left undone, then a new trial.
+    fn next(&mut self) -> Option<Record> {
+        match self.trials.iter().position(|t| t.state == TrialState::Interrupted) {
+            Some(index) => self.take_up(index),
+            None => self.start_new(),
+        }
+    }
+
+    /// Takes up an interrupted trial: makes up for an end or a decision that was not recorded any more, or goes on.
+    fn take_up(&mut self, index: usize) -> Option<Record> {
+        let (trial, step, judged) = (index as u64, self.trials[index].step, self.trials[index].judged);
+        if step >= self.spec.max_resource {
+            return self.close(trial, None);
+        }
+        if step > judged
+            && let Some(decision) = self.judge(trial, step)
+        {
+            return Some(Record::Decided(decision));
+        }
+        Some(self.start(trial, self.trials[index].configuration.clone(), step))
+    }
+
+    fn start_new(&self) -> Option<Record> {
+        let trial = self.trials.len() as u64;
+        let configuration = if trial < self.spec.trials { self.sampler.propose(trial) } else { None };
+        configuration.map(|configuration| self.start(trial, configuration, 0))
+    }
+
+    fn start(&self, trial: u64, configuration: Configuration, from: u64) -> Record {
         let seed = trial_seed(self.spec.seed, trial);
-        Some(Record::Started { trial, configuration, seed, from, until: self.spec.max_resource })
+        Record::Started { trial, configuration, seed, from, until: self.spec.max_resource }
     }
 
     fn close(&self, trial: u64, failure: Option<&str>) -> Option<Record> {
-        let ended = self.trials.get(trial as usize).filter(|t| t.state == TrialState::Running)?;
+        let open = |t: &&Trial| matches!(t.state, TrialState::Running | TrialState::Interrupted);
+        let ended = self.trials.get(trial as usize).filter(open)?;
         let whole = ended.step >= self.spec.max_resource;
         let finite = ended.curve.diverged_at().is_none() && !ended.curve.is_empty();
         Some(match failure {
@@ -373,6 +405,7 @@ impl Study {
 
     fn note(&mut self, index: usize, decision: &Decision) {
         let trial = &mut self.trials[index];
+        trial.judged = decision.step;
         let stopping = decision.action == Action::Stop;
         let against = stopping || decision.reason == Reason::AwaitingConfirmation;
         trial.votes = if against { trial.votes + 1 } else { 0 };
@@ -512,6 +545,7 @@ fn new_trial(configuration: Configuration) -> Trial {
         extra: 0,
         decision: None,
         shadow: None,
+        judged: 0,
         votes: 0,
         diverged: 0,
     }

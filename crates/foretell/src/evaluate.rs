@@ -8,6 +8,7 @@ use crate::training::Query;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::time::Instant;
 use thiserror::Error;
 
@@ -137,8 +138,17 @@ pub fn observed_points(observed: f64, points: usize) -> Result<usize, Evaluation
     }
 }
 
+/// The runs of one random split, as indices in the history: no run, nor one that repeats it, stands on both sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// The runs to fit on, in random order.
+    pub train: Vec<usize>,
+    /// The runs to forecast, in the history's order.
+    pub test: Vec<usize>,
+}
+
 /// Splits the finished runs `repeats` times at random into `train` runs to fit on and the rest to test. `repeats_of` gives
-/// each run's group; runs of one group (repetitions of one configuration) never stand on both sides.
+/// each run's group; runs of one group (repetitions of one configuration) never stand on both sides. O(repeats · n log n).
 ///
 /// # Errors
 /// [`EvaluationError::TooFewRuns`].
@@ -146,25 +156,53 @@ pub fn splits(
     history: &History,
     repeats_of: &[usize],
     options: &EvaluationOptions,
-) -> Result<Vec<(Vec<usize>, Vec<usize>)>, EvaluationError> {
+) -> Result<Vec<Split>, EvaluationError> {
+    splits_between(history, repeats_of, &|_| true, &|_| true, options)
+}
+
+/// As [`splits`], but fits only on runs that `may_train` holds for and tests only runs that `may_test` holds for: the
+/// paper's test of generalisation trains on shallow networks and forecasts deep ones.
+///
+/// # Errors
+/// [`EvaluationError::TooFewRuns`] if fewer than `options.train` finished runs may be fitted on, or fewer than two may be
+/// tested besides.
+pub fn splits_between(
+    history: &History,
+    repeats_of: &[usize],
+    may_train: &dyn Fn(usize) -> bool,
+    may_test: &dyn Fn(usize) -> bool,
+    options: &EvaluationOptions,
+) -> Result<Vec<Split>, EvaluationError> {
     let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
-    if finished.len() < options.train + 2 {
-        return Err(EvaluationError::TooFewRuns { train: options.train, got: finished.len() });
+    let train: Vec<usize> = finished.iter().copied().filter(|&i| may_train(i)).collect();
+    let test: Vec<usize> = finished.iter().copied().filter(|&i| may_test(i)).collect();
+    let too_few = EvaluationError::TooFewRuns { train: options.train, got: finished.len() };
+    if train.len() < options.train {
+        return Err(too_few);
     }
-    let split = |repeat: usize| {
-        let mut random = ChaCha8Rng::seed_from_u64(options.seed);
-        random.set_stream(repeat as u64);
-        let mut order = finished.clone();
-        for i in (1..order.len()).rev() {
-            order.swap(i, random.random_range(0..=i));
-        }
-        let train: Vec<usize> = order[..options.train].to_vec();
-        let seen: std::collections::BTreeSet<usize> = train.iter().map(|&i| repeats_of[i]).collect();
-        let test =
-            order[options.train..].iter().copied().filter(|&i| !seen.contains(&repeats_of[i])).collect();
-        (train, test)
-    };
-    Ok((0..options.repeats).map(split).collect())
+    let splits: Vec<Split> =
+        (0..options.repeats).map(|repeat| split(&train, &test, repeats_of, repeat, options)).collect();
+    if splits.iter().any(|split| split.test.len() < 2) { Err(too_few) } else { Ok(splits) }
+}
+
+/// The split number `repeat`: its own random stream, so that it does not depend on how many splits there are.
+fn split(
+    may_train: &[usize],
+    may_test: &[usize],
+    repeats_of: &[usize],
+    repeat: usize,
+    options: &EvaluationOptions,
+) -> Split {
+    let mut random = ChaCha8Rng::seed_from_u64(options.seed);
+    random.set_stream(repeat as u64);
+    let mut order = may_train.to_vec();
+    for i in (1..order.len()).rev() {
+        order.swap(i, random.random_range(0..=i));
+    }
+    order.truncate(options.train);
+    let seen: BTreeSet<usize> = order.iter().map(|&i| repeats_of[i]).collect();
+    let test = may_test.iter().copied().filter(|&i| !seen.contains(&repeats_of[i])).collect();
+    Split { train: order, test }
 }
 
 /// Measures `predictor` after `tau` grid points over `splits`, in parallel over splits.
@@ -175,12 +213,12 @@ pub fn evaluate(
     history: &History,
     predictor: &dyn Predictor,
     tau: usize,
-    splits: &[(Vec<usize>, Vec<usize>)],
+    splits: &[Split],
 ) -> Result<Evaluation, EvaluationError> {
     let parts: Vec<Part> = splits
         .par_iter()
         .enumerate()
-        .map(|(repeat, (train, test))| evaluate_split(history, predictor, tau, repeat, train, test))
+        .map(|(repeat, split)| evaluate_split(history, predictor, tau, repeat, split))
         .collect::<Result<_, _>>()?;
     let of = |measure: fn(&Part) -> f64| parts.iter().map(measure).collect::<Vec<f64>>();
     Ok(Evaluation {
@@ -210,15 +248,15 @@ fn evaluate_split(
     predictor: &dyn Predictor,
     tau: usize,
     repeat: usize,
-    train: &[usize],
-    test: &[usize],
+    split: &Split,
 ) -> Result<Part, FitError> {
-    let encoder = history.encoder(train);
-    let training = history.training_set(train, tau, &encoder);
+    let encoder = history.encoder(&split.train);
+    let training = history.training_set(&split.train, tau, &encoder);
     let started = Instant::now();
     let model = predictor.fit(&training)?;
     let fit_seconds = started.elapsed().as_secs_f64();
-    let rows: Vec<(usize, Vec<f64>)> = test
+    let rows: Vec<(usize, Vec<f64>)> = split
+        .test
         .iter()
         .filter(|&&i| history.prefix(i).len() >= tau)
         .map(|&i| (i, encoder.encode(history.configuration(i))))
@@ -246,4 +284,150 @@ fn evaluate_split(
         predict_seconds,
         outcomes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Configuration, Curve, Direction, HistoryOptions, LastValue, Run};
+
+    fn history(runs: usize) -> History {
+        let run = |i: usize| {
+            let end = 0.3 + 0.5 * (i as f64 / runs as f64);
+            let curve = Curve::of_epochs(&[end - 0.2, end - 0.1, end], Direction::Maximize);
+            Run { id: i.to_string(), configuration: Configuration::new(), curve }
+        };
+        History::new(&(0..runs).map(run).collect::<Vec<_>>(), &HistoryOptions::default()).unwrap()
+    }
+
+    fn options(train: usize) -> EvaluationOptions {
+        EvaluationOptions { train, repeats: 5, seed: 3 }
+    }
+
+    #[test]
+    fn repeats_of_one_run_are_never_on_both_sides() {
+        let repeats_of: Vec<usize> = (0..40).map(|i| i - i % 3).collect();
+        for split in splits(&history(40), &repeats_of, &options(12)).unwrap() {
+            assert_eq!(split.train.len(), 12);
+            assert!(split.test.len() >= 40 - 3 * 12, "only runs that repeat a training run are left out");
+            let train: BTreeSet<usize> = split.train.iter().map(|&i| repeats_of[i]).collect();
+            assert!(split.test.iter().all(|&i| !train.contains(&repeats_of[i])));
+        }
+    }
+
+    #[test]
+    fn a_split_does_not_depend_on_how_many_there_are() {
+        let (history, repeats_of) = (history(30), (0..30).collect::<Vec<_>>());
+        let few = splits(&history, &repeats_of, &EvaluationOptions { repeats: 2, ..options(10) }).unwrap();
+        let many = splits(&history, &repeats_of, &options(10)).unwrap();
+        assert_eq!(few, many[..2]);
+        assert_ne!(many[0], many[1]);
+        let other = splits(&history, &repeats_of, &EvaluationOptions { seed: 4, ..options(10) }).unwrap();
+        assert_ne!(many[0], other[0]);
+    }
+
+    #[test]
+    fn splits_between_pools_train_on_one_and_test_on_the_other() {
+        let repeats_of: Vec<usize> = (0..30).collect();
+        let splits =
+            splits_between(&history(30), &repeats_of, &|i| i < 15, &|i| i >= 20, &options(10)).unwrap();
+        for split in splits {
+            assert!(split.train.iter().all(|&i| i < 15));
+            assert_eq!(split.test, (20..30).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn too_few_runs_are_refused_before_any_fit() {
+        let repeats_of: Vec<usize> = (0..12).collect();
+        let all = |_| true;
+        for (train, runs) in [(11, 12), (13, 12)] {
+            let refused = splits(&history(runs), &repeats_of, &options(train)).unwrap_err();
+            assert_eq!(refused, EvaluationError::TooFewRuns { train, got: runs });
+        }
+        assert!(splits(&history(12), &repeats_of, &options(10)).is_ok());
+        // ten and two runs, but all repeat one of two configurations: nothing unseen is left to test
+        let pairs: Vec<usize> = (0..12).map(|i| i % 2).collect();
+        assert!(splits(&history(12), &pairs, &options(10)).is_err());
+        assert!(splits_between(&history(12), &repeats_of, &|i| i < 9, &all, &options(10)).is_err());
+    }
+
+    #[test]
+    fn fractions_of_a_curve_are_rounded_down() {
+        for (observed, points, tau) in [(0.25, 50, 12), (0.25, 20, 5), (0.1, 60, 6), (0.3, 10, 3)] {
+            assert_eq!(observed_points(observed, points), Ok(tau), "{observed} of {points}");
+        }
+        for observed in [0.0, 0.01, 1.0, 1.5, -0.3, f64::NAN] {
+            assert!(observed_points(observed, 20).is_err(), "{observed}");
+        }
+    }
+
+    fn evaluation(outcomes: Vec<Outcome>) -> Evaluation {
+        Evaluation {
+            tau: 1,
+            r2: Vec::new(),
+            spearman: Vec::new(),
+            mae: Vec::new(),
+            r2_natural: Vec::new(),
+            outcomes,
+            fit_seconds: 0.0,
+            predict_seconds: 0.0,
+        }
+    }
+
+    /// Runs that end at the given numbers of standard deviations above their forecasts, which are all 0.5 ± 0.1.
+    fn off_by(repeat: usize, deviations: &[f64]) -> Vec<Outcome> {
+        let outcome = |(run, z): (usize, &f64)| Outcome {
+            repeat,
+            run,
+            forecast: Forecast::gaussian(0.5, 0.1),
+            truth: 0.5 + 0.1 * z,
+        };
+        deviations.iter().enumerate().map(outcome).collect()
+    }
+
+    #[test]
+    fn coverage_is_the_share_inside_the_central_interval() {
+        // central Gaussian intervals reach to 0.674, 1.282, 1.645 and 1.960 standard deviations
+        let measured = evaluation(off_by(0, &[0.0, -0.6, 0.7, -1.2, 1.3, 1.6, -1.7, 1.9, -2.0, 3.0]));
+        let covered = INTERVALS.map(|level| measured.coverage(level));
+        assert_eq!(covered, [0.2, 0.4, 0.6, 0.8]);
+    }
+
+    #[test]
+    fn a_forecast_without_spread_covers_only_the_truth_itself() {
+        let certain = |truth| Outcome { repeat: 0, run: 0, forecast: Forecast::gaussian(0.5, 0.0), truth };
+        assert_eq!(evaluation(vec![certain(0.5), certain(0.6)]).coverage(0.9), 0.5);
+        assert_eq!(evaluation(Vec::new()).coverage(0.9), 0.0);
+    }
+
+    #[test]
+    fn upper_coverage_looks_at_the_best_of_each_split() {
+        // the best fifth of the splits: 3 and 1.7 are above the 95 % bound at 1.645; 1.6 and 1.0 are not
+        let splits = [
+            off_by(0, &[-1.0, 3.0, 0.0, 1.6, -9.0, -9.0, 0.0, 0.0, 0.0, 0.0]),
+            off_by(1, &[1.7, 1.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -0.1]),
+        ];
+        let measured = evaluation(splits.concat());
+        assert_eq!(measured.upper_coverage(0.95, 0.2), 0.5);
+        assert_eq!(measured.upper_coverage(0.95, 1.0), 0.9);
+        assert_eq!(measured.upper_coverage(0.99, 0.2), 0.75);
+    }
+
+    #[test]
+    fn the_last_value_is_measured_as_by_hand() {
+        // every curve ends 0.1 above its second point: MAE 0.1, perfect ranks, R² = 1 − 0.01 / variance of the truths
+        let history = history(24);
+        let splits = splits(&history, &(0..24).collect::<Vec<_>>(), &options(10)).unwrap();
+        let measured = evaluate(&history, &LastValue, 2, &splits).unwrap();
+        assert_eq!((measured.tau, measured.outcomes.len()), (2, 5 * 14));
+        assert!(measured.mae.iter().all(|mae| (mae - 0.1).abs() < 1e-12));
+        assert!(measured.spearman.iter().all(|rho| (rho - 1.0).abs() < 1e-12));
+        for (repeat, r2) in measured.r2.iter().enumerate() {
+            let of_split = measured.outcomes.iter().filter(|o| o.repeat == repeat);
+            let truths: Vec<f64> = of_split.map(|o| o.truth).collect();
+            let variance = crate::statistics::standard_deviation(&truths).powi(2);
+            assert!((r2 - (1.0 - 0.01 / variance)).abs() < 1e-9);
+        }
+    }
 }

@@ -198,6 +198,11 @@ impl History {
         self.floor
     }
 
+    /// The metric's direction.
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
     /// The scale of the history's scores.
     pub fn scale(&self) -> Scale {
         self.scale

@@ -1,13 +1,20 @@
 //! Predictors by name, as users choose them.
 
+use crate::auto::Blend;
 use crate::features::FeatureSet;
+use crate::forest::RandomForest;
+use crate::gp::GaussianProcess;
+use crate::kernel_ridge::KernelRidge;
 use crate::last_value::LastValue;
+use crate::linear::{Ols, Ridge};
 use crate::predictor::Predictor;
+use crate::spread::{Spread, WithSpread};
 use crate::svr::{Kernel, NuSvr};
 use thiserror::Error;
 
 /// The names of all predictors.
-pub const PREDICTORS: [&str; 3] = ["last-value", "svr-rbf", "svr-linear"];
+pub const PREDICTORS: &[&str] =
+    &["last-value", "svr-rbf", "svr-linear", "gp", "auto", "random-forest", "ols", "ridge", "kernel-ridge"];
 
 /// There is no predictor of that name.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -42,6 +49,19 @@ pub fn predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predi
         "last-value" => Box::new(LastValue),
         "svr-rbf" => svr(Kernel::Rbf),
         "svr-linear" => svr(Kernel::Linear),
+        "gp" => Box::new(GaussianProcess),
+        "auto" => {
+            let predictor = Box::new(Blend { seed: options.seed });
+            Box::new(WithSpread { predictor, spread: Spread::Calibrated, name: "auto" })
+        }
+        "random-forest" => Box::new(RandomForest {
+            features: options.features,
+            draws: options.draws.unwrap_or(RandomForest::default().draws),
+            seed: options.seed,
+        }),
+        "ols" => Box::new(Ols { features: options.features }),
+        "ridge" => Box::new(Ridge { features: options.features }),
+        "kernel-ridge" => Box::new(KernelRidge { features: options.features }),
         _ => return Err(UnknownPredictor { name: name.to_owned() }),
     })
 }

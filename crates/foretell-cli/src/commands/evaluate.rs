@@ -1,14 +1,19 @@
 //! `foretell evaluate`: forecast accuracy against what happened.
 
+use super::figures::{self, Measured};
 use crate::curves::CurveFlags;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, print, print_json, table};
-use foretell::evaluate::{Evaluation, EvaluationOptions, INTERVALS, evaluate, observed_points, splits};
+use crate::output::{Format, note, print, print_json, table};
+use crate::plot;
+use foretell::evaluate::{
+    EvaluationError, EvaluationOptions, INTERVALS, evaluate, observed_points, splits,
+};
 use foretell::statistics::{mean, standard_error};
-use foretell::{FeatureSet, PredictorOptions, Scale, predictor};
+use foretell::{FeatureSet, Predictor, PredictorOptions, Scale, predictor};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The arguments of `foretell evaluate`.
 #[derive(clap::Args)]
@@ -23,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value = "ts,ap,hp")]
     features: FeatureSet,
     /// The fractions of the curve that are observed.
-    #[arg(long, value_delimiter = ',', default_value = "0.25")]
+    #[arg(long, value_delimiter = ',', default_value = "0.25", value_parser = fraction)]
     observed: Vec<f64>,
     /// How many finished runs to fit on.
     #[arg(long, default_value_t = 100)]
@@ -40,6 +45,12 @@ pub(crate) struct Arguments {
     /// The form of the result.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Draw R² against the fraction observed into this file (.svg or .png); beside it, with `-scatter` and
+    /// `-calibration` before the extension, the best predictor's forecasts against the truth at the first fraction
+    /// (a file for each set of curves) and how often the intervals hold the truth. With one fraction and one set of
+    /// curves the scatter itself goes into this file.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     #[command(flatten)]
     reading: CurveFlags,
 }
@@ -75,69 +86,125 @@ struct Row {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let options = EvaluationOptions {
-        train: arguments.train,
-        repeats: arguments.repeats as usize,
-        seed: arguments.seed,
-    };
-    let predictor_options = PredictorOptions {
-        features: arguments.features,
-        seed: arguments.seed,
-        draws: arguments.draws.map(|draws| draws as usize),
-    };
-    let predictors: Vec<_> = arguments
-        .predictor
-        .iter()
-        .map(|name| predictor(name, &predictor_options))
-        .collect::<Result<_, _>>()
-        .map_err(Failure::input)?;
-    let mut rows = Vec::new();
-    for path in &arguments.curves {
-        let recorded = arguments.reading.read(path)?;
-        let history = arguments.reading.history(&recorded)?;
-        let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", recorded.name));
-        let splits = splits(&history, &recorded.repeats, &options).map_err(|e| in_file(&e))?;
-        for &observed in &arguments.observed {
-            let tau = observed_points(observed, history.grid().len()).map_err(|e| in_file(&e))?;
-            for predictor in &predictors {
-                let result = evaluate(&history, predictor.as_ref(), tau, &splits).map_err(|e| in_file(&e))?;
-                let features = arguments.features.to_string();
-                rows.push(row(
-                    &recorded.name,
-                    predictor.name(),
-                    features,
-                    observed,
-                    &options,
-                    history.scale(),
-                    &result,
-                ));
-            }
-        }
+    if let Some(path) = &arguments.plot {
+        plot::check(path).map_err(Failure::input)?;
     }
+    let predictors = predictors(arguments)?;
+    let mut measured = Vec::new();
+    for path in &arguments.curves {
+        measured.extend(measure(arguments, &predictors, path)?);
+    }
+    if let Some(path) = &arguments.plot {
+        draw(path, arguments, &measured)?;
+    }
+    let rows: Vec<Row> = measured.iter().map(|one| row(arguments, one)).collect();
     match arguments.format {
         Format::Json => print_json(&Document { schema: "foretell.evaluate/1", seed: arguments.seed, rows }),
         Format::Table => print(&as_table(&rows)),
     }
 }
 
-fn row(
-    curves: &str,
-    predictor: &str,
-    features: String,
-    observed: f64,
-    options: &EvaluationOptions,
-    scale: Scale,
-    result: &Evaluation,
-) -> Row {
+fn predictors(arguments: &Arguments) -> Result<Vec<Box<dyn Predictor>>, Failure> {
+    let options = PredictorOptions {
+        features: arguments.features,
+        seed: arguments.seed,
+        draws: arguments.draws.map(|draws| draws as usize),
+    };
+    let named = arguments.predictor.iter().map(|name| predictor(name, &options));
+    named.collect::<Result<_, _>>().map_err(Failure::input)
+}
+
+/// All fractions and predictors on the curves at `path`.
+fn measure(
+    arguments: &Arguments,
+    predictors: &[Box<dyn Predictor>],
+    path: &Path,
+) -> Result<Vec<Measured>, Failure> {
+    let options = EvaluationOptions {
+        train: arguments.train,
+        repeats: arguments.repeats as usize,
+        seed: arguments.seed,
+    };
+    let recorded = arguments.reading.read(path)?;
+    let history = Arc::new(arguments.reading.history(&recorded)?);
+    let in_file = |error: EvaluationError| Failure::input(format!("{}: {error}", recorded.name));
+    let splits = splits(&history, &recorded.repeats, &options).map_err(in_file)?;
+    let mut measured = Vec::new();
+    for &observed in &arguments.observed {
+        let tau = observed_points(observed, history.grid().len()).map_err(in_file)?;
+        for predictor in predictors {
+            measured.push(Measured {
+                curves: recorded.name.clone(),
+                metric: recorded.metric.clone(),
+                predictor: predictor.name().to_owned(),
+                observed,
+                result: evaluate(&history, predictor.as_ref(), tau, &splits).map_err(in_file)?,
+                history: Arc::clone(&history),
+            });
+        }
+    }
+    Ok(measured)
+}
+
+/// Draws the figures that `--plot` promises.
+fn draw(path: &Path, arguments: &Arguments, measured: &[Measured]) -> Outcome {
+    let protocol = format!("{} runs to learn from, {} random splits", arguments.train, arguments.repeats);
+    let best = best_of_each_set(measured, arguments.observed[0]);
+    let several = arguments.observed.iter().any(|&observed| observed != arguments.observed[0]);
+    if several || best.len() > 1 {
+        let bands = format!("{protocol}; bands are ± one standard error");
+        save(path, &figures::accuracy(measured, bands).draw())?;
+    }
+    for one in &best {
+        let file = match (several, best.len()) {
+            (false, 1) => path.to_owned(),
+            (true, 1) => figures::beside(path, "scatter"),
+            _ => figures::beside(path, &format!("scatter-{}", one.curves)),
+        };
+        save(&file, &figures::scatter(one).draw())?;
+    }
+    let pooled = format!("{protocol}; mean over sets of curves and fractions observed");
+    save(&figures::beside(path, "calibration"), &figures::calibration(measured, pooled).draw())
+}
+
+fn save(path: &Path, figure: &plot::Figure) -> Outcome {
+    plot::save(path, figure).map_err(Failure::midway)?;
+    note(&format!("drew {}", path.display()));
+    Ok(())
+}
+
+/// The most accurate predictor of each set of curves at the fraction `observed`.
+fn best_of_each_set(measured: &[Measured], observed: f64) -> Vec<&Measured> {
+    let of_set = |set: &str| {
+        let here = measured.iter().filter(|m| m.curves == set && m.observed == observed);
+        here.max_by(|a, b| a.result.r2_summary().0.total_cmp(&b.result.r2_summary().0))
+    };
+    let sets = figures::distinct(measured.iter().map(|m| m.curves.as_str()));
+    sets.into_iter().filter_map(of_set).collect()
+}
+
+/// A fraction of a curve: some of it seen, some left to forecast.
+pub(super) fn fraction(text: &str) -> Result<f64, String> {
+    let value = text.trim().parse::<f64>().map_err(|_| "not a number; give a fraction such as 0.25")?;
+    if value > 0.0 && value < 1.0 {
+        Ok(value)
+    } else {
+        Err("a fraction of the curve lies between 0 and 1: 0.25 for a quarter".to_owned())
+    }
+}
+
+fn row(arguments: &Arguments, measured: &Measured) -> Row {
+    let result = &measured.result;
     let (r2_mean, r2_stderr) = result.r2_summary();
+    let upper = |level: f64| (level.to_string(), result.upper_coverage(level, 0.1));
     Row {
-        curves: curves.to_owned(),
-        predictor: predictor.to_owned(),
-        features,
-        observed,
+        curves: measured.curves.clone(),
+        predictor: measured.predictor.clone(),
+        features: arguments.features.to_string(),
+        observed: measured.observed,
         tau: result.tau,
-        train: options.train,
-        repeats: options.repeats,
+        train: arguments.train,
+        repeats: result.r2.len(),
         r2_mean,
         r2_stderr,
         spearman_mean: mean(&result.spearman),
@@ -145,13 +212,10 @@ fn row(
         coverage: INTERVALS.iter().map(|&level| (level.to_string(), result.coverage(level))).collect(),
         fit_seconds: result.fit_seconds,
         predict_seconds: result.predict_seconds,
-        scale,
+        scale: measured.history.scale(),
         r2_natural_mean: mean(&result.r2_natural),
         r2_natural_stderr: standard_error(&result.r2_natural),
-        upper_coverage_top_decile: [0.95, 0.99]
-            .iter()
-            .map(|&level: &f64| (level.to_string(), result.upper_coverage(level, 0.1)))
-            .collect(),
+        upper_coverage_top_decile: [0.95, 0.99].map(upper).into(),
     }
 }
 

@@ -1,3 +1,9 @@
 //! The subcommands, one file each.
 
 pub(crate) mod evaluate;
+mod figures;
+pub(crate) mod forecast;
+pub(crate) mod reproduce;
+pub(crate) mod search;
+#[cfg(feature = "nn")]
+pub(crate) mod train;

@@ -120,8 +120,10 @@ mod tests {
 
     fn figure(panels: usize, predictors: usize) -> Accuracy {
         let point = |o: f64| AccuracyPoint { observed: o, r2_mean: 0.5 + 0.4 * o, r2_stderr: 0.02 };
-        let series = |i| AccuracySeries { predictor: format!("p{i}"), points: [0.1, 0.5, 0.9].map(point).to_vec() };
-        let panel = |i| AccuracyPanel { curves: format!("set {i}"), series: (0..predictors).map(series).collect() };
+        let series =
+            |i| AccuracySeries { predictor: format!("p{i}"), points: [0.1, 0.5, 0.9].map(point).to_vec() };
+        let panel =
+            |i| AccuracyPanel { curves: format!("set {i}"), series: (0..predictors).map(series).collect() };
         Accuracy { title: "t".into(), subtitle: String::new(), panels: (0..panels).map(panel).collect() }
     }
 

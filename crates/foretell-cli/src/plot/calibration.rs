@@ -47,7 +47,11 @@ impl Calibration {
 
     fn dots(&self, panel: &Panel) -> Shape {
         let of_series = |(i, s): (usize, &CalibrationSeries)| -> Vec<Shape> {
-            let places = s.points.iter().filter(|p| panel.x.holds(p.0) && panel.y.holds(p.1)).filter_map(|p| panel.place(*p));
+            let places = s
+                .points
+                .iter()
+                .filter(|p| panel.x.holds(p.0) && panel.y.holds(p.1))
+                .filter_map(|p| panel.place(*p));
             places.map(|place| Shape::Dot(place, 3.6, bands::stroke(i, 1.0).colour)).collect()
         };
         group("points", self.series.iter().enumerate().flat_map(of_series).collect())

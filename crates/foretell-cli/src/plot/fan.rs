@@ -48,10 +48,13 @@ impl Fan {
     pub(crate) fn draw(&self) -> Figure {
         let columns = columns(self.runs.len());
         let rows = self.runs.len().div_ceil(columns).max(1);
-        let height = if rows == 1 { 560.0 } else { 150.0 + (640.0 / columns as f64).max(200.0) * rows as f64 };
+        let height =
+            if rows == 1 { 560.0 } else { 150.0 + (640.0 / columns as f64).max(200.0) * rows as f64 };
         let mut page = Page::new(height, &self.title, &self.subtitle, &self.keys());
         let (x, y) = (self.x_range(), self.y_range());
-        for (index, (cell, run)) in page.cells(self.runs.len(), columns).into_iter().zip(&self.runs).enumerate() {
+        for (index, (cell, run)) in
+            page.cells(self.runs.len(), columns).into_iter().zip(&self.runs).enumerate()
+        {
             let area = cell.inset(46.0, 30.0, 16.0, 44.0);
             let panel = Panel::of_curves(area, x, y, self.maximize, &self.values());
             page.draw(heading(cell, run));
@@ -67,12 +70,16 @@ impl Fan {
     fn keys(&self) -> Vec<Key> {
         let mut keys = vec![
             Key::new(Mark::Line(Stroke::solid(BLUE, 2.4)), format!("{} so far", self.metric)),
-            Key::new(Mark::Dot(VERMILLION), format!("forecast at {} {}", short(self.max_resource), self.resource)),
+            Key::new(
+                Mark::Dot(VERMILLION),
+                format!("forecast at {} {}", short(self.max_resource), self.resource),
+            ),
         ];
         for level in self.levels() {
             let label = format!("{:.0} %", 100.0 * level);
             // the wider bands lie under the narrower ones, as in the fans
-            let colour = self.levels().into_iter().filter(|l| *l >= level).fold(0.0, |o, _| o + (1.0 - o) * SHADE);
+            let colour =
+                self.levels().into_iter().filter(|l| *l >= level).fold(0.0, |o, _| o + (1.0 - o) * SHADE);
             keys.push(Key::new(Mark::Band(VERMILLION.with_opacity(colour)), label));
         }
         if self.incumbent.is_some() {
@@ -116,13 +123,21 @@ impl Fan {
         shapes.extend(self.incumbent.and_then(|best| panel.level(best, Stroke::dashed(INK, 1.2))));
         shapes.push(panel.clip(vec![hinted("run", self.hint(run), self.fan(panel, run))]));
         if panel.y.holds(run.median) {
-            shapes.extend(panel.place((self.max_resource, run.median)).map(|end| Shape::Dot(end, 4.0, VERMILLION)));
+            shapes.extend(
+                panel.place((self.max_resource, run.median)).map(|end| Shape::Dot(end, 4.0, VERMILLION)),
+            );
         }
         shapes
     }
 
     fn hint(&self, run: &FanRun) -> String {
-        format!("{}: forecast {} at {} {}", run.name, short(run.median), short(self.max_resource), self.resource)
+        format!(
+            "{}: forecast {} at {} {}",
+            run.name,
+            short(run.median),
+            short(self.max_resource),
+            self.resource
+        )
     }
 
     fn fan(&self, panel: &Panel, run: &FanRun) -> Vec<Shape> {
@@ -136,7 +151,12 @@ impl Fan {
             panel.band(&[(start.0, start.1, start.1), (end, i.1, i.2)], VERMILLION.with_opacity(SHADE))
         };
         let mut shapes: Vec<Shape> = wide_first.into_iter().filter_map(band).collect();
-        shapes.extend(panel.line(&[start, (end, run.median)], Stroke::dashed(VERMILLION, 1.4)).into_iter().filter(is_line));
+        shapes.extend(
+            panel
+                .line(&[start, (end, run.median)], Stroke::dashed(VERMILLION, 1.4))
+                .into_iter()
+                .filter(is_line),
+        );
         shapes.extend(panel.line(&run.points, Stroke::solid(BLUE, 2.4)));
         shapes
     }

@@ -118,11 +118,11 @@ impl Fates {
             .collect();
         let heights: Vec<f64> = ends.iter().map(|e| e.1.1 - 10.0).collect();
         let placed = spread(&heights, 1.3 * LABEL, panel.area.top, panel.area.bottom);
-        let text = |(y, (name, _)): (f64, (&str, (f64, f64)))| {
+        let text = |y: f64, name: &str| {
             let text = Text::new((panel.area.right - 4.0, y), name, LABEL, INK);
             Shape::Text(text.anchored(Anchor::End).bold().haloed())
         };
-        placed.into_iter().zip(ends).map(text).collect()
+        placed.into_iter().zip(ends).map(|(y, (name, _))| text(y, name)).collect()
     }
 }
 
@@ -134,11 +134,17 @@ fn colour(fate: RecordedFate) -> Colour {
     }
 }
 
+/// A part of a curve: (resource, metric).
+type Part<'a> = &'a [(f64, f64)];
+
 /// The part of the curve until the stop, and the part from there on, which share a point.
-fn split(run: &RecordedRun) -> (&[(f64, f64)], &[(f64, f64)]) {
+fn split(run: &RecordedRun) -> (Part<'_>, Part<'_>) {
     let until = run.stopped_at.unwrap_or(f64::INFINITY);
     let trained = run.points.partition_point(|p| p.0 <= until);
-    (&run.points[..trained], if trained < run.points.len() { &run.points[trained.saturating_sub(1)..] } else { &[] })
+    (
+        &run.points[..trained],
+        if trained < run.points.len() { &run.points[trained.saturating_sub(1)..] } else { &[] },
+    )
 }
 
 #[cfg(test)]

@@ -43,7 +43,8 @@ impl Hyperband {
 }
 
 fn banded(series: &HyperbandSeries) -> Banded {
-    let points = series.points.iter().map(|(x, mean, error)| (*x, *mean, mean - error, mean + error)).collect();
+    let points =
+        series.points.iter().map(|(x, mean, error)| (*x, *mean, mean - error, mean + error)).collect();
     Banded { name: series.name.clone(), points, steps: false }
 }
 

@@ -78,9 +78,19 @@ mod tests {
             low: v - 0.1,
             high: v + 0.1,
         };
-        let series = vec![BestSoFarSeries { name: "srm".into(), points: values.iter().enumerate().map(point).collect() }];
+        let series = vec![BestSoFarSeries {
+            name: "srm".into(),
+            points: values.iter().enumerate().map(point).collect(),
+        }];
         let (title, subtitle) = ("t".into(), "s".into());
-        BestSoFar { title, subtitle, metric: "accuracy".into(), resource: "epochs".into(), log_resource, series }
+        BestSoFar {
+            title,
+            subtitle,
+            metric: "accuracy".into(),
+            resource: "epochs".into(),
+            log_resource,
+            series,
+        }
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub(crate) fn column(labels: &[EndLabel], left: f64, limit: f64, top: f64, botto
 pub(crate) fn spread(wanted: &[f64], gap: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
-    let mut placed: Vec<f64> = order.iter().map(|i| if wanted[*i].is_finite() { wanted[*i] } else { bottom }).collect();
+    let mut placed: Vec<f64> =
+        order.iter().map(|i| if wanted[*i].is_finite() { wanted[*i] } else { bottom }).collect();
     push_down(&mut placed, gap, top);
     push_up(&mut placed, gap, bottom);
     push_down(&mut placed, gap, top);

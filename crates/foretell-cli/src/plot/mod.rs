@@ -138,7 +138,10 @@ mod tests {
     fn says_which_file_cannot_be_written() -> Result<(), Box<dyn std::error::Error>> {
         let path = tempfile::tempdir()?.path().join("no such folder").join("a.svg");
         let message = save(&path, &figure()).expect_err("the folder is missing").to_string();
-        assert!(message.contains("no such folder") && message.contains("check that its folder exists"), "{message}");
+        assert!(
+            message.contains("no such folder") && message.contains("check that its folder exists"),
+            "{message}"
+        );
         Ok(())
     }
 }

@@ -70,7 +70,10 @@ impl Page {
         }
         y = key(&mut shapes, keys, y);
         let figure = Figure { width: WIDTH, height, title: title.to_owned(), shapes };
-        Self { figure, body: Rect { left: MARGIN, top: y + 10.0, right: WIDTH - MARGIN, bottom: height - MARGIN } }
+        Self {
+            figure,
+            body: Rect { left: MARGIN, top: y + 10.0, right: WIDTH - MARGIN, bottom: height - MARGIN },
+        }
     }
 
     /// Adds shapes on top.
@@ -128,9 +131,14 @@ pub(crate) fn mark(mark: Mark, (x, y): Place) -> Vec<Shape> {
             Shape::Dot((x, y), 3.5, colour),
         ],
         Mark::Band(colour) => {
-            vec![Shape::Area(vec![(x - 13.0, y - 6.0), (x + 13.0, y - 6.0), (x + 13.0, y + 6.0), (x - 13.0, y + 6.0)], colour)]
+            vec![Shape::Area(
+                vec![(x - 13.0, y - 6.0), (x + 13.0, y - 6.0), (x + 13.0, y + 6.0), (x - 13.0, y + 6.0)],
+                colour,
+            )]
         }
-        Mark::Triangle(colour) => vec![Shape::Area(vec![(x, y - 6.0), (x + 5.8, y + 4.5), (x - 5.8, y + 4.5)], colour)],
+        Mark::Triangle(colour) => {
+            vec![Shape::Area(vec![(x, y - 6.0), (x + 5.8, y + 4.5), (x - 5.8, y + 4.5)], colour)]
+        }
         Mark::Cross(colour) => {
             let stroke = Stroke::solid(colour, 2.2);
             let arm = 4.2;

@@ -23,11 +23,7 @@ pub(crate) struct Panel {
 impl Panel {
     /// A panel with linear axes.
     pub(crate) fn new(area: Rect, x: Range, y: Range) -> Self {
-        Self {
-            area,
-            x: Scale::linear(x, area.left, area.right),
-            y: Scale::linear(y, area.bottom, area.top),
-        }
+        Self { area, x: Scale::linear(x, area.left, area.right), y: Scale::linear(y, area.bottom, area.top) }
     }
 
     /// The same panel with a logarithmic horizontal axis, if its range is positive.
@@ -36,11 +32,11 @@ impl Panel {
     }
 
     /// A panel for learning curves with these values: a metric to be minimized that is positive and falls by more than
-    /// ten times gets a logarithmic axis, so that its end can be seen.
+    /// four times gets a logarithmic axis, so that its end can be seen.
     pub(crate) fn of_curves(area: Rect, x: Range, y: Range, maximize: bool, values: &[f64]) -> Self {
         let linear = Self::new(area, x, y);
         let most = Range::robust(values.iter().copied());
-        if maximize || values.iter().any(|v| *v <= 0.0) || most.low <= 0.0 || most.high / most.low <= 10.0 {
+        if maximize || values.iter().any(|v| *v <= 0.0) || most.low <= 0.0 || most.high / most.low <= 4.0 {
             return linear;
         }
         let logs = Range::robust(values.iter().map(|v| v.ln())).padded(0.08, 0.03);
@@ -52,8 +48,11 @@ impl Panel {
     pub(crate) fn left_out(&self, values: &[f64]) -> String {
         let missing = values.iter().filter(|v| !v.is_finite()).count();
         let outside = values.iter().filter(|v| v.is_finite() && !self.y.holds(**v)).count();
-        let part = |count: usize, what: &str| (count > 0).then(|| format!("{count} of {} values {what}", values.len()));
-        let parts = [part(outside, "lie outside of this picture"), part(missing, "are missing or not finite")];
+        let part = |count: usize, what: &str| {
+            (count > 0).then(|| format!("{count} of {} values {what}", values.len()))
+        };
+        let parts =
+            [part(outside, "lie outside of this picture"), part(missing, "are missing or not finite")];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
@@ -109,8 +108,10 @@ impl Panel {
     /// The line at the bottom with the ticks given: value and label.
     pub(crate) fn x_axis_at(&self, ticks: &[(f64, String)]) -> Vec<Shape> {
         let bottom = self.area.bottom;
-        let mut shapes =
-            vec![Shape::Line(vec![(self.area.left, bottom), (self.area.right, bottom)], Stroke::solid(SILVER, 1.0))];
+        let mut shapes = vec![Shape::Line(
+            vec![(self.area.left, bottom), (self.area.right, bottom)],
+            Stroke::solid(SILVER, 1.0),
+        )];
         for (value, label) in ticks {
             let x = self.x.at(*value);
             shapes.push(Shape::Line(vec![(x, bottom), (x, bottom + 4.0)], Stroke::solid(SILVER, 1.0)));
@@ -135,9 +136,12 @@ impl Panel {
 
     /// The area between two heights: `(x, low, high)`; points with a missing value are left out.
     pub(crate) fn band(&self, points: &[(f64, f64, f64)], colour: Colour) -> Option<Shape> {
-        let lower = points.iter().filter_map(|(x, low, high)| self.place((*x, *low)).filter(|_| high.is_finite()));
-        let upper =
-            points.iter().rev().filter_map(|(x, low, high)| self.place((*x, *high)).filter(|_| low.is_finite()));
+        let lower =
+            points.iter().filter_map(|(x, low, high)| self.place((*x, *low)).filter(|_| high.is_finite()));
+        let upper = points
+            .iter()
+            .rev()
+            .filter_map(|(x, low, high)| self.place((*x, *high)).filter(|_| low.is_finite()));
         let places: Vec<Place> = lower.chain(upper).collect();
         (places.len() > 2).then_some(Shape::Area(places, colour))
     }
@@ -170,7 +174,15 @@ mod tests {
 
     #[test]
     fn a_missing_value_makes_a_gap_in_the_line() {
-        let points = [(0.0, 0.1), (1.0, 0.2), (2.0, f64::NAN), (3.0, 0.3), (4.0, 0.4), (5.0, f64::INFINITY), (6.0, 0.5)];
+        let points = [
+            (0.0, 0.1),
+            (1.0, 0.2),
+            (2.0, f64::NAN),
+            (3.0, 0.3),
+            (4.0, 0.4),
+            (5.0, f64::INFINITY),
+            (6.0, 0.5),
+        ];
         let shapes = panel().line(&points, Stroke::solid(INK, 1.0));
         assert_eq!(shapes.len(), 3);
         assert!(matches!(shapes[2], Shape::Dot(..)));

@@ -91,8 +91,12 @@ impl Canvas<'_> {
 
     fn mask(&self, area: Rect) -> Option<Mask> {
         let mut mask = Mask::new(self.pixmap.width(), self.pixmap.height())?;
-        let corners =
-            [(area.left, area.top), (area.right, area.top), (area.right, area.bottom), (area.left, area.bottom)];
+        let corners = [
+            (area.left, area.top),
+            (area.right, area.top),
+            (area.right, area.bottom),
+            (area.left, area.bottom),
+        ];
         mask.fill_path(&polyline(&corners, true)?, FillRule::Winding, true, zoom());
         Some(mask)
     }

@@ -45,7 +45,9 @@ impl QLearning {
         let all = [self.top("best so far", 1), self.top("mean of top 5", 5), self.top("mean of top 15", 15)];
         let room = bands::room(all.iter().map(|b| b.name.as_str()));
         let area = page.body.inset(46.0, 34.0, room, 62.0);
-        let y = Range::robust(self.scores.iter().copied().chain(all.iter().flat_map(|b| b.points.iter().map(|p| p.1))));
+        let y = Range::robust(
+            self.scores.iter().copied().chain(all.iter().flat_map(|b| b.points.iter().map(|p| p.1))),
+        );
         let x = Range { low: 0.0, high: self.scores.len().max(1) as f64 };
         let panel = Panel::new(area, x, y.padded(0.06, 0.05));
         page.draw(panel.grid());
@@ -110,10 +112,15 @@ impl QLearning {
         let y = panel.area.bottom + 36.0;
         for (stage, start, end, _) in self.spans() {
             let middle = panel.x.at((start + end) as f64 / 2.0);
-            let content = if shapes.is_empty() { format!("ε = {}", short(stage.epsilon)) } else { short(stage.epsilon) };
+            let content = if shapes.is_empty() {
+                format!("ε = {}", short(stage.epsilon))
+            } else {
+                short(stage.epsilon)
+            };
             let half = 0.5 * font::width(&content, TICK, false);
             if middle - half > free {
-                shapes.push(Shape::Text(Text::new((middle, y), content, TICK, GREY).anchored(Anchor::Middle)));
+                shapes
+                    .push(Shape::Text(Text::new((middle, y), content, TICK, GREY).anchored(Anchor::Middle)));
                 free = middle + half + 6.0;
             }
         }
@@ -145,14 +152,23 @@ mod tests {
     use crate::plot::svg::encode;
 
     fn figure(scores: Vec<f64>, maximize: bool) -> QLearning {
-        let stages = vec![EpsilonStage { epsilon: 1.0, models: 4 }, EpsilonStage { epsilon: 0.1, models: 400 }];
-        QLearning { title: "t".into(), subtitle: "s".into(), metric: "accuracy".into(), maximize, stages, scores }
+        let stages =
+            vec![EpsilonStage { epsilon: 1.0, models: 4 }, EpsilonStage { epsilon: 0.1, models: 400 }];
+        QLearning {
+            title: "t".into(),
+            subtitle: "s".into(),
+            metric: "accuracy".into(),
+            maximize,
+            stages,
+            scores,
+        }
     }
 
     #[test]
     fn tops_follow_the_direction_of_the_metric() {
         let scores = vec![0.3, 0.5, f64::NAN, 0.1];
-        let last = |maximize, count| figure(scores.clone(), maximize).top("", count).points.last().map(|p| p.1);
+        let last =
+            |maximize, count| figure(scores.clone(), maximize).top("", count).points.last().map(|p| p.1);
         assert_eq!(last(true, 1), Some(0.5));
         assert_eq!(last(false, 1), Some(0.1));
         assert_eq!(last(true, 2), Some(0.4));

@@ -85,7 +85,11 @@ impl Scale {
     pub(crate) fn at(&self, value: f64) -> f64 {
         let (low, high, value) = if self.log {
             // what has no logarithm lies far below
-            (self.range.low.ln(), self.range.high.ln(), if value > 0.0 { value.ln() } else { value.min(-700.0) })
+            (
+                self.range.low.ln(),
+                self.range.high.ln(),
+                if value > 0.0 { value.ln() } else { value.min(-700.0) },
+            )
         } else {
             (self.range.low, self.range.high, value)
         };
@@ -105,19 +109,25 @@ impl Scale {
 }
 
 fn linear_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
-    let rough = (range.high - range.low) / count.max(1) as f64;
-    let decade = 10f64.powf(rough.log10().floor());
-    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|f| f * decade >= rough * 0.8).unwrap_or(10.0);
-    let step = factor * decade;
-    let (first, last) = ((range.low / step - 1e-9).ceil(), (range.high / step + 1e-9).floor());
-    if !(first.is_finite() && last.is_finite()) || last - first > 1000.0 {
-        return Vec::new();
-    }
+    // the widest round step that gives nearly as many ticks as wished
+    let enough = (0.7 * count as f64).ceil().max(2.0);
+    let decade = 10f64.powf((range.high - range.low).log10().floor());
+    let wide_enough =
+        |step: &f64| span(range, *step).is_some_and(|(first, last)| last - first + 1.0 >= enough);
+    let steps = [1.0, 0.5, 0.2, 0.1, 0.05, 0.02].map(|factor| factor * decade);
+    let Some(step) = steps.into_iter().find(wide_enough) else { return Vec::new() };
+    let Some((first, last)) = span(range, step) else { return Vec::new() };
     let decimals = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
     (0..=(last - first).max(0.0) as usize)
         .map(|i| (first + i as f64) * step)
         .map(|value| (value, label(value, decimals)))
         .collect()
+}
+
+/// The first and the last multiple of `step` in the range, in steps; `None` if there is none.
+fn span(range: Range, step: f64) -> Option<(f64, f64)> {
+    let (first, last) = ((range.low / step - 1e-9).ceil(), (range.high / step + 1e-9).floor());
+    (first.is_finite() && first <= last).then_some((first, last))
 }
 
 fn log_ticks(range: Range, count: usize) -> Vec<(f64, String)> {

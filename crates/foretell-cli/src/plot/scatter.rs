@@ -106,7 +106,8 @@ fn mark(panel: &Panel, point: &ScatterPoint, dense: f32) -> Option<Shape> {
     let place = panel.place((point.truth, point.forecast))?;
     let colour = if point.holds() == Some(false) { VERMILLION } else { BLUE };
     let whisker = Stroke::solid(colour.with_opacity(0.45 * dense), 1.2);
-    let mut shapes: Vec<Shape> = panel.whisker(point.truth, point.low, point.high, whisker).into_iter().collect();
+    let mut shapes: Vec<Shape> =
+        panel.whisker(point.truth, point.low, point.high, whisker).into_iter().collect();
     shapes.push(Shape::Dot(place, 3.0, colour.with_opacity(0.35 + 0.5 * dense)));
     Some(hinted("point", format!("true {}, forecast {}", short(point.truth), short(point.forecast)), shapes))
 }
@@ -139,7 +140,9 @@ mod tests {
 
     #[test]
     fn sums_up_what_it_shows() {
-        let svg = encode(&figure(vec![point(0.0, 0.05), point(1.0, 1.05), point(0.5, 0.5), point(0.25, 0.75)]).draw());
+        let svg = encode(
+            &figure(vec![point(0.0, 0.05), point(1.0, 1.05), point(0.5, 0.5), point(0.25, 0.75)]).draw(),
+        );
         assert_eq!(svg.matches("class=\"point\"").count(), 4);
         assert!(svg.contains(">75 %<") && svg.contains("90 % interval"));
     }

@@ -88,12 +88,14 @@ impl Search {
     }
 
     fn saving(&self) -> String {
-        let counts = format!("{} trials, {} stopped early", self.trials.len(), self.count(SearchFate::Stopped));
+        let counts =
+            format!("{} trials, {} stopped early", self.trials.len(), self.count(SearchFate::Stopped));
         let share = 100.0 * self.spent / self.without_stopping;
         if !share.is_finite() {
             return counts;
         }
-        let (spent, full, unit) = (short(self.spent.round()), short(self.without_stopping.round()), &self.resource);
+        let (spent, full, unit) =
+            (short(self.spent.round()), short(self.without_stopping.round()), &self.resource);
         format!("{share:.0} % of the {unit} of a full search ({spent} of {full}) · {counts}")
     }
 
@@ -190,7 +192,8 @@ impl Search {
             SearchFate::Running,
         ];
         let with_fate = |fate| self.trials.iter().enumerate().filter(move |(_, t)| t.fate == fate);
-        let trials = order.into_iter().flat_map(with_fate).filter(|(i, _)| Some(*i) != self.best.map(|b| b.0));
+        let trials =
+            order.into_iter().flat_map(with_fate).filter(|(i, _)| Some(*i) != self.best.map(|b| b.0));
         panel.clip(trials.map(|(_, trial)| self.curve(panel, trial)).collect())
     }
 
@@ -198,7 +201,9 @@ impl Search {
         let stroke = self.stroke(trial.fate, 1.6);
         let mut shapes = panel.line(&trial.points, stroke);
         if matches!(trial.fate, SearchFate::Stopped | SearchFate::Failed) {
-            shapes.extend(last(&trial.points).and_then(|p| panel.place(p)).map(|p| Shape::Dot(p, 2.4, stroke.colour)));
+            shapes.extend(
+                last(&trial.points).and_then(|p| panel.place(p)).map(|p| Shape::Dot(p, 2.4, stroke.colour)),
+            );
         }
         hinted("trial", self.hint(trial), shapes)
     }
@@ -212,7 +217,8 @@ impl Search {
             SearchFate::Failed => "failed",
         };
         let (at, value) = last(&trial.points).unwrap_or((0.0, f64::NAN));
-        let forecast = trial.forecast.map(|f| format!(", forecast {} ± {}", short(f.mean), short(f.deviation)));
+        let forecast =
+            trial.forecast.map(|f| format!(", forecast {} ± {}", short(f.mean), short(f.deviation)));
         let (name, unit, at, value) = (&trial.name, &self.resource, short(at), short(value));
         format!("{name}: {fate} at {at} {unit} with {value}{}", forecast.unwrap_or_default())
     }
@@ -273,7 +279,13 @@ fn joining(panel: &Panel, trial: &SearchTrial, (x, mean): (f64, f64), colour: Co
     Some(Shape::Line(vec![start, (x, panel.y.at(mean))], Stroke::dashed(colour, 1.0)))
 }
 
-fn dot_and_whisker(panel: &Panel, x: f64, forecast: SearchForecast, colour: Colour, count: usize) -> Vec<Shape> {
+fn dot_and_whisker(
+    panel: &Panel,
+    x: f64,
+    forecast: SearchForecast,
+    colour: Colour,
+    count: usize,
+) -> Vec<Shape> {
     let y = panel.y.at(forecast.mean);
     let (low, high) = (forecast.mean - forecast.deviation, forecast.mean + forecast.deviation);
     let whisker = Stroke::solid(colour.with_opacity(0.6 * colour.opacity), 1.3);
@@ -294,6 +306,7 @@ fn dot_and_whisker(panel: &Panel, x: f64, forecast: SearchForecast, colour: Colo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plot::png;
     use crate::plot::svg::encode;
 
     fn trial(index: usize, fate: SearchFate) -> SearchTrial {
@@ -332,7 +345,9 @@ mod tests {
     #[test]
     fn says_what_was_saved_and_which_trial_was_best() {
         let svg = encode(&study(12).draw());
-        for label in ["31 % of the epochs", "best: trial 1, 0.9<", "stopped (6)", "burn-in (3)", "a &lt; study"] {
+        for label in
+            ["31 % of the epochs", "best: trial 1, 0.9<", "stopped (6)", "burn-in (3)", "a &lt; study"]
+        {
             assert!(svg.contains(label), "{label} is missing");
         }
     }
@@ -349,6 +364,7 @@ mod tests {
         for search in [study(0), one, diverged] {
             let svg = encode(&search.draw());
             assert!(!svg.contains("NaN") && !svg.contains("inf,") && !svg.contains("=\"inf"));
+            assert!(png::encode(&search.draw()).is_ok());
         }
     }
 }

@@ -54,7 +54,8 @@ impl Speedup {
         let y = bands::y_range(&all).with(1.0).padded(0.0, 0.06);
         let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
         let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), x, y);
-        let ticks: Vec<(f64, String)> = tried.iter().enumerate().map(|(i, p)| (i as f64, short(*p))).collect();
+        let ticks: Vec<(f64, String)> =
+            tried.iter().enumerate().map(|(i, p)| (i as f64, short(*p))).collect();
         page.draw(panel.grid().into_iter().chain(panel.x_axis_at(&ticks)));
         page.draw(panel.axis_labels("stop probability Δ", "speed-up (times)"));
         page.draw(panel.level(1.0, Stroke::dashed(SILVER, 1.4)).filter(|_| y.low < 1.0));
@@ -96,8 +97,9 @@ fn rank(tried: &[f64], probability: f64) -> f64 {
 }
 
 fn banded(series: &SpeedupSeries, tried: &[f64]) -> Banded {
-    let point =
-        |p: &SpeedupPoint| (rank(tried, p.stop_probability), p.speedup, p.speedup - p.stderr, p.speedup + p.stderr);
+    let point = |p: &SpeedupPoint| {
+        (rank(tried, p.stop_probability), p.speedup, p.speedup - p.stderr, p.speedup + p.stderr)
+    };
     Banded { name: series.name.clone(), points: series.points.iter().map(point).collect(), steps: false }
 }
 

@@ -1,16 +1,29 @@
 //! ν-support vector regression: the paper's regressor.
 
+mod geometry;
+mod held_out;
+mod model;
+mod pivot;
+mod scaling;
 mod search;
+mod sequence;
+
 mod solver;
 
-use crate::features::{FeatureSet, Scaler, TargetScaler, design_matrix, feature_row};
+use crate::features::{FeatureSet, TargetScaler, design_matrix};
 use crate::forecast::Forecast;
 use crate::matrix::Matrix;
 use crate::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
-use crate::simd::{dot, exp_scaled, inner_products, squared_distances};
-use crate::training::{Query, TrainingSet};
+use crate::training::TrainingSet;
+use geometry::Geometry;
+use held_out::leave_one_out;
+pub use model::SvrModel;
+use model::{Expansion, Solution};
+use scaling::Scaled;
 pub use search::{Choice, Folds, Kernel, SvrParameters, draw_folds, draw_parameters, search};
-use solver::{Dual, Effort, KernelMatrix, Penalty};
+use search::{count_folds, search_in};
+pub use sequence::{RunningTrial, SequentialSvr};
+use solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
 
 /// ν-SVR as the paper uses it: features TS + AP + HP, everything standardised, (C, ν, γ) by random search with 3-fold
 /// cross-validation, refit on all runs, σ(τ) by leave-one-out with the hyperparameters kept and the scaler refitted.
@@ -42,26 +55,14 @@ impl Default for NuSvr {
     }
 }
 
-impl Effort {
-    /// While searching: libsvm's own tolerance is 1e-3; this is ten times finer, so that close draws rank the same.
-    const SEARCH: Self = Self { tolerance: 1e-4, steps: 20_000 };
-    /// For the model itself.
-    const FINAL: Self = Self { tolerance: 1e-6, steps: 200_000 };
-}
+/// Fewest finished runs a fit is made from.
+const FEWEST: usize = 6;
 
-/// A fitted ν-SVR, f(x) = Σ β_i k(x_i, x) + b on standardised rows.
-struct SvrModel {
-    kernel: Kernel,
-    parameters: SvrParameters,
-    features: FeatureSet,
-    groups: Vec<crate::FeatureGroup>,
-    scaler: Scaler,
-    target: TargetScaler,
-    rows: Matrix,
-    beta: Vec<f64>,
-    bias: f64,
-    sigma: f64,
-    held_out: Vec<Forecast>,
+impl Effort {
+    /// While searching. libsvm's own tolerance is 1e-3; a finer one ranks close draws as the exact solutions would.
+    const SEARCH: Self = Self { tolerance: 1e-5, steps: 20_000 };
+    /// For the model itself, and without each run.
+    const FINAL: Self = Self { tolerance: 1e-6, steps: 200_000 };
 }
 
 impl Predictor for NuSvr {
@@ -73,135 +74,148 @@ impl Predictor for NuSvr {
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
-        check_training(self.name(), 6, training)?;
-        let x = design_matrix(training, self.features);
-        let mut random = search::stream(self.seed, training.steps.len());
-        let draws = draw_parameters(self.draws.max(1), &mut random);
-        let folds = draw_folds(training.len(), 3, &mut random);
-        let choice = search(&x, &training.targets, self.kernel, &draws, &folds, true);
-        let mut fitted = fit_svr(&x, &training.targets, self.kernel, choice.parameters);
-        let held_out = leave_one_out(&x, &training.targets, self.kernel, choice.parameters, &fitted);
-        let sigma = leave_one_out_sigma(&held_out, &training.targets);
-        fitted.model.sigma = sigma;
-        fitted.model.held_out = held_out.into_iter().map(|mean| Forecast::gaussian(mean, sigma)).collect();
-        fitted.model.features = self.features;
-        fitted.model.groups = training.groups.clone();
-        Ok(Box::new(fitted.model))
+        let (draws, folds) = self.draw(training.len(), training.steps.len());
+        Ok(Box::new(self.fit_drawn(training, &draws, &folds)?))
     }
 }
 
-/// A model and the dual variables it came from, to start neighbouring solves from.
-struct Fitted {
-    model: SvrModel,
-    dual: Dual,
-}
+impl NuSvr {
+    /// The draws and folds of a fit on `runs` runs seen for `tau` steps: the seed's, a stream for each τ.
+    fn draw(&self, runs: usize, tau: usize) -> (Vec<SvrParameters>, Folds) {
+        let mut random = search::stream(self.seed, tau);
+        let draws = draw_parameters(self.draws.max(1), &mut random);
+        (draws, draw_folds(runs, 3, &mut random))
+    }
 
-fn kernel_matrix(
-    rows: &Matrix,
-    kernel: Kernel,
-    gamma: f64,
-    distances: &mut KernelMatrix,
-    out: &mut KernelMatrix,
-) {
-    let (n, d) = (rows.rows(), rows.columns());
-    let target = if kernel == Kernel::Rbf { &mut *distances } else { &mut *out };
-    target.reset(n);
-    let stride = target.stride;
-    match kernel {
-        Kernel::Linear => inner_products(rows.as_slice(), rows.as_slice(), d, stride, &mut target.data),
-        Kernel::Rbf => {
-            squared_distances(rows.as_slice(), rows.as_slice(), d, stride, &mut target.data);
-            search::fill_rbf(distances, gamma, out);
+    /// Fits with given draws and folds instead of the seed's: for side-by-side comparisons.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than 6 runs or a number is not finite.
+    ///
+    /// # Panics
+    /// If `draws` is empty or `folds` does not name a fold for each run.
+    pub fn fit_drawn(
+        &self,
+        training: &TrainingSet,
+        draws: &[SvrParameters],
+        folds: &Folds,
+    ) -> Result<SvrModel, FitError> {
+        check_training(self.name(), FEWEST, training)?;
+        assert_eq!(folds.len(), training.len(), "one fold a run");
+        let x = by_epoch(&design_matrix(training, self.features), self.epochs(training.steps.len()));
+        let scaled = Scaled::new(&x, true);
+        let (n, kernel) = (training.len(), self.kernel);
+        let mut without = Geometry::new(n, kernel, n);
+        without.add(&scaled.z, &scaled.loo_weights);
+        let fitted = fit_in(&scaled, x.columns(), &without, &training.targets, kernel, draws, folds);
+        Ok(self.model(&scaled, fitted, training, training.steps.len()))
+    }
+
+    /// How many epochs of the curve are features.
+    fn epochs(&self, tau: usize) -> usize {
+        if self.features.time_series { tau } else { 0 }
+    }
+
+    /// The model of a fit on the first columns of `scaled`: those of τ = `tau`.
+    fn model(&self, scaled: &Scaled, fitted: Fitted, training: &TrainingSet, tau: usize) -> SvrModel {
+        SvrModel {
+            choice: fitted.choice,
+            features: self.features,
+            groups: training.groups.clone(),
+            epochs: self.epochs(tau),
+            columns: scaled.columns.leading(fitted.columns),
+            expansion: Expansion::new(self.kernel, scaled, &fitted),
+            target: fitted.target,
+            sigma: fitted.sigma,
+            beta: fitted.solution.beta,
+            bias: fitted.solution.bias,
+            held_out: fitted.held_out.iter().map(|&mean| Forecast::gaussian(mean, fitted.sigma)).collect(),
         }
     }
 }
 
-/// Fits one ν-SVR with given hyperparameters on standardised data.
-fn fit_svr(x: &Matrix, y: &[f64], kernel: Kernel, parameters: SvrParameters) -> Fitted {
-    let all: Vec<usize> = (0..y.len()).collect();
-    let scaler = Scaler::fit(x, 0..y.len());
-    let target = TargetScaler::fit(y.iter().copied());
-    let rows = scaler.transform(x, &all);
-    let (mut distances, mut matrix) = (KernelMatrix::default(), KernelMatrix::default());
-    kernel_matrix(&rows, kernel, parameters.gamma, &mut distances, &mut matrix);
-    let targets: Vec<f64> = y.iter().map(|&y| target.apply(y)).collect();
-    let mut dual = Dual::default();
-    let penalty = Penalty { c: parameters.c, nu: parameters.nu };
-    let solved = dual.solve(&matrix, &targets, penalty, Effort::FINAL);
-    let beta = (0..y.len()).map(|i| dual.coefficient(i)).collect();
-    let model = SvrModel {
-        kernel,
-        parameters,
-        features: FeatureSet::default(),
-        groups: Vec::new(),
-        scaler,
-        target,
-        rows,
-        beta,
-        bias: solved.bias,
-        sigma: 0.0,
-        held_out: Vec::new(),
-    };
-    Fitted { model, dual }
+/// Reorders the columns y_1..y_τ, first differences, second differences, configuration into configuration, then epoch
+/// after epoch its value and differences: the order in which a running trial brings them.
+fn by_epoch(x: &Matrix, tau: usize) -> Matrix {
+    let order = epoch_order(x.columns(), tau);
+    Matrix::from_fn(x.rows(), order.len(), |i, j| x.row(i)[order[j]])
 }
 
-/// The forecast of each row by the model fitted on the others, hyperparameters kept, scalers refitted; each solve
-/// starts from the solution on all rows.
-fn leave_one_out(
-    x: &Matrix,
+/// Which of the paper's columns comes j-th in the order of [`by_epoch`].
+fn epoch_order(columns: usize, tau: usize) -> Vec<usize> {
+    let curve = if tau == 0 { 0 } else { tau + (tau - 1) + tau.saturating_sub(2) };
+    let mut order: Vec<usize> = (curve..columns).collect();
+    for t in 0..tau {
+        order.push(t);
+        if t >= 1 {
+            order.push(tau + t - 1);
+        }
+        if t >= 2 {
+            order.push(tau + (tau - 1) + t - 2);
+        }
+    }
+    order
+}
+
+/// What a fit comes to, before it becomes a model.
+struct Fitted {
+    choice: Choice,
+    /// How many columns it saw.
+    columns: usize,
+    solution: Solution,
+    target: TargetScaler,
+    held_out: Vec<f64>,
+    sigma: f64,
+}
+
+/// Search, refit and leave-one-out on the first `d` columns of `scaled`; weighting i of `without` has their sums under
+/// the scalings without run i.
+fn fit_in(
+    scaled: &Scaled,
+    d: usize,
+    without: &Geometry,
     y: &[f64],
     kernel: Kernel,
-    parameters: SvrParameters,
-    fitted: &Fitted,
-) -> Vec<f64> {
-    let n = y.len();
-    let (mut distances, mut matrix) = (KernelMatrix::default(), KernelMatrix::default());
-    let mut dual = Dual::default();
+    draws: &[SvrParameters],
+    folds: &Folds,
+) -> Fitted {
+    let count = count_folds(folds);
+    let mut geometry = Geometry::new(scaled.n, kernel, count + 1);
+    geometry.add(scaled.leading(d), &scaled.fold_weights(d, folds, count));
+    let choice = search_in(&geometry, y, kernel, draws, folds, true);
+    let target = TargetScaler::fit(y.iter().copied());
+    let targets: Vec<f64> = y.iter().map(|&y| target.apply(y)).collect();
+    let mut matrix = KernelMatrix::default();
+    geometry.kernel_matrix(count, choice.parameters.gamma, &mut matrix);
+    let solution = refit(&matrix, &targets, choice.parameters);
+    let standardised = leave_one_out(without, &targets, choice.parameters, &solution);
+    let held_out: Vec<f64> = standardised.into_iter().map(|value| target.invert(value)).collect();
+    let sigma = leave_one_out_sigma(&held_out, y);
+    Fitted { choice, columns: d, solution, target, held_out, sigma }
+}
+
+/// The solution on all runs.
+fn refit(kernel: &KernelMatrix, targets: &[f64], parameters: SvrParameters) -> Solution {
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };
-    let one = |left_out: usize| {
-        let keep: Vec<usize> = (0..n).filter(|&i| i != left_out).collect();
-        let scaler = Scaler::fit(x, keep.iter().copied());
-        let target = TargetScaler::fit(keep.iter().map(|&i| y[i]));
-        let rows = scaler.transform(x, &keep);
-        kernel_matrix(&rows, kernel, parameters.gamma, &mut distances, &mut matrix);
-        let targets: Vec<f64> = keep.iter().map(|&i| target.apply(y[i])).collect();
-        let of = |variables: &[f64]| keep.iter().map(|&i| variables[i]).collect::<Vec<_>>();
-        let start = (of(&fitted.dual.alpha), of(&fitted.dual.alpha_star));
-        let effort = Effort { tolerance: 1e-4, ..Effort::FINAL };
-        let solved = dual.solve_from(&matrix, &targets, penalty, effort, (&start.0, &start.1));
-        let mut row = x.row(left_out).to_vec();
-        scaler.apply(&mut row);
-        let beta: Vec<f64> = (0..n - 1).map(|i| dual.coefficient(i)).collect();
-        target.invert(expand(kernel, parameters.gamma, &rows, &beta, &row) + solved.bias)
-    };
-    (0..n).map(one).collect()
+    let mut dual = Dual::default();
+    let solved = dual.solve(&Problem { kernel, targets, penalty, left_out: None }, Effort::FINAL);
+    let (beta, closed) = dual.solution();
+    Solution { beta, closed, bias: solved.bias }
 }
 
-/// Σ β_i k(x_i, row).
-fn expand(kernel: Kernel, gamma: f64, rows: &Matrix, beta: &[f64], row: &[f64]) -> f64 {
-    let mut values = vec![0.0; rows.rows()];
-    let stride = values.len().max(1);
-    match kernel {
-        Kernel::Linear => inner_products(row, rows.as_slice(), row.len(), stride, &mut values),
-        Kernel::Rbf => {
-            squared_distances(row, rows.as_slice(), row.len(), stride, &mut values);
-            let distances = values.clone();
-            exp_scaled(&distances, gamma, &mut values);
-        }
-    }
-    dot(&values, beta)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::time_series_features;
 
-impl Model for SvrModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
+    #[test]
+    fn columns_arrive_epoch_after_epoch() {
         let mut row = Vec::new();
-        feature_row(query, &self.groups, self.features, &mut row);
-        self.scaler.apply(&mut row);
-        let value = expand(self.kernel, self.parameters.gamma, &self.rows, &self.beta, &row) + self.bias;
-        Forecast::gaussian(self.target.invert(value), self.sigma)
-    }
-
-    fn held_out(&self) -> &[Forecast] {
-        &self.held_out
+        time_series_features(&[1.0, 3.0, 8.0, 9.0], &mut row);
+        row.extend([70.0, 71.0]);
+        let ordered = by_epoch(&Matrix::from_rows(&[row]), 4);
+        assert_eq!(ordered.row(0), [70.0, 71.0, 1.0, 3.0, 2.0, 8.0, 5.0, 3.0, 9.0, 1.0, -4.0]);
+        assert_eq!(epoch_order(3, 1), [1, 2, 0]);
+        assert_eq!(epoch_order(2, 0), [0, 1]);
     }
 }

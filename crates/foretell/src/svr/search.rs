@@ -1,14 +1,19 @@
 //! The random search of the paper: 1000 draws of (C, ν, γ), scored by 3-fold cross-validation.
 //!
-//! The winner is the draw with the largest mean R² over the folds (the first of equals). Most draws are never solved:
-//! the model can move its held-out forecasts only so far from a constant, which bounds R² from above before any solve,
-//! and a draw that cannot reach the best so far is left out. The bound is strict, so the winner is that of the full
-//! search.
+//! The winner is the draw with the largest mean R² over the folds (the first of equals). Most fits are never made. Two
+//! upper bounds on a fold's R² come before any solve ([`Fold::reach_bound`], [`Fold::aligned_bound`]), and a draw whose
+//! bounds, with the R² of the folds already solved in their place, cannot sum to the best sum so far is left.
+//!
+//! **The winner is that of the full search.** Let S(d) be the sum of a draw's R², U(d) ≥ S(d) the sum of its bounds, and
+//! B the best sum at the time. A draw is left only if U(d) < B, hence S(d) < B ≤ the final best: it is neither the winner
+//! nor its equal. All others are solved to the end by the same code, and ties go to the smaller index whatever the order.
 
-use super::solver::{Dual, Effort, KernelMatrix, Penalty};
-use crate::features::{Scaler, TargetScaler};
+use super::geometry::{Geometry, mirror, mirror_exp};
+use super::scaling::Scaled;
+use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
+use crate::features::TargetScaler;
 use crate::matrix::Matrix;
-use crate::simd::{exp_scaled, inner_products, squared_distances};
+use crate::simd::{LANES, dot, exp_scaled};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -91,27 +96,35 @@ pub fn search(
     folds: &Folds,
     scale: bool,
 ) -> Choice {
-    let count = folds.iter().max().map_or(0, |last| last + 1);
-    let mut prepared: Vec<Fold> = (0..count).map(|f| Fold::prepare(x, y, kernel, folds, f, scale)).collect();
+    let count = count_folds(folds);
+    let scaled = Scaled::new(x, scale);
+    let mut geometry = Geometry::new(y.len(), kernel, count + 1);
+    geometry.add(&scaled.z, &scaled.fold_weights(x.columns(), folds, count));
+    search_in(&geometry, y, kernel, draws, folds, scale)
+}
+
+/// How many folds there are.
+pub(super) fn count_folds(folds: &Folds) -> usize {
+    folds.iter().max().map_or(0, |last| last + 1)
+}
+
+/// The search on pairwise sums: weighting f of `geometry` is that of fold f.
+pub(super) fn search_in(
+    geometry: &Geometry,
+    y: &[f64],
+    kernel: Kernel,
+    draws: &[SvrParameters],
+    folds: &Folds,
+    scale: bool,
+) -> Choice {
+    let mut folds: Vec<Fold> =
+        (0..count_folds(folds)).map(|f| Fold::prepare(geometry, y, kernel, folds, f, scale)).collect();
     let mut best = Choice { index: 0, parameters: draws[0], score: f64::NEG_INFINITY, solved: 0 };
-    let bounds: Vec<Vec<f64>> =
-        draws.iter().map(|draw| prepared.iter().map(|fold| fold.bound(kernel, draw)).collect()).collect();
-    let mut order: Vec<usize> = (0..draws.len()).collect();
-    let width = x.columns().max(1) as f64;
-    order.sort_by(|&a, &b| promise(&draws[b], width, kernel).total_cmp(&promise(&draws[a], width, kernel)));
-    for index in order {
+    for index in promising_order(draws, kernel) {
         let draw = &draws[index];
-        let bounds = &bounds[index];
-        let mut possible: f64 = bounds.iter().sum();
-        let needed = best.score * count as f64;
-        for (fold, bound) in prepared.iter_mut().zip(bounds) {
-            if possible < needed {
-                break;
-            }
-            best.solved += 1;
-            possible += fold.score(kernel, draw) - bound;
-        }
-        let score = possible / count as f64;
+        let needed = best.score * folds.len() as f64;
+        let Some(sum) = race(&mut folds, draw, needed, &mut best.solved) else { continue };
+        let score = sum / folds.len().max(1) as f64;
         if score > best.score || (score >= best.score && index < best.index) {
             best = Choice { index, parameters: *draw, score, ..best };
         }
@@ -119,125 +132,186 @@ pub fn search(
     best
 }
 
-/// A guess at how well a draw will do, to try likely winners first: the order changes the time, never the result.
-fn promise(draw: &SvrParameters, width: f64, kernel: Kernel) -> f64 {
+/// The sum of the folds' R², or `None` as soon as it cannot reach `needed`.
+fn race(folds: &mut [Fold], draw: &SvrParameters, needed: f64, solved: &mut usize) -> Option<f64> {
+    // a sum that ties is not to be lost to rounding
+    let needed = needed - 1e-9;
+    let mut bounds: Vec<f64> = folds.iter().map(|fold| fold.reach_bound(draw)).collect();
+    for f in 0..folds.len() {
+        if bounds.iter().sum::<f64>() < needed {
+            return None;
+        }
+        folds[f].enter(draw);
+        bounds[f] = bounds[f].min(folds[f].aligned_bound(draw));
+    }
+    for f in 0..folds.len() {
+        if bounds.iter().sum::<f64>() < needed {
+            return None;
+        }
+        *solved += 1;
+        bounds[f] = folds[f].score(draw);
+    }
+    Some(bounds.iter().sum())
+}
+
+/// Draws in the order in which they are tried, likely winners first: it changes the time, never the result.
+fn promising_order(draws: &[SvrParameters], kernel: Kernel) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..draws.len()).collect();
+    let promise: Vec<f64> = draws.iter().map(|draw| promise(draw, kernel)).collect();
+    order.sort_by(|&a, &b| promise[b].total_cmp(&promise[a]));
+    order
+}
+
+/// A guess at how well a draw will do.
+fn promise(draw: &SvrParameters, kernel: Kernel) -> f64 {
     match kernel {
         Kernel::Rbf => {
-            draw.c.ln().min(2.0) - 0.7 * (draw.gamma * width / 0.3).ln().abs() - draw.nu.ln().abs() * 0.2
+            draw.c.ln().min(2.0) - 0.7 * (draw.gamma / 0.003).ln().abs() - draw.nu.ln().abs() * 0.2
         }
-        Kernel::Linear => -((draw.c * width).ln() + 1.0).abs(),
+        Kernel::Linear => -(draw.c.ln() + 3.0).abs(),
     }
 }
 
-/// One fold: scaled rows as distances or inner products, targets, and room to work in.
+/// One fold: pairwise sums, targets, and room to work in.
 struct Fold {
+    kind: Kernel,
     targets: Vec<f64>,
-    /// Training rows against training rows: squared distances (RBF) or the kernel itself (linear).
-    train: KernelMatrix,
-    /// Held-out rows against training rows, laid out likewise.
+    /// Training points against training points, rows padded.
+    train: Vec<f64>,
+    /// Held-out points against training points, rows padded.
     held: Vec<f64>,
     held_targets: Vec<f64>,
-    /// Least and largest entry of each held-out row.
+    /// Least and largest entry of each row of `held`.
     range: Vec<(f64, f64)>,
-    /// √Σ(y − ȳ)² of the held-out targets.
+    /// ‖y − ȳ‖ of the held-out targets.
     spread: f64,
+    /// (y − ȳ)/‖y − ȳ‖ of the held-out targets.
+    direction: Vec<f64>,
     kernel: KernelMatrix,
     held_kernel: Vec<f64>,
+    /// How much each coefficient moves the held-out forecasts along `direction`.
+    pull: Vec<f64>,
     dual: Dual,
 }
 
 impl Fold {
-    fn prepare(x: &Matrix, y: &[f64], kernel: Kernel, folds: &Folds, fold: usize, scale: bool) -> Self {
+    fn prepare(
+        geometry: &Geometry,
+        y: &[f64],
+        kind: Kernel,
+        folds: &Folds,
+        fold: usize,
+        scale: bool,
+    ) -> Self {
         let (inside, outside): (Vec<usize>, Vec<usize>) = (0..y.len()).partition(|&i| folds[i] != fold);
-        let (rows, others) = if scale {
-            let scaler = Scaler::fit(x, inside.iter().copied());
-            (scaler.transform(x, &inside), scaler.transform(x, &outside))
-        } else {
-            (x.select(&inside), x.select(&outside))
-        };
         let unit = TargetScaler { mean: 0.0, scale: 1.0 };
         let target = if scale { TargetScaler::fit(inside.iter().map(|&i| y[i])) } else { unit };
-        let mut train = KernelMatrix::default();
-        train.reset(inside.len());
-        let stride = train.stride;
-        let mut held = vec![0.0; outside.len() * stride];
-        let (d, a, b) = (x.columns(), rows.as_slice(), others.as_slice());
-        match kernel {
-            Kernel::Rbf => {
-                squared_distances(a, a, d, stride, &mut train.data);
-                squared_distances(b, a, d, stride, &mut held);
-            }
-            Kernel::Linear => {
-                inner_products(a, a, d, stride, &mut train.data);
-                inner_products(b, a, d, stride, &mut held);
-            }
-        }
+        let stride = inside.len().next_multiple_of(LANES);
+        let train = geometry.gather(fold, &inside, &inside, stride);
+        let held = geometry.gather(fold, &outside, &inside, stride);
         let held_targets: Vec<f64> = outside.iter().map(|&i| target.apply(y[i])).collect();
         let mean = crate::statistics::mean(&held_targets);
-        let range = held.chunks(stride).map(|row| {
-            row[..inside.len()]
-                .iter()
-                .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)))
-        });
+        let spread = held_targets.iter().map(|y| (y - mean).powi(2)).sum::<f64>().sqrt();
+        let mut kernel = KernelMatrix::default();
+        kernel.shape(inside.len());
+        if kind == Kernel::Linear {
+            mirror(&train, inside.len(), stride, &mut kernel.data);
+        }
         Self {
+            kind,
             targets: inside.iter().map(|&i| target.apply(y[i])).collect(),
-            range: range.collect(),
-            spread: held_targets.iter().map(|y| (y - mean).powi(2)).sum::<f64>().sqrt(),
-            held_kernel: if kernel == Kernel::Rbf { vec![0.0; held.len()] } else { Vec::new() },
-            kernel: KernelMatrix::default(),
+            range: held.chunks(stride.max(1)).map(|row| range(&row[..inside.len()])).collect(),
+            spread,
+            direction: held_targets.iter().map(|y| (y - mean) / spread.max(1e-300)).collect(),
+            held_kernel: held.clone(),
+            pull: vec![0.0; stride],
             dual: Dual::default(),
+            kernel,
             train,
             held,
             held_targets,
         }
     }
 
-    /// The most that R² on the held-out rows can be.
+    /// C·ν·n/2, what α and α* each sum to.
+    fn half(&self, draw: &SvrParameters) -> f64 {
+        draw.c * draw.nu * self.targets.len() as f64 / 2.0
+    }
+
+    /// The most that R² on the held-out rows can be, from the kernel's range alone.
     ///
-    /// f(x) = h(x) + b with h(x) = Σβk, Σβ = 0 and Σ|β| ≤ Cνn, so |h(x)| up to a constant is at most
+    /// f(x) = h(x) + b with h(x) = Σβk, Σβ⁺ = Σβ⁻ ≤ C·ν·n/2, so up to a constant |h(x)| is at most
     /// H = C·ν·n/2·(k_max − k_min); by the triangle inequality the residuals' norm is at least
     /// ‖y − ȳ‖ − √ΣH², whatever b.
-    fn bound(&self, kernel: Kernel, draw: &SvrParameters) -> f64 {
-        if self.spread <= 0.0 {
-            return 0.0;
-        }
-        let reach = draw.c * draw.nu * self.targets.len() as f64 / 2.0;
-        let width = |&(low, high): &(f64, f64)| match kernel {
+    fn reach_bound(&self, draw: &SvrParameters) -> f64 {
+        let width = |&(low, high): &(f64, f64)| match self.kind {
             Kernel::Rbf => (-draw.gamma * low).exp() - (-draw.gamma * high).exp(),
             Kernel::Linear => high - low,
         };
-        let moved = reach * self.range.iter().map(|range| width(range).powi(2)).sum::<f64>().sqrt();
+        self.bound(self.half(draw) * self.range.iter().map(|range| width(range).powi(2)).sum::<f64>().sqrt())
+    }
+
+    /// The kernel between held-out and training points for `draw`, for [`Fold::aligned_bound`] and [`Fold::score`].
+    fn enter(&mut self, draw: &SvrParameters) {
+        if self.kind == Kernel::Rbf {
+            exp_scaled(&self.held, draw.gamma, &mut self.held_kernel);
+        }
+    }
+
+    /// The most that R² on the held-out rows can be, from the kernel's values.
+    ///
+    /// Let u = (y − ȳ)/‖y − ȳ‖. The residuals' norm is at least their component along u, ‖y − ȳ‖ − uᵀK_hβ; and over
+    /// 0 ≤ α, α* ≤ C, Σα = Σα* = C·ν·n/2, uᵀK_hβ is at most what α on its largest and α* on its smallest entries give.
+    fn aligned_bound(&mut self, draw: &SvrParameters) -> f64 {
+        let n = self.targets.len();
+        let stride = self.pull.len().max(1);
+        self.pull.fill(0.0);
+        for (row, u) in self.held_kernel.chunks(stride).zip(&self.direction) {
+            super::solver::add_scaled(&mut self.pull, *u, row);
+        }
+        self.pull[..n].sort_unstable_by(f64::total_cmp);
+        let mut left = self.half(draw) / draw.c;
+        let mut moved = 0.0;
+        for k in 0..n {
+            let share = left.min(1.0);
+            moved += share * (self.pull[n - 1 - k] - self.pull[k]);
+            left -= share;
+            if left <= 0.0 {
+                break;
+            }
+        }
+        self.bound(draw.c * moved)
+    }
+
+    /// The bound on R² of forecasts that come at most `moved` closer to the held-out targets than their mean is.
+    fn bound(&self, moved: f64) -> f64 {
+        if self.spread <= 0.0 {
+            return 0.0;
+        }
         let left = (1.0 - moved / self.spread).max(0.0);
-        // room for what the solver leaves open
+        // room for what the solver and rounding leave open
         (1.0 - left * left + 1e-6).min(1.0)
     }
 
     /// R² on the held-out rows of the model with the hyperparameters `draw`.
-    fn score(&mut self, kernel: Kernel, draw: &SvrParameters) -> f64 {
+    fn score(&mut self, draw: &SvrParameters) -> f64 {
         let n = self.targets.len();
+        if self.kind == Kernel::Rbf {
+            mirror_exp(&self.train, n, self.kernel.stride, draw.gamma, &mut self.kernel.data);
+        }
         let penalty = Penalty { c: draw.c, nu: draw.nu };
-        let (matrix, held): (&KernelMatrix, &[f64]) = match kernel {
-            Kernel::Linear => (&self.train, &self.held),
-            Kernel::Rbf => {
-                fill_rbf(&self.train, draw.gamma, &mut self.kernel);
-                exp_scaled(&self.held, draw.gamma, &mut self.held_kernel);
-                (&self.kernel, &self.held_kernel)
-            }
-        };
-        let solved = self.dual.solve(matrix, &self.targets, penalty, Effort::SEARCH);
-        let beta: Vec<f64> = (0..n).map(|i| self.dual.coefficient(i)).collect();
-        let forecasts =
-            held.chunks(matrix.stride).map(|row| crate::simd::dot(&row[..n], &beta) + solved.bias);
-        crate::statistics::r_squared(&forecasts.collect::<Vec<_>>(), &self.held_targets)
+        let problem = Problem { kernel: &self.kernel, targets: &self.targets, penalty, left_out: None };
+        let solved = self.dual.solve(&problem, Effort::SEARCH);
+        let (beta, _) = self.dual.solution();
+        let rows = self.held_kernel.chunks(self.kernel.stride.max(1));
+        let forecasts: Vec<f64> = rows.map(|row| dot(&row[..n], &beta) + solved.bias).collect();
+        crate::statistics::r_squared(&forecasts, &self.held_targets)
     }
 }
 
-/// The RBF kernel matrix of squared distances, padding kept at 0.
-pub(super) fn fill_rbf(distances: &KernelMatrix, gamma: f64, kernel: &mut KernelMatrix) {
-    kernel.reset(distances.n);
-    for i in 0..distances.n {
-        exp_scaled(&distances.row(i)[..distances.n], gamma, &mut kernel.row_mut(i)[..distances.n]);
-    }
+/// The least and the largest of `values`.
+fn range(values: &[f64]) -> (f64, f64) {
+    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)))
 }
 
 /// The random stream of a search: the study's seed, and τ so that every τ draws its own.

@@ -15,6 +15,7 @@
 //! One gradient g = Kβ − y serves both blocks: it is ∂/∂α, and −g is ∂/∂α*. Each step moves weight between two α, or
 //! between two α*, chosen by the second-order rule of Fan, Chen & Lin (2005).
 
+use super::pivot::{Ended, Pivot};
 use crate::simd::{LANES, dispatched};
 
 /// Box constraint and tube: what the solver needs besides kernel and targets.
@@ -26,12 +27,38 @@ pub(crate) struct Penalty {
     pub(crate) nu: f64,
 }
 
+/// One quadratic program: kernel, targets and penalty, perhaps with one point left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Problem<'a> {
+    /// K of all points.
+    pub(crate) kernel: &'a KernelMatrix,
+    /// y of all points.
+    pub(crate) targets: &'a [f64],
+    /// C and ν.
+    pub(crate) penalty: Penalty,
+    /// A point that takes no part; its residual is still kept.
+    pub(crate) left_out: Option<usize>,
+}
+
+impl Problem<'_> {
+    /// C·ν·n/2 with n the points that take part: what α and α* each sum to.
+    pub(crate) fn half(&self) -> f64 {
+        let count = self.kernel.n - usize::from(self.left_out.is_some());
+        self.penalty.c * self.penalty.nu * count as f64 / 2.0
+    }
+
+    /// Whether point `i` takes part.
+    pub(crate) fn has(&self, i: usize) -> bool {
+        self.left_out != Some(i)
+    }
+}
+
 /// How exactly, and how long at most, to solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Effort {
     /// Largest violation of the optimality conditions that is left, in units of the target.
     pub(crate) tolerance: f64,
-    /// Most steps of sequential minimal optimisation before the interior-point method takes over.
+    /// Most steps of sequential minimal optimisation.
     pub(crate) steps: usize,
 }
 
@@ -45,6 +72,7 @@ pub(crate) struct KernelMatrix {
 
 impl KernelMatrix {
     /// The matrix of zeros of size n × n, reusing the memory of `self`.
+    #[cfg(test)]
     pub(crate) fn reset(&mut self, n: usize) {
         self.n = n;
         self.stride = n.next_multiple_of(LANES);
@@ -56,19 +84,16 @@ impl KernelMatrix {
         &self.data[i * self.stride..(i + 1) * self.stride]
     }
 
+    #[cfg(test)]
     pub(crate) fn row_mut(&mut self, i: usize) -> &mut [f64] {
         &mut self.data[i * self.stride..(i + 1) * self.stride]
     }
 
-    /// Fills `self` with the rows and columns `keep` of `whole`.
-    pub(crate) fn gather(&mut self, whole: &KernelMatrix, keep: &[usize]) {
-        self.reset(keep.len());
-        for (a, &i) in keep.iter().enumerate() {
-            let source = whole.row(i);
-            for (cell, &j) in self.row_mut(a).iter_mut().zip(keep) {
-                *cell = source[j];
-            }
-        }
+    /// Makes room for size n × n; the numbers are whatever was there.
+    pub(crate) fn shape(&mut self, n: usize) {
+        self.n = n;
+        self.stride = n.next_multiple_of(LANES);
+        self.data.resize(n * self.stride, 0.0);
     }
 }
 
@@ -87,7 +112,13 @@ pub(crate) struct Dual {
     cap: Vec<f64>,
     diagonal: Vec<f64>,
     order: Vec<usize>,
+    pivot: Pivot,
 }
+
+/// Steps of sequential minimal optimisation a point before the active-set method takes over.
+const START: usize = 3;
+/// How often the two methods take turns.
+const ROUNDS: usize = 8;
 
 /// What a solve came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,8 +139,16 @@ impl Dual {
         self.alpha[i] - self.alpha_star[i]
     }
 
-    /// Prepares for `n` points and penalty `penalty`, all variables 0.
-    fn reset(&mut self, kernel: &KernelMatrix, penalty: Penalty) {
+    /// The coefficients β, and whether the tube is closed: α and α* overlap.
+    pub(crate) fn solution(&self) -> (Vec<f64>, bool) {
+        let points = self.alpha[..self.n].iter().zip(&self.alpha_star);
+        let closed = points.clone().any(|(a, s)| a.min(*s) > 0.0);
+        (points.map(|(a, s)| a - s).collect(), closed)
+    }
+
+    /// All variables 0.
+    fn reset(&mut self, problem: &Problem<'_>) {
+        let kernel = problem.kernel;
         self.n = kernel.n;
         for vector in
             [&mut self.alpha, &mut self.alpha_star, &mut self.gradient, &mut self.cap, &mut self.diagonal]
@@ -117,114 +156,135 @@ impl Dual {
             vector.clear();
             vector.resize(kernel.stride, 0.0);
         }
-        self.cap[..kernel.n].fill(penalty.c);
         for i in 0..kernel.n {
+            self.cap[i] = if problem.has(i) { problem.penalty.c } else { 0.0 };
             self.diagonal[i] = kernel.data[i * kernel.stride + i];
         }
     }
 
     /// Starts with all of α on the largest targets and all of α* on the smallest: the solution as C → 0.
-    fn start_cold(&mut self, kernel: &KernelMatrix, targets: &[f64], penalty: Penalty) {
-        self.reset(kernel, penalty);
+    fn start_cold(&mut self, problem: &Problem<'_>) {
+        let targets = problem.targets;
+        self.reset(problem);
         self.order.clear();
-        self.order.extend(0..kernel.n);
+        self.order.extend(0..problem.kernel.n);
         self.order.sort_unstable_by(|&a, &b| targets[b].total_cmp(&targets[a]).then(a.cmp(&b)));
-        let total = penalty.c * penalty.nu * kernel.n as f64 / 2.0;
-        let (mut left, mut left_star) = (total, total);
-        for k in 0..kernel.n {
-            let (high, low) = (self.order[k], self.order[kernel.n - 1 - k]);
-            self.alpha[high] = left.min(penalty.c);
-            self.alpha_star[low] = left_star.min(penalty.c);
-            left -= self.alpha[high];
-            left_star -= self.alpha_star[low];
-            if left <= 0.0 && left_star <= 0.0 {
-                break;
-            }
+        let mut left = problem.half();
+        for &i in &self.order {
+            self.alpha[i] = left.min(self.cap[i]);
+            left -= self.alpha[i];
         }
+        let mut left = problem.half();
+        for &i in self.order.iter().rev() {
+            self.alpha_star[i] = left.min(self.cap[i]);
+            left -= self.alpha_star[i];
+        }
+        self.refresh_gradient(problem);
     }
 
     /// Recomputes g = Kβ − y.
-    fn refresh_gradient(&mut self, kernel: &KernelMatrix, targets: &[f64]) {
-        for (g, y) in self.gradient.iter_mut().zip(targets) {
+    fn refresh_gradient(&mut self, problem: &Problem<'_>) {
+        for (g, y) in self.gradient.iter_mut().zip(problem.targets) {
             *g = -y;
         }
         for i in 0..self.n {
             let beta = self.coefficient(i);
             if beta.abs() > 0.0 {
-                add_scaled(&mut self.gradient, beta, kernel.row(i));
+                add_scaled(&mut self.gradient, beta, problem.kernel.row(i));
             }
         }
     }
 
-    /// Solves from a cold start. `targets` has `kernel.n` entries.
-    pub(crate) fn solve(
-        &mut self,
-        kernel: &KernelMatrix,
-        targets: &[f64],
-        penalty: Penalty,
-        effort: Effort,
-    ) -> Solved {
-        self.start_cold(kernel, targets, penalty);
-        self.improve(kernel, targets, penalty, effort)
+    /// Solves from a cold start. `targets` has as many entries as the kernel has points.
+    pub(crate) fn solve(&mut self, problem: &Problem<'_>, effort: Effort) -> Solved {
+        self.start_cold(problem);
+        let first = self.descend(problem, effort, START * problem.kernel.n);
+        self.take_turns(problem, effort, first)
     }
 
-    /// Solves from the solution of a neighbouring problem with the same points: `alpha` and `alpha_star` are clipped to
-    /// the box and shifted onto the constraints first.
-    pub(crate) fn solve_from(
+    /// Solves from the coefficients of a neighbouring problem with the same points, whose tube was `closed` or not.
+    pub(crate) fn solve_near(
         &mut self,
-        kernel: &KernelMatrix,
-        targets: &[f64],
-        penalty: Penalty,
+        problem: &Problem<'_>,
         effort: Effort,
-        start: (&[f64], &[f64]),
+        (beta, closed): (&[f64], bool),
     ) -> Solved {
-        self.reset(kernel, penalty);
-        let total = penalty.c * penalty.nu * kernel.n as f64 / 2.0;
-        self.alpha[..kernel.n].copy_from_slice(start.0);
-        self.alpha_star[..kernel.n].copy_from_slice(start.1);
-        self.refresh_gradient(kernel, targets);
-        self.order.clear();
-        self.order.extend(0..kernel.n);
-        let gradient = &self.gradient;
-        self.order.sort_unstable_by(|&a, &b| gradient[a].total_cmp(&gradient[b]));
-        shift_onto(&mut self.alpha, &self.order, total, penalty.c);
-        self.order.reverse();
-        shift_onto(&mut self.alpha_star, &self.order, total, penalty.c);
-        self.improve(kernel, targets, penalty, effort)
+        self.reset(problem);
+        for (i, &b) in beta.iter().enumerate().filter(|&(i, _)| problem.has(i)) {
+            self.alpha[i] = b.clamp(0.0, self.cap[i]);
+            self.alpha_star[i] = (-b).clamp(0.0, self.cap[i]);
+        }
+        if closed {
+            self.restore_sums(problem);
+        }
+        self.refresh_gradient(problem);
+        self.take_turns(problem, effort, (0, f64::INFINITY))
     }
 
-    fn improve(
+    /// The active-set method and sequential minimal optimisation by turns, after `steps` of the latter that left
+    /// `violation`.
+    fn take_turns(
         &mut self,
-        kernel: &KernelMatrix,
-        targets: &[f64],
-        penalty: Penalty,
+        problem: &Problem<'_>,
         effort: Effort,
+        (mut steps, mut violation): (usize, f64),
     ) -> Solved {
-        self.refresh_gradient(kernel, targets);
+        for _ in 0..ROUNDS {
+            if violation <= effort.tolerance {
+                break;
+            }
+            let mut pivot = std::mem::take(&mut self.pivot);
+            pivot.start(problem, &self.alpha, &self.alpha_star, &self.gradient);
+            let ended = pivot.finish(problem.kernel, 0.5 * effort.tolerance, 4 * problem.kernel.n);
+            pivot.split(&mut self.alpha, &mut self.alpha_star);
+            self.pivot = pivot;
+            if ended == Ended::Unfinished {
+                self.restore_sums(problem);
+            }
+            self.refresh_gradient(problem);
+            let more = if ended == Ended::Optimal { problem.kernel.n } else { effort.steps / ROUNDS };
+            let (taken, left) = self.descend(problem, effort, more);
+            steps += taken;
+            violation = left;
+        }
+        let (bias, epsilon) = self.offset(problem);
+        Solved { bias, epsilon, steps, violation }
+    }
+
+    /// Changes the variables as little as may be so that both sums are right.
+    fn restore_sums(&mut self, problem: &Problem<'_>) {
+        shift_onto(&mut self.alpha[..self.n], &self.cap, problem.half());
+        shift_onto(&mut self.alpha_star[..self.n], &self.cap, problem.half());
+    }
+
+    /// At most `steps` steps of sequential minimal optimisation; gives the steps taken and the violation left.
+    fn descend(&mut self, problem: &Problem<'_>, effort: Effort, steps: usize) -> (usize, f64) {
         let mut progress = [0.0; 2];
         minimise(
-            &kernel.data,
-            kernel.stride,
+            &problem.kernel.data,
+            problem.kernel.stride,
             &self.diagonal,
             &self.cap,
             &mut self.alpha,
             &mut self.alpha_star,
             &mut self.gradient,
             effort.tolerance,
-            effort.steps,
+            steps,
             &mut progress,
         );
-        let (bias, epsilon) = self.offset(penalty.c);
-        Solved { bias, epsilon, steps: progress[0] as usize, violation: progress[1] }
+        (progress[0] as usize, progress[1])
     }
 
     /// Bias and tube from the optimality conditions: −g = b + ε where α is free, −g = b − ε where α* is free; where
     /// none is free, the middle of what the bounds allow (libsvm's rule).
-    fn offset(&self, c: f64) -> (f64, f64) {
+    fn offset(&self, problem: &Problem<'_>) -> (f64, f64) {
+        let c = problem.penalty.c;
         let level = |variables: &[f64], sign: f64| {
             let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
             let (mut sum, mut free) = (0.0, 0_usize);
-            for (&a, &g) in variables[..self.n].iter().zip(&self.gradient) {
+            let part =
+                variables[..self.n].iter().zip(&self.gradient).enumerate().filter(|&(i, _)| problem.has(i));
+            for (_, (&a, &g)) in part {
                 let residual = -sign * g;
                 if a >= c {
                     high = high.min(residual);
@@ -250,7 +310,8 @@ impl Dual {
 
     /// Primal minus dual objective, ≥ 0 and 0 at the optimum: the certificate of a solution.
     #[cfg(test)]
-    pub(crate) fn duality_gap(&self, solved: &Solved, targets: &[f64], penalty: Penalty) -> f64 {
+    pub(crate) fn duality_gap(&self, solved: &Solved, problem: &Problem<'_>) -> f64 {
+        let Problem { targets, penalty, .. } = *problem;
         let n = self.n as f64;
         let (mut quadratic, mut linear, mut slack) = (0.0, 0.0, 0.0);
         let epsilon = solved.epsilon.max(0.0);
@@ -265,27 +326,19 @@ impl Dual {
     }
 }
 
-/// Changes `variables` as little as may be so that they lie in [0, c] and sum to `total`: what is missing goes to the
-/// first of `order`, what is too much is taken from the last.
-fn shift_onto(variables: &mut [f64], order: &[usize], total: f64, c: f64) {
-    let mut sum = 0.0;
-    for &i in order {
-        variables[i] = variables[i].clamp(0.0, c);
-        sum += variables[i];
+/// Moves `variables` within [0, cap] until they sum to `total`: what lacks fills the room of all alike, what is too much
+/// shrinks all alike.
+fn shift_onto(variables: &mut [f64], cap: &[f64], total: f64) {
+    let sum: f64 = variables.iter().sum();
+    if sum >= total {
+        let share = if sum > 0.0 { total / sum } else { 0.0 };
+        variables.iter_mut().for_each(|v| *v *= share);
+        return;
     }
-    let mut missing = total - sum;
-    if missing > 0.0 {
-        for &i in order {
-            let step = missing.min(c - variables[i]);
-            variables[i] += step;
-            missing -= step;
-        }
-    } else {
-        for &i in order.iter().rev() {
-            let step = (-missing).min(variables[i]);
-            variables[i] -= step;
-            missing += step;
-        }
+    let room: f64 = cap.iter().zip(&*variables).map(|(c, v)| c - v).sum();
+    let share = if room > 0.0 { ((total - sum) / room).min(1.0) } else { 0.0 };
+    for (v, c) in variables.iter_mut().zip(cap) {
+        *v += share * (c - *v);
     }
 }
 
@@ -450,6 +503,10 @@ mod tests {
         matrix
     }
 
+    fn problem<'a>(kernel: &'a KernelMatrix, targets: &'a [f64], c: f64, nu: f64) -> Problem<'a> {
+        Problem { kernel, targets, penalty: Penalty { c, nu }, left_out: None }
+    }
+
     #[test]
     fn agrees_with_the_test_vectors_of_the_fact_sheet() {
         let (rows, targets) = sample();
@@ -463,11 +520,11 @@ mod tests {
         ];
         for (gamma, c, nu, forecasts, bias, sum, support) in cases {
             let matrix = kernel(&rows, gamma);
-            let penalty = Penalty { c, nu };
+            let problem = problem(&matrix, &targets, c, nu);
             let mut dual = Dual::default();
-            let solved = dual.solve(&matrix, &targets, penalty, EXACT);
+            let solved = dual.solve(&problem, EXACT);
             assert!(solved.violation <= 1e-9, "{gamma:?} {c} {nu}: violation {}", solved.violation);
-            let gap = dual.duality_gap(&solved, &targets, penalty);
+            let gap = dual.duality_gap(&solved, &problem);
             assert!(gap.abs() < 1e-7, "{gamma:?} {c} {nu}: gap {gap}");
             let beta: Vec<f64> = (0..12).map(|i| dual.coefficient(i)).collect();
             assert!((solved.bias - bias).abs() < 1e-3, "{gamma:?} {c} {nu}: bias {}", solved.bias);
@@ -495,7 +552,7 @@ mod tests {
         let (rows, targets) = sample();
         let matrix = kernel(&rows, Some(0.5));
         let mut dual = Dual::default();
-        let solved = dual.solve(&matrix, &targets, Penalty { c: 1.0, nu: 0.5 }, EXACT);
+        let solved = dual.solve(&problem(&matrix, &targets, 1.0, 0.5), EXACT);
         assert!(solved.epsilon.abs() < 1e-6);
         for (i, g) in dual.gradient[..12].iter().enumerate() {
             assert!((g + solved.bias).abs() < 1e-6, "residual of point {i}: {}", g + solved.bias);
@@ -503,18 +560,40 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_start_comes_to_the_same_solution_in_fewer_steps() {
+    fn a_start_near_by_comes_to_the_same_solution() {
         let (rows, targets) = sample();
         let matrix = kernel(&rows, Some(0.5));
-        let (mut cold, mut warm) = (Dual::default(), Dual::default());
-        let penalty = Penalty { c: 0.5, nu: 0.4 };
-        let first = cold.solve(&matrix, &targets, penalty, EXACT);
-        let start = (cold.alpha[..12].to_vec(), cold.alpha_star[..12].to_vec());
-        let near = Penalty { c: 0.5, nu: 0.42 };
-        let fresh = cold.solve(&matrix, &targets, near, EXACT);
-        let moved = warm.solve_from(&matrix, &targets, near, EXACT, (&start.0, &start.1));
-        assert!(first.violation <= 1e-9 && moved.violation <= 1e-9);
-        assert!((fresh.bias - moved.bias).abs() < 1e-6 && moved.steps < fresh.steps);
+        let (mut first, mut fresh, mut moved) = (Dual::default(), Dual::default(), Dual::default());
+        first.solve(&problem(&matrix, &targets, 0.5, 0.4), EXACT);
+        let near_by = first.solution();
+        for (c, nu) in [(0.5, 0.42), (0.6, 0.4), (0.01, 0.9), (9.0, 1.0)] {
+            let near = problem(&matrix, &targets, c, nu);
+            let (cold, warm) =
+                (fresh.solve(&near, EXACT), moved.solve_near(&near, EXACT, (&near_by.0, near_by.1)));
+            assert!(cold.violation <= 1e-9 && warm.violation <= 1e-9, "{c} {nu}: {cold:?} {warm:?}");
+            let furthest = (0..12).map(|i| (fresh.gradient[i] - moved.gradient[i]).abs()).fold(0.0, f64::max);
+            assert!(furthest < 1e-7, "{c} {nu}: {furthest}");
+        }
+    }
+
+    #[test]
+    fn a_point_left_out_is_as_good_as_absent() {
+        let (rows, targets) = sample();
+        for left_out in [0, 5, 11] {
+            let whole = kernel(&rows, Some(0.5));
+            let keep: Vec<usize> = (0..12).filter(|&i| i != left_out).collect();
+            let part = kernel(&keep.iter().map(|&i| rows[i]).collect::<Vec<_>>(), Some(0.5));
+            let part_targets: Vec<f64> = keep.iter().map(|&i| targets[i]).collect();
+            let (mut masked, mut absent) = (Dual::default(), Dual::default());
+            let problem =
+                |kernel, targets, left_out| Problem { left_out, ..problem(kernel, targets, 0.3, 0.6) };
+            let a = masked.solve(&problem(&whole, &targets, Some(left_out)), EXACT);
+            let b = absent.solve(&problem(&part, &part_targets, None), EXACT);
+            assert!((a.bias - b.bias).abs() < 1e-7 && (a.epsilon - b.epsilon).abs() < 1e-7);
+            for (k, &i) in keep.iter().enumerate() {
+                assert!((masked.coefficient(i) - absent.coefficient(k)).abs() < 1e-6);
+            }
+        }
     }
 
     #[test]
@@ -523,7 +602,7 @@ mod tests {
         let matrix = kernel(&rows, Some(0.2));
         let all = with_each_instruction_set(|| {
             let mut dual = Dual::default();
-            let solved = dual.solve(&matrix, &targets, Penalty { c: 2.0, nu: 0.3 }, EXACT);
+            let solved = dual.solve(&problem(&matrix, &targets, 2.0, 0.3), EXACT);
             (solved, dual.alpha)
         });
         assert!(all.iter().all(|result| result == &all[0]));

@@ -1,0 +1,187 @@
+//! From measured evaluations to figures: accuracy, forecast against truth, calibration.
+
+use crate::plot::{
+    Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries, Calibration, CalibrationSeries, Scatter,
+    ScatterPoint,
+};
+use foretell::History;
+use foretell::evaluate::{Evaluation, Outcome};
+use foretell::statistics::mean;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The central interval that a scatter shows.
+const WHISKER: f64 = 0.9;
+
+/// The nominal coverages that a calibration figure shows.
+const NOMINAL: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+
+/// What one predictor reached on one set of curves after one fraction of them, and where that was measured.
+pub(crate) struct Measured {
+    /// The name of the set.
+    pub(crate) curves: String,
+    /// The name of the metric.
+    pub(crate) metric: String,
+    /// The name of the predictor.
+    pub(crate) predictor: String,
+    /// The fraction observed, as asked for.
+    pub(crate) observed: f64,
+    /// What it reached.
+    pub(crate) result: Evaluation,
+    /// The curves.
+    pub(crate) history: Arc<History>,
+}
+
+/// R² against the fraction observed: a panel a set, a line a predictor, bands of one standard error.
+pub(crate) fn accuracy(measured: &[Measured], subtitle: String) -> Accuracy {
+    let panel = |curves: &str| {
+        let here: Vec<&Measured> = measured.iter().filter(|m| m.curves == curves).collect();
+        let predictors = distinct(here.iter().map(|m| m.predictor.as_str()));
+        AccuracyPanel {
+            curves: curves.to_owned(),
+            series: predictors.into_iter().map(|predictor| accuracy_series(predictor, &here)).collect(),
+        }
+    };
+    let sets = distinct(measured.iter().map(|m| m.curves.as_str()));
+    Accuracy {
+        title: "forecast accuracy against the fraction observed".to_owned(),
+        subtitle,
+        panels: sets.into_iter().map(panel).collect(),
+    }
+}
+
+fn accuracy_series(predictor: &str, here: &[&Measured]) -> AccuracySeries {
+    let point = |m: &&Measured| {
+        let (r2_mean, r2_stderr) = m.result.r2_summary();
+        let r2_stderr = if m.result.r2.len() > 1 { r2_stderr } else { f64::NAN };
+        AccuracyPoint { observed: m.observed, r2_mean, r2_stderr }
+    };
+    let mut points: Vec<AccuracyPoint> =
+        here.iter().filter(|m| m.predictor == predictor).map(point).collect();
+    points.sort_by(|a, b| a.observed.total_cmp(&b.observed));
+    AccuracySeries { predictor: predictor.to_owned(), points }
+}
+
+/// The median forecasts of the first split against the truth, with their 90 % intervals, in the metric's unit.
+pub(crate) fn scatter(measured: &Measured) -> Scatter {
+    let first = measured.result.outcomes.iter().filter(|outcome| outcome.repeat == 0);
+    let (r2, _) = measured.result.r2_summary();
+    Scatter {
+        title: format!("{}: forecast against truth by {}", measured.curves, measured.predictor),
+        subtitle: format!(
+            "{:.0} % of each curve observed (τ = {}); the first of {} splits, whose mean R² is {r2:.3}",
+            measured.observed * 100.0,
+            measured.result.tau,
+            measured.result.r2.len(),
+        ),
+        metric: measured.metric.clone(),
+        level: WHISKER,
+        points: first.map(|outcome| scatter_point(&measured.history, outcome)).collect(),
+    }
+}
+
+fn scatter_point(history: &History, outcome: &Outcome) -> ScatterPoint {
+    let at = |p: f64| history.value(outcome.forecast.quantile(p));
+    let (a, b) = (at((1.0 - WHISKER) / 2.0), at((1.0 + WHISKER) / 2.0));
+    let truth = history.value(outcome.truth);
+    ScatterPoint { truth, forecast: at(0.5), low: a.min(b), high: a.max(b) }
+}
+
+/// How often each predictor's intervals hold the truth, averaged over sets and fractions.
+pub(crate) fn calibration(measured: &[Measured], subtitle: String) -> Calibration {
+    let series = |predictor: &str| {
+        let of: Vec<&Measured> = measured.iter().filter(|m| m.predictor == predictor).collect();
+        let point = |level: f64| {
+            (level, mean(&of.iter().map(|m| m.result.coverage(level)).collect::<Vec<_>>()))
+        };
+        CalibrationSeries { predictor: predictor.to_owned(), points: NOMINAL.map(point).to_vec() }
+    };
+    let predictors = distinct(measured.iter().map(|m| m.predictor.as_str()));
+    Calibration {
+        title: "do the forecast intervals hold what they promise?".to_owned(),
+        subtitle,
+        series: predictors.into_iter().map(series).collect(),
+    }
+}
+
+/// `path` with `-suffix` before its extension.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
+    path.with_file_name(format!("{stem}-{suffix}{extension}"))
+}
+
+/// The different names, in the order in which they appear.
+pub(crate) fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut all = Vec::new();
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell::evaluate::{EvaluationOptions, evaluate, splits};
+    use foretell::{Configuration, Curve, Direction, HistoryOptions, LastValue, Run};
+
+    fn measured(curves: &str, observed: f64, tau: usize) -> Measured {
+        let direction = Direction::Minimize;
+        let run = |i: i32| {
+            let end = 1.0 + f64::from(i) / 10.0;
+            let curve = Curve::of_epochs(&[8.0 * end, 4.0 * end, 2.0 * end, end], direction);
+            Run { id: i.to_string(), configuration: Configuration::new(), curve }
+        };
+        let runs: Vec<Run> = (0..20).map(run).collect();
+        let options = HistoryOptions { direction, ..HistoryOptions::default() };
+        let history = History::new(&runs, &options).expect("the runs are finished");
+        let options = EvaluationOptions { train: 8, repeats: 3, seed: 0 };
+        let splits = splits(&history, &(0..20).collect::<Vec<_>>(), &options).expect("enough runs");
+        Measured {
+            curves: curves.to_owned(),
+            metric: "loss".to_owned(),
+            predictor: "last-value".to_owned(),
+            observed,
+            result: evaluate(&history, &LastValue, tau, &splits).expect("last-value fits anything"),
+            history: Arc::new(history),
+        }
+    }
+
+    #[test]
+    fn accuracy_has_a_panel_a_set_and_points_by_rising_fraction() {
+        let all = [measured("b", 0.75, 3), measured("a", 0.5, 2), measured("b", 0.25, 1)];
+        let figure = accuracy(&all, String::new());
+        assert_eq!(figure.panels.iter().map(|p| p.curves.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+        let points = &figure.panels[0].series[0].points;
+        assert_eq!(points.iter().map(|p| p.observed).collect::<Vec<_>>(), [0.25, 0.75]);
+        assert!(points[0].r2_mean < points[1].r2_mean);
+    }
+
+    #[test]
+    fn a_scatter_shows_one_split_in_the_users_unit() {
+        let figure = scatter(&measured("a", 0.75, 3));
+        assert_eq!(figure.points.len(), 12);
+        for point in &figure.points {
+            // the last value, one halving before the end
+            assert!((point.forecast - 2.0 * point.truth).abs() < 1e-9);
+            assert!(point.low < point.forecast && point.forecast < point.high);
+        }
+    }
+
+    #[test]
+    fn calibration_averages_over_sets() {
+        let figure = calibration(&[measured("a", 0.75, 3), measured("b", 0.75, 3)], String::new());
+        assert_eq!(figure.series.len(), 1);
+        // every truth lies one σ from its forecast: inside exactly the intervals wider than 68 %
+        let inside: Vec<f64> = figure.series[0].points.iter().map(|p| p.1).collect();
+        assert_eq!(inside, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn figures_beside_a_file_keep_its_folder_and_extension() {
+        assert_eq!(beside(Path::new("out/a.b.png"), "scatter"), Path::new("out/a.b-scatter.png"));
+    }
+}

@@ -1,0 +1,193 @@
+//! One cell of a table: a predictor on a prepared file, by the paper's protocol, beside the published number.
+
+use super::published::Published;
+use super::released::Prepared;
+use foretell::evaluate::{
+    Evaluation, EvaluationOptions, Split, evaluate, observed_points, splits, splits_between,
+};
+use foretell::statistics::mean;
+use foretell::{FeatureGroup, FeatureSet, PREDICTORS, PredictorOptions, predictor};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The part of the paper that a row belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Part {
+    /// Table 1: regressors.
+    #[value(name = "table-1")]
+    #[serde(rename = "table-1")]
+    Table1,
+    /// Table 2: parts of the features.
+    #[value(name = "table-2")]
+    #[serde(rename = "table-2")]
+    Table2,
+    /// Generalisation from shallow to deep networks.
+    Depth,
+    /// R² against the fraction observed.
+    Observed,
+}
+
+/// A row of the result.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) part: Part,
+    pub(super) curves: &'static str,
+    pub(super) preparation: &'static str,
+    pub(super) predictor: String,
+    pub(super) features: String,
+    pub(super) observed: f64,
+    /// Of the part `depth`: the depth that training networks are below and tested ones above.
+    pub(super) depth: Option<f64>,
+    pub(super) tau: Option<usize>,
+    pub(super) train: usize,
+    pub(super) repeats: usize,
+    pub(super) tested_mean: Option<f64>,
+    pub(super) r2_mean: Option<f64>,
+    pub(super) r2_stderr: Option<f64>,
+    pub(super) r2_natural_mean: Option<f64>,
+    pub(super) published_mean: Option<f64>,
+    pub(super) published_stderr: Option<f64>,
+    /// (ours − published) / √(s² + s'²), s and s' the two standard errors.
+    pub(super) difference_in_standard_errors: Option<f64>,
+    pub(super) note: String,
+}
+
+/// What a row is to measure.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell<'a> {
+    pub(super) part: Part,
+    pub(super) predictor: &'a str,
+    pub(super) features: FeatureSet,
+    pub(super) observed: f64,
+    pub(super) depth: Option<f64>,
+    pub(super) published: Option<Published>,
+    pub(super) remark: Option<&'static str>,
+}
+
+/// The protocol, and all that was measured by it.
+pub(super) struct Bench {
+    /// The splits.
+    pub(super) options: EvaluationOptions,
+    /// Draws of the random searches.
+    pub(super) draws: Option<usize>,
+    known: BTreeMap<String, Arc<Evaluation>>,
+}
+
+impl Bench {
+    /// A bench that has measured nothing yet.
+    pub(super) fn new(options: EvaluationOptions, draws: Option<usize>) -> Self {
+        Self { options, draws, known: BTreeMap::new() }
+    }
+
+    /// Measures `cell` on `prepared`. What cannot be measured becomes a row without a number that says why.
+    pub(super) fn row(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Row {
+        let measured = self.measure(prepared, cell);
+        let mut notes: Vec<String> = missing_groups(prepared, cell.features);
+        notes.extend(cell.remark.map(str::to_owned));
+        notes.extend(measured.as_ref().err().cloned());
+        let measured = measured.ok();
+        let r2 = measured.as_ref().map(|m| m.r2_summary());
+        if r2.is_some_and(|(mean, _)| mean < 0.05) && !cell.features.time_series {
+            notes.push("the released columns tell next to nothing of the end".to_owned());
+        }
+        Row {
+            part: cell.part,
+            curves: prepared.stem,
+            preparation: prepared.preparation,
+            predictor: cell.predictor.to_owned(),
+            features: cell.features.to_string(),
+            observed: cell.observed,
+            depth: cell.depth,
+            tau: measured.as_ref().map(|m| m.tau),
+            train: self.options.train,
+            repeats: self.options.repeats,
+            tested_mean: measured.as_ref().map(|m| m.outcomes.len() as f64 / m.r2.len().max(1) as f64),
+            r2_mean: r2.map(|r2| r2.0),
+            r2_stderr: r2.map(|r2| r2.1),
+            r2_natural_mean: measured.as_ref().map(|m| mean(&m.r2_natural)),
+            published_mean: cell.published.map(|p| p.mean / 100.0),
+            published_stderr: cell.published.map(|p| p.stderr / 100.0),
+            difference_in_standard_errors: r2.zip(cell.published).map(|(ours, p)| difference(ours, p)),
+            note: notes.join("; "),
+        }
+    }
+
+    /// What `cell` comes to on `prepared`, measured once however often it is asked for.
+    pub(super) fn measure(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Arc<Evaluation>, String> {
+        let key = format!(
+            "{} {} {} {} {} {:?}",
+            prepared.stem, prepared.preparation, cell.predictor, cell.features, cell.observed, cell.depth
+        );
+        if let Some(known) = self.known.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let measured = Arc::new(self.evaluate(prepared, cell)?);
+        self.known.insert(key, Arc::clone(&measured));
+        Ok(measured)
+    }
+
+    fn evaluate(&self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Evaluation, String> {
+        if !PREDICTORS.contains(&cell.predictor) {
+            return Err(format!("`{}` is not built into this foretell", cell.predictor));
+        }
+        if !usable(prepared, cell.features) {
+            return Err("nothing to fit on".to_owned());
+        }
+        let options =
+            PredictorOptions { features: cell.features, seed: self.options.seed, draws: self.draws };
+        let predictor = predictor(cell.predictor, &options).map_err(|error| error.to_string())?;
+        let history = &prepared.history;
+        let tau = observed_points(cell.observed, history.grid().len()).map_err(|error| error.to_string())?;
+        let splits = self.splits(prepared, cell.depth)?;
+        evaluate(history, predictor.as_ref(), tau, &splits).map_err(|error| error.to_string())
+    }
+
+    fn splits(&self, prepared: &Prepared, depth: Option<f64>) -> Result<Vec<Split>, String> {
+        let history = &prepared.history;
+        let alone: Vec<usize> = (0..history.len()).collect();
+        let Some(depth) = depth else {
+            return splits(history, &alone, &self.options).map_err(|error| error.to_string());
+        };
+        let shallow = |i: usize| prepared.depths[i].is_some_and(|layers| layers < depth);
+        let deep = |i: usize| prepared.depths[i].is_some_and(|layers| layers > depth);
+        let splits = splits_between(history, &alone, &shallow, &deep, &self.options);
+        splits.map_err(|_| {
+            let below = alone.iter().filter(|&&i| shallow(i)).count();
+            let above = alone.iter().filter(|&&i| deep(i)).count();
+            format!("{below} networks below and {above} above this depth are too few")
+        })
+    }
+}
+
+/// How far ours is from the published, in standard errors of the difference.
+fn difference((mean, stderr): (f64, f64), published: Published) -> f64 {
+    (100.0 * mean - published.mean) / (100.0 * stderr).hypot(published.stderr).max(f64::MIN_POSITIVE)
+}
+
+/// The configuration groups of `features` that have no column.
+fn missing_groups(prepared: &Prepared, features: FeatureSet) -> Vec<String> {
+    let groups = [(FeatureGroup::Architecture, "AP"), (FeatureGroup::Hyperparameter, "HP")];
+    let missing = groups.into_iter().filter(|&(group, _)| features.contains(group) && !prepared.has(group));
+    missing.map(|(_, name)| format!("no {name} column varies in the released file")).collect()
+}
+
+/// Whether any feature is left.
+fn usable(prepared: &Prepared, features: FeatureSet) -> bool {
+    let groups = [FeatureGroup::Architecture, FeatureGroup::Hyperparameter];
+    features.time_series || groups.into_iter().any(|group| features.contains(group) && prepared.has(group))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_measured_in_standard_errors_of_both_sides() {
+        let published = Published { mean: 90.0, stderr: 3.0 };
+        assert!((difference((0.95, 0.04), published) - 1.0).abs() < 1e-12);
+        assert!(difference((0.80, 0.0), published) < -3.0);
+        assert!(difference((0.90, 0.0), Published { mean: 90.0, stderr: 0.0 }).abs() < 1.0);
+    }
+}

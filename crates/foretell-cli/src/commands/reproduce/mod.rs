@@ -1,0 +1,236 @@
+//! `foretell reproduce`: the paper's tables and figures that its released data allow, ours beside the published.
+
+mod measure;
+mod published;
+mod released;
+mod report;
+
+use super::figures::{self, Measured};
+use crate::failure::{Failure, Outcome};
+use crate::output::{Format, note, print, print_json};
+use crate::plot;
+use foretell::evaluate::EvaluationOptions;
+use foretell::{FeatureSet, PREDICTORS};
+use measure::{Bench, Cell, Part};
+use published::{COLUMNS, DEPTHS, TABLE_1, TABLE_2, ablation_remark, cell};
+use released::{Prepared, RELEASED};
+use report::{Document, as_text};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The part of the curve that the paper's tables observe.
+const QUARTER: f64 = 0.25;
+
+/// The arguments of `foretell reproduce`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder with the paper's released files (github.com/MITAutoML/accelerating_nas), as many as there are.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The parts to reproduce.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "table-1,table-2,depth,observed")]
+    only: Vec<Part>,
+    /// How many finished runs to fit on.
+    #[arg(long, default_value_t = 100)]
+    train: usize,
+    /// How many random splits.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: u32,
+    /// Draws of the random searches (default: 1000 for ν-SVR, as the paper).
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    draws: Option<u32>,
+    /// The fractions of the curve in the part `observed`.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "0.1,0.25,0.5,0.75,0.9",
+        value_parser = super::evaluate::fraction
+    )]
+    observed: Vec<f64>,
+    /// The seed of the splits and of the predictors.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Draw the figures into this folder: forecast against truth, R² against the fraction observed.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The form of the figures.
+    #[arg(long, value_enum, default_value_t, requires = "out")]
+    picture: Picture,
+    /// The form of the result.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// The form of a figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Picture {
+    /// Lines and text.
+    #[default]
+    Svg,
+    /// Pixels.
+    Png,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let sets = read(&arguments.folder)?;
+    if let Some(folder) = &arguments.out {
+        let failed = |error| Failure::input(format!("cannot make the folder {}: {error}", folder.display()));
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let options = EvaluationOptions {
+        train: arguments.train,
+        repeats: arguments.repeats as usize,
+        seed: arguments.seed,
+    };
+    let mut bench = Bench::new(options, arguments.draws.map(|draws| draws as usize));
+    let mut rows = Vec::new();
+    for part in parts(arguments) {
+        for prepared in &sets {
+            note(&format!("{}: {} ({})", report::heading(part), prepared.stem, prepared.preparation));
+            let cells = cells(part, prepared, &arguments.observed);
+            rows.extend(cells.iter().map(|cell| bench.row(prepared, cell)));
+        }
+    }
+    if let Some(folder) = &arguments.out {
+        draw(folder, arguments, &mut bench, &sets)?;
+    }
+    let document = Document::new(arguments.seed, missing(&arguments.folder), &sets, rows);
+    match arguments.format {
+        Format::Json => print_json(&document),
+        Format::Table => print(&as_text(&document)),
+    }
+}
+
+fn parts(arguments: &Arguments) -> Vec<Part> {
+    let mut parts = arguments.only.clone();
+    parts.sort();
+    parts.dedup();
+    parts
+}
+
+/// Reads whichever released files `folder` has.
+fn read(folder: &Path) -> Result<Vec<Prepared>, Failure> {
+    let mut sets = Vec::new();
+    for released in &RELEASED {
+        if let Some(path) = released.find(folder) {
+            sets.extend(released.prepare(&path)?);
+        }
+    }
+    if sets.is_empty() {
+        return Err(Failure::input(format!(
+            "{}: none of the paper's released files is there; expected {}",
+            folder.display(),
+            missing(folder).join(", ")
+        )));
+    }
+    Ok(sets)
+}
+
+/// The released files that `folder` does not have.
+fn missing(folder: &Path) -> Vec<String> {
+    let gone = RELEASED.iter().filter(|released| released.find(folder).is_none());
+    gone.map(|released| format!("{}.csv", released.stem)).collect()
+}
+
+/// The cells of `part` that `prepared` can fill.
+fn cells(part: Part, prepared: &Prepared, observed: &[f64]) -> Vec<Cell<'static>> {
+    let plain = |predictor| Cell {
+        part,
+        predictor,
+        features: FeatureSet::default(),
+        observed: QUARTER,
+        depth: None,
+        published: None,
+        remark: None,
+    };
+    let tabled = COLUMNS.contains(&prepared.stem);
+    match part {
+        Part::Table1 => TABLE_1
+            .iter()
+            .map(|(predictor, cells)| Cell { published: cell(cells, prepared.stem), ..plain(predictor) })
+            .collect(),
+        Part::Table2 if tabled => TABLE_2
+            .iter()
+            .map(|row| Cell {
+                features: row.features,
+                published: cell(&row.cells, prepared.stem),
+                remark: ablation_remark(prepared.stem, row.features),
+                ..plain("svr-rbf")
+            })
+            .collect(),
+        Part::Depth if prepared.stem == "deep_resnets_tinyimagenet" => DEPTHS
+            .iter()
+            .flat_map(|&(depth, published)| {
+                let published = |predictor| published.filter(|_| predictor == "svr-rbf");
+                TABLE_1.map(|(predictor, _)| Cell {
+                    depth: Some(depth),
+                    published: published(predictor),
+                    ..plain(predictor)
+                })
+            })
+            .collect(),
+        Part::Observed if is_first(prepared) => observed
+            .iter()
+            .flat_map(|&observed| compared().map(move |name| (observed, name)))
+            .map(|(observed, name)| Cell { observed, ..plain(name) })
+            .collect(),
+        Part::Table2 | Part::Depth | Part::Observed => Vec::new(),
+    }
+}
+
+/// Whether this is the most faithful preparation of its file.
+fn is_first(prepared: &Prepared) -> bool {
+    let released = RELEASED.iter().find(|released| released.stem == prepared.stem);
+    released.is_some_and(|released| released.preparations[0].name == prepared.preparation)
+}
+
+/// The regressors of the paper's figure that are built in, after the last seen value.
+fn compared() -> impl Iterator<Item = &'static str> {
+    let regressors = TABLE_1.iter().map(|&(name, _)| name).filter(|name| PREDICTORS.contains(name));
+    std::iter::once("last-value").chain(regressors)
+}
+
+/// Draws forecasts against the truth for each file, and R² against the fraction observed for all of them.
+fn draw(folder: &Path, arguments: &Arguments, bench: &mut Bench, sets: &[Prepared]) -> Outcome {
+    let mut accuracy = Vec::new();
+    for prepared in sets.iter().filter(|prepared| is_first(prepared)) {
+        if parts(arguments).contains(&Part::Observed) {
+            let cells = cells(Part::Observed, prepared, &arguments.observed);
+            accuracy.extend(cells.iter().filter_map(|cell| measured(bench, prepared, cell)));
+        }
+        for cell in cells(Part::Table1, prepared, &[]).iter().filter(|cell| cell.predictor == "svr-rbf") {
+            if let Some(one) = measured(bench, prepared, cell) {
+                save(folder, arguments.picture, &format!("scatter-{}", one.curves), &figures::scatter(&one).draw())?;
+            }
+        }
+    }
+    if accuracy.is_empty() {
+        return Ok(());
+    }
+    let subtitle = format!(
+        "{} runs to learn from, {} random splits; bands are ± one standard error",
+        arguments.train, arguments.repeats
+    );
+    save(folder, arguments.picture, "observed", &figures::accuracy(&accuracy, subtitle).draw())
+}
+
+fn measured(bench: &mut Bench, prepared: &Prepared, cell: &Cell<'_>) -> Option<Measured> {
+    let result = bench.measure(prepared, cell).ok()?;
+    Some(Measured {
+        curves: prepared.stem.to_owned(),
+        metric: prepared.metric.clone(),
+        predictor: cell.predictor.to_owned(),
+        observed: cell.observed,
+        result: (*result).clone(),
+        history: Arc::clone(&prepared.history),
+    })
+}
+
+fn save(folder: &Path, picture: Picture, name: &str, figure: &plot::Figure) -> Outcome {
+    let extension = if picture == Picture::Png { "png" } else { "svg" };
+    let path = folder.join(format!("{name}.{extension}"));
+    plot::save(&path, figure).map_err(Failure::midway)?;
+    note(&format!("drew {}", path.display()));
+    Ok(())
+}

@@ -1,0 +1,254 @@
+//! The eight files that the paper's authors released, and how each is read for a faithful replica.
+
+use crate::failure::Failure;
+use foretell::{Configuration, Direction, FeatureGroup, History, HistoryOptions, Scale, Value};
+use foretell_logs::{ReadOptions, Recorded};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One way of preparing a file.
+pub(super) struct Preparation {
+    /// Its name, short.
+    pub(super) name: &'static str,
+    /// What it does, besides what is done to every file.
+    says: &'static str,
+    scale: Scale,
+    exclude: &'static [&'static str],
+    derive: Option<fn(&mut Configuration)>,
+}
+
+/// One released file.
+pub(super) struct Released {
+    /// Its name without `.csv`.
+    pub(super) stem: &'static str,
+    direction: Direction,
+    /// The ways of preparing it, the most faithful first.
+    pub(super) preparations: &'static [Preparation],
+}
+
+const AS_RELEASED: Preparation = Preparation {
+    name: "as released",
+    says: "all varying columns are features",
+    scale: Scale::Linear,
+    exclude: &["net"],
+    derive: None,
+};
+
+const fn accuracies(stem: &'static str) -> Released {
+    Released { stem, direction: Direction::Maximize, preparations: &[AS_RELEASED] }
+}
+
+/// The released files.
+pub(super) const RELEASED: [Released; 8] = [
+    Released {
+        stem: "metaqnn_cifar10",
+        direction: Direction::Maximize,
+        preparations: &[
+            Preparation {
+                name: "weights, depth",
+                says: "AP = log10 num_params and depth; `net` is not used",
+                ..AS_RELEASED
+            },
+            Preparation {
+                name: "net expanded",
+                says: "AP = num_params, depth and 12 features of the layers that `net` names",
+                exclude: &[],
+                ..AS_RELEASED
+            },
+        ],
+    },
+    accuracies("metaqnn_svhn"),
+    Released {
+        stem: "deep_resnets_tinyimagenet",
+        direction: Direction::Maximize,
+        preparations: &[
+            Preparation {
+                name: "weights, depth",
+                says: "AP = log10 of the weights and depth, counted from blocks, filters and filter size (6·blocks + 2 layers)",
+                derive: Some(count_resnet),
+                ..AS_RELEASED
+            },
+            Preparation {
+                name: "as released",
+                says: "AP = num_blocks, num_filters, filter_size",
+                ..AS_RELEASED
+            },
+        ],
+    },
+    accuracies("deep_resnets_cifar10"),
+    accuracies("alexnet_imagenet"),
+    accuracies("cudaconvnet_cifar10"),
+    accuracies("cudaconvnet_svhn"),
+    Released {
+        stem: "lstm_ptb",
+        direction: Direction::Minimize,
+        preparations: &[
+            Preparation {
+                name: "raw perplexity",
+                says: "perplexity as it is; AP = n_layer, n_inputs",
+                ..AS_RELEASED
+            },
+            Preparation {
+                name: "log perplexity",
+                says: "features and target are logarithms of the perplexity; AP = n_layer, n_inputs",
+                scale: Scale::Log,
+                ..AS_RELEASED
+            },
+        ],
+    },
+];
+
+/// A file, read and prepared.
+pub(super) struct Prepared {
+    /// The file's name without `.csv`.
+    pub(super) stem: &'static str,
+    /// The preparation's name.
+    pub(super) preparation: &'static str,
+    /// Everything that was done, in words.
+    pub(super) says: String,
+    /// The metric's name.
+    pub(super) metric: String,
+    /// The curves.
+    pub(super) history: Arc<History>,
+    /// The layers of each run, where the file tells.
+    pub(super) depths: Vec<Option<f64>>,
+}
+
+impl Prepared {
+    /// Whether any column of `group` varies among the finished runs.
+    pub(super) fn has(&self, group: FeatureGroup) -> bool {
+        let finished: Vec<usize> =
+            (0..self.history.len()).filter(|&i| self.history.final_score(i).is_some()).collect();
+        self.history.encoder(&finished).groups().contains(&group)
+    }
+}
+
+impl Released {
+    /// The file in `folder`, plain or gzip, if it is there.
+    pub(super) fn find(&self, folder: &Path) -> Option<PathBuf> {
+        let names = [format!("{}.csv", self.stem), format!("{}.csv.gz", self.stem)];
+        names.map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
+    }
+
+    /// Reads the file at `path` and prepares it in each way.
+    pub(super) fn prepare(&self, path: &Path) -> Result<Vec<Prepared>, Failure> {
+        self.preparations.iter().map(|preparation| self.prepare_as(preparation, path)).collect()
+    }
+
+    fn prepare_as(&self, preparation: &Preparation, path: &Path) -> Result<Prepared, Failure> {
+        let options = ReadOptions {
+            direction: Some(self.direction),
+            exclude: preparation.exclude.iter().map(|&name| name.to_owned()).collect(),
+            deduplicate: true,
+            ..ReadOptions::default()
+        };
+        let mut recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
+        let read = recorded.runs.len();
+        recorded.runs.retain(|run| run.curve.scores().iter().any(|&score| score != 0.0));
+        let dead = read - recorded.runs.len();
+        let depths = recorded.runs.iter().map(|run| depth(&run.configuration)).collect();
+        if let Some(derive) = preparation.derive {
+            recorded.runs.iter_mut().for_each(|run| derive(&mut run.configuration));
+        }
+        let history = lay_out(&recorded, preparation, self.direction, path)?;
+        Ok(Prepared {
+            stem: self.stem,
+            preparation: preparation.name,
+            says: says(preparation, &recorded, dead, &history),
+            metric: recorded.metric,
+            history: Arc::new(history),
+            depths,
+        })
+    }
+}
+
+fn lay_out(
+    recorded: &Recorded,
+    preparation: &Preparation,
+    direction: Direction,
+    path: &Path,
+) -> Result<History, Failure> {
+    let options = HistoryOptions {
+        direction,
+        scale: Some(preparation.scale),
+        target: None,
+        groups: recorded.groups.clone(),
+    };
+    let history = History::new(&recorded.runs, &options);
+    history.map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+}
+
+fn says(preparation: &Preparation, recorded: &Recorded, dead: usize, history: &History) -> String {
+    let removed = recorded.notes.iter().filter(|note| note.topic == foretell_logs::Topic::Removed);
+    let mut parts: Vec<String> = vec![preparation.says.to_owned()];
+    parts.extend(removed.map(|note| note.text.clone()));
+    if dead > 0 {
+        parts.push(format!("{dead} more without any score but 0 removed"));
+    }
+    let floored = (0..history.len()).filter(|&i| history.final_score(i) == Some(history.floor())).count();
+    if floored > 0 {
+        let floor = history.value(history.floor());
+        parts.push(format!("values worse than {floor:.4} count as that ({floored} runs end there)"));
+    }
+    parts.push("features and target standardised on the runs learnt from".to_owned());
+    parts.join("; ")
+}
+
+fn number(configuration: &Configuration, name: &str) -> Option<f64> {
+    configuration.get(name).and_then(Value::number)
+}
+
+/// Layers: 6·blocks + 2 of a ResNet of three stages, or as the file says.
+fn depth(configuration: &Configuration) -> Option<f64> {
+    number(configuration, "num_blocks").map(|blocks| 6.0 * blocks + 2.0).or_else(|| number(configuration, "depth"))
+}
+
+/// Puts the paper's two architecture parameters in the place of a ResNet's blocks, filters and filter size.
+fn count_resnet(configuration: &mut Configuration) {
+    let counted = |name| number(configuration, name);
+    let weights = counted("num_blocks").zip(counted("num_filters")).zip(counted("filter_size"));
+    let Some(((blocks, filters), side)) = weights else { return };
+    let weights = resnet_weights(blocks, filters, side, 200.0);
+    let depth = depth(configuration).map_or(Value::Missing, Value::Number);
+    for name in ["num_blocks", "num_filters", "filter_size"] {
+        configuration.remove(name);
+    }
+    configuration.insert("num_params".to_owned(), Value::Number(weights));
+    configuration.insert("depth".to_owned(), depth);
+}
+
+/// Multiplicative weights of a ResNet with three stages of f, 2f and 4f filters, n blocks of two k × k convolutions a
+/// stage, a first convolution from 3 channels and a last dense layer:
+/// k²·(3f + 2n·f² + 2f² + (2n − 1)·4f² + 8f² + (2n − 1)·16f²) + 4f·classes.
+fn resnet_weights(blocks: f64, filters: f64, side: f64, classes: f64) -> f64 {
+    let square = filters * filters;
+    let later = 2.0 * blocks - 1.0;
+    let channels = 3.0 * filters + 2.0 * blocks * square + (2.0 + 4.0 * later) * square + (8.0 + 16.0 * later) * square;
+    side * side * channels + 4.0 * filters * classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_of_a_resnet_are_counted_layer_by_layer() {
+        // one block, 16 filters, 3 × 3: the convolutions 3→16, 16→16 twice, 16→32, 32→32, 32→64, 64→64, then 64→10
+        let channels = [(3, 16), (16, 16), (16, 16), (16, 32), (32, 32), (32, 64), (64, 64)];
+        let expected: i32 = channels.iter().map(|(a, b)| 9 * a * b).sum::<i32>() + 640;
+        assert_eq!(resnet_weights(1.0, 16.0, 3.0, 10.0), f64::from(expected));
+    }
+
+    #[test]
+    fn the_papers_architecture_parameters_take_the_place_of_the_released_ones() {
+        let released = [("num_blocks", 2.0), ("num_filters", 4.0), ("filter_size", 3.0), ("ss", 35000.0)];
+        let mut configuration: Configuration =
+            released.iter().map(|&(name, value)| (name.to_owned(), Value::Number(value))).collect();
+        count_resnet(&mut configuration);
+        assert_eq!(configuration.keys().collect::<Vec<_>>(), ["depth", "num_params", "ss"]);
+        assert_eq!(number(&configuration, "depth"), Some(14.0));
+        let mut other: Configuration = [("lr".to_owned(), Value::Number(0.1))].into();
+        count_resnet(&mut other);
+        assert_eq!(other.len(), 1, "a file without these columns is left as it is");
+    }
+}

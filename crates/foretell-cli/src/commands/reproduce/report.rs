@@ -1,0 +1,224 @@
+//! The result of `foretell reproduce`, as JSON and as tables.
+
+use super::measure::{Part, Row};
+use super::released::Prepared;
+use crate::output::table;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Further apart than this many standard errors, ours is not the published number.
+const AGREE: f64 = 2.0;
+
+/// The result.
+#[derive(Serialize)]
+pub(super) struct Document {
+    schema: &'static str,
+    seed: u64,
+    /// The released files that were not there.
+    missing: Vec<String>,
+    sets: Vec<Set>,
+    summary: Summary,
+    rows: Vec<Row>,
+}
+
+/// A file as it was prepared.
+#[derive(Serialize)]
+struct Set {
+    curves: &'static str,
+    preparation: &'static str,
+    runs: usize,
+    points: usize,
+    preprocessing: String,
+}
+
+/// How many published cells were reached.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Summary {
+    /// Published cells of the files that were there.
+    published_cells: usize,
+    /// Those within two standard errors with the file's first preparation.
+    reached_faithfully: usize,
+    /// Those within two standard errors with any of its preparations.
+    reached: usize,
+}
+
+impl Document {
+    /// The result of `rows`, measured on `sets`.
+    pub(super) fn new(seed: u64, missing: Vec<String>, sets: &[Prepared], rows: Vec<Row>) -> Self {
+        let set = |prepared: &Prepared| Set {
+            curves: prepared.stem,
+            preparation: prepared.preparation,
+            runs: prepared.history.len(),
+            points: prepared.history.grid().len(),
+            preprocessing: prepared.says.clone(),
+        };
+        Self {
+            schema: "foretell.reproduce/1",
+            seed,
+            missing,
+            sets: sets.iter().map(set).collect(),
+            summary: summary(&rows),
+            rows,
+        }
+    }
+}
+
+/// Counts published cells; the rows of one cell differ in their preparation alone, the first of which is the faithful one.
+fn summary(rows: &[Row]) -> Summary {
+    let mut cells: BTreeMap<String, Vec<bool>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.published_mean.is_some()) {
+        let key =
+            format!("{:?} {} {} {} {:?}", row.part, row.curves, row.predictor, row.features, row.depth);
+        let agrees = row.difference_in_standard_errors.is_some_and(|d| d.abs() <= AGREE);
+        cells.entry(key).or_default().push(agrees);
+    }
+    Summary {
+        published_cells: cells.len(),
+        reached_faithfully: cells.values().filter(|agree| agree[0]).count(),
+        reached: cells.values().filter(|agree| agree.contains(&true)).count(),
+    }
+}
+
+/// What a part is called.
+pub(super) fn heading(part: Part) -> &'static str {
+    match part {
+        Part::Table1 => "table 1, regressors",
+        Part::Table2 => "table 2, parts of the features",
+        Part::Depth => "generalisation from shallow networks to deep ones",
+        Part::Observed => "accuracy against the fraction observed",
+    }
+}
+
+/// The result for people.
+pub(super) fn as_text(document: &Document) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for part in [Part::Table1, Part::Table2, Part::Depth, Part::Observed] {
+        let rows: Vec<&Row> = document.rows.iter().filter(|row| row.part == part).collect();
+        if let Some(first) = rows.first() {
+            let protocol = format!("{} runs to learn from, {} splits", first.train, first.repeats);
+            let body = if part == Part::Observed { observed_table(&rows) } else { cell_table(part, &rows) };
+            parts.push(format!("{} (R² × 100; {protocol})\n{body}", heading(part)));
+        }
+    }
+    parts.push(prepared_text(document));
+    parts.push(closing(document));
+    parts.join("\n\n")
+}
+
+fn cell_table(part: Part, rows: &[&Row]) -> String {
+    let cells = |row: &&Row| {
+        let what = match (part, row.depth) {
+            (Part::Depth, Some(depth)) => format!("{} at {depth} layers", row.predictor),
+            (Part::Table2, _) => format!("{} of {}", row.predictor, row.features),
+            _ => row.predictor.clone(),
+        };
+        let difference = row.difference_in_standard_errors;
+        vec![
+            row.curves.to_owned(),
+            row.preparation.to_owned(),
+            what,
+            hundredths(row.r2_mean, row.r2_stderr),
+            hundredths(row.published_mean, row.published_stderr),
+            difference.map_or("–".to_owned(), |d| format!("{d:+.1} s.e.")),
+            row.note.clone(),
+        ]
+    };
+    let headings = ["curves", "prepared", "regressor", "ours", "published", "difference", "note"];
+    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
+/// A line a file and regressor, a column a fraction.
+fn observed_table(rows: &[&Row]) -> String {
+    let mut fractions: Vec<f64> = rows.iter().map(|row| row.observed).collect();
+    fractions.sort_by(f64::total_cmp);
+    fractions.dedup();
+    let names = super::figures::distinct(rows.iter().map(|row| row.predictor.as_str()));
+    let curves = super::figures::distinct(rows.iter().map(|row| row.curves));
+    let line = |(curves, name): (&str, &str)| {
+        let at = |fraction: &f64| {
+            let of_line = |row: &&&Row| {
+                row.curves == curves && row.predictor == name && row.observed == *fraction
+            };
+            rows.iter().find(of_line).map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
+        };
+        [curves.to_owned(), name.to_owned()].into_iter().chain(fractions.iter().map(at)).collect::<Vec<_>>()
+    };
+    let pairs = curves.iter().flat_map(|&curves| names.iter().map(move |&name| (curves, name)));
+    let percents: Vec<String> = fractions.iter().map(|f| format!("{:.0} %", f * 100.0)).collect();
+    let headings: Vec<&str> =
+        ["curves", "regressor"].into_iter().chain(percents.iter().map(String::as_str)).collect();
+    table(&headings, &pairs.map(line).collect::<Vec<_>>()) + "\n(published as a figure, without numbers)"
+}
+
+fn hundredths(mean: Option<f64>, stderr: Option<f64>) -> String {
+    let pair = mean.zip(stderr);
+    pair.map_or("–".to_owned(), |(m, s)| format!("{:.2} ± {:.2}", 100.0 * m, 100.0 * s))
+}
+
+fn prepared_text(document: &Document) -> String {
+    let line = |set: &Set| {
+        let Set { curves, preparation, runs, points, preprocessing } = set;
+        format!("  {curves}, {preparation} ({runs} runs × {points} points): {preprocessing}")
+    };
+    let lines: Vec<String> = document.sets.iter().map(line).collect();
+    format!("how the files were prepared\n{}", lines.join("\n"))
+}
+
+fn closing(document: &Document) -> String {
+    let Summary { published_cells, reached_faithfully, reached } = document.summary;
+    let missing = match document.missing.as_slice() {
+        [] => "all released files are there".to_owned(),
+        names => format!("not there: {}", names.join(", ")),
+    };
+    format!(
+        "{reached_faithfully} of {published_cells} published numbers are within {AGREE} standard errors as first prepared, \
+         {reached} in some preparation; {missing}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(preparation: &'static str, predictor: &str, difference: Option<f64>) -> Row {
+        Row {
+            part: Part::Table1,
+            curves: "lstm_ptb",
+            preparation,
+            predictor: predictor.to_owned(),
+            features: "ts,ap,hp".to_owned(),
+            observed: 0.25,
+            depth: None,
+            tau: Some(15),
+            train: 100,
+            repeats: 10,
+            tested_mean: Some(180.0),
+            r2_mean: difference.map(|_| 0.9),
+            r2_stderr: difference.map(|_| 0.01),
+            r2_natural_mean: None,
+            published_mean: Some(0.85),
+            published_stderr: Some(0.02),
+            difference_in_standard_errors: difference,
+            note: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_cell_counts_once_whatever_its_preparations() {
+        let rows = [
+            row("raw", "svr-rbf", Some(-9.0)),
+            row("log", "svr-rbf", Some(1.9)),
+            row("raw", "ols", Some(-1.0)),
+            row("raw", "random-forest", None),
+        ];
+        assert_eq!(summary(&rows), Summary { published_cells: 3, reached_faithfully: 1, reached: 2 });
+    }
+
+    #[test]
+    fn tables_show_hundredths_and_a_dash_for_what_is_not_there() {
+        let rows = [row("raw", "svr-rbf", Some(2.24)), row("raw", "ols", None)];
+        let text = cell_table(Part::Table1, &rows.iter().collect::<Vec<_>>());
+        assert!(text.contains("90.00 ± 1.00") && text.contains("85.00 ± 2.00") && text.contains("+2.2 s.e."));
+        assert!(text.lines().last().is_some_and(|line| line.contains('–')), "{text}");
+    }
+}

@@ -1,0 +1,163 @@
+//! What a running study shows: a line a trial and a progress bar on a terminal, plain lines elsewhere.
+
+use crate::output::note;
+use foretell_search::{Reason, Record, Study, Summary, Trial, TrialState};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+/// The view of a running study.
+pub(crate) struct Display {
+    live: Option<Bars>,
+    learning_said: bool,
+}
+
+struct Bars {
+    all: MultiProgress,
+    total: ProgressBar,
+    trials: BTreeMap<u64, ProgressBar>,
+}
+
+impl Display {
+    /// A view of `study`: live if standard error is a terminal.
+    pub(super) fn new(study: &Study) -> Self {
+        let learning_said = study.learning_from().is_some();
+        Self { live: std::io::stderr().is_terminal().then(|| Bars::new(study)), learning_said }
+    }
+
+    /// Shows one more record.
+    pub(super) fn show(&mut self, study: &Study, record: &Record) {
+        let trial = match record {
+            Record::Created { .. } => return,
+            Record::Decided(decision) => decision.trial,
+            Record::Started { trial, .. }
+            | Record::Reported { trial, .. }
+            | Record::Completed { trial }
+            | Record::Failed { trial, .. } => *trial,
+        };
+        let Some(state) = study.trials().get(trial as usize) else { return };
+        // a report and the decision on it come together: the trial's end is told by the record that ends it
+        let ends = !matches!(record, Record::Started { .. } | Record::Reported { .. });
+        let ended = ends && !matches!(state.state, TrialState::Running | TrialState::Interrupted);
+        match &mut self.live {
+            Some(bars) => bars.update(study, trial, state, ended),
+            None if ended => note(&line(study, trial, state)),
+            None => {}
+        }
+        if let Some(finished) = study.learning_from().filter(|_| !self.learning_said) {
+            self.learning_said = true;
+            self.say(&format!("burn-in over: {finished} finished trials to learn from; forecasts begin"));
+        }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.live {
+            // a line that cannot be shown is no reason to end a search
+            Some(bars) => drop(bars.all.println(text)),
+            None => note(text),
+        }
+    }
+
+    /// Ends the view.
+    pub(super) fn finish(&mut self) {
+        if let Some(bars) = &self.live {
+            bars.trials.values().for_each(ProgressBar::finish_and_clear);
+            bars.total.finish_and_clear();
+        }
+    }
+}
+
+impl Bars {
+    fn new(study: &Study) -> Self {
+        let all = MultiProgress::new();
+        let total = all.add(ProgressBar::new(study.spec().trials));
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials  {elapsed}  {msg}");
+        total.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { all, total, trials: BTreeMap::new() }
+    }
+
+    fn update(&mut self, study: &Study, trial: u64, state: &Trial, ended: bool) {
+        let text = line(study, trial, state);
+        if ended {
+            if let Some(bar) = self.trials.remove(&trial) {
+                bar.finish_and_clear();
+            }
+            // a line that cannot be shown is no reason to end a search
+            let _ = self.all.println(text);
+        } else {
+            let before = &self.total;
+            let all = &self.all;
+            let bar = self.trials.entry(trial).or_insert_with(|| {
+                let bar = all.insert_before(before, ProgressBar::new_spinner());
+                bar.set_style(
+                    ProgressStyle::with_template("{msg}")
+                        .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+                );
+                bar
+            });
+            bar.set_message(text);
+        }
+        let summary = Summary::of(study);
+        self.total.set_position(summary.trials.completed + summary.trials.stopped + summary.trials.failed);
+        let best =
+            summary.best.map_or("–".to_owned(), |best| format!("{:.4} (trial {})", best.score, best.trial));
+        self.total.set_message(format!(
+            "best {best}  {} epochs, {} stopped",
+            summary.epochs.spent, summary.trials.stopped
+        ));
+    }
+}
+
+/// One line about a trial: its curve so far, where it stands, its forecast, its state.
+fn line(study: &Study, number: u64, trial: &Trial) -> String {
+    let spec = study.spec();
+    let direction = spec.direction;
+    let last =
+        trial.curve.last().map_or("–".to_owned(), |(_, score)| format!("{:.4}", direction.value(score)));
+    let forecast = trial.decision.as_ref().and_then(|d| d.forecast);
+    let forecast = forecast.map_or(String::new(), |f| format!("→ {:.4} ± {:.4}", f.mean, f.sd));
+    let width = spec.max_resource.min(20) as usize;
+    format!(
+        "trial {number:>3}  {:<width$}  {:>3}/{} {last:>7}  {forecast:<18}  {}",
+        sparkline(trial, study),
+        trial.step,
+        spec.max_resource,
+        state_text(trial, spec.max_resource),
+    )
+}
+
+fn state_text(trial: &Trial, max_resource: u64) -> String {
+    let chance = trial.decision.as_ref().and_then(|d| d.probability);
+    let chance = chance.map_or(String::new(), |p| format!(", {:.1} % sure", p * 100.0));
+    match &trial.state {
+        TrialState::Running => match trial.decision.as_ref().map(|d| &d.reason) {
+            Some(Reason::BurnIn) => "running (burn-in)".to_owned(),
+            Some(Reason::AlreadyStopped) => "running (would be stopped)".to_owned(),
+            _ => "running".to_owned(),
+        },
+        TrialState::Interrupted => "interrupted".to_owned(),
+        TrialState::Completed { .. } => match &trial.shadow {
+            Some(decision) => format!("done (would have been stopped after {})", decision.step),
+            None => "done".to_owned(),
+        },
+        TrialState::Stopped { step, reason: Reason::Diverged, .. } => {
+            format!("stopped after {step}: diverged")
+        }
+        TrialState::Stopped { step, .. } => format!("stopped after {step} of {max_resource}{chance}"),
+        TrialState::Failed { reason } => format!("failed: {reason}"),
+        _ => String::new(),
+    }
+}
+
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The curve in blocks, on the scale of all the study's scores, at most 20 wide.
+fn sparkline(trial: &Trial, study: &Study) -> String {
+    let scores = study.trials().iter().flat_map(|t| t.curve.scores());
+    let (low, high) = scores.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &s| (l.min(s), h.max(s)));
+    let all = trial.curve.scores();
+    let shown = all.iter().skip(all.len().saturating_sub(20));
+    let level =
+        |score: &f64| if high > low { ((score - low) / (high - low) * 7.0).round() as usize } else { 0 };
+    shown.map(|score| BLOCKS[level(score).min(7)]).collect()
+}

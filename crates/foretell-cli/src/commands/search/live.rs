@@ -1,0 +1,335 @@
+//! The shell around a study: its log, its trial processes, and the loop that feeds it.
+
+use super::workload::Workload;
+use crate::failure::{Failure, Outcome};
+use crate::output::note;
+use foretell::Action;
+use foretell_run::{EventLog, Executor, MessageKind, Opened, Report, Status, TrialSpec, kill_leftover};
+use foretell_search::{Input, Record, Study, StudySpec, Summary, TrialState};
+use serde_json::Map;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+/// How long a stopped trial may take to end before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often an interruption is looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// So many trials failing before any has reported mean that the command does not work.
+const HOPELESS: usize = 3;
+
+/// A study that runs.
+pub(crate) struct Live {
+    directory: PathBuf,
+    study: Study,
+    log: EventLog<Record>,
+    executor: Executor,
+    workload: Workload,
+    workers: usize,
+    active: BTreeSet<u64>,
+    interrupted: Arc<AtomicBool>,
+    /// Trials that were there when the study was opened.
+    found: usize,
+}
+
+impl Live {
+    /// Opens the study in `directory`, or begins it there.
+    ///
+    /// Without `burn_in_given`, a study that is there keeps its own burn-in: the default depends on the number of trials,
+    /// which may be raised.
+    pub(super) fn open(
+        directory: &Path,
+        mut spec: StudySpec,
+        burn_in_given: bool,
+        workload: &Workload,
+        workers: usize,
+    ) -> Result<Self, Failure> {
+        let Opened { mut log, records, dropped } =
+            EventLog::<Record>::open(directory.join("events.jsonl")).map_err(Failure::input)?;
+        if let Some(dropped) = dropped {
+            note(&format!(
+                "{}: dropped a torn last line of {} bytes, which was never acknowledged",
+                directory.display(),
+                dropped.bytes
+            ));
+        }
+        if let Some(Record::Created { study }) = records.first()
+            && !burn_in_given
+        {
+            spec.burn_in = study.burn_in;
+        }
+        let study = match records.first() {
+            None => {
+                log.append(&Record::Created { study: Box::new(spec.clone()) }).map_err(Failure::midway)?;
+                Study::new(spec).map_err(Failure::input)?
+            }
+            Some(Record::Created { study }) if study.continues(&spec) => {
+                Study::resume(spec, &records).map_err(|error| in_directory(directory, &error))?
+            }
+            Some(Record::Created { study }) => return Err(another_study(directory, study, &spec)),
+            Some(_) => {
+                return Err(in_directory(directory, &"its log does not begin with a study's description"));
+            }
+        };
+        let live = Self {
+            found: study.trials().len(),
+            directory: directory.to_owned(),
+            study,
+            log,
+            executor: Executor::new(GRACE),
+            workload: workload.clone(),
+            workers,
+            active: BTreeSet::new(),
+            interrupted: Arc::default(),
+        };
+        for trial in 0..live.found as u64 {
+            kill_leftover(&live.trial_directory(trial), GRACE).map_err(Failure::midway)?;
+        }
+        Ok(live)
+    }
+
+    /// The study as it stands.
+    pub(super) fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// Where it is kept.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// How many trials the study had when it was opened.
+    pub(super) fn found(&self) -> usize {
+        self.found
+    }
+
+    /// How many trials run at a time.
+    pub(super) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// What runs a trial.
+    pub(super) fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// Runs the study to its end, or until it is interrupted; `observe` sees every record once it is in the log.
+    pub(super) fn run(&mut self, observe: &mut dyn FnMut(&Study, &Record)) -> Outcome {
+        let flag = Arc::clone(&self.interrupted);
+        ctrlc::set_handler(move || flag.store(true, Ordering::SeqCst)).map_err(Failure::midway)?;
+        let ran = self.turn(observe);
+        self.stop_all();
+        ran?;
+        self.log.sync().map_err(Failure::midway)?;
+        if self.study.is_done() {
+            return Ok(());
+        }
+        let all = if self.interrupted.load(Ordering::SeqCst) { "interrupted" } else { "not finished" };
+        Err(Failure::midway(format!(
+            "{all}; all reported epochs are kept in {}: the same command goes on from there",
+            self.directory.display()
+        )))
+    }
+
+    fn turn(&mut self, observe: &mut dyn FnMut(&Study, &Record)) -> Outcome {
+        while !self.interrupted.load(Ordering::SeqCst) {
+            while self.active.len() < self.workers && self.feed(&Input::WorkerIdle, observe)? {}
+            if self.active.is_empty() {
+                return Ok(());
+            }
+            let message = match self.executor.messages().recv_timeout(TICK) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Failure::midway("the trial processes can no longer be watched"));
+                }
+            };
+            let trial = message.trial;
+            match message.kind {
+                MessageKind::Report(report) => {
+                    self.feed(&reported(trial, &report), observe)?;
+                }
+                MessageKind::Unusable { line, problem } => {
+                    note(&format!("trial {trial}: unusable report `{line}`: {problem}"))
+                }
+                MessageKind::Ended { status, tail, .. } => {
+                    self.active.remove(&trial);
+                    self.feed(
+                        &Input::Ended { trial, failure: self.failure_of(trial, status, &tail) },
+                        observe,
+                    )?;
+                    self.tidy();
+                    self.check_hope()?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the study, writes what it answers to the log, and carries it out. Whether there was an answer.
+    fn feed(&mut self, input: &Input, observe: &mut dyn FnMut(&Study, &Record)) -> Result<bool, Failure> {
+        let records = self.study.step(input);
+        for record in &records {
+            self.log.append(record).map_err(Failure::midway)?;
+            self.carry_out(record)?;
+            observe(&self.study, record);
+        }
+        Ok(!records.is_empty())
+    }
+
+    fn carry_out(&mut self, record: &Record) -> Outcome {
+        match record {
+            Record::Started { trial, .. } => {
+                let spec = self.trial_spec(record);
+                self.executor.start(&spec).map_err(Failure::midway)?;
+                self.active.insert(*trial);
+            }
+            Record::Decided(decision) if decision.action == Action::Stop && !decision.shadow => {
+                self.executor.stop(decision.trial);
+                self.log.sync().map_err(Failure::midway)?;
+            }
+            Record::Completed { .. } | Record::Failed { .. } => self.log.sync().map_err(Failure::midway)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn trial_spec(&self, record: &Record) -> TrialSpec {
+        let Record::Started { trial, configuration, seed, from, until } = record else {
+            unreachable!("only a start is launched")
+        };
+        let directory = self.trial_directory(*trial);
+        let checkpoint_dir = directory.join("checkpoints");
+        let has_checkpoint =
+            *from > 0 && std::fs::read_dir(&checkpoint_dir).is_ok_and(|mut files| files.next().is_some());
+        let parameters: Map<String, serde_json::Value> = configuration
+            .iter()
+            .map(|(name, value)| (name.clone(), serde_json::to_value(value).unwrap_or_default()))
+            .collect();
+        TrialSpec {
+            trial: *trial,
+            command: self.workload.command.clone(),
+            parameters,
+            seed: u64::from(*seed),
+            max_resource: *until,
+            directory,
+            resume_from: has_checkpoint.then(|| checkpoint_dir.clone()),
+            checkpoint_dir,
+            resumed_at: if has_checkpoint { *from } else { 0 },
+            working_dir: None,
+            environment: one_thread(),
+            metric: self.workload.metric.clone(),
+        }
+    }
+
+    fn trial_directory(&self, trial: u64) -> PathBuf {
+        self.directory.join("trials").join(format!("{trial:04}"))
+    }
+
+    fn failure_of(&self, trial: u64, status: Status, tail: &[String]) -> Option<String> {
+        let silent = self.study.trials().get(trial as usize).is_some_and(|t| t.step == 0);
+        let what = match status {
+            Status::Exited(0) if !silent => return None,
+            Status::Exited(0) => {
+                format!("ended without reporting the metric `{}`", self.workload.metric_name)
+            }
+            Status::Exited(code) => format!("exit code {code}"),
+            Status::Signalled(signal) => format!("ended by signal {signal}"),
+            Status::Unknown => "ended in an unknown way".to_owned(),
+        };
+        let said =
+            if tail.is_empty() { String::new() } else { format!("; it last said:\n  {}", tail.join("\n  ")) };
+        Some(what + &said)
+    }
+
+    /// Removes the checkpoints of trials that have ended, but for the best.
+    fn tidy(&self) {
+        let best = Summary::of(&self.study).best.map(|best| best.trial);
+        for (index, trial) in self.study.trials().iter().enumerate() {
+            let ended = !matches!(trial.state, TrialState::Running | TrialState::Interrupted);
+            let index = index as u64;
+            if ended && !self.active.contains(&index) && best != Some(index) {
+                // what cannot be removed only takes room
+                let _ = std::fs::remove_dir_all(self.trial_directory(index).join("checkpoints"));
+            }
+        }
+    }
+
+    /// Ends the study when the first trials all fail without one report: it is the command that does not work.
+    fn check_hope(&self) -> Outcome {
+        let trials = self.study.trials();
+        let reason = |state: &TrialState| match state {
+            TrialState::Failed { reason } => Some(reason.clone()),
+            _ => None,
+        };
+        if trials.iter().any(|t| t.step > 0)
+            || trials.iter().filter_map(|t| reason(&t.state)).count() < HOPELESS
+        {
+            return Ok(());
+        }
+        let last = trials.iter().rev().find_map(|t| reason(&t.state)).unwrap_or_default();
+        Err(Failure::midway(format!("the first {HOPELESS} trials failed without reporting anything: {last}")))
+    }
+
+    fn stop_all(&mut self) {
+        for trial in &self.active {
+            self.executor.stop(*trial);
+        }
+        while !self.active.is_empty() {
+            match self.executor.messages().recv_timeout(GRACE * 3) {
+                Ok(message) if matches!(message.kind, MessageKind::Ended { .. }) => {
+                    self.active.remove(&message.trial);
+                }
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+    }
+}
+
+fn reported(trial: u64, report: &Report) -> Input {
+    let number = |(name, value): (&String, &serde_json::Value)| value.as_f64().map(|v| (name.clone(), v));
+    let metrics: BTreeMap<String, f64> = report.metrics.iter().filter_map(number).collect();
+    Input::Reported { trial, step: report.step, value: report.value, metrics }
+}
+
+/// One thread a trial: several trials at a time use the cores better than one trial does.
+fn one_thread() -> BTreeMap<String, String> {
+    let names = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
+    let unset = names.iter().filter(|name| std::env::var_os(name).is_none());
+    unset.map(|name| ((*name).to_owned(), "1".to_owned())).collect()
+}
+
+fn in_directory(directory: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::input(format!("{}: {error}", directory.display()))
+}
+
+/// Names the settings in which the study in `directory` differs from the one that was asked for.
+fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Failure {
+    let fields = |spec: &StudySpec| match serde_json::to_value(spec) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let (there, asked) = (fields(there), fields(asked));
+    let differing =
+        there.iter().filter(|(name, value)| name.as_str() != "trials" && asked.get(*name) != Some(value));
+    let differing: Vec<String> = differing
+        .map(|(name, value)| {
+            format!(
+                "{name} is {value} there and {} here",
+                asked.get(name).unwrap_or(&serde_json::Value::Null)
+            )
+        })
+        .collect();
+    in_directory(
+        directory,
+        &format!(
+            "holds another study: {}; choose another --out, or give that study's own flags",
+            differing.join(", ")
+        ),
+    )
+}

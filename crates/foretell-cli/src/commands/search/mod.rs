@@ -1,0 +1,41 @@
+//! `foretell search`: runs, or finishes, a study.
+
+mod display;
+mod flags;
+mod live;
+mod picture;
+mod report;
+mod workload;
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{Format, note, print, print_json};
+use crate::plot;
+use display::Display;
+pub(crate) use flags::Arguments;
+use live::Live;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if let Some(path) = &arguments.plot {
+        plot::check(path).map_err(Failure::input)?;
+    }
+    let workload = arguments.workload()?;
+    let spec = arguments.spec(&workload)?;
+    spec.validate().map_err(Failure::input)?;
+    let directory = arguments.directory(&spec);
+    let mut live = Live::open(&directory, spec, arguments.burn_in.is_some(), &workload, arguments.workers())?;
+    note(&report::opening(&live, arguments));
+    let mut display = Display::new(live.study());
+    let ran = live.run(&mut |study, record| display.show(study, record));
+    display.finish();
+    ran?;
+    let document = report::Document::new(&live);
+    if let Some(path) = &arguments.plot {
+        plot::save(path, &picture::of(live.study(), &document.study).draw()).map_err(Failure::midway)?;
+        note(&format!("drawn into {}", path.display()));
+    }
+    match arguments.format {
+        Format::Json => print_json(&document),
+        Format::Table => print(&report::text(live.study(), &document)),
+    }
+}

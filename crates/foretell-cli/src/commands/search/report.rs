@@ -1,0 +1,161 @@
+//! What a search says before it begins and after it has ended.
+
+use super::flags::Arguments;
+use super::live::Live;
+use crate::output::table;
+use foretell_search::{NETWORK, Reason, StoppedTrial, Stopping, Study, Summary};
+use serde::Serialize;
+
+/// The result as JSON: the summary, and which study it is of.
+#[derive(Serialize)]
+pub(crate) struct Document {
+    schema: &'static str,
+    /// The folder that keeps it.
+    pub(super) study: String,
+    metric: String,
+    seed: u64,
+    burn_in: u64,
+    predictor: String,
+    stop_probability: f64,
+    #[serde(flatten)]
+    summary: Summary,
+}
+
+impl Document {
+    /// The result of the study as it stands.
+    pub(super) fn new(live: &Live) -> Self {
+        let spec = live.study().spec();
+        Self {
+            schema: "foretell.search/1",
+            study: live.directory().display().to_string(),
+            metric: spec.metric.clone(),
+            seed: spec.seed,
+            burn_in: spec.burn_in,
+            predictor: spec.predictor.clone(),
+            stop_probability: spec.rule.stop_probability,
+            summary: Summary::of(live.study()),
+        }
+    }
+}
+
+/// What is about to be done, with the sizes that differ from the paper's.
+pub(super) fn opening(live: &Live, arguments: &Arguments) -> String {
+    let spec = live.study().spec();
+    let mut lines = vec![format!("searching: {}", live.workload().about)];
+    lines.push(format!(
+        "{} trials of {} epochs, {} at a time, seed {}; kept in {}",
+        spec.trials,
+        spec.max_resource,
+        live.workers(),
+        spec.seed,
+        live.directory().display()
+    ));
+    lines.push(match spec.stopping {
+        Stopping::Off => "no stopping: every trial is trained to its end".to_owned(),
+        mode => format!(
+            "{}: {} learns from {} trials trained to their end (burn-in; the paper's is 100), then a trial is {} once it is {:.4} % sure that it will not win",
+            if mode == Stopping::Shadow { "watching without stopping" } else { "stopping" },
+            spec.predictor,
+            spec.burn_in,
+            if mode == Stopping::Shadow { "marked" } else { "stopped" },
+            spec.rule.stop_probability * 100.0
+        )
+        .replace(".0000 %", " %").replace("00 %", " %"),
+    });
+    if live.found() > 0 {
+        let summary = Summary::of(live.study());
+        let ended = summary.trials.completed + summary.trials.stopped + summary.trials.failed;
+        lines.push(format!(
+            "going on with the study found there: {ended} of {} trials have ended, {} epochs are recorded{}",
+            spec.trials,
+            summary.epochs.spent,
+            if arguments.out.is_none() && live.study().is_done() {
+                "; another --seed or --out begins a new one"
+            } else {
+                ""
+            }
+        ));
+    }
+    lines.join("\n")
+}
+
+/// The report for people.
+pub(super) fn text(study: &Study, document: &Document) -> String {
+    let summary = &document.summary;
+    let mut parts = vec![best(study, summary), spent(study, summary)];
+    if !summary.stopped.is_empty() {
+        parts.push(stopped(study, &summary.stopped));
+    }
+    parts.extend(shadow(summary));
+    parts.push(format!("the study is kept in {}", document.study));
+    parts.join("\n\n")
+}
+
+fn best(study: &Study, summary: &Summary) -> String {
+    let Some(best) = &summary.best else {
+        return "no trial was trained to its end: there is no best".to_owned();
+    };
+    let settings = best.configuration.iter().filter(|(name, _)| name.as_str() != NETWORK);
+    let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
+    let network = best.configuration.get(NETWORK).map(|net| format!("\n  {net}")).unwrap_or_default();
+    format!(
+        "best: trial {}, {} {:.4}{network}\n  {}",
+        best.trial,
+        study.spec().metric,
+        best.score,
+        settings.join(", ")
+    )
+}
+
+fn spent(study: &Study, summary: &Summary) -> String {
+    let (tally, epochs) = (summary.trials, summary.epochs);
+    let saved = 100.0 * (1.0 - epochs.spent as f64 / epochs.without_stopping.max(1) as f64);
+    let mut text = format!(
+        "{} trials: {} trained to their end, {} stopped, {} failed\nepochs: {} spent, {} without stopping",
+        tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
+    );
+    if study.spec().stopping == Stopping::Live {
+        text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
+    }
+    text
+}
+
+fn stopped(study: &Study, stopped: &[StoppedTrial]) -> String {
+    let watching = study.spec().stopping == Stopping::Shadow;
+    let title = if watching { "trials that would have been stopped" } else { "stopped trials" };
+    let number = |value: Option<f64>| value.map_or("–".to_owned(), |v| format!("{v:.4}"));
+    let cells = |s: &StoppedTrial| {
+        let reason = match s.reason {
+            Reason::Diverged => "diverged",
+            _ => "will not win",
+        };
+        let mut cells = vec![
+            s.trial.to_string(),
+            s.step.to_string(),
+            reason.to_owned(),
+            s.forecast.map_or("–".to_owned(), |f| format!("{:.4} ± {:.4}", f.mean, f.sd)),
+            number(s.incumbent),
+            s.probability.map_or("–".to_owned(), |p| format!("{:.2} %", p * 100.0)),
+        ];
+        if watching {
+            cells.push(number(s.truth));
+        }
+        cells
+    };
+    let mut headings = vec!["trial", "after", "why", "forecast", "against", "sure"];
+    if watching {
+        headings.push("really");
+    }
+    format!("{title}\n{}", table(&headings, &stopped.iter().map(cells).collect::<Vec<_>>()))
+}
+
+fn shadow(summary: &Summary) -> Option<String> {
+    let shadow = summary.shadow.as_ref()?;
+    let survived =
+        if shadow.best_survived { "it would have been found" } else { "it would have been stopped" };
+    let wrong = shadow.stopped_wrongly.len();
+    Some(format!(
+        "had the search stopped them: {} epochs spent instead of {}, {:.2} times faster\nthe best trial: {survived} (regret {:.4}); trials that would have been stopped though they beat what they were compared with: {wrong}",
+        shadow.spent_if_stopped, summary.epochs.without_stopping, shadow.speedup_if_stopped, shadow.regret
+    ))
+}

@@ -1,0 +1,138 @@
+//! What runs a trial: the built-in networks, or the user's own command.
+
+use super::flags::Arguments;
+use crate::failure::Failure;
+use foretell_run::MetricSource;
+use foretell_search::{ParameterSpace, Space};
+use std::collections::BTreeMap;
+
+/// What runs a trial.
+#[derive(Clone, Debug)]
+pub(crate) struct Workload {
+    /// What is searched.
+    pub(super) space: Space,
+    /// The command, with placeholders.
+    pub(super) command: Vec<String>,
+    /// Where the metric is in its output.
+    pub(super) metric: MetricSource,
+    /// The metric's name.
+    pub(super) metric_name: String,
+    /// What determines the trials besides the study's own settings.
+    pub(super) description: BTreeMap<String, String>,
+    /// What the images are, for the user.
+    pub(super) about: String,
+}
+
+impl Workload {
+    /// The user's own command.
+    pub(super) fn command(arguments: &Arguments) -> Result<Self, Failure> {
+        if arguments.parameters.is_empty() {
+            return Err(Failure::input(
+                "the command needs something to search: name its parameters, as in --param 'lr=log:1e-4:1'",
+            ));
+        }
+        if arguments.epochs.is_none() {
+            return Err(Failure::input(
+                "say how many epochs (or steps) a whole training of your command takes: --epochs N",
+            ));
+        }
+        let metric = match &arguments.metric {
+            Some(text) => MetricSource::parse(text).map_err(Failure::input)?,
+            None => MetricSource::default(),
+        };
+        let space = ParameterSpace::parse(&arguments.parameters).map_err(Failure::input)?;
+        let written = arguments.metric.clone().unwrap_or_default();
+        let description = BTreeMap::from([
+            ("command".to_owned(), arguments.command.join(" ")),
+            ("metric".to_owned(), written.clone()),
+        ]);
+        let metric_name = name_in(&written);
+        Ok(Self {
+            space: Space::Parameters(space),
+            command: arguments.command.clone(),
+            metric,
+            metric_name,
+            description,
+            about: arguments.command.join(" "),
+        })
+    }
+
+    /// The built-in networks; `small` is the quickstart's size.
+    #[cfg(feature = "nn")]
+    pub(super) fn built_in(arguments: &Arguments, small: bool) -> Result<Self, Failure> {
+        use foretell_nn::{DataOptions, DataSpec};
+        use foretell_search::LayerSpace;
+        if arguments.space != "metaqnn" {
+            return Err(Failure::input(format!("unknown space `{}`; known is metaqnn", arguments.space)));
+        }
+        let (metric_name, wanted) = ("val_acc", arguments.metric.as_deref());
+        if let Some(other) = wanted.filter(|&name| name != metric_name) {
+            return Err(Failure::input(format!(
+                "unknown metric `{other}`; the built-in networks report {metric_name}"
+            )));
+        }
+        if arguments.minimize {
+            return Err(Failure::input(
+                "--minimize: the built-in networks report an accuracy, which is to be large",
+            ));
+        }
+        let data: DataSpec = arguments.data.parse().map_err(Failure::input)?;
+        let width = arguments.width.unwrap_or(if small { 0.125 } else { 1.0 });
+        let batch_size = arguments.batch_size.unwrap_or(if small { 64 } else { 128 });
+        let options = DataOptions {
+            train_size: arguments.train_size,
+            validation_size: arguments.validation_size,
+            seed: arguments.seed,
+        };
+        // read once here: what is wrong with the data is said before the first trial
+        let loaded = data.load(&options).map_err(Failure::input)?;
+        let images = &loaded.train;
+        let space = LayerSpace {
+            channels: images.shape.channels,
+            height: images.shape.height,
+            width: images.shape.width,
+            classes: images.classes,
+            ..LayerSpace::default()
+        };
+        let space =
+            space.scaled(width).map_err(|error| Failure::input(format!("--width {width}: {error}")))?;
+        let (train, validation) = (loaded.train.len(), loaded.validation.len());
+        let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
+        let flags = [
+            ("data", data.to_string()),
+            ("train-size", train.to_string()),
+            ("validation-size", validation.to_string()),
+            ("batch-size", batch_size.to_string()),
+            ("data-seed", arguments.seed.to_string()),
+        ];
+        let mut command = vec![program, "train".to_owned()];
+        for (flag, value) in &flags {
+            command.extend([format!("--{flag}"), value.replace('{', "{{").replace('}', "}}")]);
+        }
+        Ok(Self {
+            space: Space::Metaqnn(space),
+            command,
+            metric: MetricSource::Json { field: Some(metric_name.to_owned()) },
+            metric_name: metric_name.to_owned(),
+            description: flags.iter().map(|(flag, value)| ((*flag).to_owned(), value.clone())).collect(),
+            about: format!(
+                "MetaQNN networks at {width} of the paper's width, on {train} + {validation} images of {data} ({}×{}×{}, {} classes)",
+                images.shape.channels, images.shape.height, images.shape.width, images.classes
+            ),
+        })
+    }
+
+    /// Says that there are none.
+    #[cfg(not(feature = "nn"))]
+    pub(super) fn built_in(_arguments: &Arguments, _small: bool) -> Result<Self, Failure> {
+        Err(Failure::input(
+            "this binary was built without the built-in networks: give your own command after `--`, or build with the feature `nn`",
+        ))
+    }
+}
+
+/// The metric's name in a field's name or a pattern: the word it begins with (`val_acc` of `val_acc=([\d.]+)`).
+fn name_in(metric: &str) -> String {
+    let word: String = metric.chars().take_while(|c| c.is_alphanumeric() || "_-./".contains(*c)).collect();
+    if word.is_empty() { "metric".to_owned() } else { word }
+}

@@ -1,0 +1,54 @@
+//! The readers and the training on real images, where they are at hand.
+//!
+//! Looked for in `$FORETELL_DATA/train`, else in `shared/data/train` beside the project.
+
+#![expect(clippy::print_stderr, reason = "a skipped test says so by name")]
+
+use foretell_nn::{DataOptions, DataSet, DataSpec, TrainSpec, train};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+fn directory(name: &str, test: &str) -> Option<PathBuf> {
+    let data = std::env::var_os("FORETELL_DATA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let found = Some(data.join("train").join(name)).filter(|path| path.is_dir());
+    if found.is_none() {
+        eprintln!("skipped: {test} (no {name}; set FORETELL_DATA to the folder that holds train/{name})");
+    }
+    found
+}
+
+fn count(data: &DataSet, class: u8) -> (usize, usize) {
+    let of = |labels: &[u8]| labels.iter().filter(|&&label| label == class).count();
+    (of(&data.train.labels), of(&data.validation.labels))
+}
+
+#[test]
+fn the_mnist_test_part_is_cut_into_8000_and_2000() {
+    let test = "the_mnist_test_part_is_cut_into_8000_and_2000";
+    let Some(directory) = directory("mnist-10k", test) else { return };
+    let data = DataSpec::Mnist { directory }.load(&DataOptions::default()).unwrap();
+    assert_eq!((data.train.len(), data.validation.len()), (8000, 2000));
+    assert!((0..10).all(|class| count(&data, class).1 == 200));
+    // the 10 000 images of the published test part: 980 zeros, 1135 ones
+    assert_eq!((count(&data, 0).0, count(&data, 1).0), (780, 935));
+}
+
+#[test]
+fn a_part_of_cifar_10_is_balanced_and_a_small_network_learns_it() {
+    let test = "a_part_of_cifar_10_is_balanced_and_a_small_network_learns_it";
+    let Some(directory) = directory("cifar10-subset", test) else { return };
+    let mut spec = TrainSpec::new(
+        "[C(8,5,2), P(2,2), FC(32), SM(10)]".parse().unwrap(),
+        DataSpec::Cifar10 { directory },
+    );
+    (spec.train_size, spec.validation_size) = (Some(1000), Some(200));
+    let data = spec.data.load(&spec.data_options()).unwrap();
+    assert!((0..10).all(|class| count(&data, class) == (100, 20)));
+    (spec.epochs, spec.until, spec.batch_size, spec.learning_rate) = (3, 3, 16, Some(0.001));
+    let outcome = train(&spec, &mut |_| ControlFlow::Continue(())).unwrap();
+    // guessing gives 0.1 with a standard error of 0.021 on 200 images
+    assert!(outcome.reports[2].validation_accuracy > 0.18, "{:?}", outcome.reports);
+}

@@ -1,0 +1,209 @@
+//! f-Hyperband's additions to Hyperband: what a running trial has to beat in its rung, and the curves kept a level.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Of how many configurations κ is a share; the paper's algorithm and its text differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum KappaOf {
+    /// Of those that go on, n_next: algorithm 2.
+    #[default]
+    Next,
+    /// Of those in the rung, n_i: the text.
+    Rung,
+}
+
+/// κ is out of range.
+#[derive(Debug, Error, Clone, Copy, PartialEq)]
+#[error(
+    "kappa = {0} is outside (0, 1]; 1 lets every configuration finish its rung that may go on, 0.25 is bolder"
+)]
+pub struct KappaError(pub f64);
+
+/// How bold f-Hyperband is: a running trial has to beat the k-th best of its rung, k = max(1, ⌈κ·n⌉).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Kappa {
+    /// κ, in (0, 1]; less is bolder. Default 1.
+    pub kappa: f64,
+    /// n: those that go on (default), or all in the rung.
+    pub of: KappaOf,
+}
+
+impl Default for Kappa {
+    fn default() -> Self {
+        Self { kappa: 1.0, of: KappaOf::Next }
+    }
+}
+
+impl Kappa {
+    /// Checks the range.
+    ///
+    /// # Errors
+    /// [`KappaError`] if κ is outside (0, 1].
+    pub fn validate(&self) -> Result<(), KappaError> {
+        if self.kappa > 0.0 && self.kappa <= 1.0 { Ok(()) } else { Err(KappaError(self.kappa)) }
+    }
+
+    /// k, for a rung of `in_rung` configurations of which `going_on` go on.
+    ///
+    /// ```
+    /// # use foretell_search::{Kappa, KappaOf};
+    /// let kappa = Kappa { kappa: 0.25, of: KappaOf::Next };
+    /// assert_eq!(kappa.rank(9, 27), 3); // ⌈2.25⌉
+    /// assert_eq!(Kappa { of: KappaOf::Rung, ..kappa }.rank(9, 27), 7);
+    /// ```
+    pub fn rank(&self, going_on: u64, in_rung: u64) -> usize {
+        let n = match self.of {
+            KappaOf::Next => going_on,
+            KappaOf::Rung => in_rung,
+        };
+        ((self.kappa * n as f64 - 1e-9).ceil() as usize).max(1)
+    }
+
+    /// The share of a level's results that lie above what has to be beaten: κ·n_next/n_i, or κ of the rung; at most 1.
+    pub fn share(&self, going_on: u64, in_rung: u64) -> f64 {
+        match self.of {
+            KappaOf::Next => (self.kappa * going_on as f64 / in_rung.max(1) as f64).min(1.0),
+            KappaOf::Rung => self.kappa,
+        }
+    }
+}
+
+/// With whom a running trial is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reference {
+    /// With its own rung so far: as the paper prints it.
+    #[default]
+    Rung,
+    /// With everything seen at that level, in this and earlier brackets and runs.
+    Level,
+}
+
+/// Results needed at a level before it can be compared with.
+const ENOUGH: usize = 20;
+
+/// All results at each level, whatever the bracket: forecasts of stopped trials included, since results of survivors
+/// alone would raise the bar with every stop.
+#[derive(Clone, Debug, Default)]
+pub struct LevelResults {
+    sorted: BTreeMap<u64, Vec<f64>>,
+}
+
+impl LevelResults {
+    /// Notes a result at `level`. O(n).
+    pub fn push(&mut self, level: u64, score: f64) {
+        let scores = self.sorted.entry(level).or_default();
+        let place = scores.partition_point(|s| s.total_cmp(&score).is_lt());
+        scores.insert(place, score);
+    }
+
+    /// The (1 − `share`) quantile of the results at `level`: a share of `share` is above it. `None` while fewer than 20
+    /// are known.
+    pub fn quantile(&self, level: u64, share: f64) -> Option<f64> {
+        let scores = self.sorted.get(&level).filter(|scores| scores.len() >= ENOUGH)?;
+        Some(foretell::statistics::quantile_of_sorted(scores, (1.0 - share).clamp(0.0, 1.0)))
+    }
+}
+
+/// D[r]: which trials were trained to each level r, for forecasts of the score at r.
+///
+/// | symbol | field | meaning | default |
+/// |---|---|---|---|
+/// | d | `enough` | curves at a level before anything is forecast or stopped there | 100 |
+/// | | `refit` | learn again when there are this many times as many; `None`: keep the first d | `None` |
+///
+/// Source: Baker et al. 2017, algorithm 2 (|D[r]| = d, then frozen); learning again is ours.
+#[derive(Clone, Debug)]
+pub struct LevelData {
+    enough: usize,
+    refit: Option<f64>,
+    levels: BTreeMap<u64, Level>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Level {
+    reached: Vec<usize>,
+    learnt: usize,
+}
+
+impl LevelData {
+    /// Nothing collected yet; `enough` is d, ≥ 1; `refit` is a factor > 1.
+    pub fn new(enough: usize, refit: Option<f64>) -> Self {
+        Self { enough: enough.max(1), refit, levels: BTreeMap::new() }
+    }
+
+    /// Hands in trials that an earlier search trained to `level`: a warm start.
+    pub fn hand_in(&mut self, level: u64, trials: impl IntoIterator<Item = usize>) {
+        for trial in trials {
+            self.push(level, trial);
+        }
+    }
+
+    /// `trial` was trained to `level` without being stopped.
+    pub fn push(&mut self, level: u64, trial: usize) {
+        let (enough, refit) = (self.enough, self.refit);
+        let level = self.levels.entry(level).or_default();
+        level.reached.push(trial);
+        let grown = |factor: f64| level.reached.len() as f64 >= factor * level.learnt as f64;
+        let again = level.learnt > 0 && refit.is_some_and(grown);
+        if again || (level.learnt == 0 && level.reached.len() >= enough) {
+            level.learnt = level.reached.len();
+        }
+    }
+
+    /// The trials to learn from at `level`, in the order they reached it; `None` while there are fewer than d.
+    pub fn learnt(&self, level: u64) -> Option<&[usize]> {
+        self.levels.get(&level).filter(|level| level.learnt > 0).map(|level| &level.reached[..level.learnt])
+    }
+
+    /// All trials that reached `level`.
+    pub fn reached(&self, level: u64) -> &[usize] {
+        self.levels.get(&level).map_or(&[], |level| &level.reached)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_at_least_one_and_at_most_all() {
+        for (kappa, rank) in [(1.0, 9), (0.5, 5), (1.0 / 9.0, 1), (0.01, 1)] {
+            assert_eq!(Kappa { kappa, of: KappaOf::Next }.rank(9, 27), rank, "κ = {kappa}");
+        }
+        for kappa in [0.0, -1.0, 1.1, f64::NAN] {
+            assert!(Kappa { kappa, of: KappaOf::Next }.validate().is_err(), "κ = {kappa}");
+        }
+    }
+
+    #[test]
+    fn a_level_is_silent_until_twenty_results() {
+        let mut results = LevelResults::default();
+        for i in 0..19 {
+            results.push(3, f64::from(i));
+        }
+        assert_eq!(results.quantile(3, 0.5), None);
+        results.push(3, 19.0);
+        assert_eq!(results.quantile(3, 1.0), Some(0.0));
+        assert!((results.quantile(3, 0.5).unwrap() - 9.5).abs() < 1e-12);
+        assert_eq!(results.quantile(9, 0.5), None, "levels are apart");
+    }
+
+    #[test]
+    fn the_first_d_are_kept_unless_refitting_is_asked_for() {
+        let mut frozen = LevelData::new(3, None);
+        let mut growing = LevelData::new(3, Some(2.0));
+        for trial in 0..7 {
+            frozen.push(9, trial);
+            growing.push(9, trial);
+            let expected = if trial < 2 { None } else { Some(3) };
+            assert_eq!(frozen.learnt(9).map(<[usize]>::len), expected, "trial {trial}");
+        }
+        assert_eq!(growing.learnt(9), Some(&[0, 1, 2, 3, 4, 5][..]));
+        assert_eq!(frozen.reached(9).len(), 7);
+    }
+}

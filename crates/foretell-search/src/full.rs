@@ -1,0 +1,69 @@
+//! Full training: every trial to the largest resource, one after another.
+
+use crate::scheduler::{End, Job, Next, Scheduler};
+
+/// Every trial is trained to the largest resource, in the order of their numbers. A running trial has to beat the n-th
+/// best that was trained to its end; forecasts of stopped trials are not counted.
+///
+/// Source: Baker et al. 2017, §4. O(log n + n-th best) a trial.
+#[derive(Clone, Debug)]
+pub struct Full {
+    trials: u64,
+    max_resource: u64,
+    nth_best: usize,
+    started: u64,
+    /// The best scores reached, at most `nth_best` of them, best first.
+    leaders: Vec<f64>,
+}
+
+impl Full {
+    /// `trials` trials up to `max_resource` each, compared with the `nth_best` (from 1) of those that finished.
+    pub fn new(trials: u64, max_resource: u64, nth_best: usize) -> Self {
+        Self { trials, max_resource, nth_best: nth_best.max(1), started: 0, leaders: Vec::new() }
+    }
+}
+
+impl Scheduler for Full {
+    fn next(&mut self) -> Next {
+        if self.started == self.trials {
+            return Next::Done;
+        }
+        self.started += 1;
+        Next::Run(Job { trial: self.started - 1, until: self.max_resource })
+    }
+
+    fn ended(&mut self, _trial: u64, end: End) {
+        if !end.stopped {
+            let place = self.leaders.partition_point(|leader| leader.total_cmp(&end.score).is_ge());
+            self.leaders.insert(place, end.score);
+            self.leaders.truncate(self.nth_best);
+        }
+    }
+
+    fn reference(&self, _trial: u64) -> Option<f64> {
+        self.leaders.get(self.nth_best - 1).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_trained_to_its_end_is_to_be_beaten() {
+        let mut full = Full::new(9, 5, 2);
+        assert_eq!(full.next(), Next::Run(Job { trial: 0, until: 5 }));
+        for (score, stopped, reference) in
+            [(0.5, false, None), (0.9, true, None), (0.7, false, Some(0.5)), (0.8, false, Some(0.7))]
+        {
+            full.ended(0, End { score, stopped });
+            assert_eq!(full.reference(1), reference, "after {score}");
+        }
+    }
+
+    #[test]
+    fn every_trial_is_trained_once_to_its_end() {
+        let jobs = crate::scheduler::tests::drive(&mut Full::new(4, 7, 1), |_, _| 0.0);
+        assert_eq!(jobs, [0, 1, 2, 3].map(|trial| Job { trial, until: 7 }));
+    }
+}

@@ -1,0 +1,127 @@
+//! What a replay came to: what was spent and saved, and whether the best was kept.
+
+use super::{ReplayError, ReplaySpec, Schedule, Table, Trace};
+use crate::brackets::plan;
+use foretell::statistics::{mean, standard_error};
+
+/// One ordering.
+#[derive(Clone, Debug)]
+pub struct OrderingOutcome {
+    /// Points spent.
+    pub spent: u64,
+    /// Points that training every trial fully takes; for Hyperband, those of the same plan without stopping.
+    pub full: u64,
+    /// The recorded run with the best final score among the trials.
+    pub best: usize,
+    /// Whether a run with that score was trained to the end.
+    pub best_kept: bool,
+    /// How much worse the best found is, on the history's scale; ≥ 0.
+    pub regret: f64,
+    /// The same in the metric's unit.
+    pub regret_natural: f64,
+    /// Trials that would have been stopped although they end better than all that were trained to the end.
+    pub stopped_wrongly: Vec<usize>,
+    /// Everything that happened.
+    pub trace: Trace,
+}
+
+impl OrderingOutcome {
+    pub(super) fn new(
+        spec: &ReplaySpec,
+        table: &Table,
+        trials: &[usize],
+        trace: Trace,
+    ) -> Result<Self, ReplayError> {
+        let resource = spec.resource(table);
+        let score = |run: usize| table.score(run, resource);
+        let full = match spec.schedule {
+            Schedule::Hyperband { eta, runs, .. } => {
+                let totals = plan(resource, eta)?.totals();
+                runs * if spec.retrain { totals.scratch } else { totals.resume }
+            }
+            _ => trials.len() as u64 * resource,
+        };
+        let best = trials.iter().copied().max_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0);
+        let finished = trace.trials.iter().filter(|trial| trial.finished).map(|trial| score(trial.run));
+        let found = finished.fold(f64::NEG_INFINITY, f64::max);
+        let stopped = trace.trials.iter().filter(|t| !t.finished && t.stopped_at.is_some());
+        let mut stopped_wrongly: Vec<usize> =
+            stopped.map(|t| t.run).filter(|&run| score(run) > found).collect();
+        stopped_wrongly.sort_unstable();
+        stopped_wrongly.dedup();
+        let worst = if found.is_finite() { found } else { table.history().floor() };
+        let value = |score: f64| table.history().value(score);
+        Ok(Self {
+            spent: trace.spent(spec.retrain),
+            full,
+            best,
+            best_kept: found >= score(best),
+            regret: score(best) - worst,
+            regret_natural: (value(score(best)) - value(worst)).abs(),
+            stopped_wrongly,
+            trace,
+        })
+    }
+
+    /// `full` over `spent`.
+    pub fn speedup(&self) -> f64 {
+        self.full as f64 / self.spent.max(1) as f64
+    }
+}
+
+/// All orderings of one setting.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The setting.
+    pub spec: ReplaySpec,
+    /// In order.
+    pub orderings: Vec<OrderingOutcome>,
+    spread: f64,
+}
+
+impl Outcome {
+    pub(super) fn new(spec: ReplaySpec, table: &Table) -> Self {
+        Self { spec, orderings: Vec::new(), spread: table.spread() }
+    }
+
+    fn each(&self, value: impl Fn(&OrderingOutcome) -> f64) -> Vec<f64> {
+        self.orderings.iter().map(value).collect()
+    }
+
+    /// Mean over orderings of `value`.
+    pub fn mean(&self, value: impl Fn(&OrderingOutcome) -> f64) -> f64 {
+        mean(&self.each(value))
+    }
+
+    /// (mean, standard error) of the speed-up.
+    pub fn speedup(&self) -> (f64, f64) {
+        let speedups = self.each(OrderingOutcome::speedup);
+        (mean(&speedups), standard_error(&speedups))
+    }
+
+    /// The share of orderings in which the best run was kept.
+    pub fn best_kept(&self) -> f64 {
+        self.mean(|o| f64::from(u8::from(o.best_kept)))
+    }
+
+    /// Mean regret, in standard deviations of the final scores.
+    pub fn regret_sd(&self) -> f64 {
+        if self.spread > 0.0 { self.mean(|o| o.regret) / self.spread } else { 0.0 }
+    }
+
+    /// Of the trials exempt from stopping that would have been stopped: how many, and how many of them came to be the
+    /// best of all trained to the end. The unbiased audit of the stopper.
+    pub fn audit(&self, table: &Table) -> (usize, usize) {
+        let resource = self.spec.resource(table);
+        let (mut spared, mut wrong) = (0, 0);
+        for ordering in &self.orderings {
+            let finished = ordering.trace.trials.iter().filter(|t| t.finished);
+            let best = finished.map(|t| table.score(t.run, resource)).fold(f64::NEG_INFINITY, f64::max);
+            for trial in ordering.trace.trials.iter().filter(|t| t.spared) {
+                spared += 1;
+                wrong += usize::from(table.score(trial.run, resource) >= best);
+            }
+        }
+        (spared, wrong)
+    }
+}

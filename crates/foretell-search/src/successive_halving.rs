@@ -1,0 +1,120 @@
+//! Successive halving: one bracket, whose rungs train ever fewer configurations ever further.
+
+use crate::brackets::{Bracket, Rung};
+use crate::f_hyperband::Kappa;
+use crate::scheduler::{End, Job, Next, Scheduler, kth_largest};
+use std::collections::VecDeque;
+
+/// One bracket: of each rung the best go on to the next, ties to the lower trial number.
+///
+/// A running trial has to beat the κ-th best of its rung so far (forecasts of stopped trials counted, as printed in
+/// f-Hyperband's algorithm 2): see [`Kappa`].
+///
+/// Source: Jamieson & Talwalkar, AISTATS 2016; the reference is Baker et al. 2017, algorithm 2. O(n log n) a rung.
+#[derive(Clone, Debug)]
+pub struct SuccessiveHalving {
+    bracket: Bracket,
+    kappa: Kappa,
+    rung: usize,
+    waiting: VecDeque<u64>,
+    /// (trial, score) of the rung's ended jobs, in the order they ended.
+    results: Vec<(u64, f64)>,
+}
+
+impl SuccessiveHalving {
+    /// The bracket, whose trials are numbered from `first_trial`.
+    pub fn new(bracket: Bracket, first_trial: u64, kappa: Kappa) -> Self {
+        let configurations = bracket.rungs.first().map_or(0, |rung| rung.configurations);
+        let waiting = (first_trial..first_trial + configurations).collect();
+        Self { bracket, kappa, rung: 0, waiting, results: Vec::new() }
+    }
+
+    /// The rung that is being trained; `None` when the bracket is done.
+    pub fn rung(&self) -> Option<Rung> {
+        self.bracket.rungs.get(self.rung).copied()
+    }
+
+    /// n_next, how many of the current rung go on; at least 1, as the last rung keeps its best.
+    pub fn going_on(&self) -> u64 {
+        self.bracket.rungs.get(self.rung + 1).map_or(1, |next| next.configurations.max(1))
+    }
+
+    fn promote(&mut self) {
+        let keep = self.bracket.rungs.get(self.rung + 1).map_or(0, |next| next.configurations as usize);
+        self.results.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut chosen: Vec<u64> = self.results.drain(..).take(keep).map(|(trial, _)| trial).collect();
+        self.results.clear();
+        chosen.sort_unstable();
+        self.waiting = chosen.into();
+        self.rung = if self.waiting.is_empty() { self.bracket.rungs.len() } else { self.rung + 1 };
+    }
+}
+
+impl Scheduler for SuccessiveHalving {
+    fn next(&mut self) -> Next {
+        let Some(rung) = self.rung() else { return Next::Done };
+        match self.waiting.pop_front() {
+            Some(trial) => Next::Run(Job { trial, until: rung.resource }),
+            None => Next::Wait,
+        }
+    }
+
+    fn ended(&mut self, trial: u64, end: End) {
+        self.results.push((trial, end.score));
+        if self.rung().is_some_and(|rung| self.results.len() as u64 == rung.configurations) {
+            self.promote();
+        }
+    }
+
+    fn reference(&self, _trial: u64) -> Option<f64> {
+        let k = self.kappa.rank(self.going_on(), self.rung()?.configurations);
+        kth_largest(self.results.iter().map(|result| result.1), k)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::brackets::successive_halving;
+    use crate::scheduler::tests::drive;
+
+    fn halving() -> SuccessiveHalving {
+        SuccessiveHalving::new(successive_halving(9, 9, 3).unwrap(), 100, Kappa::default())
+    }
+
+    #[test]
+    fn the_best_of_each_rung_go_on() {
+        let jobs = drive(&mut halving(), |trial, _| ((trial * 5) % 9) as f64);
+        let rung = |until| jobs.iter().filter(|j| j.until == until).map(|j| j.trial).collect::<Vec<_>>();
+        assert_eq!(rung(1), (100..109).collect::<Vec<_>>());
+        let mut best: Vec<u64> = (100..109).collect();
+        best.sort_by_key(|trial| std::cmp::Reverse((trial * 5) % 9));
+        let mut three = best[..3].to_vec();
+        three.sort_unstable();
+        assert_eq!(rung(3), three);
+        assert_eq!(rung(9), best[..1]);
+    }
+
+    #[test]
+    fn a_rung_waits_for_its_last_job() {
+        let mut halving = halving();
+        let jobs: Vec<Next> = (0..9).map(|_| halving.next()).collect();
+        assert!(jobs.iter().all(|next| matches!(next, Next::Run(_))));
+        for trial in 100..108 {
+            assert_eq!(halving.next(), Next::Wait);
+            halving.ended(trial, End { score: 0.0, stopped: false });
+        }
+        halving.ended(108, End { score: 0.0, stopped: true });
+        assert_eq!(halving.next(), Next::Run(Job { trial: 100, until: 3 }), "ties go to the lower number");
+    }
+
+    #[test]
+    fn the_reference_is_the_last_that_would_go_on() {
+        let mut halving = halving();
+        for (trial, score) in [(100, 0.3), (101, 0.9), (102, 0.5)] {
+            assert_eq!(halving.reference(0), None, "fewer than n_next = 3 results");
+            halving.ended(trial, End { score, stopped: false });
+        }
+        assert_eq!(halving.reference(0), Some(0.3));
+    }
+}

@@ -1,0 +1,574 @@
+//! Gaussian processes with one kernel for each group of features, and the pair of them that forecasts final scores.
+
+use crate::compact::Compact;
+use crate::features::TargetScaler;
+use crate::forecast::Forecast;
+use crate::inverse::Symmetric;
+use crate::lbfgs::{Limits, minimise};
+use crate::matrix::Matrix;
+use crate::predictor::{FitError, Model, Predictor, check_training};
+use crate::simd::{LANES, dispatched, dot, exp_body, inner_products, squared_distances, sum_lanes};
+use crate::statistics::quantile_of_sorted;
+use crate::training::{Query, TrainingSet};
+use std::ops::Range;
+
+/// Groups of features: level, shape, configuration.
+const GROUPS: usize = 3;
+/// Hyperparameters, as logs: w of each group, v of each group, s², e.
+const PARAMETERS: usize = 2 * GROUPS + 2;
+/// The variance of the constant.
+const CONSTANT: f64 = 0.5;
+/// The least noise variance.
+const JITTER: f64 = 1e-6;
+/// With more runs than this the hyperparameters are found on this many of them; the process itself is fitted on all.
+const MOST_TUNED: usize = 160;
+const LIMITS: Limits = Limits { iterations: 40, gradient: 0.02, decrease: 0.02 };
+
+/// Normal priors (mean, standard deviation) on the logs of the hyperparameters.
+fn priors() -> [(f64, f64); PARAMETERS] {
+    let w = ((0.15_f64 / 3.0_f64.sqrt()).ln(), 1.5);
+    let v = (0.1_f64.ln(), 2.0);
+    [w, w, w, v, v, v, (0.5_f64.ln(), 1.5), (0.05_f64.ln(), 2.0)]
+}
+
+/// Hyperparameters of a process.
+#[derive(Clone, Copy, Debug)]
+struct Parameters {
+    /// Inverse squared length of each group.
+    w: [f64; GROUPS],
+    /// Linear variance of each group.
+    v: [f64; GROUPS],
+    /// Variance of the nonlinear part.
+    s: f64,
+    /// Noise variance.
+    e: f64,
+}
+
+impl Parameters {
+    fn of_logs(theta: &[f64]) -> Self {
+        let at = |k: usize| theta[k].exp();
+        Self { w: [at(0), at(1), at(2)], v: [at(3), at(4), at(5)], s: at(6), e: at(7) + JITTER }
+    }
+}
+
+/// Features of runs, and what kernels need of every pair: D_g, the squared distance, and L_g, the inner product, in each
+/// group of features, both divided by the group's dimension.
+pub(crate) struct Design {
+    n: usize,
+    stride: usize,
+    /// The columns of each group, shape (n, dimension).
+    features: [Matrix; GROUPS],
+    distances: [Vec<f64>; GROUPS],
+    products: [Vec<f64>; GROUPS],
+}
+
+impl Design {
+    /// The design of standardised `rows`, shape (n, features), whose groups stand at `groups`.
+    pub(crate) fn new(rows: &Matrix, groups: &[Range<usize>; GROUPS]) -> Self {
+        let n = rows.rows();
+        let stride = n.next_multiple_of(LANES);
+        let features =
+            groups.clone().map(|group| Matrix::from_fn(n, group.len(), |i, j| rows.row(i)[group.start + j]));
+        let mut distances =
+            [vec![0.0; stride * stride], vec![0.0; stride * stride], vec![0.0; stride * stride]];
+        let mut products = distances.clone();
+        for g in 0..GROUPS {
+            let d = features[g].columns();
+            let x = features[g].as_slice();
+            squared_distances(x, x, d, stride, &mut distances[g]);
+            inner_products(x, x, d, stride, &mut products[g]);
+            scale(&mut distances[g], 1.0 / d.max(1) as f64);
+            scale(&mut products[g], 1.0 / d.max(1) as f64);
+        }
+        Self { n, stride, features, distances, products }
+    }
+
+    /// How many runs.
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// D_g between runs `i` and `j`.
+    pub(crate) fn distance(&self, g: usize, i: usize, j: usize) -> f64 {
+        self.distances[g][i * self.stride + j]
+    }
+
+    /// The dimension of group `g`.
+    pub(crate) fn dimension(&self, g: usize) -> usize {
+        self.features[g].columns()
+    }
+
+    /// D_g and L_g between a new `row` and every run, and L_g of the row with itself.
+    pub(crate) fn relate(&self, row: &[f64]) -> Relation {
+        let mut relation = Relation::default();
+        let mut start = 0;
+        for g in 0..GROUPS {
+            let d = self.features[g].columns();
+            let own = &row[start..start + d];
+            start += d;
+            let x = self.features[g].as_slice();
+            let mut out = vec![0.0; self.n];
+            squared_distances(own, x, d, self.n, &mut out);
+            scale(&mut out, 1.0 / d.max(1) as f64);
+            relation.distances[g] = out;
+            let mut out = vec![0.0; self.n];
+            inner_products(own, x, d, self.n, &mut out);
+            scale(&mut out, 1.0 / d.max(1) as f64);
+            relation.products[g] = out;
+            relation.own[g] = dot(own, own) / d.max(1) as f64;
+        }
+        relation
+    }
+}
+
+fn scale(values: &mut [f64], factor: f64) {
+    values.iter_mut().for_each(|value| *value *= factor);
+}
+
+/// What kernels need of a new run and the runs of a [`Design`].
+#[derive(Default)]
+pub(crate) struct Relation {
+    /// D_g to each run.
+    pub(crate) distances: [Vec<f64>; GROUPS],
+    products: [Vec<f64>; GROUPS],
+    own: [f64; GROUPS],
+}
+
+/// A Gaussian process fitted on a [`Design`] and targets.
+///
+/// K = s²·exp(−Σ_g w_g D_g) + Σ_g v_g L_g + ½ + (e + 10⁻⁶)·I on standardised targets, the eight hyperparameters at their
+/// maximum a posteriori. O(n³) for each of at most 40 iterations; O(n²) to forecast.
+///
+/// Source: Rasmussen & Williams, *Gaussian Processes for Machine Learning*, chapters 2 and 5 (leave-one-out: 5.4.2).
+pub(crate) struct Process {
+    parameters: Parameters,
+    target: TargetScaler,
+    /// K⁻¹, both triangles.
+    inverse: Symmetric,
+    /// K⁻¹·y.
+    alpha: Vec<f64>,
+    /// For each run: (its forecast without it, the standard deviation of that).
+    pub(crate) left_out: Vec<(f64, f64)>,
+}
+
+impl Process {
+    /// Fits a process to `targets`; `None` if the numbers allow none.
+    pub(crate) fn fit(design: &Design, targets: &[f64]) -> Option<Self> {
+        let target = TargetScaler::fit(targets.iter().copied());
+        let y: Vec<f64> = targets.iter().map(|&value| target.apply(value)).collect();
+        let theta = tune(design, &y);
+        let parameters = Parameters::of_logs(&theta);
+        let mut work = Work::new(design);
+        work.invert_kernel(design, &parameters)?;
+        let mut alpha = vec![0.0; design.n];
+        work.kernel.multiply(&y, &mut alpha);
+        let left_out = (0..design.n)
+            .map(|i| {
+                let precision = work.kernel.diagonal(i);
+                let mean = target.invert(y[i] - alpha[i] / precision);
+                (mean, target.scale / precision.sqrt())
+            })
+            .collect();
+        work.kernel.mirror();
+        Some(Self { parameters, target, inverse: work.kernel, alpha, left_out })
+    }
+
+    /// The mean and standard deviation (noise included) of the target of a new run.
+    pub(crate) fn forecast(&self, relation: &Relation) -> (f64, f64) {
+        let Parameters { w, v, s, e } = self.parameters;
+        let mut k = vec![0.0; self.alpha.len()];
+        let [d0, d1, d2] = &relation.distances;
+        let [l0, l1, l2] = &relation.products;
+        cross_kernel(d0, d1, d2, l0, l1, l2, w, v, s, &mut k);
+        let own: f64 = s + CONSTANT + e + (0..GROUPS).map(|g| v[g] * relation.own[g]).sum::<f64>();
+        let variance = own - quadratic(&self.inverse.data, self.inverse.stride, &k);
+        (self.target.invert(dot(&k, &self.alpha)), self.target.scale * variance.max(e).sqrt())
+    }
+}
+
+/// The hyperparameters (logs) of largest posterior, on at most [`MOST_TUNED`] runs, evenly spread in order of target so that
+/// the order of runs does not matter.
+fn tune(design: &Design, y: &[f64]) -> Vec<f64> {
+    let start: Vec<f64> = priors().iter().map(|prior| prior.0).collect();
+    if design.n <= MOST_TUNED {
+        let mut work = Work::new(design);
+        return minimise(&start, LIMITS, |theta, gradient| work.evaluate(design, y, theta, gradient));
+    }
+    let mut order: Vec<usize> = (0..design.n).collect();
+    order.sort_by(|&a, &b| y[a].total_cmp(&y[b]));
+    let used: Vec<usize> = (0..MOST_TUNED).map(|k| order[k * design.n / MOST_TUNED]).collect();
+    let part = design.select(&used);
+    let targets: Vec<f64> = used.iter().map(|&i| y[i]).collect();
+    let mut work = Work::new(&part);
+    minimise(&start, LIMITS, |theta, gradient| work.evaluate(&part, &targets, theta, gradient))
+}
+
+impl Design {
+    fn select(&self, indices: &[usize]) -> Self {
+        let n = indices.len();
+        let stride = n.next_multiple_of(LANES);
+        let pick = |from: &Vec<f64>| {
+            let mut to = vec![0.0; stride * stride];
+            for (a, &i) in indices.iter().enumerate() {
+                for (b, &j) in indices.iter().enumerate() {
+                    to[a * stride + b] = from[i * self.stride + j];
+                }
+            }
+            to
+        };
+        let features = [0, 1, 2].map(|g| self.features[g].select(indices));
+        Self {
+            n,
+            stride,
+            features,
+            distances: self.distances.each_ref().map(pick),
+            products: self.products.each_ref().map(pick),
+        }
+    }
+}
+
+/// The buffers of one evaluation of the posterior.
+struct Work {
+    /// s²·exp(−Σ w_g D_g), lower triangle.
+    nonlinear: Vec<f64>,
+    /// K, then K⁻¹.
+    kernel: Symmetric,
+    alpha: Vec<f64>,
+}
+
+impl Work {
+    fn new(design: &Design) -> Self {
+        let nonlinear = vec![0.0; design.stride * design.stride];
+        Self { nonlinear, kernel: Symmetric::zeros(design.n), alpha: vec![0.0; design.n] }
+    }
+
+    /// K⁻¹ into `kernel`; gives ln det K.
+    fn invert_kernel(&mut self, design: &Design, parameters: &Parameters) -> Option<f64> {
+        let Parameters { w, v, s, e } = *parameters;
+        let [d0, d1, d2] = &design.distances;
+        let [l0, l1, l2] = &design.products;
+        let (n, stride) = (design.n, design.stride);
+        fill_kernel(d0, d1, d2, l0, l1, l2, w, v, s, n, stride, &mut self.nonlinear, &mut self.kernel.data);
+        for i in 0..n {
+            self.kernel.data[i * stride + i] += e;
+        }
+        self.kernel.invert()
+    }
+
+    /// −ln posterior at `theta` and its gradient, up to a constant: ½ yᵀK⁻¹y + ½ ln det K + Σ (θ − μ)²/(2 sd²), with
+    /// ∂/∂θ = ½ Σ_ij (K⁻¹ − ααᵀ)_ij ∂K_ij/∂θ + (θ − μ)/sd².
+    fn evaluate(&mut self, design: &Design, y: &[f64], theta: &[f64], gradient: &mut [f64]) -> Option<f64> {
+        let parameters = Parameters::of_logs(theta);
+        let log_determinant = self.invert_kernel(design, &parameters)?;
+        self.kernel.multiply(y, &mut self.alpha);
+        let mut value = 0.5 * (dot(y, &self.alpha) + log_determinant);
+        let mut sums = [0.0; 2 * GROUPS + 1];
+        let [d0, d1, d2] = &design.distances;
+        let [l0, l1, l2] = &design.products;
+        let (n, stride) = (design.n, design.stride);
+        let (inverse, nonlinear) = (&self.kernel.data, &self.nonlinear);
+        gradient_sums(inverse, nonlinear, d0, d1, d2, l0, l1, l2, &self.alpha, n, stride, &mut sums);
+        let mut trace = 0.0;
+        for i in 0..n {
+            let weight = 0.5 * (self.kernel.diagonal(i) - self.alpha[i] * self.alpha[i]);
+            trace += weight;
+            for g in 0..GROUPS {
+                sums[GROUPS + g] += weight * design.products[g][i * stride + i];
+            }
+            sums[2 * GROUPS] += weight * parameters.s;
+        }
+        for g in 0..GROUPS {
+            gradient[g] = -parameters.w[g] * sums[g];
+            gradient[GROUPS + g] = parameters.v[g] * sums[GROUPS + g];
+        }
+        gradient[2 * GROUPS] = sums[2 * GROUPS];
+        gradient[2 * GROUPS + 1] = (parameters.e - JITTER) * trace;
+        for ((slope, &at), (mean, sd)) in gradient.iter_mut().zip(theta).zip(priors()) {
+            value += ((at - mean) / sd).powi(2) / 2.0;
+            *slope += (at - mean) / (sd * sd);
+        }
+        value.is_finite().then_some(value)
+    }
+}
+
+dispatched! {
+    /// Fills the lower triangles of the nonlinear part and of K without noise, for the first `n` rows.
+    pub(crate) fn fill_kernel(d0: &[f64], d1: &[f64], d2: &[f64], l0: &[f64], l1: &[f64], l2: &[f64], w: [f64; 3], v: [f64; 3], s: f64, n: usize, stride: usize, nonlinear: &mut [f64], kernel: &mut [f64]) {
+        for i in 0..n {
+            let row = i * stride..i * stride + (i / LANES + 1) * LANES;
+            let (r, k) = (&mut nonlinear[row.clone()], &mut kernel[row.clone()]);
+            let length = r.len();
+            let (d0, d1, d2) = (&d0[row.clone()][..length], &d1[row.clone()][..length], &d2[row.clone()][..length]);
+            let (l0, l1, l2) = (&l0[row.clone()][..length], &l1[row.clone()][..length], &l2[row][..length]);
+            let k = &mut k[..length];
+            for j in 0..length {
+                let value = s * exp_body(-(w[0] * d0[j] + w[1] * d1[j] + w[2] * d2[j]));
+                r[j] = value;
+                k[j] = value + (v[0] * l0[j] + v[1] * l1[j] + v[2] * l2[j]) + CONSTANT;
+            }
+        }
+    }
+}
+
+dispatched! {
+    /// K between a new run and every run.
+    pub(crate) fn cross_kernel(d0: &[f64], d1: &[f64], d2: &[f64], l0: &[f64], l1: &[f64], l2: &[f64], w: [f64; 3], v: [f64; 3], s: f64, k: &mut [f64]) {
+        let n = k.len();
+        let (d0, d1, d2) = (&d0[..n], &d1[..n], &d2[..n]);
+        let (l0, l1, l2) = (&l0[..n], &l1[..n], &l2[..n]);
+        for j in 0..n {
+            let value = s * exp_body(-(w[0] * d0[j] + w[1] * d1[j] + w[2] * d2[j]));
+            k[j] = value + (v[0] * l0[j] + v[1] * l1[j] + v[2] * l2[j]) + CONSTANT;
+        }
+    }
+}
+
+dispatched! {
+    /// With M = K⁻¹ − ααᵀ and R the nonlinear part, the sums over pairs i > j of M·R·D_g, of M·L_g, and of M·R.
+    pub(crate) fn gradient_sums(inverse: &[f64], nonlinear: &[f64], d0: &[f64], d1: &[f64], d2: &[f64], l0: &[f64], l1: &[f64], l2: &[f64], alpha: &[f64], n: usize, stride: usize, sums: &mut [f64; 7]) {
+        let mut lanes = [[0.0; LANES]; 7];
+        let mut padded = vec![0.0; stride];
+        padded[..n].copy_from_slice(&alpha[..n]);
+        for i in 0..n {
+            let row = i * stride..i * stride + (i / LANES + 1) * LANES;
+            let (k, r) = (inverse[row.clone()].as_chunks::<LANES>().0, nonlinear[row.clone()].as_chunks::<LANES>().0);
+            let (d0, d1, d2) = (d0[row.clone()].as_chunks::<LANES>().0, d1[row.clone()].as_chunks::<LANES>().0, d2[row.clone()].as_chunks::<LANES>().0);
+            let (l0, l1, l2) = (l0[row.clone()].as_chunks::<LANES>().0, l1[row.clone()].as_chunks::<LANES>().0, l2[row].as_chunks::<LANES>().0);
+            let alphas = padded.as_chunks::<LANES>().0;
+            let own = padded[i];
+            for c in 0..k.len() {
+                let inside = i - c * LANES;
+                for l in 0..LANES {
+                    let m = if l < inside { k[c][l] - own * alphas[c][l] } else { 0.0 };
+                    let mr = m * r[c][l];
+                    lanes[0][l] += mr * d0[c][l];
+                    lanes[1][l] += mr * d1[c][l];
+                    lanes[2][l] += mr * d2[c][l];
+                    lanes[3][l] += m * l0[c][l];
+                    lanes[4][l] += m * l1[c][l];
+                    lanes[5][l] += m * l2[c][l];
+                    lanes[6][l] += mr;
+                }
+            }
+        }
+        for (sum, lane) in sums.iter_mut().zip(lanes) {
+            *sum = sum_lanes(lane);
+        }
+    }
+}
+
+dispatched! {
+    /// kᵀ·A·k for a matrix with both triangles.
+    pub(crate) fn quadratic(data: &[f64], stride: usize, k: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for (i, own) in k.iter().enumerate() {
+            let below = crate::simd::dot_body(&data[i * stride..i * stride + i], &k[..i]);
+            sum += own * (2.0 * below + own * data[i * stride + i]);
+        }
+        sum
+    }
+}
+
+/// What finished runs have done from here: a forecast outside of it is moved to its edge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// Least and largest final score.
+    finals: (f64, f64),
+    /// The 10 % and 90 % quantiles of y_T − y_τ.
+    gains: (f64, f64),
+}
+
+impl Reach {
+    /// The reach of final scores `targets` and gains y_T − y_τ; neither empty.
+    pub(crate) fn new(targets: &[f64], gains: &[f64]) -> Self {
+        let sorted = |values: &[f64]| {
+            let mut sorted = values.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            sorted
+        };
+        let (targets, gains) = (sorted(targets), sorted(gains));
+        Self {
+            finals: (targets[0], targets[targets.len() - 1]),
+            gains: (quantile_of_sorted(&gains, 0.1), quantile_of_sorted(&gains, 0.9)),
+        }
+    }
+
+    /// `forecast` within [min(y_min, y_τ + q10), max(y_max, y_τ + q90)], widened by 5 % of the range of final scores.
+    pub(crate) fn clip(&self, forecast: f64, last: f64) -> f64 {
+        let room = 0.05 * (self.finals.1 - self.finals.0);
+        let low = self.finals.0.min(last + self.gains.0) - room;
+        let high = self.finals.1.max(last + self.gains.1) + room;
+        forecast.clamp(low, high)
+    }
+}
+
+/// The mean of a process on y_T and of y_τ + a process on y_T − y_τ, clipped to the runs' [`Reach`].
+pub(crate) struct Pair {
+    direct: Process,
+    gain: Process,
+    reach: Reach,
+    /// For each run: (its forecast without it, its spread).
+    pub(crate) left_out: Vec<(f64, f64)>,
+}
+
+impl Pair {
+    /// Fits both processes; `last` holds y_τ of each run.
+    pub(crate) fn fit(design: &Design, targets: &[f64], last: &[f64]) -> Option<Self> {
+        let gains: Vec<f64> = targets.iter().zip(last).map(|(y, last)| y - last).collect();
+        let (direct, gain) = rayon::join(|| Process::fit(design, targets), || Process::fit(design, &gains));
+        let (direct, gain) = (direct?, gain?);
+        let reach = Reach::new(targets, &gains);
+        let left_out = direct.left_out.iter().zip(&gain.left_out).zip(last);
+        let left_out = left_out.map(|((&a, &b), &last)| Self::combine(a, b, last, &reach)).collect();
+        Some(Self { direct, gain, reach, left_out })
+    }
+
+    fn combine(direct: (f64, f64), gain: (f64, f64), last: f64, reach: &Reach) -> (f64, f64) {
+        (reach.clip((direct.0 + last + gain.0) / 2.0, last), (direct.1 + gain.1) / 2.0)
+    }
+
+    /// The mean and spread of the final score of a new run with last score `last`.
+    pub(crate) fn forecast(&self, relation: &Relation, last: f64) -> (f64, f64) {
+        Self::combine(self.direct.forecast(relation), self.gain.forecast(relation), last, &self.reach)
+    }
+
+    /// What finished runs have done from here.
+    pub(crate) fn reach(&self) -> Reach {
+        self.reach
+    }
+}
+
+/// Two Gaussian processes with grouped kernels on compact curve features: the mean of one on y_T and of one on y_T − y_τ.
+///
+/// Each has a squared-exponential and a linear kernel for each group of features (level of the curve, shape of the curve,
+/// configuration), with eight hyperparameters at their maximum a posteriori. The spread is each run's own predictive
+/// standard deviation, Gaussian. Needs 3 runs. O(n³) to fit, O(n²) to forecast.
+///
+/// Source: Rasmussen & Williams 2006; features and groups are Foretell's own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GaussianProcess;
+
+struct GaussianProcessModel {
+    compact: Compact,
+    design: Design,
+    pair: Pair,
+    held_out: Vec<Forecast>,
+}
+
+impl Predictor for GaussianProcess {
+    fn name(&self) -> &'static str {
+        "gp"
+    }
+
+    fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        check_training(self.name(), 3, training)?;
+        let (compact, rows) = Compact::fit(training);
+        let design = Design::new(&rows, compact.groups());
+        let pair = Pair::fit(&design, &training.targets, &last_scores(training));
+        let pair = pair.ok_or(FitError::NotFinite { run: 0, what: "kernel" })?;
+        let held_out = pair.left_out.iter().map(|&(mean, sd)| Forecast::gaussian(mean, sd)).collect();
+        Ok(Box::new(GaussianProcessModel { compact, design, pair, held_out }))
+    }
+}
+
+impl Model for GaussianProcessModel {
+    fn forecast(&self, query: &Query<'_>) -> Forecast {
+        let mut row = Vec::new();
+        self.compact.row(query, &mut row);
+        let (mean, sd) = self.pair.forecast(&self.design.relate(&row), last_score(query));
+        Forecast::gaussian(mean, sd)
+    }
+
+    fn held_out(&self) -> &[Forecast] {
+        &self.held_out
+    }
+}
+
+/// y_τ of a query; 0 before the first point.
+pub(crate) fn last_score(query: &Query<'_>) -> f64 {
+    query.prefix.last().copied().unwrap_or(0.0)
+}
+
+/// y_τ of each training run.
+pub(crate) fn last_scores(training: &TrainingSet) -> Vec<f64> {
+    (0..training.len()).map(|i| last_score(&training.query(i))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(n: usize) -> (Design, Vec<f64>) {
+        let rows = Matrix::from_fn(n, 5, |i, j| ((i * (j + 1)) as f64 * 0.7).sin() * 1.4);
+        let y = (0..n).map(|i| rows.row(i)[0] + 0.5 * (2.0 * rows.row(i)[3]).sin()).collect();
+        (Design::new(&rows, &[0..2, 2..3, 3..5]), y)
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_finite_differences() {
+        for n in [3, 8, 21] {
+            let (design, y) = wave(n);
+            let mut work = Work::new(&design);
+            let theta: Vec<f64> =
+                priors().iter().enumerate().map(|(k, p)| p.0 + 0.3 * (k as f64).sin()).collect();
+            let (mut gradient, mut unused) = ([0.0; PARAMETERS], [0.0; PARAMETERS]);
+            work.evaluate(&design, &y, &theta, &mut gradient).unwrap();
+            for k in 0..PARAMETERS {
+                let mut at = |shift: f64| {
+                    let mut moved = theta.clone();
+                    moved[k] += shift;
+                    work.evaluate(&design, &y, &moved, &mut unused).unwrap()
+                };
+                let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+                assert!((difference - gradient[k]).abs() < 1e-5 * (1.0 + difference.abs()), "n = {n}, θ_{k}");
+            }
+        }
+    }
+
+    #[test]
+    fn closed_form_leave_one_out_is_that_of_leaving_out() {
+        let (design, y) = wave(24);
+        let whole = Process::fit(&design, &y).unwrap();
+        let parameters = whole.parameters;
+        for left in [0, 7, 23] {
+            let keep: Vec<usize> = (0..24).filter(|&i| i != left).collect();
+            let part = design.select(&keep);
+            let mut work = Work::new(&part);
+            work.invert_kernel(&part, &parameters).unwrap();
+            let z: Vec<f64> = keep.iter().map(|&i| whole.target.apply(y[i])).collect();
+            let mut alpha = vec![0.0; 23];
+            work.kernel.multiply(&z, &mut alpha);
+            work.kernel.mirror();
+            let model = Process {
+                parameters,
+                target: whole.target,
+                inverse: work.kernel,
+                alpha,
+                left_out: Vec::new(),
+            };
+            let row: Vec<f64> = design.features.iter().flat_map(|x| x.row(left).to_vec()).collect();
+            let (mean, sd) = model.forecast(&part.relate(&row));
+            let expected = whole.left_out[left];
+            assert!((mean - expected.0).abs() < 1e-8 && (sd - expected.1).abs() < 1e-8, "run {left}");
+        }
+    }
+
+    #[test]
+    fn a_smooth_function_is_learnt() {
+        let (design, y) = wave(60);
+        let process = Process::fit(&design, &y).unwrap();
+        let left_out: Vec<f64> = process.left_out.iter().map(|l| l.0).collect();
+        let r2 = crate::statistics::r_squared(&left_out, &y);
+        assert!(r2 > 0.95, "R² {r2}");
+    }
+
+    #[test]
+    fn clipping_keeps_a_forecast_where_finished_runs_have_been() {
+        let reach = Reach::new(&[0.2, 0.9, 0.6], &[0.1, 0.1, 0.1]);
+        let cases = [(0.5, 0.4, 0.5), (5.0, 0.4, 0.935), (-5.0, 0.4, 0.165), (5.0, 0.95, 1.085)];
+        for (forecast, last, expected) in cases {
+            let clipped = reach.clip(forecast, last);
+            assert!((clipped - expected).abs() < 1e-12, "{forecast} from {last}: {clipped}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The inverse and the log determinant of a symmetric positive definite matrix, by block sweeps.
+
+use crate::simd::{LANES, dispatched};
+
+/// A symmetric matrix of order n, stored as its lower triangle in rows padded to blocks of eight: `data[i·stride + j]` for
+/// j ≤ i. What stands above the diagonal is arbitrary.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Symmetric {
+    /// The order.
+    pub(crate) n: usize,
+    /// The order rounded up to a multiple of eight: length of a row.
+    pub(crate) stride: usize,
+    /// `stride` rows of `stride` numbers.
+    pub(crate) data: Vec<f64>,
+}
+
+impl Symmetric {
+    /// A matrix of zeros of order `n`.
+    pub(crate) fn zeros(n: usize) -> Self {
+        let stride = n.next_multiple_of(LANES);
+        Self { n, stride, data: vec![0.0; stride * stride] }
+    }
+
+    /// Entry (i, i).
+    pub(crate) fn diagonal(&self, i: usize) -> f64 {
+        self.data[i * self.stride + i]
+    }
+
+    /// Replaces the matrix A by A⁻¹ and gives ln det A; `None`, with the matrix spoilt, if A is not positive definite.
+    ///
+    /// Sweeps eight pivots P at a time: with Q = A_PP⁻¹, A_PP ← −Q, A_RP ← A_RP·Q, A_RR ← A_RR − A_RP·Q·A_PR; after all
+    /// pivots the matrix is −A⁻¹. n³/2 multiply-adds, all in rank-eight updates.
+    ///
+    /// Source: Goodnight, *A tutorial on the sweep operator*, 1979, in blocks.
+    pub(crate) fn invert(&mut self) -> Option<f64> {
+        for i in self.n..self.stride {
+            self.data[i * self.stride..(i + 1) * self.stride].fill(0.0);
+            self.data[i * self.stride + i] = 1.0;
+        }
+        let mut log_determinant = [0.0];
+        sweep(&mut self.data, self.stride, &mut log_determinant);
+        log_determinant[0].is_finite().then_some(log_determinant[0])
+    }
+
+    /// out = A·x.
+    pub(crate) fn multiply(&self, x: &[f64], out: &mut [f64]) {
+        multiply_symmetric(&self.data, self.stride, x, out);
+    }
+
+    /// Copies the lower triangle onto the upper one.
+    pub(crate) fn mirror(&mut self) {
+        for i in 0..self.n {
+            for j in 0..i {
+                self.data[j * self.stride + i] = self.data[i * self.stride + j];
+            }
+        }
+    }
+}
+
+/// The inverse of a symmetric positive definite block and the log of its determinant (NaN or infinite if it is not positive
+/// definite), by Cholesky's factor.
+#[inline(always)]
+fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
+    let mut factor = [[0.0; LANES]; LANES];
+    let mut inverse_factor = [[0.0; LANES]; LANES];
+    let mut log_determinant = 0.0;
+    for i in 0..LANES {
+        for j in 0..i {
+            let mut sum = block[i][j];
+            for k in 0..j {
+                sum -= factor[i][k] * factor[j][k];
+            }
+            factor[i][j] = sum * inverse_factor[j][j];
+        }
+        let mut pivot = block[i][i];
+        for k in 0..i {
+            pivot -= factor[i][k] * factor[i][k];
+        }
+        // a pivot that is not positive gives NaN or −∞ here, which the caller sees
+        log_determinant += pivot.ln();
+        inverse_factor[i][i] = 1.0 / pivot.sqrt();
+        for j in 0..i {
+            let mut sum = 0.0;
+            for k in j..i {
+                sum -= factor[i][k] * inverse_factor[k][j];
+            }
+            inverse_factor[i][j] = sum * inverse_factor[i][i];
+        }
+    }
+    let mut inverse = [[0.0; LANES]; LANES];
+    for row in &inverse_factor {
+        for i in 0..LANES {
+            for j in 0..LANES {
+                inverse[i][j] += row[i] * row[j];
+            }
+        }
+    }
+    (inverse, log_determinant)
+}
+
+dispatched! {
+    /// Sweeps every block of a padded symmetric matrix: see [`Symmetric::invert`].
+    pub(crate) fn sweep(data: &mut [f64], stride: usize, log_determinant: &mut [f64; 1]) {
+        let blocks = stride / LANES;
+        // columns[c][b] holds A[pivot b][8c..8c+8]; scaled[i] holds A_iP·Q
+        let mut columns = vec![[[0.0; LANES]; LANES]; blocks];
+        let mut scaled = vec![[0.0; LANES]; stride];
+        for p in 0..blocks {
+            let first = p * LANES;
+            for b in 0..LANES {
+                let row = &data[(first + b) * stride..(first + b) * stride + first];
+                for (column, chunk) in columns.iter_mut().zip(row.as_chunks::<LANES>().0) {
+                    column[b] = *chunk;
+                }
+            }
+            for i in first..stride {
+                for b in 0..LANES {
+                    let from = if i < first + LANES && first + b > i { (first + b) * stride + i } else { i * stride + first + b };
+                    columns[i / LANES][b][i % LANES] = data[from];
+                }
+            }
+            let (inverse, log) = invert_block(&columns[p]);
+            log_determinant[0] += log;
+            for (rows, column) in scaled.as_chunks_mut::<LANES>().0.iter_mut().zip(&columns) {
+                for (l, row) in rows.iter_mut().enumerate() {
+                    *row = [0.0; LANES];
+                    for b in 0..LANES {
+                        for c in 0..LANES {
+                            row[c] += column[b][l] * inverse[b][c];
+                        }
+                    }
+                }
+            }
+            for r in (0..blocks).filter(|&r| r != p) {
+                for half in [0, 4] {
+                    let top = r * LANES + half;
+                    let factors = [scaled[top], scaled[top + 1], scaled[top + 2], scaled[top + 3]];
+                    let rows = &mut data[top * stride..(top + 4) * stride];
+                    let (a, rest) = rows.split_at_mut(stride);
+                    let (b, rest) = rest.split_at_mut(stride);
+                    let (c, d) = rest.split_at_mut(stride);
+                    let chunks = a.as_chunks_mut::<LANES>().0.iter_mut().zip(b.as_chunks_mut::<LANES>().0);
+                    let chunks = chunks.zip(c.as_chunks_mut::<LANES>().0).zip(d.as_chunks_mut::<LANES>().0);
+                    for ((((a, b), c), d), column) in chunks.zip(&columns[..=r]) {
+                        let mut sums = [*a, *b, *c, *d];
+                        for k in 0..LANES {
+                            for (sum, factor) in sums.iter_mut().zip(&factors) {
+                                for l in 0..LANES {
+                                    sum[l] -= factor[k] * column[k][l];
+                                }
+                            }
+                        }
+                        [*a, *b, *c, *d] = sums;
+                    }
+                }
+            }
+            for i in 0..first {
+                for b in 0..LANES {
+                    data[(first + b) * stride + i] = scaled[i][b];
+                }
+            }
+            for (b, row) in inverse.iter().enumerate() {
+                for (cell, value) in data[(first + b) * stride + first..].iter_mut().zip(row) {
+                    *cell = -value;
+                }
+            }
+            for i in first + LANES..stride {
+                data[i * stride + first..i * stride + first + LANES].copy_from_slice(&scaled[i]);
+            }
+        }
+        for value in data.iter_mut() {
+            *value = -*value;
+        }
+    }
+}
+
+dispatched! {
+    /// out = A·x for a symmetric A of which rows hold the lower triangle.
+    pub(crate) fn multiply_symmetric(data: &[f64], stride: usize, x: &[f64], out: &mut [f64]) {
+        out.fill(0.0);
+        for i in 0..x.len() {
+            let row = &data[i * stride..i * stride + i];
+            let own = crate::simd::dot_body(row, &x[..i]) + data[i * stride + i] * x[i];
+            for (value, a) in out[..i].iter_mut().zip(row) {
+                *value += a * x[i];
+            }
+            out[i] += own;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::with_each_instruction_set;
+
+    fn sample(n: usize) -> Symmetric {
+        let mut a = Symmetric::zeros(n);
+        for i in 0..n {
+            for j in 0..=i {
+                let distance = (i as f64 - j as f64) / 7.0;
+                a.data[i * a.stride + j] = (-distance * distance).exp() + 0.3 * ((i * j) as f64).sin() / 10.0;
+            }
+            a.data[i * a.stride + i] += 2.0;
+        }
+        a
+    }
+
+    #[test]
+    fn the_inverse_times_the_matrix_is_the_identity_for_every_order() {
+        for n in [1, 2, 7, 8, 9, 16, 33, 64] {
+            let a = sample(n);
+            let mut inverse = a.clone();
+            inverse.invert().expect("positive definite");
+            for j in 0..n {
+                let mut unit = vec![0.0; n];
+                unit[j] = 1.0;
+                let (mut column, mut back) = (vec![0.0; n], vec![0.0; n]);
+                inverse.multiply(&unit, &mut column);
+                a.multiply(&column, &mut back);
+                for (i, value) in back.iter().enumerate() {
+                    assert!((value - unit[i]).abs() < 1e-10, "n = {n}: ({i}, {j}) is {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_log_determinant_is_that_of_elimination() {
+        let mut diagonal = Symmetric::zeros(11);
+        for i in 0..11 {
+            diagonal.data[i * 16 + i] = (i + 1) as f64;
+        }
+        let expected: f64 = (1..=11).map(|i| f64::from(i).ln()).sum();
+        assert!((diagonal.invert().unwrap() - expected).abs() < 1e-12);
+        let (a, b) = (3.0_f64, 1.5);
+        let mut pair = Symmetric::zeros(2);
+        (pair.data[0], pair.data[8], pair.data[9]) = (a, b, a);
+        assert!((pair.invert().unwrap() - (a * a - b * b).ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_matrix_that_is_not_positive_definite_is_refused() {
+        for (a, b, c) in [(1.0, 2.0, 1.0), (0.0, 0.0, 1.0), (-1.0, 0.0, 1.0), (f64::NAN, 0.0, 1.0)] {
+            let mut pair = Symmetric::zeros(2);
+            (pair.data[0], pair.data[8], pair.data[9]) = (a, b, c);
+            assert_eq!(pair.invert(), None, "{a} {b} {c}");
+        }
+    }
+
+    #[test]
+    fn all_instruction_sets_give_the_same_bits() {
+        let all = with_each_instruction_set(|| {
+            let mut a = sample(37);
+            let log = a.invert();
+            (a.data, log)
+        });
+        assert!(all.iter().all(|one| one == &all[0]));
+    }
+}

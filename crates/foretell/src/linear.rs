@@ -1,0 +1,258 @@
+//! Linear predictors: ordinary least squares, as in the paper, and ridge regression.
+
+use crate::configuration::FeatureGroup;
+use crate::features::{FeatureSet, Scaler, TargetScaler, design_matrix, feature_row};
+use crate::forecast::Forecast;
+use crate::least_squares::LeastSquares;
+use crate::matrix::Matrix;
+use crate::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
+use crate::row_order::{put_back, sorted};
+use crate::simd::{dot, inner_products};
+use crate::training::{Query, TrainingSet};
+use crate::tridiagonal::{Resolved, Tridiagonal};
+
+/// Ordinary least squares: ŷ = ȳ + w·x on standardised features, with the shortest of all w that fit best.
+///
+/// | field | meaning | default |
+/// |---|---|---|
+/// | `features` | which feature groups | all |
+///
+/// The design is rank-deficient by construction, since differences are linear combinations of the curve. The minimum-norm
+/// fit forecasts the same with and without them as long as there are more runs than the rank of the other columns.
+/// σ(τ) by leave-one-out in closed form, with the scaling of all runs (refitting it moves a residual by O(1/n) of
+/// itself). Needs 3 runs. O(n·d·rank) to fit, O(d) to forecast. Source: Baker et al. 2017, §3.3.
+///
+/// On runs of which every final score is 2·y_1 + 0.1 it finds that line:
+///
+/// ```
+/// use foretell::{FeatureSet, Matrix, Ols, Predictor, TrainingSet};
+/// let runs = TrainingSet {
+///     steps: vec![1.0],
+///     target_step: 9.0,
+///     prefixes: Matrix::from_rows(&[[0.1], [0.2], [0.4], [0.25]]),
+///     configurations: Matrix::zeros(4, 0),
+///     groups: vec![],
+///     targets: vec![0.3, 0.5, 0.9, 0.6],
+/// };
+/// let model = Ols { features: FeatureSet::default() }.fit(&runs)?;
+/// let forecast = model.forecast(&foretell::Query { prefix: &[0.3], configuration: &[] });
+/// assert!((forecast.mean - 0.7).abs() < 1e-12 && forecast.scale < 1e-12);
+/// # Ok::<(), foretell::FitError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Ols {
+    /// Which feature groups are used.
+    pub features: FeatureSet,
+}
+
+/// Ridge regression: ordinary least squares plus λ·‖w‖², λ by leave-one-out.
+///
+/// | symbol | meaning | range |
+/// |---|---|---|
+/// | λ | penalty, chosen on a grid of four values a decade | n·10⁻⁶ to n·10³ |
+/// | h_ii | leverage, 1/n + x_iᵀ(XᵀX + λ)⁻¹x_i | [1/n, 1) |
+///
+/// The λ with the least Σ (e_i/(1 − h_ii))², the sum of squared leave-one-out residuals; of equals the largest. σ(τ) from
+/// the same residuals, scaling of all runs kept. Needs 3 runs. One tridiagonal reduction of the smaller of XᵀX and XXᵀ,
+/// O(n·d·min(n, d)), then O(n·min(n, d)) for each λ; O(d) to forecast. The paper has no ridge: it is here because least
+/// squares is badly conditioned where there are about as many features as runs.
+///
+/// Source: Hoerl & Kennard 1970; Allen's PRESS 1974 for the residuals.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Ridge {
+    /// Which feature groups are used.
+    pub features: FeatureSet,
+}
+
+impl Predictor for Ols {
+    fn name(&self) -> &'static str {
+        "ols"
+    }
+
+    fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        fit(self.name(), training, self.features, LinearFit::least_squares)
+    }
+}
+
+impl Predictor for Ridge {
+    fn name(&self) -> &'static str {
+        "ridge"
+    }
+
+    fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        fit(self.name(), training, self.features, LinearFit::ridge)
+    }
+}
+
+fn fit(
+    name: &'static str,
+    training: &TrainingSet,
+    features: FeatureSet,
+    solve: fn(&Matrix, &[f64]) -> LinearFit,
+) -> Result<Box<dyn Model>, FitError> {
+    check_training(name, 3, training)?;
+    let (x, targets, order) = sorted(&design_matrix(training, features), training);
+    let fit = solve(&x, &targets);
+    let sigma = leave_one_out_sigma(&fit.held_out, &targets);
+    let held_out: Vec<Forecast> = fit.held_out.iter().map(|&mean| Forecast::gaussian(mean, sigma)).collect();
+    let groups = training.groups.clone();
+    Ok(Box::new(LinearModel { held_out: put_back(&held_out, &order), fit, sigma, features, groups }))
+}
+
+/// A linear function of features, with its leave-one-out forecasts.
+#[derive(Clone, Debug)]
+pub(crate) struct LinearFit {
+    scaler: Scaler,
+    target: TargetScaler,
+    /// The coefficients of the standardised features, for the standardised target.
+    weights: Vec<f64>,
+    /// The forecast of each training row without it.
+    pub(crate) held_out: Vec<f64>,
+}
+
+impl LinearFit {
+    /// The minimum-norm least-squares fit of `y`, length n, on `x`, shape (n, d), not standardised.
+    pub(crate) fn least_squares(x: &Matrix, y: &[f64]) -> Self {
+        let standardised = Standardised::new(x, y);
+        let fit = LeastSquares::fit(&standardised.rows, &standardised.targets);
+        standardised.finish(y, fit.weights, &fit.left_out)
+    }
+
+    /// The ridge fit of `y` on `x`, penalty by leave-one-out.
+    pub(crate) fn ridge(x: &Matrix, y: &[f64]) -> Self {
+        let standardised = Standardised::new(x, y);
+        let (weights, left_out) = ridge(&standardised.rows, &standardised.targets);
+        standardised.finish(y, weights, &left_out)
+    }
+
+    /// The forecast for the features `row`, which is standardised in place.
+    pub(crate) fn predict(&self, row: &mut [f64]) -> f64 {
+        self.scaler.apply(row);
+        self.target.invert(dot(row, &self.weights))
+    }
+}
+
+struct Standardised {
+    scaler: Scaler,
+    target: TargetScaler,
+    rows: Matrix,
+    targets: Vec<f64>,
+}
+
+impl Standardised {
+    fn new(x: &Matrix, y: &[f64]) -> Self {
+        let all: Vec<usize> = (0..y.len()).collect();
+        let scaler = Scaler::fit(x, 0..y.len());
+        let target = TargetScaler::fit(y.iter().copied());
+        let rows = scaler.transform(x, &all);
+        Self { rows, targets: y.iter().map(|&y| target.apply(y)).collect(), scaler, target }
+    }
+
+    fn finish(self, y: &[f64], weights: Vec<f64>, left_out: &[f64]) -> LinearFit {
+        let held_out = y.iter().zip(left_out).map(|(y, residual)| y - self.target.scale * residual);
+        LinearFit { held_out: held_out.collect(), weights, scaler: self.scaler, target: self.target }
+    }
+}
+
+/// The penalties of a grid, largest first: `count` of them, four a decade, from `largest` down.
+pub(crate) fn penalties(largest: f64, count: i32) -> impl Iterator<Item = f64> {
+    (0..count).map(move |step| largest * 10_f64.powf(-0.25 * f64::from(step)))
+}
+
+/// The sum of squares.
+pub(crate) fn squares(values: &[f64]) -> f64 {
+    dot(values, values)
+}
+
+/// Weights and leave-one-out residuals of the ridge with the penalty that makes the latter least.
+fn ridge(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (n, d) = (x.rows(), x.columns());
+    if d < n { ridge_by_columns(x, y) } else { ridge_by_rows(x, y) }
+}
+
+/// By XᵀX, shape (d, d).
+fn ridge_by_columns(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let (n, d) = (x.rows(), x.columns());
+    let columns = Matrix::from_fn(d, n, |j, i| x.row(i)[j]);
+    let gram = gram(&columns);
+    let form = Tridiagonal::new(&gram);
+    let moments: Vec<f64> = (0..d).map(|j| dot(columns.row(j), y)).collect();
+    let (moments, points) = (form.rotate(&moments), form.rotate_rows(x));
+    let left_out = |lambda: f64, out: &mut Resolved| {
+        form.resolve(lambda, &points, &moments, out);
+        let rows = y.iter().zip(&out.products).zip(&out.forms);
+        rows.map(|((y, fitted), form)| (y - fitted) / (1.0 - 1.0 / n as f64 - form).max(1e-12)).collect()
+    };
+    let (lambda, residuals) = least(penalties(1e3 * n as f64, 37), left_out);
+    (form.solve(lambda, &moments), residuals)
+}
+
+/// By XXᵀ, shape (n, n).
+fn ridge_by_rows(x: &Matrix, y: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let form = Tridiagonal::new(&gram(x));
+    let (targets, points) = (form.rotate(y), form.unit_points());
+    let left_out = |lambda: f64, out: &mut Resolved| {
+        form.resolve(lambda, &points, &targets, out);
+        dual_left_out(lambda, out)
+    };
+    let (lambda, residuals) = least(penalties(1e3 * y.len() as f64, 37), left_out);
+    let dual = form.solve(lambda, &targets);
+    let mut weights = vec![0.0; x.columns()];
+    for (i, a) in dual.iter().enumerate() {
+        crate::least_squares::add_scaled(&mut weights, *a, x.row(i));
+    }
+    (weights, residuals)
+}
+
+/// Leave-one-out residuals of a ridge with centred kernel matrix K and free intercept: λα_i/(λB_ii − 1/n), where
+/// B = (K + λ)⁻¹ and α = B·y.
+pub(crate) fn dual_left_out(lambda: f64, resolved: &Resolved) -> Vec<f64> {
+    let share = 1.0 / resolved.forms.len() as f64;
+    let rows = resolved.products.iter().zip(&resolved.forms);
+    rows.map(|(alpha, form)| lambda * alpha / (lambda * form - share).max(1e-12)).collect()
+}
+
+/// The penalty whose leave-one-out residuals have the least sum of squares, the first of equals, and the residuals.
+pub(crate) fn least(
+    penalties: impl Iterator<Item = f64>,
+    mut left_out: impl FnMut(f64, &mut Resolved) -> Vec<f64>,
+) -> (f64, Vec<f64>) {
+    let mut room = Resolved::default();
+    let mut best = (f64::INFINITY, 1.0, Vec::new());
+    for lambda in penalties {
+        let residuals = left_out(lambda, &mut room);
+        let loss = squares(&residuals);
+        if best.2.is_empty() || loss < best.0 {
+            best = (loss, lambda, residuals);
+        }
+    }
+    (best.1, best.2)
+}
+
+/// The inner products of all rows of `x`.
+fn gram(x: &Matrix) -> Matrix {
+    let n = x.rows();
+    let mut gram = Matrix::zeros(n, n);
+    inner_products(x.as_slice(), x.as_slice(), x.columns(), n.max(1), gram.as_mut_slice());
+    gram
+}
+
+struct LinearModel {
+    fit: LinearFit,
+    sigma: f64,
+    features: FeatureSet,
+    groups: Vec<FeatureGroup>,
+    held_out: Vec<Forecast>,
+}
+
+impl Model for LinearModel {
+    fn forecast(&self, query: &Query<'_>) -> Forecast {
+        let mut row = Vec::new();
+        feature_row(query, &self.groups, self.features, &mut row);
+        Forecast::gaussian(self.fit.predict(&mut row), self.sigma)
+    }
+
+    fn held_out(&self) -> &[Forecast] {
+        &self.held_out
+    }
+}

@@ -1,0 +1,490 @@
+//! The ν-SVR quadratic program, finished by an active-set method with an updated inverse of the free block.
+//!
+//! With β = α − α* the dual is, in one variable a point,
+//!
+//! ```text
+//! minimise  ½ βᵀKβ − yᵀβ   with   Σβ = 0,   Σ|β| ≤ C·ν·n,   |βᵢ| ≤ C
+//! ```
+//!
+//! Each point is at a bound (0, C, −C) or free. The step δ to the minimum over the free points F solves
+//! (K_FF + μI) δ = r_F − ρ, r = y − Kβ, where ρ is b + ε on points with β > 0 and b − ε on points with β < 0, such that
+//! both sums stay. It is cut where a point meets a bound, which then leaves F; after a full step the bound point that
+//! violates optimality most joins F. While ε > 0 both sums of β⁺ and β⁻ are C·ν·n/2; a negative ε shows that the tube is
+//! closed, and then only Σβ = 0 binds (*closed* below) until Σ|β| meets C·ν·n again.
+//!
+//! (K_FF + μI)⁻¹ is kept and bordered or deflated, O(|F|²) a change. μ, 1e-7 of the kernel's mean diagonal, makes the
+//! step proximal: a singular K (equal rows, linear kernel) is then no special case. Each round costs as much as some ten
+//! steps of sequential minimal optimisation, and where that crawls (linear kernel, large C, small γ) replaces thousands.
+//! What this method leaves unfinished is left to sequential minimal optimisation, which always converges.
+//!
+//! Source: Nocedal & Wright, *Numerical Optimization*, §16.5 (primal active sets for convex quadratic programs).
+
+use super::solver::{KernelMatrix, Problem};
+use crate::simd::{LANES, dispatched, dot_body, sum_lanes};
+
+/// Where a point stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// β = 0.
+    #[default]
+    Zero,
+    /// 0 < β < C; in a closed tube −C < β < C.
+    Plus,
+    /// −C < β < 0.
+    Minus,
+    /// β = C.
+    High,
+    /// β = −C.
+    Low,
+    /// Left out of the problem.
+    Out,
+}
+
+/// The state of the method; kept between solves to spare allocations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pivot {
+    n: usize,
+    stride: usize,
+    c: f64,
+    /// C·ν·n / 2, the sum of β⁺ and of β⁻ while the tube is open.
+    half: f64,
+    ridge: f64,
+    closed: bool,
+    /// β, padded.
+    pub(crate) beta: Vec<f64>,
+    /// r = y − Kβ, padded.
+    pub(crate) residual: Vec<f64>,
+    place: Vec<Place>,
+    /// The free points, in the order of the rows of `inverse`.
+    free: Vec<usize>,
+    /// (K_FF + μI)⁻¹, rows `stride` apart, zero beyond |F|.
+    inverse: Vec<f64>,
+    /// 1 where a free point is [`Place::Plus`], compact.
+    plus: Vec<f64>,
+    /// 1 where a free point is [`Place::Minus`], compact.
+    minus: Vec<f64>,
+    compact: Vec<f64>,
+    solved: [Vec<f64>; 3],
+    delta: Vec<f64>,
+}
+
+/// How a call of [`Pivot::finish`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// At the optimum, within the tolerance.
+    Optimal,
+    /// Out of rounds, or in a corner this method does not handle.
+    Unfinished,
+}
+
+/// The levels ρ₊ = b + ε and ρ₋ = b − ε that the free points settle on.
+#[derive(Clone, Copy, Debug)]
+struct Levels {
+    plus: f64,
+    minus: f64,
+}
+
+impl Pivot {
+    /// Starts from dual variables `alpha`, `alpha_star` and gradient g = Kβ − y of sequential minimal optimisation.
+    pub(crate) fn start(
+        &mut self,
+        problem: &Problem<'_>,
+        alpha: &[f64],
+        alpha_star: &[f64],
+        gradient: &[f64],
+    ) {
+        let (kernel, c) = (problem.kernel, problem.penalty.c);
+        let (n, stride) = (kernel.n, kernel.stride);
+        self.n = n;
+        self.stride = stride;
+        self.c = c;
+        self.half = problem.half();
+        self.ridge = 1e-7 * (0..n).map(|i| kernel.data[i * stride + i]).sum::<f64>() / n.max(1) as f64;
+        self.ridge = self.ridge.max(1e-300);
+        for vector in [&mut self.beta, &mut self.residual, &mut self.plus, &mut self.minus, &mut self.compact]
+        {
+            vector.clear();
+            vector.resize(stride, 0.0);
+        }
+        for vector in self.solved.iter_mut().chain([&mut self.delta]) {
+            vector.clear();
+            vector.resize(stride, 0.0);
+        }
+        self.inverse.clear();
+        self.inverse.resize(stride * stride, 0.0);
+        self.free.clear();
+        let overlap: f64 = alpha.iter().zip(alpha_star).map(|(a, s)| a.min(*s)).sum();
+        self.closed = overlap > 1e-9 * self.half;
+        for i in 0..n {
+            self.beta[i] = alpha[i] - alpha_star[i];
+            self.residual[i] = -gradient[i];
+        }
+        self.place.clear();
+        let closed = self.closed;
+        self.place.extend(self.beta[..n].iter().map(|&beta| place_of(beta, c, closed)));
+        if let Some(left_out) = problem.left_out {
+            self.place[left_out] = Place::Out;
+        }
+        for i in 0..n {
+            if matches!(self.place[i], Place::Plus | Place::Minus) {
+                self.admit(kernel, i);
+            }
+        }
+    }
+
+    /// Works until optimality is violated by less than `tolerance`, at most `rounds` rounds.
+    pub(crate) fn finish(&mut self, kernel: &KernelMatrix, tolerance: f64, rounds: usize) -> Ended {
+        for _ in 0..rounds {
+            let Some(levels) = self.direction() else { return Ended::Unfinished };
+            let (length, met) = self.room();
+            self.advance(kernel, length);
+            if let Some(met) = met {
+                self.settle(kernel, met);
+                continue;
+            }
+            let moved = self.delta[..self.free.len()].iter().fold(0.0_f64, |most, d| most.max(d.abs()));
+            if moved * self.ridge > 0.1 * tolerance {
+                continue;
+            }
+            if !self.closed && levels.plus < levels.minus {
+                self.close(kernel);
+                continue;
+            }
+            match self.violator(levels, tolerance) {
+                None => return Ended::Optimal,
+                Some((i, place)) => {
+                    self.place[i] = place;
+                    self.admit(kernel, i);
+                }
+            }
+        }
+        Ended::Unfinished
+    }
+
+    /// Computes δ and the levels; `None` if a sum has no free point to hold it.
+    fn direction(&mut self) -> Option<Levels> {
+        let f = self.free.len();
+        for (cell, &i) in self.compact.iter_mut().zip(&self.free) {
+            *cell = self.residual[i];
+        }
+        self.compact[f..].fill(0.0);
+        let (owed_plus, owed_minus) = self.owed();
+        let [p, q, t] = &mut self.solved;
+        multiply_three(&self.inverse, self.stride, f, &self.compact, &self.plus, &self.minus, p, q, t);
+        let sum = |a: &[f64], b: &[f64]| a[..f].iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+        let (a11, a12, a22) = (sum(&self.plus, q), sum(&self.plus, t), sum(&self.minus, t));
+        let (r1, r2) = (sum(&self.plus, p) - owed_plus, sum(&self.minus, p) - owed_minus);
+        let levels = match (a11 > 0.0, a22 > 0.0) {
+            (true, true) => {
+                let determinant = a11 * a22 - a12 * a12;
+                Levels {
+                    plus: (r1 * a22 - r2 * a12) / determinant,
+                    minus: (r2 * a11 - r1 * a12) / determinant,
+                }
+            }
+            (true, false) if self.closed => Levels { plus: r1 / a11, minus: r1 / a11 },
+            _ => return None,
+        };
+        if !(levels.plus.is_finite() && levels.minus.is_finite()) {
+            return None;
+        }
+        for (a, d) in self.delta[..f].iter_mut().enumerate() {
+            let level = levels.plus * q[a] + if self.closed { 0.0 } else { levels.minus * t[a] };
+            *d = p[a] - level;
+        }
+        Some(levels)
+    }
+
+    /// What the sums still lack: Σδ over the free points of each side must be this.
+    fn owed(&self) -> (f64, f64) {
+        let side = |positive: bool| {
+            let of = self.beta[..self.n].iter().filter(|&&b| (b > 0.0) == positive);
+            of.sum::<f64>()
+        };
+        let (above, below) = (side(true), side(false));
+        if self.closed { (-(above + below), 0.0) } else { (self.half - above, -self.half - below) }
+    }
+
+    /// How far along δ every point stays within its bounds, at most 1, and which free point stops it; `usize::MAX`
+    /// stands for the sum Σ|β| of a closed tube.
+    fn room(&self) -> (f64, Option<usize>) {
+        let (mut length, mut met) = (1.0, None);
+        for (a, (&i, &d)) in self.free.iter().zip(&self.delta).enumerate() {
+            let (low, high) = match self.place[i] {
+                _ if self.closed => (-self.c, self.c),
+                Place::Minus => (-self.c, 0.0),
+                _ => (0.0, self.c),
+            };
+            let space = if d > 0.0 { high - self.beta[i] } else { low - self.beta[i] };
+            if d.abs() > 0.0 && space / d < length {
+                length = (space / d).max(0.0);
+                met = Some(a);
+            }
+        }
+        if self.closed && self.total_after(length) > 2.0 * self.half * (1.0 + 1e-12) {
+            return (self.cut(length), Some(usize::MAX));
+        }
+        (length, met)
+    }
+
+    /// Σ|β + t·δ|.
+    fn total_after(&self, t: f64) -> f64 {
+        let bound =
+            self.place.iter().filter(|p| matches!(p, Place::High | Place::Low)).count() as f64 * self.c;
+        let free = self.free.iter().zip(&self.delta).map(|(&i, d)| (self.beta[i] + t * d).abs());
+        bound + free.sum::<f64>()
+    }
+
+    /// The largest t ≤ `most` with Σ|β + t·δ| within its limit: the sum is convex in t, so bisection finds it.
+    fn cut(&self, most: f64) -> f64 {
+        let (mut low, mut high) = (0.0, most);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if self.total_after(middle) > 2.0 * self.half { high = middle } else { low = middle }
+        }
+        low
+    }
+
+    /// β += t·δ and r −= t·Kδ.
+    fn advance(&mut self, kernel: &KernelMatrix, t: f64) {
+        for (&i, d) in self.free.iter().zip(&self.delta) {
+            self.beta[i] += t * d;
+        }
+        subtract_rows(&mut self.residual, &kernel.data, self.stride, &self.free, &self.delta, t);
+    }
+
+    /// The free point `met` has come to a bound; or the closed tube opens.
+    fn settle(&mut self, kernel: &KernelMatrix, met: usize) {
+        if met == usize::MAX {
+            return self.open(kernel);
+        }
+        let i = self.free[met];
+        let rising = self.delta[met] > 0.0;
+        let (place, beta) = match self.place[i] {
+            _ if self.closed && !rising => (Place::Low, -self.c),
+            Place::Minus if rising => (Place::Zero, 0.0),
+            Place::Minus => (Place::Low, -self.c),
+            _ if rising => (Place::High, self.c),
+            _ => (Place::Zero, 0.0),
+        };
+        self.shift(kernel, i, beta);
+        self.place[i] = place;
+        self.dismiss(met);
+    }
+
+    /// Sets β_i, keeping the residual right.
+    fn shift(&mut self, kernel: &KernelMatrix, i: usize, beta: f64) {
+        let change = beta - self.beta[i];
+        if change.abs() > 0.0 {
+            subtract_rows(&mut self.residual, &kernel.data, self.stride, &[i], &[change], 1.0);
+            self.beta[i] = beta;
+        }
+    }
+
+    /// From an open tube to a closed one: the zeros become free.
+    fn close(&mut self, kernel: &KernelMatrix) {
+        self.closed = true;
+        let f = self.free.len();
+        self.plus[..f].fill(1.0);
+        self.minus[..f].fill(0.0);
+        for i in 0..self.n {
+            match self.place[i] {
+                Place::Minus => self.place[i] = Place::Plus,
+                Place::Zero => {
+                    self.place[i] = Place::Plus;
+                    self.admit(kernel, i);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// From a closed tube to an open one: free points take the side of their sign.
+    fn open(&mut self, _kernel: &KernelMatrix) {
+        self.closed = false;
+        for a in (0..self.free.len()).rev() {
+            let i = self.free[a];
+            self.place[i] = place_of(self.beta[i], self.c, false);
+            self.plus[a] = f64::from(self.place[i] == Place::Plus);
+            self.minus[a] = f64::from(self.place[i] == Place::Minus);
+            if !matches!(self.place[i], Place::Plus | Place::Minus) {
+                self.dismiss(a);
+            }
+        }
+    }
+
+    /// The bound point that violates optimality most, and where it should go.
+    fn violator(&self, levels: Levels, tolerance: f64) -> Option<(usize, Place)> {
+        let mut worst = (tolerance, None);
+        for (i, (&r, place)) in self.residual.iter().zip(&self.place).enumerate() {
+            let (violation, target) = match place {
+                Place::Zero if r - levels.plus > levels.minus - r => (r - levels.plus, Place::Plus),
+                Place::Zero => (levels.minus - r, Place::Minus),
+                Place::High => (levels.plus - r, Place::Plus),
+                Place::Low => (r - levels.minus, if self.closed { Place::Plus } else { Place::Minus }),
+                _ => continue,
+            };
+            if violation > worst.0 {
+                worst = (violation, Some((i, target)));
+            }
+        }
+        worst.1
+    }
+
+    /// Point `i`, whose place is set, joins the free ones.
+    fn admit(&mut self, kernel: &KernelMatrix, i: usize) {
+        let f = self.free.len();
+        let row = kernel.row(i);
+        for (cell, &j) in self.compact.iter_mut().zip(&self.free) {
+            *cell = row[j];
+        }
+        self.compact[f..].fill(0.0);
+        let column = &mut self.solved[0];
+        border(&mut self.inverse, self.stride, f, &self.compact, row[i], self.ridge, column);
+        self.plus[f] = f64::from(self.place[i] == Place::Plus);
+        self.minus[f] = f64::from(self.place[i] == Place::Minus);
+        self.free.push(i);
+    }
+
+    /// The free point in row `a` of the inverse leaves.
+    fn dismiss(&mut self, a: usize) {
+        let last = self.free.len() - 1;
+        let column = &mut self.solved[0];
+        deflate(&mut self.inverse, self.stride, last, a, column);
+        self.free.swap_remove(a);
+        for sides in [&mut self.plus, &mut self.minus] {
+            sides[a] = sides[last];
+            sides[last] = 0.0;
+        }
+        self.delta[a] = self.delta[last];
+    }
+
+    /// α and α* of β: where the tube is closed, both share what Σ|β| lacks.
+    pub(crate) fn split(&self, alpha: &mut [f64], alpha_star: &mut [f64]) {
+        let above: f64 = self.beta[..self.n].iter().map(|b| b.max(0.0)).sum();
+        let lacking = if self.closed { (self.half - above).max(0.0) } else { 0.0 };
+        let points = || self.beta[..self.n].iter().zip(&self.place);
+        let space = |(beta, place): (&f64, &Place)| {
+            if *place == Place::Out { 0.0 } else { (self.c - beta.abs()).max(0.0) }
+        };
+        let room: f64 = points().map(space).sum();
+        let share = if room > 0.0 { (lacking / room).min(1.0) } else { 0.0 };
+        for (i, (beta, place)) in points().enumerate() {
+            let common = share * space((beta, place));
+            alpha[i] = beta.max(0.0) + common;
+            alpha_star[i] = (-beta).max(0.0) + common;
+        }
+    }
+}
+
+/// The place of a point with coefficient `beta`.
+fn place_of(beta: f64, c: f64, closed: bool) -> Place {
+    if beta >= c {
+        Place::High
+    } else if beta <= -c {
+        Place::Low
+    } else if closed || beta > 0.0 {
+        Place::Plus
+    } else if beta < 0.0 {
+        Place::Minus
+    } else {
+        Place::Zero
+    }
+}
+
+dispatched! {
+    /// x = A·u, y = A·v, z = A·w for the leading f × f block of the symmetric `a`, in one pass.
+    pub(crate) fn multiply_three(a: &[f64], stride: usize, f: usize, u: &[f64], v: &[f64], w: &[f64], x: &mut [f64], y: &mut [f64], z: &mut [f64]) {
+        let width = f.next_multiple_of(LANES);
+        let (u, v, w) = (u[..width].as_chunks::<LANES>().0, v[..width].as_chunks::<LANES>().0, w[..width].as_chunks::<LANES>().0);
+        for i in 0..f {
+            let row = a[i * stride..i * stride + width].as_chunks::<LANES>().0;
+            let (mut p, mut q, mut r) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+            for (((m, u), v), w) in row.iter().zip(u).zip(v).zip(w) {
+                for l in 0..LANES {
+                    p[l] += m[l] * u[l];
+                    q[l] += m[l] * v[l];
+                    r[l] += m[l] * w[l];
+                }
+            }
+            x[i] = sum_lanes(p);
+            y[i] = sum_lanes(q);
+            z[i] = sum_lanes(r);
+        }
+    }
+}
+
+dispatched! {
+    /// residual −= t·Σ_a δ_a·K_{rows[a]}.
+    pub(crate) fn subtract_rows(residual: &mut [f64], kernel: &[f64], stride: usize, rows: &[usize], delta: &[f64], t: f64) {
+        let mut a = 0;
+        while a + 4 <= rows.len() {
+            let row = |k: usize| kernel[rows[a + k] * stride..(rows[a + k] + 1) * stride].as_chunks::<LANES>().0;
+            let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
+            let d: [f64; 4] = std::array::from_fn(|k| t * delta[a + k]);
+            let blocks = residual.as_chunks_mut::<LANES>().0.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3);
+            for ((((g, x0), x1), x2), x3) in blocks {
+                for l in 0..LANES {
+                    g[l] -= (d[0] * x0[l] + d[1] * x1[l]) + (d[2] * x2[l] + d[3] * x3[l]);
+                }
+            }
+            a += 4;
+        }
+        for (&i, delta) in rows[a..].iter().zip(&delta[a..]) {
+            let factor = t * delta;
+            for (g, x) in residual.iter_mut().zip(&kernel[i * stride..(i + 1) * stride]) {
+                *g -= factor * x;
+            }
+        }
+    }
+}
+
+dispatched! {
+    /// Borders the inverse of an f × f matrix by a row `k` with diagonal `diagonal` + `ridge`. The pivot is at least
+    /// `ridge` but for rounding, and is held to that. `column` is room for f + 1 numbers.
+    pub(crate) fn border(inverse: &mut [f64], stride: usize, f: usize, k: &[f64], diagonal: f64, ridge: f64, column: &mut [f64]) {
+        let width = f.next_multiple_of(LANES);
+        column.fill(0.0);
+        for i in 0..f {
+            column[i] = dot_body(&inverse[i * stride..i * stride + width], &k[..width]);
+        }
+        let pivot = diagonal + ridge - dot_body(&column[..width], &k[..width]);
+        let scale = 1.0 / if pivot > ridge { pivot } else { ridge };
+        column[f] = -1.0;
+        let width = (f + 1).next_multiple_of(LANES);
+        for i in 0..=f {
+            let factor = column[i] * scale;
+            for (cell, c) in inverse[i * stride..i * stride + width].iter_mut().zip(&column[..width]) {
+                *cell += factor * c;
+            }
+        }
+    }
+}
+
+dispatched! {
+    /// Takes row and column `a` out of the inverse of a matrix of size `last` + 1: they trade places with the last, and
+    /// the rest is deflated.
+    pub(crate) fn deflate(inverse: &mut [f64], stride: usize, last: usize, a: usize, column: &mut [f64]) {
+        let width = (last + 1).next_multiple_of(LANES);
+        if a != last {
+            for l in 0..width {
+                inverse.swap(a * stride + l, last * stride + l);
+            }
+            for i in 0..=last {
+                inverse.swap(i * stride + a, i * stride + last);
+            }
+        }
+        column[..width].copy_from_slice(&inverse[last * stride..last * stride + width]);
+        let scale = 1.0 / column[last];
+        for i in 0..=last {
+            let factor = column[i] * scale;
+            for (cell, c) in inverse[i * stride..i * stride + width].iter_mut().zip(&column[..width]) {
+                *cell -= factor * c;
+            }
+        }
+        for i in 0..=last {
+            inverse[i * stride + last] = 0.0;
+        }
+        inverse[last * stride..last * stride + width].fill(0.0);
+    }
+}

@@ -1,0 +1,336 @@
+//! Sequential regression models: one ν-SVR for each τ, and trials that run past them epoch by epoch.
+
+use super::geometry::Geometry;
+use super::model::{EpochFeatures, Expansion, SvrModel};
+use super::scaling::{Columns, Scaled};
+use super::search::{Folds, SvrParameters};
+use super::{FEWEST, NuSvr, by_epoch, fit_in};
+use crate::features::design_matrix;
+use crate::forecast::Forecast;
+use crate::predictor::{FitError, Predictor, check_training};
+use crate::simd::{LANES, dispatched, dot, exp_body, sum_lanes};
+use crate::training::TrainingSet;
+use rayon::prelude::*;
+
+/// The paper's sequential regression models: a ν-SVR for every τ = 1 … T − 1, fitted together.
+///
+/// A longer curve only adds columns, so the leave-one-out distances of one τ grow from those of the last, and a running
+/// trial ([`SequentialSvr::watch`]) keeps its distances to all training runs and adds three features an epoch. The models
+/// are bit for bit those of [`NuSvr`] fitted for each τ alone, whatever the number of threads.
+///
+/// ```
+/// use foretell::svr::{NuSvr, SequentialSvr};
+/// use foretell::{FeatureGroup, Matrix, TrainingSet};
+/// let curve = |i: usize, t: usize| 0.5 + 0.02 * i as f64 - 0.4 / (t + 1) as f64;
+/// let training = TrainingSet {
+///     steps: vec![1.0, 2.0, 3.0],
+///     target_step: 4.0,
+///     prefixes: Matrix::from_fn(12, 3, curve),
+///     configurations: Matrix::from_fn(12, 1, |i, _| i as f64),
+///     groups: vec![FeatureGroup::Hyperparameter],
+///     targets: (0..12).map(|i| curve(i, 3)).collect(),
+/// };
+/// let models = SequentialSvr::fit(&NuSvr { draws: 200, ..NuSvr::default() }, &training)?;
+/// let mut trial = models.watch(&[5.5]);
+/// for t in 0..3 {
+///     let forecast = trial.report(0.5 + 0.02 * 5.5 - 0.4 / (t + 1) as f64).expect("three epochs are covered");
+///     assert!((forecast.mean - 0.51).abs() < 0.03, "{forecast:?}");
+/// }
+/// # Ok::<(), foretell::FitError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SequentialSvr {
+    models: Vec<SvrModel>,
+    /// Which configuration columns are features.
+    used: Vec<usize>,
+    columns: Columns,
+    /// Training runs, column after column, padded.
+    z: Vec<f64>,
+    stride: usize,
+    /// β of each τ, padded to `stride`.
+    betas: Vec<f64>,
+    epochs: bool,
+}
+
+impl SequentialSvr {
+    /// Fits `svr` for every τ up to that of `training`, parallel over τ.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than 6 runs or a number is not finite.
+    pub fn fit(svr: &NuSvr, training: &TrainingSet) -> Result<Self, FitError> {
+        Self::fit_drawn(svr, training, |tau| svr.draw(training.len(), tau))
+    }
+
+    /// Fits with the draws and folds that `draw` gives for each τ instead of the seed's.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than 6 runs or a number is not finite.
+    ///
+    /// # Panics
+    /// If `draw` gives no draws, or not one fold a run.
+    pub fn fit_drawn(
+        svr: &NuSvr,
+        training: &TrainingSet,
+        draw: impl Fn(usize) -> (Vec<SvrParameters>, Folds) + Sync,
+    ) -> Result<Self, FitError> {
+        check_training(svr.name(), FEWEST, training)?;
+        let last = training.steps.len();
+        let x = by_epoch(&design_matrix(training, svr.features), svr.epochs(last));
+        let scaled = Scaled::new(&x, true);
+        let plan = Plan { svr, training, scaled: &scaled, width: x.columns() };
+        let share = last.div_ceil(2 * rayon::current_num_threads()).max(1);
+        let starts: Vec<usize> = (1..=last).step_by(share).collect();
+        let chunks =
+            starts.into_par_iter().map(|start| plan.fit(start..(start + share).min(last + 1), &draw));
+        let models: Vec<SvrModel> = chunks.collect::<Vec<_>>().into_iter().flatten().collect();
+        let padded = |model: &SvrModel| {
+            let beta = model.coefficients().iter().copied();
+            beta.chain(std::iter::repeat_n(0.0, scaled.stride - scaled.n)).collect::<Vec<f64>>()
+        };
+        Ok(Self {
+            betas: models.iter().flat_map(padded).collect(),
+            models,
+            used: (0..training.groups.len()).filter(|&j| svr.features.contains(training.groups[j])).collect(),
+            columns: scaled.columns,
+            z: scaled.z,
+            stride: scaled.stride,
+            epochs: svr.features.time_series,
+        })
+    }
+
+    /// The model of τ, 1 ≤ τ ≤ the training set's.
+    pub fn model(&self, tau: usize) -> Option<&SvrModel> {
+        self.models.get(tau.checked_sub(1)?)
+    }
+
+    /// How many τ there are.
+    pub fn len(&self) -> usize {
+        self.models.len()
+    }
+
+    /// Whether there is no τ.
+    pub fn is_empty(&self) -> bool {
+        self.models.is_empty()
+    }
+
+    /// A trial that starts now; `configuration` is encoded as in the training set.
+    ///
+    /// # Panics
+    /// If `configuration` is shorter than in the training set.
+    pub fn watch(&self, configuration: &[f64]) -> RunningTrial<'_> {
+        let mut trial = RunningTrial {
+            models: self,
+            curve: EpochFeatures::default(),
+            tau: 0,
+            row: Vec::with_capacity(self.columns.mean.len()),
+            distances: vec![0.0; self.stride],
+        };
+        for &j in &self.used {
+            trial.push(&[configuration[j]]);
+        }
+        trial
+    }
+}
+
+/// What every τ is fitted from.
+struct Plan<'a> {
+    svr: &'a NuSvr,
+    training: &'a TrainingSet,
+    scaled: &'a Scaled,
+    width: usize,
+}
+
+impl Plan<'_> {
+    /// How many columns there are after `tau` epochs.
+    fn columns(&self, tau: usize) -> usize {
+        let curve = |tau: usize| if tau < 2 { tau } else { 3 * tau - 3 };
+        let last = self.svr.epochs(self.training.steps.len());
+        self.width - curve(last) + curve(self.svr.epochs(tau))
+    }
+
+    /// Fits neighbouring τ one after the other on growing sums.
+    fn fit(
+        &self,
+        taus: std::ops::Range<usize>,
+        draw: &(impl Fn(usize) -> (Vec<SvrParameters>, Folds) + Sync),
+    ) -> Vec<SvrModel> {
+        let (n, kernel, stride) = (self.scaled.n, self.svr.kernel, self.scaled.stride);
+        let mut without = Geometry::new(n, kernel, n);
+        let mut done = 0;
+        let mut models = Vec::with_capacity(taus.len());
+        for tau in taus {
+            let d = self.columns(tau);
+            without.add(&self.scaled.z[done * stride..d * stride], &self.scaled.loo_weights[done * n..d * n]);
+            done = d;
+            let (draws, folds) = draw(tau);
+            let fitted = fit_in(self.scaled, d, &without, &self.training.targets, kernel, &draws, &folds);
+            models.push(self.svr.model(self.scaled, fitted, self.training, tau));
+        }
+        models
+    }
+}
+
+/// A trial that reports epoch by epoch and is forecast after each: the distances to all training runs are kept.
+///
+/// O(training runs) a forecast, whatever τ, without allocation.
+#[derive(Clone, Debug)]
+pub struct RunningTrial<'a> {
+    models: &'a SequentialSvr,
+    curve: EpochFeatures,
+    tau: usize,
+    /// Its features so far, standardised.
+    row: Vec<f64>,
+    /// Squared distances to the training runs, padded.
+    distances: Vec<f64>,
+}
+
+impl RunningTrial<'_> {
+    /// Takes the score of the next epoch and forecasts; `None`, and nothing taken, after the last τ or for a score that
+    /// is not finite.
+    #[inline]
+    pub fn report(&mut self, score: f64) -> Option<Forecast> {
+        let model = self.models.models.get(self.tau).filter(|_| score.is_finite())?;
+        let (features, count) = self.curve.next(score);
+        let new = if self.models.epochs { &features[..count] } else { &[] };
+        let value = match &model.expansion {
+            Expansion::Linear { weights } => {
+                self.extend(new);
+                dot(weights, &self.row)
+            }
+            Expansion::Rbf { gamma, .. } => {
+                let stride = self.models.stride;
+                let from = self.row.len();
+                self.extend(new);
+                let columns = &self.models.z[from * stride..self.row.len() * stride];
+                let beta = &self.models.betas[self.tau * stride..(self.tau + 1) * stride];
+                approach_and_expand(&mut self.distances, columns, &self.row[from..], beta, *gamma)
+            }
+        };
+        self.tau += 1;
+        Some(Forecast::gaussian(model.target.invert(value + model.bias), model.sigma))
+    }
+
+    /// How many epochs it has reported.
+    pub fn epochs(&self) -> usize {
+        self.tau
+    }
+
+    /// Standardises and keeps features.
+    fn extend(&mut self, features: &[f64]) {
+        let Columns { mean, inverse } = &self.models.columns;
+        for feature in features {
+            let j = self.row.len();
+            self.row.push((feature - mean[j]) * inverse[j]);
+        }
+    }
+
+    /// Takes features without forecasting.
+    fn push(&mut self, features: &[f64]) {
+        let (from, stride) = (self.row.len(), self.models.stride);
+        self.extend(features);
+        if self.models.models.first().is_some_and(|m| matches!(m.expansion, Expansion::Rbf { .. })) {
+            let columns = &self.models.z[from * stride..self.row.len() * stride];
+            approach_and_expand(&mut self.distances, columns, &self.row[from..], &[], 0.0);
+        }
+    }
+}
+
+dispatched! {
+    /// Adds the squared differences between new columns and a row's values to `distances`, and gives
+    /// Σ_i β_i·e^(−γ·distance_i). With no `beta`, only adds.
+    pub(crate) fn approach_and_expand(distances: &mut [f64], columns: &[f64], row: &[f64], beta: &[f64], gamma: f64) -> f64 {
+        let stride = distances.len();
+        for (column, value) in columns.chunks_exact(stride.max(1)).zip(row) {
+            for (distance, point) in distances.iter_mut().zip(column) {
+                *distance += (point - value) * (point - value);
+            }
+        }
+        let mut sum = [0.0; LANES];
+        for (b, d) in beta.as_chunks::<LANES>().0.iter().zip(distances.as_chunks::<LANES>().0) {
+            for l in 0..LANES {
+                sum[l] += b[l] * exp_body(-gamma * d[l]);
+            }
+        }
+        sum_lanes(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::configuration::FeatureGroup;
+    use crate::matrix::Matrix;
+    use crate::predictor::Model;
+    use crate::svr::Kernel;
+    use crate::training::Query;
+
+    fn curve(i: usize, t: usize) -> f64 {
+        let (i, t) = (i as f64, t as f64 + 1.0);
+        0.7 + 0.1 * (i * 1.3).sin() - 0.4 * t.powf(-0.6 - 0.3 * (i * 0.7).cos()) + 0.01 * (i * t * 3.1).sin()
+    }
+
+    fn training(n: usize, tau: usize) -> TrainingSet {
+        TrainingSet {
+            steps: (1..=tau).map(|t| t as f64).collect(),
+            target_step: 12.0,
+            prefixes: Matrix::from_fn(n, tau, curve),
+            configurations: Matrix::from_fn(
+                n,
+                3,
+                |i, j| if j == 2 { 4.0 } else { ((i + j) as f64 * 0.7).cos() },
+            ),
+            groups: vec![
+                FeatureGroup::Hyperparameter,
+                FeatureGroup::Architecture,
+                FeatureGroup::Hyperparameter,
+            ],
+            targets: (0..n).map(|i| curve(i, 11)).collect(),
+        }
+    }
+
+    #[test]
+    fn a_running_trial_is_forecast_as_its_prefix_is() {
+        let all = training(29, 9);
+        for kernel in [Kernel::Rbf, Kernel::Linear] {
+            for features in ["ts,ap,hp", "ts", "hp", "ts,ap"] {
+                let svr =
+                    NuSvr { kernel, draws: 60, features: features.parse().unwrap(), ..NuSvr::default() };
+                let models = SequentialSvr::fit(&svr, &all).unwrap();
+                assert_eq!(models.len(), 9);
+                let configuration = [0.3, -0.4, 4.0];
+                let mut trial = models.watch(&configuration);
+                let reported: Vec<f64> = (0..9).map(|t| curve(77, t)).collect();
+                for tau in 1..=9 {
+                    let streamed = trial.report(reported[tau - 1]).unwrap();
+                    let query = Query { prefix: &reported[..tau], configuration: &configuration };
+                    let direct = models.model(tau).unwrap().forecast(&query);
+                    assert!((streamed.mean - direct.mean).abs() < 1e-12, "{kernel:?} {features} {tau}");
+                    assert!(streamed.scale.total_cmp(&direct.scale).is_eq());
+                }
+                assert!(trial.report(0.5).is_none() && trial.epochs() == 9);
+            }
+        }
+    }
+
+    #[test]
+    fn models_are_those_of_each_tau_alone() {
+        let svr = NuSvr { draws: 80, ..NuSvr::default() };
+        let models = SequentialSvr::fit(&svr, &training(23, 7)).unwrap();
+        for tau in 1..=7 {
+            let alone = svr.fit(&training(23, tau)).unwrap();
+            let together = models.model(tau).unwrap();
+            assert_eq!(alone.held_out(), together.held_out(), "τ = {tau}");
+            let query = Query { prefix: &[0.4; 7][..tau], configuration: &[0.1, 0.2, 4.0] };
+            assert_eq!(alone.forecast(&query), together.forecast(&query), "τ = {tau}");
+        }
+    }
+
+    #[test]
+    fn a_score_that_is_not_finite_is_not_taken() {
+        let models = SequentialSvr::fit(&NuSvr { draws: 20, ..NuSvr::default() }, &training(10, 3)).unwrap();
+        let mut trial = models.watch(&[0.0, 0.0, 4.0]);
+        assert!(trial.report(f64::NAN).is_none() && trial.report(f64::INFINITY).is_none());
+        assert_eq!(trial.epochs(), 0);
+        assert!(trial.report(0.5).is_some());
+    }
+}
