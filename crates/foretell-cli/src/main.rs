@@ -27,6 +27,8 @@ enum Command {
     Forecast(commands::forecast::Arguments),
     /// The paper's tables and figures from its released curves, ours beside the published.
     Reproduce(commands::reproduce::Arguments),
+    /// What early stopping would have saved on recorded runs, and whether it would have kept the best.
+    Replay(Box<commands::replay::Arguments>),
     /// Train one built-in network, reporting by the trial protocol: what `search --space` starts.
     #[cfg(feature = "nn")]
     Train(commands::train::Arguments),
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Search(arguments) => commands::search::run(&arguments),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Forecast(arguments) => commands::forecast::run(&arguments),
+        Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
         #[cfg(feature = "nn")]
         Command::Train(arguments) => commands::train::run(&arguments),

@@ -22,7 +22,9 @@ pub trait Evidence {
 pub struct Look<'a> {
     /// Its scores so far, larger is better; at least one.
     pub scores: &'a [f64],
-    /// How many looks there are at the whole job.
+    /// The number of this look, from 1, counted over the whole training to the job's level.
+    pub number: usize,
+    /// How many looks there are in all.
     pub looks: usize,
     /// The score it has to beat, the offset already taken off; `None` while nothing can be said.
     pub reference: Option<f64>,
@@ -31,15 +33,20 @@ pub struct Look<'a> {
 }
 
 /// How the error 1 − Δ that is allowed spreads over the many looks at one run.
+///
+/// A budget for the run is a union bound: the errors α_k allowed at looks k = 1 … K sum to 1 − Δ, so that Δ is a promise
+/// for the run, however the looks depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorBudget {
     /// Every look may err with 1 − Δ: the paper's rule. A run may then be stopped wrongly with more than that.
     #[default]
     PerLook,
-    /// All looks at a run together may: each of K looks errs with (1 − Δ)/K at most (Bonferroni), so that Δ is a promise
-    /// for the run whatever the dependence between looks.
+    /// α_k = (1 − Δ)/(k·H_K), H_K = 1 + ½ + … + 1/K: more for the early looks, where a stop saves most and neighbouring
+    /// looks differ most.
     PerRun,
+    /// α_k = (1 − Δ)/K (Bonferroni).
+    PerRunEvenly,
 }
 
 /// Stops by a forecast: the paper's rule, for any predictor.
@@ -72,24 +79,31 @@ impl Default for ByForecast {
 }
 
 impl ByForecast {
-    /// The probability that a single look has to reach, of `looks` at the run.
+    /// The probability that look `number` (from 1) of `looks` at the run has to reach.
     ///
     /// ```
     /// # use foretell_search::{ByForecast, ErrorBudget};
-    /// let rule = ByForecast { stop_probability: 0.95, budget: ErrorBudget::PerRun, ..ByForecast::default() };
-    /// assert!((rule.at_a_look(10) - 0.995).abs() < 1e-12);
+    /// let rule = |budget| ByForecast { stop_probability: 0.9, budget, agreeing_looks: 1 };
+    /// assert!((rule(ErrorBudget::PerRunEvenly).at_a_look(3, 10) - 0.99).abs() < 1e-12);
+    /// // H₂ = 1.5: the first of two looks may err with 0.1/1.5, the second with half of that
+    /// assert!((rule(ErrorBudget::PerRun).at_a_look(1, 2) - (1.0 - 0.1 / 1.5)).abs() < 1e-12);
+    /// assert!((rule(ErrorBudget::PerRun).at_a_look(2, 2) - (1.0 - 0.1 / 3.0)).abs() < 1e-12);
     /// ```
-    pub fn at_a_look(&self, looks: usize) -> f64 {
-        match self.budget {
-            ErrorBudget::PerLook => self.stop_probability,
-            ErrorBudget::PerRun => 1.0 - (1.0 - self.stop_probability) / looks.max(1) as f64,
-        }
+    pub fn at_a_look(&self, number: usize, looks: usize) -> f64 {
+        let looks = looks.max(number).max(1);
+        let share = match self.budget {
+            ErrorBudget::PerLook => 1.0,
+            ErrorBudget::PerRun => 1.0 / (number.max(1) as f64 * harmonic(looks)),
+            ErrorBudget::PerRunEvenly => 1.0 / looks as f64,
+        };
+        1.0 - (1.0 - self.stop_probability) * share
     }
 
     fn judge(&self, votes: &mut usize, look: &mut Look<'_>) -> Result<Option<f64>, FitError> {
         let Some(reference) = look.reference else { return Ok(None) };
         let Some(forecast) = look.evidence.forecast()? else { return Ok(None) };
-        let rule = StopRule { stop_probability: self.at_a_look(look.looks), ..StopRule::default() };
+        let rule =
+            StopRule { stop_probability: self.at_a_look(look.number, look.looks), ..StopRule::default() };
         let stop = rule.decide(&forecast, reference).action == Action::Stop;
         *votes = if stop { *votes + 1 } else { 0 };
         Ok((*votes >= self.agreeing_looks.max(1)).then_some(forecast.mean))
@@ -142,6 +156,15 @@ impl Stopper {
     }
 }
 
+/// H_n = 1 + ½ + … + 1/n: summed for small n, else ln n + γ + 1/(2n), whose error is below 1/(12n²).
+fn harmonic(n: usize) -> f64 {
+    const GAMMA: f64 = 0.577_215_664_901_532_9;
+    match n {
+        0..64 => (1..=n).map(|k| 1.0 / k as f64).sum(),
+        _ => (n as f64).ln() + GAMMA + 0.5 / n as f64,
+    }
+}
+
 /// How many points ago the best score was first reached.
 fn age_of_best(scores: &[f64]) -> usize {
     let mut best = (0, f64::NEG_INFINITY);
@@ -176,7 +199,7 @@ mod tests {
 
     fn judge(stopper: Stopper, scores: &[f64], mean: f64, reference: Option<f64>) -> Option<f64> {
         let mut evidence = Told { mean, sd: 0.03 };
-        let mut look = Look { scores, looks: 10, reference, evidence: &mut evidence };
+        let mut look = Look { scores, number: 3, looks: 10, reference, evidence: &mut evidence };
         stopper.judge(&mut Watch::default(), &mut look).unwrap()
     }
 
@@ -192,9 +215,22 @@ mod tests {
 
     #[test]
     fn a_budget_for_the_run_is_stricter_at_each_look() {
-        let per_run = ByForecast { stop_probability: 0.95, budget: ErrorBudget::PerRun, agreeing_looks: 1 };
-        assert_eq!(judge(Stopper::Forecast(per_run), &[0.1], 0.85, Some(0.90)), None);
-        assert_eq!(judge(Stopper::Forecast(per_run), &[0.1], 0.80, Some(0.90)), Some(0.80));
+        for budget in [ErrorBudget::PerRun, ErrorBudget::PerRunEvenly] {
+            let per_run = ByForecast { stop_probability: 0.95, budget, agreeing_looks: 1 };
+            assert_eq!(judge(Stopper::Forecast(per_run), &[0.1], 0.85, Some(0.90)), None, "{budget:?}");
+            assert_eq!(judge(Stopper::Forecast(per_run), &[0.1], 0.80, Some(0.90)), Some(0.80), "{budget:?}");
+        }
+    }
+
+    #[test]
+    fn a_budget_for_the_run_is_spent_whole_over_its_looks() {
+        for budget in [ErrorBudget::PerRun, ErrorBudget::PerRunEvenly] {
+            for looks in [1, 2, 19, 63, 64, 500] {
+                let rule = ByForecast { stop_probability: 0.9, budget, agreeing_looks: 1 };
+                let spent: f64 = (1..=looks).map(|number| 1.0 - rule.at_a_look(number, looks)).sum();
+                assert!((spent - 0.1).abs() < 1e-6, "{budget:?}, {looks} looks: {spent}");
+            }
+        }
     }
 
     #[test]
@@ -203,7 +239,8 @@ mod tests {
         let mut watch = Watch::default();
         let answers = [0.1, 0.9, 0.1, 0.1].map(|mean| {
             let mut evidence = Told { mean, sd: 0.03 };
-            let mut look = Look { scores: &[0.1], looks: 10, reference: Some(0.8), evidence: &mut evidence };
+            let mut look =
+                Look { scores: &[0.1], number: 3, looks: 10, reference: Some(0.8), evidence: &mut evidence };
             stopper.judge(&mut watch, &mut look).unwrap().is_some()
         });
         assert_eq!(answers, [false, false, false, true]);

@@ -1,140 +1,189 @@
 //! The default predictor: a blend of Gaussian processes, extremely randomised trees, neighbours and ridge regression.
 
-use crate::compact::Compact;
-use crate::dual_ridge::DualRidge;
+use crate::blend::Blend;
 use crate::forecast::Forecast;
-use crate::forest::{ExtraTrees, Forest};
-use crate::gp::{Design, Pair, Reach, Relation, last_score, last_scores};
-use crate::matrix::Matrix;
-use crate::neighbours::Neighbours;
+use crate::gp::last_score;
 use crate::predictor::{FitError, Model, Predictor, check_training};
+use crate::spread::{Spread, with_spread};
 use crate::training::{Query, TrainingSet};
+use std::cmp::Ordering;
 
 /// With at most this many runs the Gaussian processes stand alone.
 const FEW: usize = 20;
-/// Weights fall with this power of the mean squared error.
-const SHARPNESS: i32 = 4;
+/// A curve needs this many points, all the same, before it is said to have never started.
+const NEVER_STARTED: usize = 5;
+/// So many runs that did start are needed to treat the others apart.
+const STARTED: usize = 10;
 
-/// The blend behind `auto`: ŷ = Σ_e a_e ŷ_e over four experts, a_e ∝ (mse_min / mse_e)⁴ from held-out errors.
+/// The default: ŷ = Σ_e a_e ŷ_e over four experts, a_e ∝ (mse_min / mse_e)³ from held-out errors.
 ///
 /// | expert | what it is | held out by |
 /// |---|---|---|
 /// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form |
-/// | trees | 100 extremely randomised trees on the same features | out-of-bag |
-/// | neighbours | kernel-weighted mean gain of like runs | leave-one-out |
-/// | ridge | linear in all points and the configuration | leave-one-out, closed form |
+/// | trees | 100 extremely randomised trees on the same features, on y_T | out-of-bag |
+/// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out |
+/// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form |
 ///
-/// With 20 runs or fewer the pair stands alone. The scale of a forecast is the pair's. Needs 3 runs. O(n³) to fit.
+/// The blend is clipped to what finished runs have done from here, and its scale is the pair's, calibrated as
+/// [`Spread::Calibrated`] says. With 20 runs or fewer the pair stands alone. A curve whose points (five or more) are all the same has never started: it teaches the
+/// experts nothing, and its forecast is y_τ plus the mean gain of such runs, shrunk as if one more had gained nothing.
+///
+/// Needs 3 runs; the order of runs does not matter. O(n³) to fit, O(n²) to forecast. Sources: the experts'; the weights
+/// are Foretell's own.
+///
+/// ```
+/// use foretell::{Auto, Matrix, Predictor, Query, TrainingSet};
+/// // twenty runs that gain 0.1 from 0.02·i: after two steps the third is plain to see
+/// let at = |i: usize, step: f64| 0.02 * i as f64 + 0.05 * step;
+/// let training = TrainingSet {
+///     steps: vec![0.0, 1.0],
+///     target_step: 2.0,
+///     prefixes: Matrix::from_fn(20, 2, |i, t| at(i, t as f64)),
+///     targets: (0..20).map(|i| at(i, 2.0)).collect(),
+///     ..TrainingSet::default()
+/// };
+/// let model = Auto::default().fit(&training)?;
+/// let forecast = model.forecast(&Query { prefix: &[0.11, 0.16], configuration: &[] });
+/// assert!((forecast.mean - 0.21).abs() < 0.01);
+/// # Ok::<(), foretell::FitError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Blend {
+pub struct Auto {
     /// The seed of the trees.
     pub seed: u64,
+    /// How sure its forecasts are said to be.
+    pub spread: Spread,
 }
 
-/// What experts know of a run.
-struct Known<'a> {
-    row: &'a [f64],
-    relation: &'a Relation,
-    query: &'a Query<'a>,
-    last: f64,
-}
-
-/// A fitted expert.
-enum Expert {
-    Trees(Forest),
-    Neighbours(Neighbours),
-    Ridge(DualRidge),
-}
-
-impl Expert {
-    fn forecast(&self, known: &Known<'_>) -> f64 {
-        match self {
-            Self::Trees(forest) => forest.predict(known.row),
-            Self::Neighbours(neighbours) => known.last + neighbours.forecast(known.relation),
-            Self::Ridge(ridge) => known.last + ridge.forecast(linear_row(known.query)),
-        }
-    }
-}
-
-struct BlendModel {
-    compact: Compact,
-    design: Design,
-    reach: Reach,
-    /// Experts with their weights; the pair first.
-    pair: Pair,
-    others: Vec<(f64, Expert)>,
-    pair_weight: f64,
-    held_out: Vec<Forecast>,
-}
-
-fn linear_row(query: &Query<'_>) -> Vec<f64> {
-    query.prefix.iter().chain(query.configuration).copied().collect()
-}
-
-impl Predictor for Blend {
+impl Predictor for Auto {
     fn name(&self) -> &'static str {
         "auto"
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
         check_training(self.name(), 3, training)?;
-        let (compact, rows) = Compact::fit(training);
-        let design = Design::new(&rows, compact.groups());
-        let last = last_scores(training);
-        let y = &training.targets;
-        let gains: Vec<f64> = y.iter().zip(&last).map(|(y, l)| y - l).collect();
-        let pair = Pair::fit(&design, y, &last).ok_or(FitError::NotFinite { run: 0, what: "kernel" })?;
-        let mut experts: Vec<(Vec<f64>, Expert)> = Vec::new();
-        if training.len() > FEW {
-            let forest = ExtraTrees { seed: self.seed, ..ExtraTrees::default() }.fit(&rows, y);
-            experts.push((forest.out_of_bag().to_vec(), Expert::Trees(forest)));
-            let n = Neighbours::fit(&design, &gains);
-            experts.push((n.left_out.iter().zip(&last).map(|(g, l)| g + l).collect(), Expert::Neighbours(n)));
-            let x =
-                Matrix::from_rows(&(0..y.len()).map(|i| linear_row(&training.query(i))).collect::<Vec<_>>());
-            if let Some(r) = DualRidge::fit(&x, &gains) {
-                experts.push((r.left_out.iter().zip(&last).map(|(g, l)| g + l).collect(), Expert::Ridge(r)));
-            }
+        let order = canonical_order(training);
+        let mut model = AutoModel::fit(&training.select(&order), self.seed)?;
+        let sorted = std::mem::take(&mut model.held_out);
+        model.held_out = sorted.clone();
+        for (forecast, &i) in sorted.into_iter().zip(&order) {
+            model.held_out[i] = forecast;
         }
-        let mse = |f: &[f64]| f.iter().zip(y).map(|(f, y)| (y - f).powi(2)).sum::<f64>();
-        let pair_mean: Vec<f64> = pair.left_out.iter().map(|l| l.0).collect();
-        let errors: Vec<f64> =
-            std::iter::once(mse(&pair_mean)).chain(experts.iter().map(|e| mse(&e.0))).collect();
-        let least = errors.iter().copied().fold(f64::INFINITY, f64::min).max(1e-300);
-        let raw: Vec<f64> = errors.iter().map(|e| (least / e.max(1e-300)).powi(SHARPNESS)).collect();
-        let total: f64 = raw.iter().sum();
-        let weights: Vec<f64> = raw.iter().map(|w| w / total).collect();
-        let reach = pair.reach();
-        let held_out = (0..y.len())
-            .map(|i| {
-                let mut mean = weights[0] * pair_mean[i];
-                for (w, e) in weights[1..].iter().zip(&experts) {
-                    mean += w * e.0[i];
-                }
-                Forecast::gaussian(reach.clip(mean, last[i]), pair.left_out[i].1)
-            })
-            .collect();
-        let others = weights[1..].iter().copied().zip(experts.into_iter().map(|e| e.1)).collect();
-        Ok(Box::new(BlendModel { compact, design, reach, pair, others, pair_weight: weights[0], held_out }))
+        Ok(with_spread(Box::new(model), &training.targets, self.spread))
     }
 }
 
-impl Model for BlendModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
-        let mut row = Vec::new();
-        self.compact.row(query, &mut row);
-        let relation = self.design.relate(&row);
-        let last = last_score(query);
-        let known = Known { row: &row, relation: &relation, query, last };
-        let (mut mean, sd) = self.pair.forecast(&relation, last);
-        mean *= self.pair_weight;
-        for (weight, expert) in &self.others {
-            mean += weight * expert.forecast(&known);
+/// The order of runs by what is known of them, so that the order they came in does not matter.
+fn canonical_order(training: &TrainingSet) -> Vec<usize> {
+    let key = |i: usize| {
+        let query = training.query(i);
+        query.prefix.iter().chain(query.configuration).copied().chain([training.targets[i]])
+    };
+    let mut order: Vec<usize> = (0..training.len()).collect();
+    order.sort_by(|&a, &b| {
+        key(a)
+            .zip(key(b))
+            .map(|(x, y)| x.total_cmp(&y))
+            .find(|&o| o != Ordering::Equal)
+            .unwrap_or(Ordering::Equal)
+    });
+    order
+}
+
+/// Whether all points (five or more) of a curve are the same.
+fn never_started(prefix: &[f64]) -> bool {
+    prefix.len() >= NEVER_STARTED && prefix.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq())
+}
+
+/// What became of the runs that never started.
+#[derive(Clone, Copy, Debug)]
+struct Idle {
+    gain: f64,
+    scale: f64,
+}
+
+impl Idle {
+    /// From their gains, and the typical variance of a forecast for the others: both count as one more run.
+    fn new(gains: &[f64], variance: f64) -> Self {
+        let n = gains.len() as f64 + 1.0;
+        let gain = gains.iter().sum::<f64>() / n;
+        let squares: f64 = gains.iter().map(|g| (g - gain) * (g - gain)).sum();
+        Self { gain, scale: ((squares + variance) / n).sqrt() }
+    }
+
+    fn forecast(self, last: f64) -> Forecast {
+        Forecast::gaussian(last + self.gain, self.scale)
+    }
+}
+
+struct AutoModel {
+    blend: Blend,
+    /// `None` where too few runs started to treat the others apart.
+    idle: Option<Idle>,
+    held_out: Vec<Forecast>,
+}
+
+impl AutoModel {
+    fn fit(training: &TrainingSet, seed: u64) -> Result<Self, FitError> {
+        let all: Vec<usize> = (0..training.len()).collect();
+        let (idle, started): (Vec<usize>, Vec<usize>) =
+            all.iter().partition(|&&i| never_started(training.query(i).prefix));
+        let apart = started.len() >= STARTED;
+        let (idle, used) = if apart { (idle, started) } else { (Vec::new(), all) };
+        let blend = Blend::fit(&training.select(&used), used.len() <= FEW, seed);
+        let blend = blend.ok_or(FitError::NotFinite { run: 0, what: "squared distance from the mean" })?;
+        let variance = blend.left_out.iter().map(|(_, scale)| scale * scale).sum::<f64>() / used.len() as f64;
+        let last = |i: usize| last_score(&training.query(i));
+        let gains: Vec<f64> = idle.iter().map(|&i| training.targets[i] - last(i)).collect();
+        let mut held_out = vec![Forecast::gaussian(0.0, 0.0); training.len()];
+        for (&i, &(mean, scale)) in used.iter().zip(&blend.left_out) {
+            held_out[i] = Forecast::gaussian(mean, scale);
         }
-        Forecast::gaussian(self.reach.clip(mean, last), sd)
+        for (k, &i) in idle.iter().enumerate() {
+            let others: Vec<f64> = gains[..k].iter().chain(&gains[k + 1..]).copied().collect();
+            held_out[i] = Idle::new(&others, variance).forecast(last(i));
+        }
+        Ok(Self { blend, idle: apart.then(|| Idle::new(&gains, variance)), held_out })
+    }
+}
+
+impl Model for AutoModel {
+    fn forecast(&self, query: &Query<'_>) -> Forecast {
+        match self.idle {
+            Some(idle) if never_started(query.prefix) => idle.forecast(last_score(query)),
+            _ => {
+                let (mean, scale) = self.blend.forecast(query);
+                Forecast::gaussian(mean, scale)
+            }
+        }
     }
 
     fn held_out(&self) -> &[Forecast] {
         &self.held_out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Matrix;
+
+    #[test]
+    fn a_curve_that_never_started_is_forecast_to_stay_and_spoils_no_other() {
+        let level = |i: usize| if i == 7 { 0.0 } else { 0.5 + 0.01 * i as f64 };
+        let curve = |i: usize, t: usize| if i == 7 { 0.0 } else { level(i) * (1.0 - 0.5 / (t + 1) as f64) };
+        let training = |n: usize| TrainingSet {
+            steps: (1..=6).map(f64::from).collect(),
+            target_step: 30.0,
+            prefixes: Matrix::from_fn(n, 6, curve),
+            targets: (0..n).map(level).collect(),
+            ..TrainingSet::default()
+        };
+        let model = Auto::default().fit(&training(30)).unwrap();
+        let dead = Query { prefix: &[0.0; 6], configuration: &[] };
+        assert!(model.forecast(&dead).mean.abs() < 1e-12);
+        assert!(model.held_out()[7].mean.abs() < 1e-12);
+        let worst = (0..30).map(|i| (model.held_out()[i].mean - level(i)).abs()).fold(0.0, f64::max);
+        assert!(worst < 0.02, "worst held-out error {worst}");
     }
 }

@@ -24,11 +24,12 @@ const JITTER: f64 = 1e-6;
 const MOST_TUNED: usize = 160;
 const LIMITS: Limits = Limits { iterations: 40, gradient: 0.02, decrease: 0.02 };
 
-/// Normal priors (mean, standard deviation) on the logs of the hyperparameters.
+/// Normal priors (mean, standard deviation) on the logs of the hyperparameters. Those of s² and e are tight: many runs that
+/// end alike would otherwise be taken for a process of large variance without noise.
 fn priors() -> [(f64, f64); PARAMETERS] {
     let w = ((0.15_f64 / 3.0_f64.sqrt()).ln(), 1.5);
     let v = (0.1_f64.ln(), 2.0);
-    [w, w, w, v, v, v, (0.5_f64.ln(), 1.5), (0.05_f64.ln(), 2.0)]
+    [w, w, w, v, v, v, (0.5_f64.ln(), 0.7), (0.05_f64.ln(), 1.0)]
 }
 
 /// Hyperparameters of a process.
@@ -293,7 +294,21 @@ impl Work {
 
 dispatched! {
     /// Fills the lower triangles of the nonlinear part and of K without noise, for the first `n` rows.
-    pub(crate) fn fill_kernel(d0: &[f64], d1: &[f64], d2: &[f64], l0: &[f64], l1: &[f64], l2: &[f64], w: [f64; 3], v: [f64; 3], s: f64, n: usize, stride: usize, nonlinear: &mut [f64], kernel: &mut [f64]) {
+    pub(crate) fn fill_kernel(
+        d0: &[f64],
+        d1: &[f64],
+        d2: &[f64],
+        l0: &[f64],
+        l1: &[f64],
+        l2: &[f64],
+        w: [f64; 3],
+        v: [f64; 3],
+        s: f64,
+        n: usize,
+        stride: usize,
+        nonlinear: &mut [f64],
+        kernel: &mut [f64],
+    ) {
         for i in 0..n {
             let row = i * stride..i * stride + (i / LANES + 1) * LANES;
             let (r, k) = (&mut nonlinear[row.clone()], &mut kernel[row.clone()]);
@@ -312,7 +327,18 @@ dispatched! {
 
 dispatched! {
     /// K between a new run and every run.
-    pub(crate) fn cross_kernel(d0: &[f64], d1: &[f64], d2: &[f64], l0: &[f64], l1: &[f64], l2: &[f64], w: [f64; 3], v: [f64; 3], s: f64, k: &mut [f64]) {
+    pub(crate) fn cross_kernel(
+        d0: &[f64],
+        d1: &[f64],
+        d2: &[f64],
+        l0: &[f64],
+        l1: &[f64],
+        l2: &[f64],
+        w: [f64; 3],
+        v: [f64; 3],
+        s: f64,
+        k: &mut [f64],
+    ) {
         let n = k.len();
         let (d0, d1, d2) = (&d0[..n], &d1[..n], &d2[..n]);
         let (l0, l1, l2) = (&l0[..n], &l1[..n], &l2[..n]);
@@ -323,18 +349,37 @@ dispatched! {
     }
 }
 
+/// The lanes of a part of a padded matrix.
+#[inline(always)]
+fn chunks_of<'a>(values: &'a [f64], part: &Range<usize>) -> &'a [[f64; LANES]] {
+    values[part.clone()].as_chunks::<LANES>().0
+}
+
 dispatched! {
     /// With M = K⁻¹ − ααᵀ and R the nonlinear part, the sums over pairs i > j of M·R·D_g, of M·L_g, and of M·R.
-    pub(crate) fn gradient_sums(inverse: &[f64], nonlinear: &[f64], d0: &[f64], d1: &[f64], d2: &[f64], l0: &[f64], l1: &[f64], l2: &[f64], alpha: &[f64], n: usize, stride: usize, sums: &mut [f64; 7]) {
+    pub(crate) fn gradient_sums(
+        inverse: &[f64],
+        nonlinear: &[f64],
+        d0: &[f64],
+        d1: &[f64],
+        d2: &[f64],
+        l0: &[f64],
+        l1: &[f64],
+        l2: &[f64],
+        alpha: &[f64],
+        n: usize,
+        stride: usize,
+        sums: &mut [f64; 7],
+    ) {
         let mut lanes = [[0.0; LANES]; 7];
         let mut padded = vec![0.0; stride];
         padded[..n].copy_from_slice(&alpha[..n]);
         for i in 0..n {
             let row = i * stride..i * stride + (i / LANES + 1) * LANES;
-            let (k, r) = (inverse[row.clone()].as_chunks::<LANES>().0, nonlinear[row.clone()].as_chunks::<LANES>().0);
-            let (d0, d1, d2) = (d0[row.clone()].as_chunks::<LANES>().0, d1[row.clone()].as_chunks::<LANES>().0, d2[row.clone()].as_chunks::<LANES>().0);
-            let (l0, l1, l2) = (l0[row.clone()].as_chunks::<LANES>().0, l1[row.clone()].as_chunks::<LANES>().0, l2[row].as_chunks::<LANES>().0);
-            let alphas = padded.as_chunks::<LANES>().0;
+            let chunks = |values| chunks_of(values, &row);
+            let (k, r, alphas) = (chunks(inverse), chunks(nonlinear), padded.as_chunks::<LANES>().0);
+            let (d0, d1, d2) = (chunks(d0), chunks(d1), chunks(d2));
+            let (l0, l1, l2) = (chunks(l0), chunks(l1), chunks(l2));
             let own = padded[i];
             for c in 0..k.len() {
                 let inside = i - c * LANES;
@@ -465,7 +510,7 @@ impl Predictor for GaussianProcess {
         let (compact, rows) = Compact::fit(training);
         let design = Design::new(&rows, compact.groups());
         let pair = Pair::fit(&design, &training.targets, &last_scores(training));
-        let pair = pair.ok_or(FitError::NotFinite { run: 0, what: "kernel" })?;
+        let pair = pair.ok_or(FitError::NotFinite { run: 0, what: "squared distance from the mean" })?;
         let held_out = pair.left_out.iter().map(|&(mean, sd)| Forecast::gaussian(mean, sd)).collect();
         Ok(Box::new(GaussianProcessModel { compact, design, pair, held_out }))
     }

@@ -67,14 +67,14 @@ fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
     for i in 0..LANES {
         for j in 0..i {
             let mut sum = block[i][j];
-            for k in 0..j {
-                sum -= factor[i][k] * factor[j][k];
+            for (a, b) in factor[i][..j].iter().zip(&factor[j][..j]) {
+                sum -= a * b;
             }
             factor[i][j] = sum * inverse_factor[j][j];
         }
         let mut pivot = block[i][i];
-        for k in 0..i {
-            pivot -= factor[i][k] * factor[i][k];
+        for value in &factor[i][..i] {
+            pivot -= value * value;
         }
         // a pivot that is not positive gives NaN or −∞ here, which the caller sees
         log_determinant += pivot.ln();
@@ -114,9 +114,10 @@ dispatched! {
                 }
             }
             for i in first..stride {
-                for b in 0..LANES {
-                    let from = if i < first + LANES && first + b > i { (first + b) * stride + i } else { i * stride + first + b };
-                    columns[i / LANES][b][i % LANES] = data[from];
+                for (b, column) in columns[i / LANES].iter_mut().enumerate() {
+                    // inside the pivot block what stands above the diagonal is arbitrary
+                    let (row, at) = if first + b > i { (first + b, i) } else { (i, first + b) };
+                    column[i % LANES] = data[row * stride + at];
                 }
             }
             let (inverse, log) = invert_block(&columns[p]);

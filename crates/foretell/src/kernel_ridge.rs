@@ -19,7 +19,7 @@ use crate::tridiagonal::{Resolved, Tridiagonal};
 /// | λ | penalty, four values a decade | 10⁻⁶ to 10 |
 /// | `features` | which feature groups | default all |
 ///
-/// The pair with the least sum of squared leave-one-out residuals λα_i/(λB_ii − 1/n), B = (HKH + λ)⁻¹, H the centring
+/// Features of a forecast are clipped to the training range and a tenth more. The pair with the least sum of squared leave-one-out residuals λα_i/(λB_ii − 1/n), B = (HKH + λ)⁻¹, H the centring
 /// matrix (which makes the intercept b free); σ(τ) from the same residuals, scaling of all runs kept. One tridiagonal
 /// reduction for each γ, O(n³), then O(n²) for each λ; O(n·d) to forecast. Needs 3 runs. No random draws, so the seed
 /// has no effect.
@@ -54,6 +54,8 @@ pub(crate) struct KernelFit {
     scaler: Scaler,
     target: TargetScaler,
     rows: Matrix,
+    /// What forecasts may ask of each column of `rows`.
+    reach: Vec<(f64, f64)>,
     gamma: f64,
     alpha: Vec<f64>,
     bias: f64,
@@ -79,6 +81,7 @@ impl KernelFit {
             gamma: best.gamma,
             bias: best.bias,
             alpha: best.alpha,
+            reach: reach(&rows, 0.1),
             scaler,
             target,
             rows,
@@ -88,12 +91,27 @@ impl KernelFit {
     /// The forecast for the features `row`, which is standardised in place.
     pub(crate) fn predict(&self, row: &mut [f64]) -> f64 {
         self.scaler.apply(row);
+        for (value, &(low, high)) in row.iter_mut().zip(&self.reach) {
+            *value = value.clamp(low, high);
+        }
         let n = self.alpha.len();
         let (mut distances, mut kernel) = (vec![0.0; n], vec![0.0; n]);
         squared_distances(row, self.rows.as_slice(), row.len(), n.max(1), &mut distances);
         exp_scaled(&distances, self.gamma, &mut kernel);
         self.target.invert(self.bias + dot(&kernel, &self.alpha))
     }
+}
+
+/// The range of each column, wider on both sides by `share` of itself: beyond, a smooth kernel with a small penalty grows
+/// like a polynomial.
+pub(crate) fn reach(rows: &Matrix, share: f64) -> Vec<(f64, f64)> {
+    let mut limits = vec![(f64::INFINITY, f64::NEG_INFINITY); rows.columns()];
+    for i in 0..rows.rows() {
+        for (limit, &value) in limits.iter_mut().zip(rows.row(i)) {
+            *limit = (limit.0.min(value), limit.1.max(value));
+        }
+    }
+    limits.into_iter().map(|(l, h)| (l - share * (h - l), h + share * (h - l))).collect()
 }
 
 /// How many columns are not zero throughout; at least 1.
@@ -168,5 +186,65 @@ impl Model for KernelModel {
 
     fn held_out(&self) -> &[Forecast] {
         &self.held_out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_a_curved_surface_and_knows_its_error() {
+        let point = |i: usize| [(i as f64 * 0.73).sin(), (i as f64 * 1.31).cos()];
+        let truth = |p: &[f64; 2]| (2.0 * p[0]).sin() + p[0] * p[1];
+        let rows: Vec<[f64; 2]> = (0..80).map(point).collect();
+        let y: Vec<f64> = rows.iter().map(truth).collect();
+        let fit = KernelFit::new(&Matrix::from_rows(&rows), &y);
+        for i in 200..230 {
+            let query = point(i);
+            assert!((fit.predict(&mut query.to_vec()) - truth(&query)).abs() < 0.05, "point {i}");
+        }
+        assert!(fit.held_out.iter().zip(&y).all(|(forecast, y)| (forecast - y).abs() < 0.2));
+    }
+
+    #[test]
+    fn left_out_forecasts_are_those_of_refitting_without_the_run() {
+        let rows: Vec<[f64; 2]> = (0..20).map(|i| [(i as f64).sin(), (i as f64 * 0.4).cos()]).collect();
+        let y: Vec<f64> = (0..20).map(|i| (i as f64 * 1.7).sin()).collect();
+        let x = Matrix::from_rows(&rows);
+        let distances = |keep: &[usize]| {
+            let rest = x.select(keep);
+            let mut d = Matrix::zeros(keep.len(), keep.len());
+            squared_distances(rest.as_slice(), rest.as_slice(), 2, keep.len(), d.as_mut_slice());
+            d
+        };
+        let all: Vec<usize> = (0..20).collect();
+        let (gamma, lambda) = (0.8, 0.05);
+        let solve = |keep: &[usize], out: &mut Resolved| {
+            let targets: Vec<f64> = keep.iter().map(|&i| y[i]).collect();
+            let mean = crate::statistics::mean(&targets);
+            let mut kernel = Matrix::zeros(keep.len(), keep.len());
+            exp_scaled(distances(keep).as_slice(), gamma, kernel.as_mut_slice());
+            let means = super::center(&mut kernel);
+            let form = Tridiagonal::new(&kernel);
+            let rotated = form.rotate(&targets.iter().map(|y| y - mean).collect::<Vec<_>>());
+            form.resolve(lambda, &form.unit_points(), &rotated, out);
+            mean - dot(&out.products, &means)
+        };
+        let mut whole = Resolved::default();
+        solve(&all, &mut whole);
+        let left_out = dual_left_out(lambda, &whole);
+        for i in 0..20 {
+            let keep: Vec<usize> = (0..20).filter(|&k| k != i).collect();
+            let mut rest = Resolved::default();
+            let bias = solve(&keep, &mut rest);
+            let kernel = |k: usize| {
+                let d: f64 = x.row(k).iter().zip(x.row(i)).map(|(a, b)| (a - b).powi(2)).sum();
+                (-gamma * d).exp()
+            };
+            let forecast: f64 =
+                bias + keep.iter().zip(&rest.products).map(|(&k, a)| a * kernel(k)).sum::<f64>();
+            assert!((y[i] - forecast - left_out[i]).abs() < 1e-9, "run {i}");
+        }
     }
 }

@@ -92,7 +92,7 @@ fn line_search(
     f: &mut impl FnMut(&[f64], &mut [f64]) -> Option<f64>,
 ) -> Option<(Vec<f64>, Vec<f64>, f64)> {
     let slope = dot(gradient, direction);
-    if !(slope < 0.0) {
+    if slope >= 0.0 || slope.is_nan() {
         return None;
     }
     let (mut length, mut new_gradient) = (1.0, vec![0.0; x.len()]);

@@ -2,8 +2,10 @@
 
 mod architecture;
 mod auto;
+mod blend;
 mod compact;
 mod configuration;
+mod conformance;
 mod curve;
 mod dual_ridge;
 mod encoding;
@@ -20,6 +22,7 @@ mod last_value;
 mod least_squares;
 mod linear;
 mod lbfgs;
+mod masked;
 mod matrix;
 mod metric;
 mod named;
@@ -35,8 +38,9 @@ mod training;
 mod tridiagonal;
 
 pub use architecture::{ArchitectureError, Counts, ImageShape, Layer, LayerSequence};
-pub use auto::Blend;
+pub use auto::Auto;
 pub use configuration::{Configuration, FeatureGroup, Run, Value};
+pub use conformance::check_predictor;
 pub use curve::{Curve, CurveError};
 pub use encoding::{ARCHITECTURE_FEATURES, Encoder, group_of_name};
 pub use features::{FeatureSet, time_series_features};

@@ -3,6 +3,7 @@
 use crate::configuration::FeatureGroup;
 use crate::features::{FeatureSet, Scaler, TargetScaler, design_matrix, feature_row};
 use crate::forecast::Forecast;
+use crate::kernel_ridge::reach;
 use crate::least_squares::LeastSquares;
 use crate::matrix::Matrix;
 use crate::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
@@ -53,7 +54,8 @@ pub struct Ols {
 /// | h_ii | leverage, 1/n + x_iᵀ(XᵀX + λ)⁻¹x_i | [1/n, 1) |
 ///
 /// The λ with the least Σ (e_i/(1 − h_ii))², the sum of squared leave-one-out residuals; of equals the largest. σ(τ) from
-/// the same residuals, scaling of all runs kept. Needs 3 runs. One tridiagonal reduction of the smaller of XᵀX and XXᵀ,
+/// the same residuals, scaling of all runs kept. Features of a forecast are clipped to the training range and half of it
+/// more on both sides, since losses without an upper end otherwise lead far away. Needs 3 runs. One tridiagonal reduction of the smaller of XᵀX and XXᵀ,
 /// O(n·d·min(n, d)), then O(n·min(n, d)) for each λ; O(d) to forecast. The paper has no ridge: it is here because least
 /// squares is badly conditioned where there are about as many features as runs.
 ///
@@ -106,6 +108,8 @@ pub(crate) struct LinearFit {
     target: TargetScaler,
     /// The coefficients of the standardised features, for the standardised target.
     weights: Vec<f64>,
+    /// What forecasts may ask of each standardised feature; empty for no limit.
+    reach: Vec<(f64, f64)>,
     /// The forecast of each training row without it.
     pub(crate) held_out: Vec<f64>,
 }
@@ -115,19 +119,23 @@ impl LinearFit {
     pub(crate) fn least_squares(x: &Matrix, y: &[f64]) -> Self {
         let standardised = Standardised::new(x, y);
         let fit = LeastSquares::fit(&standardised.rows, &standardised.targets);
-        standardised.finish(y, fit.weights, &fit.left_out)
+        standardised.finish(y, fit.weights, &fit.left_out, Vec::new())
     }
 
     /// The ridge fit of `y` on `x`, penalty by leave-one-out.
     pub(crate) fn ridge(x: &Matrix, y: &[f64]) -> Self {
         let standardised = Standardised::new(x, y);
         let (weights, left_out) = ridge(&standardised.rows, &standardised.targets);
-        standardised.finish(y, weights, &left_out)
+        let reach = reach(&standardised.rows, 0.5);
+        standardised.finish(y, weights, &left_out, reach)
     }
 
     /// The forecast for the features `row`, which is standardised in place.
     pub(crate) fn predict(&self, row: &mut [f64]) -> f64 {
         self.scaler.apply(row);
+        for (value, &(low, high)) in row.iter_mut().zip(&self.reach) {
+            *value = value.clamp(low, high);
+        }
         self.target.invert(dot(row, &self.weights))
     }
 }
@@ -148,9 +156,9 @@ impl Standardised {
         Self { rows, targets: y.iter().map(|&y| target.apply(y)).collect(), scaler, target }
     }
 
-    fn finish(self, y: &[f64], weights: Vec<f64>, left_out: &[f64]) -> LinearFit {
+    fn finish(self, y: &[f64], weights: Vec<f64>, left_out: &[f64], reach: Vec<(f64, f64)>) -> LinearFit {
         let held_out = y.iter().zip(left_out).map(|(y, residual)| y - self.target.scale * residual);
-        LinearFit { held_out: held_out.collect(), weights, scaler: self.scaler, target: self.target }
+        LinearFit { held_out: held_out.collect(), weights, reach, scaler: self.scaler, target: self.target }
     }
 }
 
@@ -254,5 +262,75 @@ impl Model for LinearModel {
 
     fn held_out(&self) -> &[Forecast] {
         &self.held_out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(n: usize, tau: usize) -> (Matrix, Matrix, Vec<f64>) {
+        let curve = |i: usize| -> Vec<f64> {
+            (0..tau)
+                .map(|t| {
+                    0.8 - ((i % 7 + 1) as f64 / (t + 2) as f64) * 0.1 + ((i * i + t * 3) as f64).sin() * 0.02
+                })
+                .collect()
+        };
+        let wide: Vec<Vec<f64>> = (0..n)
+            .map(|i| {
+                let mut row = Vec::new();
+                crate::features::time_series_features(&curve(i), &mut row);
+                row
+            })
+            .collect();
+        let y = (0..n).map(|i| curve(i)[tau - 1] + 0.1 * (i as f64 * 0.4).cos()).collect();
+        (Matrix::from_rows(&(0..n).map(curve).collect::<Vec<_>>()), Matrix::from_rows(&wide), y)
+    }
+
+    #[test]
+    fn least_squares_forecasts_the_same_with_and_without_differences() {
+        let (narrow, wide, y) = sample(40, 12);
+        let (a, b) = (LinearFit::least_squares(&narrow, &y), LinearFit::least_squares(&wide, &y));
+        for i in 0..40 {
+            let (mut p, mut q) = (narrow.row(i).to_vec(), wide.row(i).to_vec());
+            assert!((a.predict(&mut p) - b.predict(&mut q)).abs() < 1e-9, "run {i}");
+            assert!((a.held_out[i] - b.held_out[i]).abs() < 1e-9, "run {i} left out");
+        }
+    }
+
+    #[test]
+    fn ridge_is_the_same_by_rows_and_by_columns() {
+        let (_, wide, y) = sample(40, 9);
+        let standardised = Standardised::new(&wide, &y);
+        let (a, left_a) = ridge_by_columns(&standardised.rows, &standardised.targets);
+        let (b, left_b) = ridge_by_rows(&standardised.rows, &standardised.targets);
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-7), "weights differ");
+        assert!(left_a.iter().zip(&left_b).all(|(a, b)| (a - b).abs() < 1e-7), "left-out residuals differ");
+    }
+
+    #[test]
+    fn left_out_residuals_of_a_ridge_are_those_of_refitting() {
+        let (x, _, y) = sample(15, 4);
+        let standardised = Standardised::new(&x, &y);
+        let (x, y) = (&standardised.rows, &standardised.targets);
+        let (lambda, n) = (0.3, 15);
+        let form = Tridiagonal::new(&gram(x));
+        let mut out = Resolved::default();
+        form.resolve(lambda, &form.unit_points(), &form.rotate(y), &mut out);
+        let left_out = dual_left_out(lambda, &out);
+        for i in 0..n {
+            let keep: Vec<usize> = (0..n).filter(|&k| k != i).collect();
+            let means: Vec<f64> =
+                (0..4).map(|j| keep.iter().map(|&k| x.row(k)[j]).sum::<f64>() / (n - 1) as f64).collect();
+            let rest = Matrix::from_fn(n - 1, 4, |k, j| x.row(keep[k])[j] - means[j]);
+            let center = keep.iter().map(|&k| y[k]).sum::<f64>() / (n - 1) as f64;
+            let targets: Vec<f64> = keep.iter().map(|&k| y[k] - center).collect();
+            let form = Tridiagonal::new(&gram(&rest));
+            let dual = form.solve(lambda, &form.rotate(&targets));
+            let row: Vec<f64> = x.row(i).iter().zip(&means).map(|(v, m)| v - m).collect();
+            let forecast: f64 = (0..n - 1).map(|k| dual[k] * dot(rest.row(k), &row)).sum::<f64>() + center;
+            assert!((y[i] - forecast - left_out[i]).abs() < 1e-10, "run {i}");
+        }
     }
 }

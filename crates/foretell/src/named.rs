@@ -1,12 +1,13 @@
 //! Predictors by name, as users choose them.
 
-use crate::auto::Blend;
+use crate::auto::Auto;
 use crate::features::FeatureSet;
 use crate::forest::RandomForest;
 use crate::gp::GaussianProcess;
 use crate::kernel_ridge::KernelRidge;
 use crate::last_value::LastValue;
 use crate::linear::{Ols, Ridge};
+use crate::masked::Masked;
 use crate::predictor::Predictor;
 use crate::spread::{Spread, WithSpread};
 use crate::svr::{Kernel, NuSvr};
@@ -35,11 +36,48 @@ pub struct PredictorOptions {
     pub draws: Option<usize>,
 }
 
-/// The predictor called `name`.
+/// Spreads by name: a predictor's name followed by one of these is that predictor with that [`Spread`].
+const SPREADS: [(&str, Spread); 2] = [("+gaussian", Spread::Gaussian), ("+calibrated", Spread::Calibrated)];
+
+/// The names of predictors with a spread.
+macro_rules! names_with_spread {
+    ($($name:literal)*) => {
+        [$(concat!($name, "+gaussian"), concat!($name, "+calibrated")),*]
+    };
+}
+const NAMES_WITH_SPREAD: [&str; 18] = names_with_spread!(
+    "last-value" "svr-rbf" "svr-linear" "gp" "auto" "random-forest" "ols" "ridge" "kernel-ridge"
+);
+
+/// The predictor called `name`. Its forecasts have the spread that is its own; `NAME+gaussian` has the paper's σ(τ) and
+/// `NAME+calibrated` the one calibrated for each run: see [`WithSpread`].
 ///
 /// # Errors
-/// [`UnknownPredictor`] if `name` is not one of [`PREDICTORS`].
+/// [`UnknownPredictor`] if `name` is not one of [`PREDICTORS`], with or without a spread.
+///
+/// ```
+/// use foretell::{PredictorOptions, predictor};
+/// assert_eq!(predictor("svr-rbf+calibrated", &PredictorOptions::default())?.name(), "svr-rbf+calibrated");
+/// assert!(predictor("oracle", &PredictorOptions::default()).is_err());
+/// # Ok::<(), foretell::UnknownPredictor>(())
+/// ```
 pub fn predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predictor>, UnknownPredictor> {
+    let spread = SPREADS.iter().find_map(|(suffix, spread)| Some((name.strip_suffix(suffix)?, *spread)));
+    let Some((base, spread)) = spread else {
+        return plain_predictor(name, options);
+    };
+    let known = NAMES_WITH_SPREAD.iter().find(|known| **known == name);
+    let name = known.ok_or_else(|| UnknownPredictor { name: name.to_owned() })?;
+    Ok(Box::new(WithSpread { predictor: plain_predictor(base, options)?, spread, name }))
+}
+
+/// `predictor`, which has no choice of feature groups of its own, with that choice.
+fn masked(predictor: Box<dyn Predictor>, features: FeatureSet) -> Box<dyn Predictor> {
+    if features == FeatureSet::default() { predictor } else { Box::new(Masked { predictor, features }) }
+}
+
+/// The predictor called `name`, with its own spread.
+fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predictor>, UnknownPredictor> {
     let svr = |kernel| {
         let NuSvr { draws, .. } = NuSvr::default();
         let draws = options.draws.unwrap_or(draws);
@@ -49,11 +87,8 @@ pub fn predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predi
         "last-value" => Box::new(LastValue),
         "svr-rbf" => svr(Kernel::Rbf),
         "svr-linear" => svr(Kernel::Linear),
-        "gp" => Box::new(GaussianProcess),
-        "auto" => {
-            let predictor = Box::new(Blend { seed: options.seed });
-            Box::new(WithSpread { predictor, spread: Spread::Calibrated, name: "auto" })
-        }
+        "gp" => masked(Box::new(GaussianProcess), options.features),
+        "auto" => masked(Box::new(Auto { seed: options.seed, ..Auto::default() }), options.features),
         "random-forest" => Box::new(RandomForest {
             features: options.features,
             draws: options.draws.unwrap_or(RandomForest::default().draws),

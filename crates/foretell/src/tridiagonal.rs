@@ -78,26 +78,17 @@ impl Tridiagonal {
         out.products.clear();
         out.products.resize(points.stride, 0.0);
         // T + λ = L·D·Lᵀ with unit lower bidiagonal L; u = L⁻¹c
-        let (mut pivots, mut below, mut u) = (vec![0.0; m], vec![0.0; m], vec![0.0; m]);
-        for k in 0..m {
-            let carry = if k == 0 { 0.0 } else { self.beside[k - 1] / pivots[k - 1] };
-            below[k] = carry;
-            let before = if k == 0 { (0.0, 0.0) } else { (self.beside[k - 1], u[k - 1]) };
+        let mut steps = Vec::with_capacity(m);
+        let (mut pivot, mut u) = (1.0, 0.0);
+        for (k, &moment) in c.iter().enumerate().take(m) {
+            let beside = if k == 0 { 0.0 } else { self.beside[k - 1] };
+            let carry = beside / pivot;
             // rounding must not turn a pivot of a positive definite matrix over
-            pivots[k] = (self.diagonal[k] + lambda - carry * before.0).max(lambda * 0.5);
-            u[k] = c[k] - carry * before.1;
+            pivot = (self.diagonal[k] + lambda - carry * beside).max(lambda * 0.5);
+            u = moment - carry * u;
+            steps.push([carry, 1.0 / pivot, u / pivot]);
         }
-        let mut z = vec![0.0; points.stride];
-        substitute(
-            &points.data,
-            points.stride,
-            &pivots,
-            &below,
-            &u,
-            &mut z,
-            &mut out.forms,
-            &mut out.products,
-        );
+        substitute(&points.data, points.stride, &steps, &mut out.forms, &mut out.products);
         out.forms.truncate(points.count);
         out.products.truncate(points.count);
     }
@@ -219,34 +210,48 @@ dispatched! {
     }
 }
 
+/// One column a point: z = L⁻¹·points, with Σ z²/pivot and Σ z·weight, for `W` points from `at` on, which stay in registers.
+#[inline(always)]
+fn substitute_block<const W: usize>(
+    points: &[f64],
+    stride: usize,
+    at: usize,
+    steps: &[[f64; 3]],
+    forms: &mut [f64],
+    products: &mut [f64],
+) {
+    let (mut z, mut form, mut product) = ([0.0; W], [0.0; W], [0.0; W]);
+    for (row, &[carry, inverse, weight]) in points.chunks_exact(stride).zip(steps) {
+        let row = &row[at..at + W];
+        for l in 0..W {
+            let value = row[l] - carry * z[l];
+            z[l] = value;
+            form[l] += value * value * inverse;
+            product[l] += value * weight;
+        }
+    }
+    forms[at..at + W].copy_from_slice(&form);
+    products[at..at + W].copy_from_slice(&product);
+}
+
 dispatched! {
-    /// z = L⁻¹·points, row by row, with Σ z²/pivot into `forms` and Σ z·u/pivot into `products`.
+    /// z = L⁻¹·points, row by row, with Σ z²/pivot into `forms` and Σ z·u/pivot into `products`; `steps` holds (entry of L
+    /// beside the diagonal, 1/pivot, u/pivot) for each row.
     pub(crate) fn substitute(
         points: &[f64],
         stride: usize,
-        pivots: &[f64],
-        below: &[f64],
-        u: &[f64],
-        z: &mut [f64],
+        steps: &[[f64; 3]],
         forms: &mut [f64],
         products: &mut [f64],
     ) {
-        if stride == 0 {
-            return;
+        let mut at = 0;
+        while at + 4 * LANES <= stride {
+            substitute_block::<{ 4 * LANES }>(points, stride, at, steps, forms, products);
+            at += 4 * LANES;
         }
-        for (k, row) in points.chunks_exact(stride).enumerate() {
-            let (inverse, carry) = (1.0 / pivots[k], below[k]);
-            let weight = u[k] * inverse;
-            let blocks = z.as_chunks_mut::<LANES>().0.iter_mut().zip(row.as_chunks::<LANES>().0);
-            let sums = forms.as_chunks_mut::<LANES>().0.iter_mut().zip(products.as_chunks_mut::<LANES>().0);
-            for ((z, row), (form, product)) in blocks.zip(sums) {
-                for l in 0..LANES {
-                    let value = row[l] - carry * z[l];
-                    z[l] = value;
-                    form[l] += value * value * inverse;
-                    product[l] += value * weight;
-                }
-            }
+        while at < stride {
+            substitute_block::<LANES>(points, stride, at, steps, forms, products);
+            at += LANES;
         }
     }
 }

@@ -5,9 +5,7 @@ use crate::curves::CurveFlags;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json, table};
 use crate::plot;
-use foretell::evaluate::{
-    EvaluationError, EvaluationOptions, INTERVALS, evaluate, observed_points, splits,
-};
+use foretell::evaluate::{EvaluationError, EvaluationOptions, INTERVALS, evaluate, observed_points, splits};
 use foretell::statistics::{mean, standard_error};
 use foretell::{FeatureSet, Predictor, PredictorOptions, Scale, predictor};
 use serde::Serialize;

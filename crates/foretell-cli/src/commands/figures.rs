@@ -4,9 +4,9 @@ use crate::plot::{
     Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries, Calibration, CalibrationSeries, Scatter,
     ScatterPoint,
 };
-use foretell::History;
 use foretell::evaluate::{Evaluation, Outcome};
 use foretell::statistics::mean;
+use foretell::{History, Scale};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,10 +66,11 @@ fn accuracy_series(predictor: &str, here: &[&Measured]) -> AccuracySeries {
 pub(crate) fn scatter(measured: &Measured) -> Scatter {
     let first = measured.result.outcomes.iter().filter(|outcome| outcome.repeat == 0);
     let (r2, _) = measured.result.r2_summary();
+    let of = if measured.history.scale() == Scale::Log { " of the logarithm" } else { "" };
     Scatter {
         title: format!("{}: forecast against truth by {}", measured.curves, measured.predictor),
         subtitle: format!(
-            "{:.0} % of each curve observed (τ = {}); the first of {} splits, whose mean R² is {r2:.3}",
+            "{:.0} % of each curve observed (τ = {}); the first of {} splits, mean R²{of} over them {r2:.3}",
             measured.observed * 100.0,
             measured.result.tau,
             measured.result.r2.len(),
@@ -91,9 +92,8 @@ fn scatter_point(history: &History, outcome: &Outcome) -> ScatterPoint {
 pub(crate) fn calibration(measured: &[Measured], subtitle: String) -> Calibration {
     let series = |predictor: &str| {
         let of: Vec<&Measured> = measured.iter().filter(|m| m.predictor == predictor).collect();
-        let point = |level: f64| {
-            (level, mean(&of.iter().map(|m| m.result.coverage(level)).collect::<Vec<_>>()))
-        };
+        let point =
+            |level: f64| (level, mean(&of.iter().map(|m| m.result.coverage(level)).collect::<Vec<_>>()));
         CalibrationSeries { predictor: predictor.to_owned(), points: NOMINAL.map(point).to_vec() }
     };
     let predictors = distinct(measured.iter().map(|m| m.predictor.as_str()));

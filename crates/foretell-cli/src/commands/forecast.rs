@@ -147,7 +147,7 @@ fn fans(history: &History, runs: &[Run], rows: &[Row], best: f64, metric: &str) 
         subtitle: format!("forecast of {metric} at step {target}, bands of 50, 80 and 95 %"),
         metric: metric.to_owned(),
         maximize: direction == foretell::Direction::Maximize,
-        resource: "step".to_owned(),
+        resource: "steps".to_owned(),
         max_resource: target,
         incumbent: Some(history.value(best)),
         runs: runs.iter().zip(rows).filter_map(fan).collect(),

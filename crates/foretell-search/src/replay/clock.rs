@@ -57,6 +57,8 @@ pub struct Trace {
     pub elapsed: u64,
     /// Jobs that were stopped.
     pub stops: u64,
+    /// Of those, the jobs that would have ended above the reference they were stopped for.
+    pub wrong_stops: u64,
     /// By number.
     pub trials: Vec<TrialTrace>,
     /// (points spent, best final score) at each improvement.
@@ -133,6 +135,7 @@ impl<'a, 'b> Clock<'a, 'b> {
             self.trace.trials.extend(new);
             let saved = self.trace.trials[job.trial as usize].trained.min(job.until);
             let at = if self.scene.retrain { 0 } else { saved };
+            self.trace.scratch += at;
             let mut running = Running { job, at, watch: Watch::default() };
             if at == job.until {
                 self.reached(&running);
@@ -223,8 +226,9 @@ impl<'a, 'b> Clock<'a, 'b> {
             level: until,
         };
         let scores = &scene.table.scores(run)[..running.at as usize];
-        let looks = (until.saturating_sub(scene.first_look)).div_ceil(scene.look_every) as usize;
-        let mut look = Look { scores, looks, reference, evidence: &mut evidence };
+        let number_at = |at: u64| (at - scene.first_look) as usize / scene.look_every as usize + 1;
+        let (number, looks) = (number_at(running.at), number_at(until - 1));
+        let mut look = Look { scores, number, looks, reference, evidence: &mut evidence };
         let Some(score) = scene.stopper.judge(&mut running.watch, &mut look)? else { return Ok(false) };
         if is_exempt(scene, trial) {
             self.trace.trials[trial as usize].spared = true;
@@ -232,6 +236,8 @@ impl<'a, 'b> Clock<'a, 'b> {
         }
         self.trace.trials[trial as usize].stopped_at = Some(running.at);
         self.trace.stops += 1;
+        let truth = scene.table.score(run, until);
+        self.trace.wrong_stops += u64::from(reference.is_some_and(|reference| truth > reference));
         self.scheduler.ended(trial, End { score, stopped: true });
         Ok(true)
     }

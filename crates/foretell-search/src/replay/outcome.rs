@@ -109,6 +109,17 @@ impl Outcome {
         if self.spread > 0.0 { self.mean(|o| o.regret) / self.spread } else { 0.0 }
     }
 
+    /// Mean number of trials that were not trained to the largest resource they were meant for: stopped, or, under
+    /// i-epoch, dropped.
+    pub fn stopped(&self) -> f64 {
+        match self.spec.schedule {
+            Schedule::IEpoch { .. } => {
+                self.mean(|o| o.trace.trials.iter().filter(|trial| !trial.finished).count() as f64)
+            }
+            _ => self.mean(|o| o.trace.stops as f64),
+        }
+    }
+
     /// Of the trials exempt from stopping that would have been stopped: how many, and how many of them came to be the
     /// best of all trained to the end. The unbiased audit of the stopper.
     pub fn audit(&self, table: &Table) -> (usize, usize) {

@@ -146,7 +146,7 @@ impl Gain {
 }
 
 /// Most samples in a node that is screened; beyond, the quadratic cost of screening is more than it saves.
-const MOST_LANES: usize = 48;
+const MOST_LANES: usize = 16;
 
 /// Most features screened at a time.
 const MOST_FEATURES: usize = 16;
@@ -498,6 +498,104 @@ dispatched! {
                 }
             }
             *promising = beaten;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Matrix;
+    use crate::simd::with_each_instruction_set;
+
+    fn sample(n: usize, d: usize) -> (Matrix, Vec<f64>) {
+        let x = Matrix::from_fn(n, d, |i, j| {
+            ((i * i + 5 * j) as f64 * 0.37).sin() + if j == 0 { (i % 3) as f64 } else { 0.0 }
+        });
+        let y = (0..n).map(|i| x.row(i)[1] * x.row(i)[2] + 0.3 * x.row(i)[0]).collect();
+        (x, y)
+    }
+
+    fn recipe<'a>(
+        columns: &'a Columns,
+        targets: &'a [f64],
+        rows: &'a [usize],
+        thresholds: Thresholds,
+    ) -> Recipe<'a> {
+        Recipe { columns, targets, rows, features: columns.width(), thresholds, bootstrap: false, seed: 5 }
+    }
+
+    /// The least squared error that one split can leave, by trying all.
+    fn least_error(x: &Matrix, y: &[f64]) -> f64 {
+        let error = |rows: &[usize]| {
+            let mean = rows.iter().map(|&i| y[i]).sum::<f64>() / rows.len().max(1) as f64;
+            rows.iter().map(|&i| (y[i] - mean).powi(2)).sum::<f64>()
+        };
+        let splits = (0..x.columns()).flat_map(|j| {
+            (0..x.rows()).map(move |k| (0..x.rows()).partition::<Vec<_>, _>(|&i| x.row(i)[j] <= x.row(k)[j]))
+        });
+        splits.map(|(left, right)| error(&left) + error(&right)).fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn the_first_split_leaves_the_least_error() {
+        // 5 and 16 rows are screened, 17 and 70 are not
+        for n in [3, 5, 16, 17, 70] {
+            let (x, y) = sample(n, 6);
+            let (columns, rows) = (Columns::new(&x), (0..n).collect::<Vec<_>>());
+            let mut trees = Trees::default();
+            Grower::new(&columns).grow(&recipe(&columns, &y, &rows, Thresholds::Best), 0, &mut trees);
+            let root = trees.nodes[0];
+            let side = |i: usize| usize::from(x.row(i)[root.feature as usize] > root.threshold);
+            let means = [trees.means[root.left as usize], trees.means[root.left as usize + 1]];
+            let left: f64 = (0..n).map(|i| (y[i] - means[side(i)]).powi(2)).sum();
+            assert!((left - least_error(&x, &y)).abs() < 1e-9, "{n} rows: {left}");
+        }
+    }
+
+    #[test]
+    fn a_tree_on_distinct_rows_remembers_them() {
+        let (x, y) = sample(50, 4);
+        let (columns, rows) = (Columns::new(&x), (0..50).collect::<Vec<_>>());
+        for thresholds in [Thresholds::Best, Thresholds::Random] {
+            let mut trees = Trees::default();
+            Grower::new(&columns).grow(&recipe(&columns, &y, &rows, thresholds), 3, &mut trees);
+            for (i, y) in y.iter().enumerate() {
+                assert!((trees.forecast(0, x.row(i)) - y).abs() < 1e-12, "{thresholds:?}, row {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tree_does_not_depend_on_the_trees_before_it_nor_on_the_instruction_set() {
+        let (x, y) = sample(60, 9);
+        let (columns, rows) = (Columns::new(&x), (0..60).collect::<Vec<_>>());
+        for thresholds in [Thresholds::Best, Thresholds::Random] {
+            let recipe = Recipe { features: 3, bootstrap: true, ..recipe(&columns, &y, &rows, thresholds) };
+            let grown = with_each_instruction_set(|| {
+                let mut used = Grower::new(&columns);
+                let (mut last, mut alone) = (Trees::default(), Trees::default());
+                for number in 0..8 {
+                    last.clear();
+                    used.grow(&recipe, number, &mut last);
+                }
+                Grower::new(&columns).grow(&recipe, 7, &mut alone);
+                assert!(last == alone, "{thresholds:?}");
+                last
+            });
+            assert!(grown.iter().all(|trees| trees == &grown[0]));
+        }
+    }
+
+    #[test]
+    fn no_feature_or_constant_features_make_one_leaf() {
+        for x in [Matrix::zeros(6, 0), Matrix::zeros(6, 3)] {
+            let (columns, rows) = (Columns::new(&x), (0..6).collect::<Vec<_>>());
+            let y = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+            let mut trees = Trees::default();
+            Grower::new(&columns).grow(&recipe(&columns, &y, &rows, Thresholds::Best), 0, &mut trees);
+            assert_eq!(trees.nodes.len(), 1);
+            assert!((trees.forecast(0, x.row(0)) - 3.5).abs() < 1e-12);
         }
     }
 }

@@ -158,11 +158,8 @@ dispatched! {
         for j in 0..n {
             let end = j / LANES * LANES + LANES;
             let row = j * stride..j * stride + end;
-            let blocks = out[row.clone()].as_chunks_mut::<LANES>().0.iter_mut().zip(sums[row].as_chunks::<LANES>().0);
-            for (cells, d) in blocks {
-                for l in 0..LANES {
-                    cells[l] = exp_body(-gamma * d[l]);
-                }
+            for (cell, d) in out[row.clone()].iter_mut().zip(&sums[row]) {
+                *cell = exp_body(-gamma * d);
             }
         }
         reflect(out, n, stride);

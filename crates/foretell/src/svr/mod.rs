@@ -4,6 +4,7 @@ mod geometry;
 mod held_out;
 mod model;
 mod pivot;
+mod problem;
 mod scaling;
 mod search;
 mod sequence;
@@ -19,6 +20,7 @@ use geometry::Geometry;
 use held_out::leave_one_out;
 pub use model::SvrModel;
 use model::{Expansion, Solution};
+pub use problem::{SvrError, SvrSolution, solve};
 use scaling::Scaled;
 pub use search::{Choice, Folds, Kernel, SvrParameters, draw_folds, draw_parameters, search};
 use search::{count_folds, search_in};
@@ -60,9 +62,11 @@ const FEWEST: usize = 6;
 
 impl Effort {
     /// While searching. libsvm's own tolerance is 1e-3; a finer one ranks close draws as the exact solutions would.
-    const SEARCH: Self = Self { tolerance: 1e-5, steps: 20_000 };
+    const SEARCH: Self = Self { tolerance: 1e-5, steps: 20_000, start: 2 };
+    /// The same with a linear kernel, whose active set is far from the start's.
+    const SEARCH_LINEAR: Self = Self { start: 5, ..Self::SEARCH };
     /// For the model itself, and without each run.
-    const FINAL: Self = Self { tolerance: 1e-6, steps: 200_000 };
+    const FINAL: Self = Self { tolerance: 1e-6, steps: 200_000, start: 2 };
 }
 
 impl Predictor for NuSvr {
@@ -74,8 +78,12 @@ impl Predictor for NuSvr {
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        check_training(self.name(), FEWEST, training)?;
+        let order = by_content(training);
         let (draws, folds) = self.draw(training.len(), training.steps.len());
-        Ok(Box::new(self.fit_drawn(training, &draws, &folds)?))
+        let mut model = self.fit_drawn(&training.select(&order), &draws, &folds)?;
+        model.put_back(&order);
+        Ok(Box::new(model))
     }
 }
 
@@ -132,6 +140,22 @@ impl NuSvr {
             held_out: fitted.held_out.iter().map(|&mean| Forecast::gaussian(mean, fitted.sigma)).collect(),
         }
     }
+}
+
+/// The training runs in an order that does not depend on the order in which they are listed, so that folds do not either:
+/// by configuration, then scores, then target.
+fn by_content(training: &TrainingSet) -> Vec<usize> {
+    let content = |i: usize| {
+        let (prefix, target) = (training.prefixes.row(i), training.targets[i]);
+        training.configurations.row(i).iter().chain(prefix).copied().chain([target])
+    };
+    let compare = |a: &usize, b: &usize| {
+        let differing = content(*a).zip(content(*b)).map(|(x, y)| x.total_cmp(&y));
+        differing.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    };
+    let mut order: Vec<usize> = (0..training.len()).collect();
+    order.sort_by(compare);
+    order
 }
 
 /// Reorders the columns y_1..y_τ, first differences, second differences, configuration into configuration, then epoch

@@ -83,9 +83,14 @@ dispatched! {
                     }
                 }
             }
-            for u in 0..TILE {
+            // over slices, not lanes: what the compiler vectorises e^x in
+            let mut kernel = [0.0; TILE * LANES];
+            for (k, d) in kernel.iter_mut().zip(distance.as_flattened()) {
+                *k = exp_body(-gamma * d);
+            }
+            for (k, b) in kernel.as_chunks::<LANES>().0.iter().zip(betas) {
                 for l in 0..LANES {
-                    sum[l] += betas[u][l] * exp_body(-gamma * distance[u][l]);
+                    sum[l] += b[l] * k[l];
                 }
             }
         }
@@ -129,6 +134,15 @@ impl SvrModel {
     /// β = α − α*, one a training run, for standardised targets: |β| ≤ C, Σβ = 0, Σ|β| ≤ C·ν·n.
     pub fn coefficients(&self) -> &[f64] {
         &self.beta
+    }
+
+    /// Puts what there is a training run back in the order of the runs, of which `order[k]` was taken k-th.
+    pub(super) fn put_back(&mut self, order: &[usize]) {
+        let (beta, held_out) = (self.beta.clone(), self.held_out.clone());
+        for ((&i, b), forecast) in order.iter().zip(beta).zip(held_out) {
+            self.beta[i] = b;
+            self.held_out[i] = forecast;
+        }
     }
 
     /// Appends the standardised features of `query` to `row`: configuration, then epoch after epoch.

@@ -57,7 +57,7 @@ pub(crate) struct Pivot {
     place: Vec<Place>,
     /// The free points, in the order of the rows of `inverse`.
     free: Vec<usize>,
-    /// (K_FF + μI)⁻¹, rows `stride` apart, zero beyond |F|.
+    /// (K_FF + μI)⁻¹, rows `stride` apart; beyond |F| zero to the end of the block of eight, and anything after.
     inverse: Vec<f64>,
     /// 1 where a free point is [`Place::Plus`], compact.
     plus: Vec<f64>,
@@ -110,7 +110,6 @@ impl Pivot {
             vector.clear();
             vector.resize(stride, 0.0);
         }
-        self.inverse.clear();
         self.inverse.resize(stride * stride, 0.0);
         self.free.clear();
         let overlap: f64 = alpha.iter().zip(alpha_star).map(|(a, s)| a.min(*s)).sum();
@@ -143,7 +142,9 @@ impl Pivot {
                 continue;
             }
             let moved = self.delta[..self.free.len()].iter().fold(0.0_f64, |most, d| most.max(d.abs()));
-            if moved * self.ridge > 0.1 * tolerance {
+            let (owed_plus, owed_minus) = self.owed();
+            let drift = owed_plus.abs() + owed_minus.abs();
+            if moved * self.ridge > 0.1 * tolerance || drift > 1e-9 * self.c * self.n as f64 {
                 continue;
             }
             if !self.closed && levels.plus < levels.minus {
@@ -444,6 +445,13 @@ dispatched! {
     /// `ridge` but for rounding, and is held to that. `column` is room for f + 1 numbers.
     pub(crate) fn border(inverse: &mut [f64], stride: usize, f: usize, k: &[f64], diagonal: f64, ridge: f64, column: &mut [f64]) {
         let width = f.next_multiple_of(LANES);
+        if f == width {
+            // a new block of columns begins
+            for i in 0..f {
+                inverse[i * stride + f..i * stride + f + LANES].fill(0.0);
+            }
+        }
+        inverse[f * stride..f * stride + (f + 1).next_multiple_of(LANES)].fill(0.0);
         column.fill(0.0);
         for i in 0..f {
             column[i] = dot_body(&inverse[i * stride..i * stride + width], &k[..width]);

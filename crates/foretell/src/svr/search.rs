@@ -1,7 +1,8 @@
 //! The random search of the paper: 1000 draws of (C, ν, γ), scored by 3-fold cross-validation.
 //!
 //! The winner is the draw with the largest mean R² over the folds (the first of equals). Most fits are never made. Two
-//! upper bounds on a fold's R² come before any solve ([`Fold::reach_bound`], [`Fold::aligned_bound`]), and a draw whose
+//! upper bounds on a fold's R² come before any solve ([`Fold::reach_bound`], first in a coarser form, and
+//! [`Fold::aligned_bound`]), and a draw whose
 //! bounds, with the R² of the folds already solved in their place, cannot sum to the best sum so far is left.
 //!
 //! **The winner is that of the full search.** Let S(d) be the sum of a draw's R², U(d) ≥ S(d) the sum of its bounds, and
@@ -136,6 +137,10 @@ pub(super) fn search_in(
 fn race(folds: &mut [Fold], draw: &SvrParameters, needed: f64, solved: &mut usize) -> Option<f64> {
     // a sum that ties is not to be lost to rounding
     let needed = needed - 1e-9;
+    let coarse: f64 = folds.iter().map(|fold| fold.coarse_bound(draw)).sum();
+    if coarse < needed {
+        return None;
+    }
     let mut bounds: Vec<f64> = folds.iter().map(|fold| fold.reach_bound(draw)).collect();
     for f in 0..folds.len() {
         if bounds.iter().sum::<f64>() < needed {
@@ -183,6 +188,8 @@ struct Fold {
     held_targets: Vec<f64>,
     /// Least and largest entry of each row of `held`.
     range: Vec<(f64, f64)>,
+    /// Least and largest entry of them all.
+    widest: (f64, f64),
     /// ‖y − ȳ‖ of the held-out targets.
     spread: f64,
     /// (y − ȳ)/‖y − ȳ‖ of the held-out targets.
@@ -217,10 +224,13 @@ impl Fold {
         if kind == Kernel::Linear {
             mirror(&train, inside.len(), stride, &mut kernel.data);
         }
+        let range: Vec<(f64, f64)> =
+            held.chunks(stride.max(1)).map(|row| range(&row[..inside.len()])).collect();
         Self {
             kind,
+            widest: range.iter().fold((f64::INFINITY, 0.0), |(l, h), &(low, high)| (low.min(l), high.max(h))),
+            range,
             targets: inside.iter().map(|&i| target.apply(y[i])).collect(),
-            range: held.chunks(stride.max(1)).map(|row| range(&row[..inside.len()])).collect(),
             spread,
             direction: held_targets.iter().map(|y| (y - mean) / spread.max(1e-300)).collect(),
             held_kernel: held.clone(),
@@ -249,6 +259,16 @@ impl Fold {
             Kernel::Linear => high - low,
         };
         self.bound(self.half(draw) * self.range.iter().map(|range| width(range).powi(2)).sum::<f64>().sqrt())
+    }
+
+    /// [`Fold::reach_bound`] with the widest range of all rows in place of each row's.
+    fn coarse_bound(&self, draw: &SvrParameters) -> f64 {
+        let (low, high) = self.widest;
+        let width = match self.kind {
+            Kernel::Rbf => (-draw.gamma * low).exp() - (-draw.gamma * high).exp(),
+            Kernel::Linear => self.range.iter().fold(0.0, |most: f64, (low, high)| most.max(high - low)),
+        };
+        self.bound(self.half(draw) * width * (self.held_targets.len() as f64).sqrt())
     }
 
     /// The kernel between held-out and training points for `draw`, for [`Fold::aligned_bound`] and [`Fold::score`].
@@ -301,7 +321,9 @@ impl Fold {
         }
         let penalty = Penalty { c: draw.c, nu: draw.nu };
         let problem = Problem { kernel: &self.kernel, targets: &self.targets, penalty, left_out: None };
-        let solved = self.dual.solve(&problem, Effort::SEARCH);
+        let linear = self.kind == Kernel::Linear;
+        let effort = if linear { Effort::SEARCH_LINEAR } else { Effort::SEARCH };
+        let solved = self.dual.solve(&problem, effort);
         let (beta, _) = self.dual.solution();
         let rows = self.held_kernel.chunks(self.kernel.stride.max(1));
         let forecasts: Vec<f64> = rows.map(|row| dot(&row[..n], &beta) + solved.bias).collect();

@@ -4,7 +4,7 @@ use super::geometry::Geometry;
 use super::model::{EpochFeatures, Expansion, SvrModel};
 use super::scaling::{Columns, Scaled};
 use super::search::{Folds, SvrParameters};
-use super::{FEWEST, NuSvr, by_epoch, fit_in};
+use super::{FEWEST, NuSvr, by_content, by_epoch, fit_in};
 use crate::features::design_matrix;
 use crate::forecast::Forecast;
 use crate::predictor::{FitError, Predictor, check_training};
@@ -16,7 +16,8 @@ use rayon::prelude::*;
 ///
 /// A longer curve only adds columns, so the leave-one-out distances of one τ grow from those of the last, and a running
 /// trial ([`SequentialSvr::watch`]) keeps its distances to all training runs and adds three features an epoch. The models
-/// are bit for bit those of [`NuSvr`] fitted for each τ alone, whatever the number of threads.
+/// are bit for bit those of [`NuSvr`] fitted for each τ alone (unless runs tie in configuration and first score), whatever
+/// the number of threads.
 ///
 /// ```
 /// use foretell::svr::{NuSvr, SequentialSvr};
@@ -58,7 +59,11 @@ impl SequentialSvr {
     /// # Errors
     /// [`FitError`] if there are fewer than 6 runs or a number is not finite.
     pub fn fit(svr: &NuSvr, training: &TrainingSet) -> Result<Self, FitError> {
-        Self::fit_drawn(svr, training, |tau| svr.draw(training.len(), tau))
+        check_training(svr.name(), FEWEST, training)?;
+        let order = by_content(training);
+        let mut models = Self::fit_drawn(svr, &training.select(&order), |tau| svr.draw(training.len(), tau))?;
+        models.models.iter_mut().for_each(|model| model.put_back(&order));
+        Ok(models)
     }
 
     /// Fits with the draws and folds that `draw` gives for each τ instead of the seed's.
@@ -235,6 +240,9 @@ impl RunningTrial<'_> {
     }
 }
 
+/// Kernel values that are on the stack together.
+const PIECE: usize = 128;
+
 dispatched! {
     /// Adds the squared differences between new columns and a row's values to `distances`, and gives
     /// Σ_i β_i·e^(−γ·distance_i). With no `beta`, only adds.
@@ -246,9 +254,16 @@ dispatched! {
             }
         }
         let mut sum = [0.0; LANES];
-        for (b, d) in beta.as_chunks::<LANES>().0.iter().zip(distances.as_chunks::<LANES>().0) {
-            for l in 0..LANES {
-                sum[l] += b[l] * exp_body(-gamma * d[l]);
+        for (betas, distances) in beta.chunks(PIECE).zip(distances.chunks(PIECE)) {
+            // over slices, not lanes: what the compiler vectorises e^x in
+            let mut kernel = [0.0; PIECE];
+            for (k, d) in kernel.iter_mut().zip(distances) {
+                *k = exp_body(-gamma * d);
+            }
+            for (k, b) in kernel.as_chunks::<LANES>().0.iter().zip(betas.as_chunks::<LANES>().0) {
+                for l in 0..LANES {
+                    sum[l] += b[l] * k[l];
+                }
             }
         }
         sum_lanes(sum)

@@ -6,7 +6,7 @@ use foretell::evaluate::{
     Evaluation, EvaluationOptions, Split, evaluate, observed_points, splits, splits_between,
 };
 use foretell::statistics::mean;
-use foretell::{FeatureGroup, FeatureSet, PREDICTORS, PredictorOptions, predictor};
+use foretell::{FeatureGroup, FeatureSet, PREDICTORS, PredictorOptions, Scale, predictor};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,12 +85,17 @@ impl Bench {
     pub(super) fn row(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Row {
         let measured = self.measure(prepared, cell);
         let mut notes: Vec<String> = missing_groups(prepared, cell.features);
+        notes.extend(cell.depth.map(|depth| sides(prepared, depth)));
         notes.extend(cell.remark.map(str::to_owned));
         notes.extend(measured.as_ref().err().cloned());
         let measured = measured.ok();
         let r2 = measured.as_ref().map(|m| m.r2_summary());
         if r2.is_some_and(|(mean, _)| mean < 0.05) && !cell.features.time_series {
             notes.push("the released columns tell next to nothing of the end".to_owned());
+        }
+        let natural = measured.as_ref().map(|m| mean(&m.r2_natural));
+        if let Some(natural) = natural.filter(|_| prepared.history.scale() == Scale::Log) {
+            notes.push(format!("R² of the logarithm; of the value itself {:.2}", 100.0 * natural));
         }
         Row {
             part: cell.part,
@@ -106,16 +111,20 @@ impl Bench {
             tested_mean: measured.as_ref().map(|m| m.outcomes.len() as f64 / m.r2.len().max(1) as f64),
             r2_mean: r2.map(|r2| r2.0),
             r2_stderr: r2.map(|r2| r2.1),
-            r2_natural_mean: measured.as_ref().map(|m| mean(&m.r2_natural)),
-            published_mean: cell.published.map(|p| p.mean / 100.0),
-            published_stderr: cell.published.map(|p| p.stderr / 100.0),
+            r2_natural_mean: natural,
+            published_mean: cell.published.map(|p| fraction(p.mean)),
+            published_stderr: cell.published.map(|p| fraction(p.stderr)),
             difference_in_standard_errors: r2.zip(cell.published).map(|(ours, p)| difference(ours, p)),
             note: notes.join("; "),
         }
     }
 
     /// What `cell` comes to on `prepared`, measured once however often it is asked for.
-    pub(super) fn measure(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Arc<Evaluation>, String> {
+    pub(super) fn measure(
+        &mut self,
+        prepared: &Prepared,
+        cell: &Cell<'_>,
+    ) -> Result<Arc<Evaluation>, String> {
         let key = format!(
             "{} {} {} {} {} {:?}",
             prepared.stem, prepared.preparation, cell.predictor, cell.features, cell.observed, cell.depth
@@ -153,12 +162,20 @@ impl Bench {
         let shallow = |i: usize| prepared.depths[i].is_some_and(|layers| layers < depth);
         let deep = |i: usize| prepared.depths[i].is_some_and(|layers| layers > depth);
         let splits = splits_between(history, &alone, &shallow, &deep, &self.options);
-        splits.map_err(|_| {
-            let below = alone.iter().filter(|&&i| shallow(i)).count();
-            let above = alone.iter().filter(|&&i| deep(i)).count();
-            format!("{below} networks below and {above} above this depth are too few")
-        })
+        splits.map_err(|_| "too few to learn from or to test".to_owned())
     }
+}
+
+/// How many networks there are on both sides of `depth`.
+fn sides(prepared: &Prepared, depth: f64) -> String {
+    let layers = || prepared.depths.iter().flatten();
+    let (below, above) = (layers().filter(|&&l| l < depth).count(), layers().filter(|&&l| l > depth).count());
+    format!("{below} shallower and {above} deeper networks are left without repeats")
+}
+
+/// R² × 100 with two decimals, as R².
+fn fraction(hundredfold: f64) -> f64 {
+    (100.0 * hundredfold).round() / 10_000.0
 }
 
 /// How far ours is from the published, in standard errors of the difference.
@@ -170,7 +187,7 @@ fn difference((mean, stderr): (f64, f64), published: Published) -> f64 {
 fn missing_groups(prepared: &Prepared, features: FeatureSet) -> Vec<String> {
     let groups = [(FeatureGroup::Architecture, "AP"), (FeatureGroup::Hyperparameter, "HP")];
     let missing = groups.into_iter().filter(|&(group, _)| features.contains(group) && !prepared.has(group));
-    missing.map(|(_, name)| format!("no {name} column varies in the released file")).collect()
+    missing.map(|(_, name)| format!("no {name} column varies among these runs")).collect()
 }
 
 /// Whether any feature is left.

@@ -201,7 +201,12 @@ fn draw(folder: &Path, arguments: &Arguments, bench: &mut Bench, sets: &[Prepare
         }
         for cell in cells(Part::Table1, prepared, &[]).iter().filter(|cell| cell.predictor == "svr-rbf") {
             if let Some(one) = measured(bench, prepared, cell) {
-                save(folder, arguments.picture, &format!("scatter-{}", one.curves), &figures::scatter(&one).draw())?;
+                save(
+                    folder,
+                    arguments.picture,
+                    &format!("scatter-{}", one.curves),
+                    &figures::scatter(&one).draw(),
+                )?;
             }
         }
     }

@@ -14,7 +14,19 @@ pub(super) struct Preparation {
     says: &'static str,
     scale: Scale,
     exclude: &'static [&'static str],
+    keep: Option<fn(&Configuration) -> bool>,
     derive: Option<fn(&mut Configuration)>,
+}
+
+impl Preparation {
+    /// Leaves of `configuration` what this preparation learns from; after repeats were found, since two networks of one
+    /// size are no repeats.
+    fn prepare(&self, configuration: &mut Configuration) {
+        configuration.retain(|name, _| !self.exclude.contains(&name.as_str()));
+        if let Some(derive) = self.derive {
+            derive(configuration);
+        }
+    }
 }
 
 /// One released file.
@@ -31,6 +43,7 @@ const AS_RELEASED: Preparation = Preparation {
     says: "all varying columns are features",
     scale: Scale::Linear,
     exclude: &["net"],
+    keep: None,
     derive: None,
 };
 
@@ -65,6 +78,13 @@ pub(super) const RELEASED: [Released; 8] = [
             Preparation {
                 name: "weights, depth",
                 says: "AP = log10 of the weights and depth, counted from blocks, filters and filter size (6·blocks + 2 layers)",
+                derive: Some(count_resnet),
+                ..AS_RELEASED
+            },
+            Preparation {
+                name: "one schedule",
+                says: "only the runs whose learning rate falls after 35000 steps; AP = log10 of the weights and depth",
+                keep: Some(falls_after_35000_steps),
                 derive: Some(count_resnet),
                 ..AS_RELEASED
             },
@@ -136,19 +156,18 @@ impl Released {
     }
 
     fn prepare_as(&self, preparation: &Preparation, path: &Path) -> Result<Prepared, Failure> {
-        let options = ReadOptions {
-            direction: Some(self.direction),
-            exclude: preparation.exclude.iter().map(|&name| name.to_owned()).collect(),
-            deduplicate: true,
-            ..ReadOptions::default()
-        };
+        let options =
+            ReadOptions { direction: Some(self.direction), deduplicate: true, ..ReadOptions::default() };
         let mut recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
         let read = recorded.runs.len();
         recorded.runs.retain(|run| run.curve.scores().iter().any(|&score| score != 0.0));
         let dead = read - recorded.runs.len();
+        if let Some(keep) = preparation.keep {
+            recorded.runs.retain(|run| keep(&run.configuration));
+        }
         let depths = recorded.runs.iter().map(|run| depth(&run.configuration)).collect();
-        if let Some(derive) = preparation.derive {
-            recorded.runs.iter_mut().for_each(|run| derive(&mut run.configuration));
+        for run in &mut recorded.runs {
+            preparation.prepare(&mut run.configuration);
         }
         let history = lay_out(&recorded, preparation, self.direction, path)?;
         Ok(Prepared {
@@ -200,7 +219,14 @@ fn number(configuration: &Configuration, name: &str) -> Option<f64> {
 
 /// Layers: 6·blocks + 2 of a ResNet of three stages, or as the file says.
 fn depth(configuration: &Configuration) -> Option<f64> {
-    number(configuration, "num_blocks").map(|blocks| 6.0 * blocks + 2.0).or_else(|| number(configuration, "depth"))
+    number(configuration, "num_blocks")
+        .map(|blocks| 6.0 * blocks + 2.0)
+        .or_else(|| number(configuration, "depth"))
+}
+
+/// Whether the learning rate falls after as many steps as in nearly all of the released ResNets.
+fn falls_after_35000_steps(configuration: &Configuration) -> bool {
+    number(configuration, "ss").is_none_or(|steps| steps == 35_000.0)
 }
 
 /// Puts the paper's two architecture parameters in the place of a ResNet's blocks, filters and filter size.
@@ -223,7 +249,8 @@ fn count_resnet(configuration: &mut Configuration) {
 fn resnet_weights(blocks: f64, filters: f64, side: f64, classes: f64) -> f64 {
     let square = filters * filters;
     let later = 2.0 * blocks - 1.0;
-    let channels = 3.0 * filters + 2.0 * blocks * square + (2.0 + 4.0 * later) * square + (8.0 + 16.0 * later) * square;
+    let channels =
+        3.0 * filters + 2.0 * blocks * square + (2.0 + 4.0 * later) * square + (8.0 + 16.0 * later) * square;
     side * side * channels + 4.0 * filters * classes
 }
 

@@ -67,8 +67,7 @@ impl Document {
 fn summary(rows: &[Row]) -> Summary {
     let mut cells: BTreeMap<String, Vec<bool>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.published_mean.is_some()) {
-        let key =
-            format!("{:?} {} {} {} {:?}", row.part, row.curves, row.predictor, row.features, row.depth);
+        let key = format!("{:?} {} {} {} {:?}", row.part, row.curves, row.predictor, row.features, row.depth);
         let agrees = row.difference_in_standard_errors.is_some_and(|d| d.abs() <= AGREE);
         cells.entry(key).or_default().push(agrees);
     }
@@ -136,9 +135,8 @@ fn observed_table(rows: &[&Row]) -> String {
     let curves = super::figures::distinct(rows.iter().map(|row| row.curves));
     let line = |(curves, name): (&str, &str)| {
         let at = |fraction: &f64| {
-            let of_line = |row: &&&Row| {
-                row.curves == curves && row.predictor == name && row.observed == *fraction
-            };
+            let of_line =
+                |row: &&&Row| row.curves == curves && row.predictor == name && row.observed == *fraction;
             rows.iter().find(of_line).map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
         };
         [curves.to_owned(), name.to_owned()].into_iter().chain(fractions.iter().map(at)).collect::<Vec<_>>()

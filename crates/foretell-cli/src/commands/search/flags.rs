@@ -26,7 +26,10 @@ pub(crate) struct Arguments {
     /// Validate on a class-balanced part of this size (quickstart: 500).
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) validation_size: Option<usize>,
-    /// Images a step of the optimizer (the paper: 128; quickstart: 64).
+    /// The most layers a network may have before its softmax (the paper: 18; quickstart: 8).
+    #[arg(long, help_heading = "Built-in networks")]
+    pub(super) max_layers: Option<usize>,
+    /// Images a step of the optimizer (the paper: 128; quickstart: 16).
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) batch_size: Option<usize>,
 
@@ -47,7 +50,7 @@ pub(crate) struct Arguments {
     /// How many trials in all (quickstart: 24).
     #[arg(long, help_heading = "Search")]
     pub(super) trials: Option<u64>,
-    /// How many epochs a whole training takes (the paper: 20; quickstart: 8).
+    /// How many epochs a whole training takes (the paper: 20; quickstart: 10).
     #[arg(long, help_heading = "Search")]
     pub(super) epochs: Option<u64>,
     /// How many trials run at a time (default: one a core).
@@ -125,7 +128,7 @@ impl Arguments {
             space: workload.space.clone(),
             metric: workload.metric_name.clone(),
             direction: if self.minimize { Direction::Minimize } else { Direction::Maximize },
-            max_resource: self.epochs.unwrap_or(if self.is_small() { 8 } else { 20 }),
+            max_resource: self.epochs.unwrap_or(if self.is_small() { 10 } else { 20 }),
             trials,
             burn_in: self.burn_in.unwrap_or((trials / 3).clamp(1, PAPER_BURN_IN)),
             stopping: match (self.no_stopping, self.shadow) {

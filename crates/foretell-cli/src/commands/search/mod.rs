@@ -31,7 +31,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     ran?;
     let document = report::Document::new(&live);
     if let Some(path) = &arguments.plot {
-        plot::save(path, &picture::of(live.study(), &document.study).draw()).map_err(Failure::midway)?;
+        plot::save(path, &picture::of(live.study(), &live.workload().title).draw())
+            .map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
     }
     match arguments.format {

@@ -4,7 +4,7 @@ use crate::plot;
 use foretell::Direction;
 use foretell_search::{Stopping, Study, Summary, Trial, TrialState};
 
-/// The picture of `study`, named `name`.
+/// The picture of `study`, called `name`.
 pub(super) fn of(study: &Study, name: &str) -> plot::Search {
     let spec = study.spec();
     let summary = Summary::of(study);

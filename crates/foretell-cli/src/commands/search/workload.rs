@@ -19,7 +19,9 @@ pub(crate) struct Workload {
     pub(super) metric_name: String,
     /// What determines the trials besides the study's own settings.
     pub(super) description: BTreeMap<String, String>,
-    /// What the images are, for the user.
+    /// What it is, in a few words.
+    pub(super) title: String,
+    /// What it is, with its sizes.
     pub(super) about: String,
 }
 
@@ -48,6 +50,7 @@ impl Workload {
         ]);
         let metric_name = name_in(&written);
         Ok(Self {
+            title: format!("hyperparameters of {}", arguments.command.join(" ")),
             space: Space::Parameters(space),
             command: arguments.command.clone(),
             metric,
@@ -78,7 +81,7 @@ impl Workload {
         }
         let data: DataSpec = arguments.data.parse().map_err(Failure::input)?;
         let width = arguments.width.unwrap_or(if small { 0.125 } else { 1.0 });
-        let batch_size = arguments.batch_size.unwrap_or(if small { 64 } else { 128 });
+        let batch_size = arguments.batch_size.unwrap_or(if small { 16 } else { 128 });
         let options = DataOptions {
             train_size: arguments.train_size,
             validation_size: arguments.validation_size,
@@ -92,6 +95,11 @@ impl Workload {
             height: images.shape.height,
             width: images.shape.width,
             classes: images.classes,
+            max_depth: arguments.max_layers.unwrap_or(if small {
+                8
+            } else {
+                LayerSpace::default().max_depth
+            }),
             ..LayerSpace::default()
         };
         let space =
@@ -110,14 +118,19 @@ impl Workload {
             command.extend([format!("--{flag}"), value.replace('{', "{{").replace('}', "}}")]);
         }
         Ok(Self {
-            space: Space::Metaqnn(space),
+            title: format!("MetaQNN networks on {data}"),
+            space: Space::Metaqnn(space.clone()),
             command,
             metric: MetricSource::Json { field: Some(metric_name.to_owned()) },
             metric_name: metric_name.to_owned(),
             description: flags.iter().map(|(flag, value)| ((*flag).to_owned(), value.clone())).collect(),
             about: format!(
-                "MetaQNN networks at {width} of the paper's width, on {train} + {validation} images of {data} ({}×{}×{}, {} classes)",
-                images.shape.channels, images.shape.height, images.shape.width, images.classes
+                "MetaQNN networks of at most {} layers at {width} of the paper's width, on {train} + {validation} images of {data} ({}×{}×{}, {} classes), batches of {batch_size}",
+                space.max_depth,
+                images.shape.channels,
+                images.shape.height,
+                images.shape.width,
+                images.classes
             ),
         })
     }

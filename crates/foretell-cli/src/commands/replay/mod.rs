@@ -1,0 +1,104 @@
+//! `foretell replay`: what early stopping would have done on recorded runs.
+
+mod flags;
+mod pictures;
+mod report;
+mod settings;
+mod words;
+
+pub(crate) use flags::Arguments;
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{Format, print, print_json};
+use crate::plot;
+use foretell::{Predictor, PredictorOptions, predictor};
+use foretell_search::{Setting, Table, replay};
+use report::{Document, Row};
+use settings::{Policy, Variant};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One file's replay.
+struct Replayed {
+    curves: String,
+    metric: String,
+    table: Table,
+    variants: Vec<Variant>,
+    outcomes: Vec<foretell_search::Outcome>,
+    rows: Vec<Row>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if let Some(path) = &arguments.plot {
+        plot::check(path).map_err(Failure::input)?;
+        if arguments.curves.len() > 1 {
+            return Err(Failure::input("--plot draws one set of curves; name a single file"));
+        }
+    }
+    arguments.check()?;
+    let predictors = predictors(arguments)?;
+    let replayed: Vec<Replayed> = arguments
+        .curves
+        .iter()
+        .map(|path| replay_file(arguments, path, &predictors))
+        .collect::<Result<_, _>>()?;
+    if let (Some(path), Some(first)) = (&arguments.plot, replayed.first()) {
+        plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
+    }
+    match arguments.format {
+        Format::Json => print_json(&Document {
+            schema: "foretell.replay/1",
+            seed: arguments.seed,
+            scheduler: arguments.scheduler.name(),
+            rows: replayed.into_iter().flat_map(|file| file.rows).collect(),
+        }),
+        Format::Table => {
+            let texts: Vec<String> = replayed.iter().map(|file| words::answer(file, arguments)).collect();
+            print(&texts.join("\n\n"))
+        }
+    }
+}
+
+/// Predictors by name, each made once.
+fn predictors(arguments: &Arguments) -> Result<BTreeMap<String, Box<dyn Predictor>>, Failure> {
+    let options = PredictorOptions {
+        seed: arguments.seed,
+        draws: arguments.draws.map(|draws| draws as usize),
+        ..PredictorOptions::default()
+    };
+    let mut made = BTreeMap::new();
+    for policy in arguments.policies() {
+        for name in policy.predictors(&arguments.predictor) {
+            let predictor = predictor(&name, &options).map_err(Failure::input)?;
+            made.insert(name, predictor);
+        }
+    }
+    Ok(made)
+}
+
+fn replay_file(
+    arguments: &Arguments,
+    path: &Path,
+    predictors: &BTreeMap<String, Box<dyn Predictor>>,
+) -> Result<Replayed, Failure> {
+    let recorded = arguments.reading.read(path)?;
+    let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", recorded.name));
+    let table = Table::new(arguments.reading.history(&recorded)?, arguments.finer as usize)
+        .map_err(|error| in_file(&error))?;
+    let variants = settings::variants(arguments, &table);
+    let chosen = |variant: &Variant| Setting {
+        spec: variant.spec,
+        predictor: variant.predictor.as_ref().and_then(|name| predictors.get(name)).map(AsRef::as_ref),
+    };
+    let settings: Vec<Setting<'_>> = variants.iter().map(chosen).collect();
+    let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
+    let rows = report::rows(&recorded.name, &table, &variants, &outcomes, arguments.finer);
+    Ok(Replayed { curves: recorded.name.clone(), metric: recorded.metric, table, variants, outcomes, rows })
+}
+
+/// The last of the finished settings that a person would look at first: the recommended one, else the first that stops.
+fn shown(file: &Replayed) -> Option<usize> {
+    let recommended = words::recommended(&file.rows);
+    recommended.or_else(|| file.variants.iter().position(|variant| variant.policy != Policy::None))
+}

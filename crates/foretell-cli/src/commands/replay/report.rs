@@ -1,0 +1,152 @@
+//! The rows of a replay, as scripts and people read them.
+
+use super::settings::{Policy, Variant};
+use foretell::statistics::{mean, standard_error};
+use foretell_search::{ErrorBudget, KappaOf, Outcome, Reference, Table};
+use serde::Serialize;
+
+/// The JSON document.
+#[derive(Serialize)]
+pub(super) struct Document {
+    pub(super) schema: &'static str,
+    pub(super) seed: u64,
+    pub(super) scheduler: &'static str,
+    pub(super) rows: Vec<Row>,
+}
+
+/// One setting on one set of curves; means are over orderings.
+#[derive(Serialize)]
+pub(super) struct Row {
+    pub(super) curves: String,
+    pub(super) policy: &'static str,
+    pub(super) predictor: Option<String>,
+    pub(super) stop_probability: Option<f64>,
+    pub(super) offset: f64,
+    pub(super) nth_best: usize,
+    pub(super) burn_in: usize,
+    pub(super) orderings: usize,
+    /// Epochs spent; with Hyperband over all its runs.
+    pub(super) epochs_spent: f64,
+    /// Epochs without stopping.
+    pub(super) epochs_full: f64,
+    pub(super) speedup_mean: f64,
+    pub(super) speedup_stderr: f64,
+    /// The share of orderings in which a run with the best final score was trained to its end.
+    pub(super) best_kept: f64,
+    /// How much worse the best found is than the best there was, in the metric's unit.
+    pub(super) regret_mean: f64,
+    /// How many runs were stopped.
+    pub(super) stopped_mean: f64,
+    pub(super) runs: usize,
+    /// How many runs were stopped that would have ended above what they were compared with.
+    pub(super) wrong_stops_mean: f64,
+    pub(super) agreeing_checks: Option<usize>,
+    /// What Δ promises: `per-look`, `per-run` or `per-run-evenly`.
+    pub(super) error_budget: Option<ErrorBudget>,
+    /// `regret_mean` on the scale of the forecasts, in standard deviations of the final scores.
+    pub(super) regret_sd_mean: f64,
+    pub(super) regret_max: f64,
+    /// The saving 1 − 1/speed-up as a share of that of `oracle` with the same flags.
+    pub(super) saving_of_oracle: Option<f64>,
+    /// Virtual time until everything had ended, in epochs.
+    pub(super) elapsed_mean: f64,
+    /// Epochs if every rung trains anew, and if it goes on from the last.
+    pub(super) epochs_scratch: f64,
+    pub(super) epochs_resume: f64,
+    pub(super) reference: Option<Reference>,
+    pub(super) kappa: Option<f64>,
+    pub(super) kappa_of: Option<KappaOf>,
+    /// The best final score of a Hyperband run, in the metric's unit: mean and standard error over runs and orderings.
+    pub(super) best_of_run_mean: Option<f64>,
+    pub(super) best_of_run_stderr: Option<f64>,
+    /// The share of Hyperband runs in which no configuration was trained to the end.
+    pub(super) runs_without_result: Option<f64>,
+    /// Exempt runs that would have been stopped, and how many of them came to be the best.
+    pub(super) audit: Option<(usize, usize)>,
+}
+
+/// One row a variant.
+pub(super) fn rows(
+    curves: &str,
+    table: &Table,
+    variants: &[Variant],
+    outcomes: &[Outcome],
+    finer: u32,
+) -> Vec<Row> {
+    let mut rows: Vec<Row> = variants
+        .iter()
+        .zip(outcomes)
+        .map(|(variant, outcome)| row(curves, table, variant, outcome, f64::from(finer)))
+        .collect();
+    for i in 0..rows.len() {
+        rows[i].saving_of_oracle = saving_of_oracle(variants, &rows, i);
+    }
+    rows
+}
+
+fn saving(row: &Row) -> f64 {
+    1.0 - 1.0 / row.speedup_mean
+}
+
+fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64> {
+    if rows[i].stop_probability.is_none() && variants[i].policy != Policy::Median {
+        return None;
+    }
+    let like = |spec: &foretell_search::ReplaySpec| foretell_search::ReplaySpec {
+        stopper: foretell_search::Stopper::None,
+        offset: 0.0,
+        nth_best: 1,
+        ..*spec
+    };
+    let oracle = variants
+        .iter()
+        .position(|v| v.policy == Policy::Oracle && like(&v.spec) == like(&variants[i].spec))?;
+    Some(saving(&rows[i]) / saving(&rows[oracle])).filter(|share| share.is_finite())
+}
+
+fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer: f64) -> Row {
+    let (speedup_mean, speedup_stderr) = outcome.speedup();
+    let spec = &outcome.spec;
+    let best_of_runs: Vec<f64> = outcome
+        .orderings
+        .iter()
+        .flat_map(|o| o.trace.by_run.iter().filter_map(|run| run.1))
+        .map(|score| table.history().value(score))
+        .collect();
+    let all_runs: usize = outcome.orderings.iter().map(|o| o.trace.by_run.len()).sum();
+    let of_runs = |value: f64| (!best_of_runs.is_empty()).then_some(value);
+    Row {
+        curves: curves.to_owned(),
+        policy: variant.policy.name(),
+        predictor: variant.predictor.clone(),
+        stop_probability: variant.rule.map(|rule| rule.stop_probability),
+        offset: spec.offset,
+        nth_best: spec.nth_best,
+        burn_in: spec.burn_in,
+        orderings: outcome.orderings.len(),
+        epochs_spent: outcome.mean(|o| o.spent as f64) / finer,
+        epochs_full: outcome.mean(|o| o.full as f64) / finer,
+        speedup_mean,
+        speedup_stderr,
+        best_kept: outcome.best_kept(),
+        regret_mean: outcome.mean(|o| o.regret_natural),
+        stopped_mean: outcome.stopped(),
+        runs: outcome.orderings.first().map_or(0, |o| o.trace.trials.len()),
+        wrong_stops_mean: outcome.mean(|o| o.trace.wrong_stops as f64),
+        agreeing_checks: variant.rule.map(|rule| rule.agreeing_looks),
+        error_budget: variant.rule.map(|rule| rule.budget),
+        regret_sd_mean: outcome.regret_sd(),
+        regret_max: outcome.orderings.iter().map(|o| o.regret_natural).fold(0.0, f64::max),
+        saving_of_oracle: None,
+        elapsed_mean: outcome.mean(|o| o.trace.elapsed as f64) / finer,
+        epochs_scratch: outcome.mean(|o| o.trace.scratch as f64) / finer,
+        epochs_resume: outcome.mean(|o| o.trace.resume as f64) / finer,
+        reference: variant.reference.map(|(reference, _)| reference),
+        kappa: variant.reference.map(|(_, kappa)| kappa.kappa),
+        kappa_of: variant.reference.map(|(_, kappa)| kappa.of),
+        best_of_run_mean: of_runs(mean(&best_of_runs)),
+        best_of_run_stderr: of_runs(standard_error(&best_of_runs)),
+        runs_without_result: of_runs(1.0 - best_of_runs.len() as f64 / all_runs.max(1) as f64),
+        audit: (spec.exempt > 0.0).then(|| outcome.audit(table)),
+    }
+}

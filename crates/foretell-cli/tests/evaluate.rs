@@ -1,0 +1,140 @@
+//! `foretell evaluate` from the outside: its JSON, its figures, its errors.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+type Tested = Result<(), Box<dyn Error>>;
+
+fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
+    Command::new(env!("CARGO_BIN_EXE_foretell")).args(arguments).output()
+}
+
+/// A wide file of `runs` runs that halve their error every three epochs, down to a floor that the learning rate sets.
+fn write_curves(path: &Path, runs: u32) -> std::io::Result<()> {
+    let epochs = 12;
+    let names: Vec<String> = (1..=epochs).map(|epoch| format!("val_acc_{epoch}")).collect();
+    let mut text = format!("lr,num_layers,{}\n", names.join(","));
+    for run in 0..runs {
+        let (lr, layers) = (0.001 * f64::from(1 + run * 7 % 40), 2 + run % 5);
+        let limit = 0.6 + 8.0 * lr - 0.01 * f64::from(layers);
+        let value =
+            |epoch: u32| limit - 0.4 * (-f64::from(epoch) / 3.0).exp2() + 0.002 * f64::from(run * epoch % 7);
+        let values: Vec<String> = (1..=epochs).map(|epoch| format!("{:.4}", value(epoch))).collect();
+        writeln!(text, "{lr},{layers},{}", values.join(",")).expect("text grows");
+    }
+    fs::write(path, text)
+}
+
+#[test]
+fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("small.csv");
+    write_curves(&curves, 60)?;
+    let path = curves.to_string_lossy();
+    let arguments = ["evaluate", &path, "--predictor", "last-value,svr-rbf", "--observed", "0.25,0.5"];
+    let rest = ["--train", "30", "--repeats", "3", "--draws", "30", "--format", "json"];
+    let output = foretell(&[&arguments[..], &rest].concat())?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(document["schema"], "foretell.evaluate/1");
+    let rows = document["rows"].as_array().ok_or("rows is no list")?;
+    assert_eq!(rows.len(), 4);
+    let row = &rows[1];
+    for (field, expected) in [("curves", "small"), ("predictor", "svr-rbf"), ("features", "ts,ap,hp")] {
+        assert_eq!(row[field], expected);
+    }
+    for (field, expected) in [("observed", 0.25), ("tau", 3.0), ("train", 30.0), ("repeats", 3.0)] {
+        assert_eq!(row[field].as_f64(), Some(expected), "{field}");
+    }
+    for field in ["r2_mean", "r2_stderr", "spearman_mean", "mae_mean", "fit_seconds", "predict_seconds"] {
+        assert!(row[field].is_number(), "{field} is missing");
+    }
+    for level in ["0.5", "0.8", "0.9", "0.95"] {
+        let covered = row["coverage"][level].as_f64().ok_or("no coverage")?;
+        assert!((0.0..=1.0).contains(&covered), "{level}");
+    }
+    let (last, fitted) = (rows[0]["r2_mean"].as_f64(), row["r2_mean"].as_f64());
+    assert!(fitted > last && fitted > Some(0.9), "svr-rbf {fitted:?}, last-value {last:?}");
+    Ok(())
+}
+
+#[test]
+fn figures_lie_beside_the_file_asked_for() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("small.csv");
+    write_curves(&curves, 40)?;
+    let path = curves.to_string_lossy();
+    for (observed, file, expected) in [
+        ("0.25", "one.svg", &["one.svg", "one-calibration.svg"][..]),
+        ("0.25,0.5", "two.png", &["two.png", "two-scatter.png", "two-calibration.png"][..]),
+    ] {
+        let figure = folder.path().join(file);
+        let figure = figure.to_string_lossy();
+        let arguments = ["evaluate", &path, "--predictor", "last-value", "--train", "20", "--repeats", "2"];
+        let output = foretell(&[&arguments[..], &["--observed", observed, "--plot", &figure]].concat())?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        for name in expected {
+            assert!(fs::metadata(folder.path().join(name))?.len() > 1000, "{name} is empty");
+        }
+    }
+    let scatter = fs::read_to_string(folder.path().join("one.svg"))?;
+    assert_eq!(scatter.matches("class=\"point\"").count(), 20, "a point a tested run of the first split");
+    assert_eq!(fs::read_dir(folder.path())?.count(), 6);
+    Ok(())
+}
+
+#[test]
+fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (good, bad) = (folder.path().join("good.csv"), folder.path().join("bad.csv"));
+    write_curves(&good, 20)?;
+    fs::write(&bad, "lr,acc_1,acc_2,acc_3\n0.1,0.2,0.3,0.4\n0.2,0.3,soon,0.5\n")?;
+    let (good, bad) = (good.to_string_lossy(), bad.to_string_lossy());
+    let gone = folder.path().join("gone.csv");
+    let gone = gone.to_string_lossy();
+    // arguments, and what the message must name
+    let cases: [(&[&str], &[&str]); 8] = [
+        (&[&good, "--predictor", "oracle"], &["unknown predictor `oracle`", "last-value", "svr-rbf"]),
+        (&[&good, "--observed", "1.5"], &["1.5", "between 0 and 1"]),
+        (&[&good, "--observed", "0.5,0"], &["between 0 and 1"]),
+        (&[&good, "--train", "10", "--observed", "0.01"], &["good", "0.01 of 12 points is 0"]),
+        (&[&good, "--train", "19"], &["good", "19 runs", "need 21", "there are 20", "--train"]),
+        (&[&gone], &["gone.csv"]),
+        (&[&bad], &["bad.csv", "3", "acc_2", "soon"]),
+        (&[&good, "--plot", "figure.pdf"], &["figure.pdf", ".svg or .png"]),
+    ];
+    for (arguments, expected) in cases {
+        let output = foretell(&[&["evaluate", "--repeats", "1"], arguments].concat())?;
+        let message = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        for word in expected {
+            assert!(message.contains(word), "{arguments:?} should name `{word}`: {message}");
+        }
+        let errors = message.lines().filter(|line| line.starts_with("error:")).count();
+        assert_eq!(errors, 1, "{arguments:?}: {message}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_same_seed_gives_the_same_numbers_whatever_the_threads() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("small.csv");
+    write_curves(&curves, 40)?;
+    let measured = |threads: &str| -> Result<Vec<serde_json::Value>, Box<dyn Error>> {
+        let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
+            .args(["evaluate", &curves.to_string_lossy(), "--predictor", "svr-rbf", "--draws", "20"])
+            .args(["--train", "20", "--repeats", "4", "--seed", "7", "--format", "json"])
+            .env("RAYON_NUM_THREADS", threads)
+            .output()?;
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let row = &document["rows"][0];
+        Ok(["r2_mean", "r2_stderr", "mae_mean", "coverage"].map(|field| row[field].clone()).to_vec())
+    };
+    assert_eq!(measured("1")?, measured("4")?);
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! `foretell forecast` from the outside: running curves in, their ends out.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+type Tested = Result<(), Box<dyn Error>>;
+
+const EPOCHS: i32 = 12;
+
+fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
+    Command::new(env!("CARGO_BIN_EXE_foretell")).args(arguments).output()
+}
+
+/// The loss of the run with learning rate `lr` after `epoch` epochs.
+fn loss(lr: f64, epoch: i32) -> f64 {
+    0.2 + 4.0 * lr + 2.0 * 0.7_f64.powi(epoch) * (1.0 + lr)
+}
+
+fn rates() -> impl Iterator<Item = f64> {
+    (1..=30).map(|i| 0.01 * f64::from(i))
+}
+
+/// A wide file of runs; cells after `seen` epochs are empty.
+fn write_wide(path: &Path, rates: impl Iterator<Item = f64>, seen: i32) -> std::io::Result<()> {
+    let names: Vec<String> = (1..=EPOCHS).map(|epoch| format!("val_loss_{epoch}")).collect();
+    let mut text = format!("lr,{}\n", names.join(","));
+    for lr in rates {
+        let cell = |epoch| if epoch <= seen { loss(lr, epoch).to_string() } else { String::new() };
+        let cells: Vec<String> = (1..=EPOCHS).map(cell).collect();
+        writeln!(text, "{lr},{}", cells.join(",")).expect("text grows");
+    }
+    fs::write(path, text)
+}
+
+fn forecast(history: &Path, running: &Path, more: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
+    let (history, running) = (history.to_string_lossy(), running.to_string_lossy());
+    let arguments = ["forecast", "--history", &history, &running, "--format", "json"];
+    let output = foretell(&[&arguments[..], more].concat())?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+#[test]
+fn a_running_loss_is_forecast_in_its_own_unit_and_direction() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    write_wide(&running, [0.005, 0.155].into_iter(), 4)?;
+    let document = forecast(&finished, &running, &[])?;
+    assert_eq!(document["schema"], "foretell.forecast/1");
+    assert_eq!(document["target_step"].as_f64(), Some(12.0));
+    let best = document["best"].as_f64().ok_or("no best")?;
+    assert!((best - loss(0.01, 12)).abs() < 1e-9, "the best is the smallest loss");
+    for (row, lr) in document["rows"].as_array().ok_or("no rows")?.iter().zip([0.005, 0.155]) {
+        let number = |field: &str| row[field].as_f64().ok_or(format!("no {field}"));
+        assert_eq!(number("step")?, 4.0);
+        assert!((number("value")? - loss(lr, 4)).abs() < 1e-9);
+        assert!((number("forecast")? - loss(lr, 12)).abs() < 0.08, "{row}");
+        assert!(row["interval_90"][0].as_f64() < row["interval_90"][1].as_f64());
+    }
+    let chance = |i: usize| document["rows"][i]["probability_to_beat_best"].as_f64();
+    assert!(chance(0) > chance(1) && chance(1) < Some(0.05), "{chance:?}", chance = [chance(0), chance(1)]);
+    Ok(())
+}
+
+#[test]
+fn an_earlier_target_is_forecast_from_runs_that_went_on() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.jsonl"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    let values: Vec<f64> = (1..=3).map(|epoch| loss(0.105, epoch)).collect();
+    let line = serde_json::json!({"id": "mine", "configuration": {"lr": 0.105}, "values": values});
+    fs::write(&running, line.to_string())?;
+    for (target, epoch) in [("6", 6), ("8", 8)] {
+        let document = forecast(&finished, &running, &["--target", target])?;
+        assert_eq!(document["target_step"].as_f64(), Some(f64::from(epoch)));
+        let row = &document["rows"][0];
+        assert_eq!(row["run"], "mine");
+        let end = row["forecast"].as_f64().ok_or("no forecast")?;
+        assert!((end - loss(0.105, epoch)).abs() < 0.08, "at {epoch}: {end} for {}", loss(0.105, epoch));
+    }
+    Ok(())
+}
+
+#[test]
+fn a_run_that_is_already_there_needs_no_forecast_and_an_empty_one_gets_none() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.jsonl"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    let whole: Vec<f64> = (1..=EPOCHS).map(|epoch| loss(0.105, epoch)).collect();
+    let done = serde_json::json!({"id": "done", "configuration": {"lr": 0.105}, "values": whole});
+    let new = serde_json::json!({"id": "new", "configuration": {"lr": 0.2}, "values": []});
+    fs::write(&running, format!("{done}\n{new}\n"))?;
+    let document = forecast(&finished, &running, &[])?;
+    let rows = &document["rows"];
+    let end = rows[0]["forecast"].as_f64().ok_or("no forecast")?;
+    assert!((end - loss(0.105, EPOCHS)).abs() < 1e-9 && rows[0]["sd"].as_f64() == Some(0.0));
+    assert!(rows[1]["forecast"].is_null());
+    assert!(rows[1]["problem"].as_str().is_some_and(|text| text.contains("nothing observed")));
+    Ok(())
+}
+
+#[test]
+fn the_fan_chart_has_a_panel_for_each_running_curve() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    write_wide(&running, [0.005, 0.155, 0.255].into_iter(), 5)?;
+    let figure = folder.path().join("fan.svg");
+    forecast(&finished, &running, &["--plot", &figure.to_string_lossy()])?;
+    assert_eq!(fs::read_to_string(figure)?.matches("class=\"run\"").count(), 3);
+    Ok(())
+}
+
+#[test]
+fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    write_wide(&running, [0.005].into_iter(), 5)?;
+    let (finished, running) = (finished.to_string_lossy(), running.to_string_lossy());
+    let gone = folder.path().join("gone.csv");
+    let gone = gone.to_string_lossy();
+    let cases: [(&[&str], &[&str]); 5] = [
+        (&["--history", &finished, &gone], &["gone.csv"]),
+        (&["--history", &gone, &running], &["gone.csv"]),
+        (
+            &["--history", &finished, &running, "--predictor", "oracle"],
+            &["unknown predictor `oracle`", "last-value"],
+        ),
+        (&["--history", &finished, &running, "--target", "99"], &["finished", "no run reaches step 99"]),
+        (&["--history", &finished, &running, "--plot", "fan.pdf"], &["fan.pdf", ".svg or .png"]),
+    ];
+    for (arguments, expected) in cases {
+        let output = foretell(&[&["forecast"], arguments].concat())?;
+        let message = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        for word in expected {
+            assert!(message.contains(word), "{arguments:?} should name `{word}`: {message}");
+        }
+    }
+    Ok(())
+}

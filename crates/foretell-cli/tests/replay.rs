@@ -1,0 +1,191 @@
+//! `foretell replay` from the outside: its JSON, its words, its pictures, its errors.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+type Tested = Result<(), Box<dyn Error>>;
+
+fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
+    Command::new(env!("CARGO_BIN_EXE_foretell")).args(arguments).output()
+}
+
+/// A wide file of `runs` runs that close in on limits of their own: runs that start ahead end ahead.
+fn write_curves(path: &Path, runs: u32, epochs: u32) -> std::io::Result<()> {
+    let names: Vec<String> = (1..=epochs).map(|epoch| format!("val_acc_{epoch}")).collect();
+    let mut text = format!("lr,{}\n", names.join(","));
+    for run in 0..runs {
+        let lr = f64::from(1 + run * 37 % runs) / f64::from(runs);
+        let value = |epoch: u32| {
+            let wiggle = 0.004 * f64::from((run * 7 + epoch * 3) % 11);
+            0.3 + 0.5 * lr - 0.2 * (-f64::from(epoch) / 4.0).exp2() + wiggle
+        };
+        let values: Vec<String> = (1..=epochs).map(|epoch| format!("{:.5}", value(epoch))).collect();
+        writeln!(text, "{lr},{}", values.join(",")).expect("text grows");
+    }
+    fs::write(path, text)
+}
+
+fn replayed(arguments: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
+    let output = foretell(&[&["replay"], arguments, &["--format", "json"]].concat())?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+#[test]
+fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("small.csv");
+    write_curves(&curves, 60, 12)?;
+    let path = curves.to_string_lossy();
+    let flags = ["--policy", "none,last-value,oracle", "--burn-in", "10", "--orderings", "4"];
+    let document = replayed(&[&[&*path], &flags[..], &["--stop-probability", "0.95"]].concat())?;
+    assert_eq!(document["schema"], "foretell.replay/1");
+    let rows = document["rows"].as_array().ok_or("rows is no list")?;
+    assert_eq!(rows.len(), 4, "none, last-value with one and two checks, oracle");
+    for row in rows {
+        for field in [
+            "offset",
+            "nth_best",
+            "burn_in",
+            "orderings",
+            "epochs_spent",
+            "epochs_full",
+            "speedup_mean",
+            "speedup_stderr",
+            "best_kept",
+            "regret_mean",
+            "stopped_mean",
+        ] {
+            assert!(row[field].is_number(), "{field} is missing");
+        }
+        assert_eq!(row["curves"], "small");
+        assert_eq!(row["epochs_full"].as_f64(), Some(720.0));
+    }
+    assert_eq!((&rows[0]["policy"], &rows[0]["speedup_mean"]), (&"none".into(), &1.0.into()));
+    assert_eq!((&rows[1]["predictor"], &rows[1]["stop_probability"]), (&"last-value".into(), &0.95.into()));
+    let speedup = |i: usize| rows[i]["speedup_mean"].as_f64();
+    assert!(speedup(3) > speedup(1) && speedup(1) > speedup(2) && speedup(2) > Some(1.0), "{rows:?}");
+    assert_eq!(rows[3]["best_kept"].as_f64(), Some(1.0), "perfect foresight keeps the best");
+    Ok(())
+}
+
+#[test]
+fn a_file_alone_is_answered_in_words_and_the_same_twice() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 45, 10)?;
+    let arguments = ["replay", &*curves.to_string_lossy(), "--draws", "20"];
+    let (first, second) = (foretell(&arguments)?, foretell(&arguments)?);
+    assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    assert_eq!(first.stdout, second.stdout);
+    let text = String::from_utf8(first.stdout)?;
+    for part in [
+        "45 finished runs of 10 points",
+        "Early stopping would have saved",
+        "the best run kept in",
+        "At each stop probability: Δ = 0.9",
+        "perfect foresight after 15 full runs",
+        "foretell search --stop-probability",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    Ok(())
+}
+
+#[test]
+fn f_hyperband_spends_less_than_its_plan_and_shows_the_bound() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 80, 27)?;
+    let path = curves.to_string_lossy();
+    let flags = ["--scheduler", "f-hyperband", "--predictor", "last-value", "--runs", "5", "--burn-in", "15"];
+    let more = ["--reference", "rung,level", "--kappa", "1,0.25", "--orderings", "2"];
+    let document = replayed(&[&[&*path], &flags[..], &more[..]].concat())?;
+    let rows = document["rows"].as_array().ok_or("rows is no list")?;
+    assert_eq!(rows.len(), 1 + 4 + 4, "none once, srm and oracle with each reference and kappa");
+    // 27, 3: 27·1 + 9·2 + 3·6 + 18, 12·3 + 4·6 + 18, 6·9 + 2·18, 4·27: a run with resumed rungs
+    assert_eq!(rows[0]["epochs_full"].as_f64(), Some(5.0 * (81.0 + 78.0 + 90.0 + 108.0)));
+    for row in &rows[1..] {
+        assert!(row["speedup_mean"].as_f64() > Some(1.0), "{row}");
+        assert!(row["best_of_run_mean"].is_number() && row["kappa"].is_number());
+    }
+    for (srm, oracle) in (1..5).zip(5..9) {
+        assert_eq!(rows[srm]["reference"], rows[oracle]["reference"]);
+        let share = rows[srm]["saving_of_oracle"].as_f64().ok_or("no share of the bound")?;
+        assert!((0.0..=1.3).contains(&share), "{share}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_picture_is_drawn() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 60, 27)?;
+    let path = curves.to_string_lossy();
+    let full: &[&str] = &["--policy", "none,last-value,oracle", "--orderings", "3"];
+    let hyperband: &[&str] = &[
+        "--scheduler",
+        "f-hyperband",
+        "--policy",
+        "none,oracle",
+        "--runs",
+        "3",
+        "--burn-in",
+        "10",
+        "--orderings",
+        "2",
+    ];
+    for (figure, flags, part) in [
+        ("speedup", full, "stop probability Δ"),
+        ("best-so-far", full, "epochs spent"),
+        ("fates", full, "stopped wrongly"),
+        ("iterations", hyperband, "Hyperband iteration"),
+    ] {
+        let picture = folder.path().join(format!("{figure}.svg"));
+        let to = picture.to_string_lossy();
+        let output = foretell(&[&["replay", &*path, "--plot", &*to, "--figure", figure], flags].concat())?;
+        assert!(output.status.success(), "{figure}: {}", String::from_utf8_lossy(&output.stderr));
+        let svg = fs::read_to_string(&picture)?;
+        assert!(svg.contains(part) && !svg.contains("NaN"), "{figure}");
+    }
+    Ok(())
+}
+
+#[test]
+fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 30, 12)?;
+    let path = curves.to_string_lossy();
+    let last: &[&str] = &["--predictor", "last-value"];
+    let cases: &[(&[&str], &str)] = &[
+        (&["--scheduler", "hyperband", "--eta", "1"], "eta = 1"),
+        (&["--scheduler", "hyperband", "--max-resource", "2"], "largest resource 2 is below eta = 3"),
+        (&["--scheduler", "f-hyperband", "--kappa", "0"], "--kappa: kappa = 0"),
+        (&["--scheduler", "f-hyperband", "--kappa", "1.2"], "--kappa: kappa = 1.2"),
+        (&["--stop-probability", "0.4"], "--stop-probability: stop probability 0.4"),
+        (&["--stop-probability", "1"], "--stop-probability: stop probability 1"),
+        (&["--burn-in", "30"], "burn-in of 30 runs, but only 30"),
+        (&["--max-resource", "13"], "the recorded runs have 12 points"),
+        (&["--offset", "-1"], "--offset: offset -1"),
+        (&["--agreeing-checks", "0"], "--agreeing-checks"),
+        (&["--nth-best", "0"], "nth_best is 0"),
+        (&["--policy", "lce"], "unknown predictor `lce`"),
+        (&["--predictor", "nobody"], "unknown predictor `nobody`"),
+        (&["--plot", "picture.pdf"], ".svg or .png"),
+    ];
+    for (flags, part) in cases {
+        let defaults = if flags.contains(&"--predictor") { &[][..] } else { last };
+        let output = foretell(&[&["replay", &*path], *flags, defaults].concat())?;
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {message}");
+        assert!(message.contains(part), "{flags:?}: {message}");
+        let errors = message.lines().filter(|line| line.starts_with("error")).count();
+        assert!(errors == 1 && output.stdout.is_empty(), "{flags:?}: {message}");
+    }
+    Ok(())
+}

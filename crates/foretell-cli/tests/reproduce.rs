@@ -1,0 +1,164 @@
+//! `foretell reproduce` from the outside, on small files that look like the released ones.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+type Tested = Result<(), Box<dyn Error>>;
+
+fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
+    Command::new(env!("CARGO_BIN_EXE_foretell")).args(arguments).output()
+}
+
+/// ResNets of 1 to 17 blocks, as the released file has them: a constant learning rate, some dead runs.
+fn write_resnets(folder: &Path) -> std::io::Result<()> {
+    let points = 16;
+    let names: Vec<String> = (0..points).map(|epoch| format!("acc_{epoch}")).collect();
+    let mut text = format!("base_model,num_blocks,num_filters,filter_size,lr,ss,{}\n", names.join(","));
+    for run in 0..102_u32 {
+        let (blocks, filters, side) = (1 + run % 17, 2 + run * 5 % 21, 3 + 2 * (run % 3));
+        let limit = 0.2 + 0.01 * f64::from(blocks) + 0.008 * f64::from(filters);
+        let value = |epoch: u32| {
+            let noise = 0.003 * f64::from(run * (epoch + 3) % 11);
+            if run % 50 == 49 { 0.0 } else { limit * (1.0 - 0.8_f64.powi(epoch as i32 + 1)) + noise }
+        };
+        let values: Vec<String> = (0..points).map(|epoch| format!("{:.4}", value(epoch))).collect();
+        writeln!(text, "resnet,{blocks},{filters},{side},0.1,{},{}", 35000 * (1 + run % 2), values.join(","))
+            .expect("text grows");
+    }
+    fs::write(folder.join("deep_resnets_tinyimagenet.csv"), text)
+}
+
+/// Networks whose size never varies, as of the cuda-convnet files.
+fn write_cuda_convnets(folder: &Path) -> std::io::Result<()> {
+    let names: Vec<String> = (1..=12).map(|epoch| format!("acc_{epoch}")).collect();
+    let mut text = format!("num_params,depth,lr,lambda,{}\n", names.join(","));
+    for run in 0..60_u32 {
+        let lr = 0.001 * f64::from(1 + run * 7 % 50);
+        let limit = 0.5 + 6.0 * lr;
+        let value = |epoch: i32| limit * (1.0 - 0.7_f64.powi(epoch)) + 0.002 * f64::from(run % 5);
+        let values: Vec<String> = (1..=12).map(|epoch| format!("{:.4}", value(epoch))).collect();
+        writeln!(text, "89578,5,{lr},{},{}", 0.01 * f64::from(run * 11 % 60), values.join(","))
+            .expect("text grows");
+    }
+    fs::write(folder.join("cudaconvnet_cifar10.csv"), text)
+}
+
+const QUICK: [&str; 6] = ["--train", "30", "--repeats", "2", "--draws", "10"];
+
+fn reproduce(folder: &Path, more: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
+    let folder = folder.to_string_lossy();
+    let arguments = [&["reproduce", &folder, "--format", "json"][..], &QUICK, more].concat();
+    let output = foretell(&arguments)?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn rows<'a>(
+    document: &'a serde_json::Value,
+    of: impl Fn(&serde_json::Value) -> bool + 'a,
+) -> Vec<&'a serde_json::Value> {
+    document["rows"].as_array().into_iter().flatten().filter(|row| of(row)).collect()
+}
+
+#[test]
+fn each_published_cell_stands_beside_ours_with_the_difference_in_standard_errors() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_resnets(folder.path())?;
+    let document = reproduce(folder.path(), &["--only", "table-1"])?;
+    assert_eq!(document["schema"], "foretell.reproduce/1");
+    let linear = rows(&document, |row| row["predictor"] == "svr-linear");
+    assert_eq!(linear.len(), 3, "a row a preparation");
+    for row in linear {
+        let number = |field: &str| row[field].as_f64().ok_or(format!("no {field}: {row}"));
+        assert_eq!((number("published_mean")?, number("published_stderr")?), (0.918, 0.011));
+        assert_eq!((number("observed")?, number("tau")?), (0.25, 4.0));
+        let between = number("r2_stderr")?.hypot(0.011);
+        let difference = (number("r2_mean")? - 0.918) / between;
+        assert!((difference - number("difference_in_standard_errors")?).abs() < 1e-6);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_missing_is_named() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_cuda_convnets(folder.path())?;
+    let document = reproduce(folder.path(), &["--only", "table-2"])?;
+    let missing: Vec<&str> =
+        document["missing"].as_array().into_iter().flatten().filter_map(|m| m.as_str()).collect();
+    assert_eq!(missing.len(), 7);
+    assert!(missing.contains(&"alexnet_imagenet.csv") && !missing.contains(&"cudaconvnet_cifar10.csv"));
+    // the size never varies: there is nothing to fit AP alone on
+    let alone = rows(&document, |row| row["features"] == "ap");
+    assert!(
+        alone[0]["r2_mean"].is_null() && alone[0]["published_mean"].as_f64() == Some(0.011),
+        "{}",
+        alone[0]
+    );
+    assert!(alone[0]["note"].as_str().is_some_and(|note| note.contains("no AP column varies")));
+    assert!(rows(&document, |row| row["features"] == "hp")[0]["r2_mean"].as_f64() > Some(0.8));
+    Ok(())
+}
+
+#[test]
+fn shallow_networks_are_learnt_from_and_deep_ones_forecast() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_resnets(folder.path())?;
+    let document = reproduce(folder.path(), &["--only", "depth"])?;
+    let deep = rows(&document, |row| row["depth"] == 62.0 && row["predictor"] == "svr-rbf");
+    assert_eq!(deep.len(), 3);
+    // 6·blocks + 2 > 62 leaves 11 to 17 blocks: 42 of 102 runs, two of them dead
+    for row in deep.iter().filter(|row| row["preparation"] != "one schedule") {
+        assert_eq!(row["tested_mean"].as_f64(), Some(40.0), "{row}");
+        assert!(row["note"].as_str().is_some_and(|note| note.contains("40 deeper networks")), "{row}");
+    }
+    // blocks 1 to 4 are 24 runs: too few to learn from 30
+    for row in rows(&document, |row| row["depth"] == 32.0) {
+        assert!(row["note"].as_str().is_some_and(|note| note.contains("too few")), "{row}");
+    }
+    let sets = document["sets"].as_array().ok_or("no sets")?;
+    let runs: Vec<Option<u64>> = sets.iter().map(|set| set["runs"].as_u64()).collect();
+    // two dead runs are left out, and half of the runs have each schedule
+    assert_eq!(runs, [Some(100), Some(51), Some(100)]);
+    Ok(())
+}
+
+#[test]
+fn figures_and_tables_come_together() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_cuda_convnets(folder.path())?;
+    let figures = folder.path().join("new").join("figures");
+    let (data, out) = (folder.path().to_string_lossy(), figures.to_string_lossy());
+    let arguments =
+        [&["reproduce", &data, "--only", "observed", "--observed", "0.25,0.5", "--out", &out][..], &QUICK];
+    let output = foretell(&arguments.concat())?;
+    let text = String::from_utf8(output.stdout)?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        text.contains("25 %")
+            && text.contains("last-value")
+            && text.contains("not there: metaqnn_cifar10.csv")
+    );
+    let accuracy = fs::read_to_string(figures.join("observed.svg"))?;
+    assert!(accuracy.contains("svr-rbf") && accuracy.contains("last-value"));
+    assert!(figures.join("scatter-cudaconvnet_cifar10.svg").is_file());
+    Ok(())
+}
+
+#[test]
+fn a_folder_without_released_files_is_refused_with_their_names() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().to_string_lossy();
+    let output = foretell(&["reproduce", &path])?;
+    let message = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains(&*path)
+            && message.contains("lstm_ptb.csv")
+            && message.contains("cudaconvnet_svhn.csv")
+    );
+    Ok(())
+}

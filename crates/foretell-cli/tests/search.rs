@@ -1,0 +1,332 @@
+//! `foretell search` as a user runs it: the program itself, real trial processes, kills and restarts.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// A training that rises towards a top which depends on the learning rate; one line an epoch.
+const TRAINER: &str = r#"
+epoch=1
+while [ $epoch -le $FORETELL_MAX_RESOURCE ]; do
+  sleep 0.01
+  awk -v lr="$1" -v t=$epoch 'BEGIN {
+    distance = log(lr) / log(10) + 2; if (distance < 0) distance = -distance
+    printf "epoch %d val_acc=%.6f\n", t, (0.9 - 0.2 * distance) * (1 - exp(-t / 3))
+  }'
+  epoch=$((epoch + 1))
+done
+"#;
+
+fn foretell(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn search(folder: &Path, more: &[&str]) -> Command {
+    std::fs::write(folder.join("train.sh"), TRAINER).unwrap();
+    let mut arguments =
+        vec!["search", "--param", "lr=log:1e-4:1", "--metric", r"val_acc=([\d.]+)", "--epochs", "8"];
+    arguments.extend([
+        "--trials",
+        "16",
+        "--burn-in",
+        "8",
+        "--workers",
+        "1",
+        "--seed",
+        "5",
+        "--stop-probability",
+        "0.95",
+    ]);
+    arguments.extend(["--format", "json", "--out", "study"]);
+    arguments.extend(more);
+    arguments.extend(["--", "sh", "train.sh", "{lr}"]);
+    foretell(folder, &arguments)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)))
+}
+
+/// The records of a study's log.
+fn records(folder: &Path) -> Vec<Value> {
+    let log = std::fs::read_to_string(folder.join("study/events.jsonl")).unwrap();
+    log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone()).collect()
+}
+
+/// (trial, step, action) of every decision.
+fn decisions(records: &[Value]) -> Vec<(u64, u64, String)> {
+    let decided = records.iter().filter(|r| r["event"] == "decided");
+    decided
+        .map(|r| {
+            let number = |field: &str| r[field].as_u64().unwrap();
+            (number("trial"), number("step"), r["action"].as_str().unwrap().to_owned())
+        })
+        .collect()
+}
+
+#[test]
+fn a_search_over_ones_own_command_stops_trials_and_answers_by_the_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = search(folder.path(), &["--plot", "study.svg"]).output().unwrap();
+    let result = json(&output);
+    assert_eq!(result["schema"], "foretell.search/1");
+    assert_eq!(result["direction"], "maximize");
+    let trials = &result["trials"];
+    assert_eq!(trials["total"], 16);
+    assert!(trials["stopped"].as_u64().unwrap() >= 3, "{trials}");
+    assert_eq!(trials["completed"].as_u64().unwrap() + trials["stopped"].as_u64().unwrap(), 16);
+    let (spent, whole) = (&result["epochs"]["spent"], &result["epochs"]["without_stopping"]);
+    assert_eq!(whole.as_u64(), Some(16 * 8));
+    assert!(spent.as_u64() < whole.as_u64());
+    let speedup = whole.as_f64().unwrap() / spent.as_f64().unwrap();
+    assert!((result["speedup"].as_f64().unwrap() - speedup).abs() < 1e-9);
+    assert!(result["best"]["score"].as_f64().unwrap() > 0.7);
+    assert!(result["best"]["configuration"]["lr"].is_number());
+    assert!(text(&output.stderr).contains("burn-in over: 8 finished trials"));
+    let picture = std::fs::read_to_string(folder.path().join("study.svg")).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("best: trial"));
+    for decided in
+        records(folder.path()).iter().filter(|r| r["event"] == "decided" && r["reason"] != "burn_in")
+    {
+        assert!(decided["forecast"]["mean"].is_number() && decided["incumbent"].is_number(), "{decided}");
+        assert!(decided["probability"].is_number());
+    }
+}
+
+#[test]
+fn the_same_command_again_repeats_nothing_and_more_trials_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = json(&search(folder.path(), &[]).output().unwrap());
+    let before = records(folder.path());
+    let again = json(&search(folder.path(), &[]).output().unwrap());
+    assert_eq!(first, again);
+    assert_eq!(before, records(folder.path()));
+    let more = search(folder.path(), &[]).args(["sh"]).output(); // arguments after the command are the command's
+    assert!(!more.unwrap().status.success(), "another command is another study");
+    let mut command = foretell(folder.path(), &[]);
+    command.args(["search", "--param", "lr=log:1e-4:1", "--metric", r"val_acc=([\d.]+)", "--epochs", "8"]);
+    command.args([
+        "--trials",
+        "18",
+        "--burn-in",
+        "8",
+        "--workers",
+        "1",
+        "--seed",
+        "5",
+        "--stop-probability",
+        "0.95",
+    ]);
+    command.args(["--format", "json", "--out", "study", "--", "sh", "train.sh", "{lr}"]);
+    assert_eq!(json(&command.output().unwrap())["trials"]["total"], 18);
+}
+
+#[test]
+fn killed_ten_times_a_study_ends_like_an_undisturbed_one() {
+    let (calm, wild) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    json(&search(calm.path(), &[]).output().unwrap());
+    let mut kills = 0;
+    for attempt in 0_u64..10 {
+        let mut child = search(wild.path(), &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // an irregular, but repeatable, moment
+        std::thread::sleep(Duration::from_millis(60 + attempt * attempt * 7919 % 500));
+        kills += u64::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(kills >= 3, "the study was over after {kills} kills");
+    json(&search(wild.path(), &[]).output().unwrap());
+    let (undisturbed, killed) = (records(calm.path()), records(wild.path()));
+    let of = |records: &[Value], event: &str| -> Vec<Value> {
+        records.iter().filter(|r| r["event"] == event).cloned().collect()
+    };
+    for event in ["reported", "decided", "completed", "failed"] {
+        assert_eq!(of(&undisturbed, event), of(&killed, event), "{event}");
+    }
+    let steps: Vec<(u64, u64)> = of(&killed, "reported")
+        .iter()
+        .map(|r| (r["trial"].as_u64().unwrap(), r["step"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(steps.iter().collect::<BTreeSet<_>>().len(), steps.len(), "an epoch is recorded twice");
+    assert_eq!(decisions(&undisturbed), decisions(&killed));
+}
+
+#[test]
+fn an_interrupted_study_says_how_to_go_on_and_exits_with_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let child = search(folder.path(), &["--trials", "16"]).stderr(Stdio::piped()).spawn();
+    drop(child.map(|mut c| (c.kill(), c.wait()))); // `--trials` twice is wrong usage, whatever happens to it
+    let mut child = search(folder.path(), &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let log = folder.path().join("study/events.jsonl");
+    while !std::fs::read_to_string(&log).is_ok_and(|text| text.contains("reported")) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let status = child.wait().unwrap();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("interrupted") && said.contains("the same command goes on"), "{said}");
+    assert_eq!(json(&search(folder.path(), &[]).output().unwrap())["trials"]["total"], 16);
+}
+
+#[cfg(feature = "nn")]
+#[test]
+fn bad_input_is_one_clear_error_and_exit_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::create_dir(here.join("empty")).unwrap();
+    std::fs::create_dir(here.join("cut")).unwrap();
+    std::fs::write(here.join("cut/data_batch_1.bin"), vec![0; 3073 * 2 + 5]).unwrap();
+    std::fs::write(here.join("file"), "x").unwrap();
+    let trainer: &[&str] = &["--param", "lr=log:1e-4:1", "--epochs", "3", "--", "true"];
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["search", "--space", "alexnet"], &["unknown space `alexnet`", "metaqnn"]),
+        (&["search", "--data", "imagenet"], &["imagenet", "shapes"]),
+        (&["search", "--data", "cifar10:nowhere"], &["nowhere"]),
+        (&["search", "--data", "cifar10:empty"], &["empty", "data_batch"]),
+        (&["search", "--data", "cifar10:cut"], &["data_batch_1.bin", "3073"]),
+        (&["search", "--data", "mnist:empty"], &["empty"]),
+        (&["search", "--metric", "val_f1"], &["unknown metric `val_f1`", "val_acc"]),
+        (&["search", "--trials", "5", "--burn-in", "6"], &["burn-in of 6", "5 trials"]),
+        (&["search", "--stop-probability", "1.5"], &["1.5", "[0.5, 1)"]),
+        (&["search", "--offset=-1"], &["offset -1"]),
+        (&["search", "--nth-best", "0"], &["nth_best is 0"]),
+        (&["search", "--width", "0"], &["--width 0"]),
+        (&["search", "--train-size", "10000000"], &["10000000"]),
+        (&["search", "--predictor", "oracle"], &["unknown predictor `oracle`", "svr-rbf"]),
+        (&["search", "--plot", "picture.gif"], &["picture.gif", ".svg"]),
+        (&["search", "--param", "lr=log:1:2"], &["--param needs a command"]),
+        (&["search", "--out", "file"], &["file"]),
+        (&["search", "--no-stopping", "--shadow"], &["--shadow"]),
+        (&["search", "--workers", "0"], &["workers"]),
+    ];
+    for (arguments, expected) in cases {
+        let output = foretell(here, arguments).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        for part in *expected {
+            assert!(said.contains(part), "{arguments:?}: `{part}` is not in: {said}");
+        }
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+    for (parameter, expected) in [("lr=log:0:1", "lr"), ("lr", "lr"), ("lr=cubic:1:2", "cubic")] {
+        let mut arguments = vec!["search", "--param", parameter];
+        arguments.extend(&trainer[2..]);
+        let output = foretell(here, &arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{parameter}");
+        assert!(text(&output.stderr).contains(expected), "{parameter}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    json(&search(folder.path(), &[]).output().unwrap());
+    let before = records(folder.path());
+    let mut other = foretell(folder.path(), &[]);
+    other.args(["search", "--param", "lr=log:1e-4:1", "--metric", r"val_acc=([\d.]+)", "--epochs", "9"]);
+    let output = other.args(["--out", "study", "--", "sh", "train.sh", "{lr}"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("study: holds another study") && said.contains("max_resource is 8 there and 9 here"),
+        "{said}"
+    );
+    assert_eq!(before, records(folder.path()));
+}
+
+#[test]
+fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--metric", "val_acc"];
+    arguments.extend(["--", "sh", "-c", "echo no such module: torch; exit 3"]);
+    let output = foretell(folder.path(), &arguments).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("exit code 3") && said.contains("no such module: torch"), "{said}");
+    let missing = foretell(
+        folder.path(),
+        &["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--", "no-such-program"],
+    );
+    let said = text(&{ missing }.output().unwrap().stderr);
+    assert!(said.contains("cannot find the command `no-such-program`"), "{said}");
+}
+
+/// A full disk, as far as one can be had without one: files may not grow beyond 8 KiB.
+#[test]
+fn a_full_disk_ends_the_study_with_one_clear_error_and_nothing_acknowledged_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = search(folder.path(), &[]);
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "sh"]);
+    limited.arg(search.get_program()).args(search.get_args()).current_dir(folder.path()).stdin(Stdio::null());
+    let output = limited.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.lines().filter(|line| line.starts_with("error:")).count(), 1, "{said}");
+    assert!(said.contains("events.jsonl"), "{said}");
+    let kept = records(folder.path());
+    assert!(kept.iter().any(|r| r["event"] == "reported"));
+    json(&self::search(folder.path(), &[]).output().unwrap());
+    assert_eq!(records(folder.path())[..kept.len()], kept);
+}
+
+#[cfg(feature = "nn")]
+mod built_in {
+    use super::*;
+
+    fn tiny(folder: &Path, more: &[&str]) -> Command {
+        let mut arguments = vec!["search", "--data", "shapes:8", "--width", "0.05", "--train-size", "200"];
+        arguments.extend(["--validation-size", "100", "--epochs", "4", "--trials", "8", "--burn-in", "6"]);
+        arguments.extend(["--max-layers", "3", "--format", "json", "--out", "study", "--workers", "1"]);
+        arguments.extend(more);
+        foretell(folder, &arguments)
+    }
+
+    #[test]
+    fn real_networks_are_trained_and_two_runs_with_one_seed_give_the_same_curves() {
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let result = json(&tiny(first.path(), &["--shadow"]).output().unwrap());
+        json(&tiny(second.path(), &["--shadow"]).output().unwrap());
+        assert_eq!(records(first.path()), records(second.path()));
+        assert_eq!(result["trials"]["completed"], 8);
+        assert!(result["shadow"]["best_survived"].is_boolean());
+        let net = result["best"]["configuration"]["net"].as_str().unwrap();
+        assert!(net.starts_with('[') && net.ends_with("SM(10)]"), "{net}");
+        let sequence: foretell::LayerSequence = net.parse().unwrap();
+        let counts = sequence.counts(foretell::ImageShape { channels: 3, height: 8, width: 8 }).unwrap();
+        assert_eq!(result["best"]["configuration"]["weights"].as_f64(), Some(counts.weights as f64));
+        assert_eq!(result["best"]["configuration"]["layers"].as_f64(), Some(counts.layers as f64));
+    }
+
+    #[test]
+    fn a_killed_search_of_networks_goes_on_from_its_checkpoints() {
+        let (calm, wild) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        json(&tiny(calm.path(), &[]).output().unwrap());
+        let mut child = tiny(wild.path(), &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let log = wild.path().join("study/events.jsonl");
+        let reports =
+            |path: &Path| std::fs::read_to_string(path).map_or(0, |t| t.matches("reported").count());
+        while reports(&log) < 6 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        json(&tiny(wild.path(), &[]).output().unwrap());
+        let without_starts = |folder: &Path| -> Vec<Value> {
+            records(folder).into_iter().filter(|r| r["event"] != "started").collect()
+        };
+        assert_eq!(without_starts(calm.path()), without_starts(wild.path()));
+    }
+}

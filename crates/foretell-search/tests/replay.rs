@@ -1,0 +1,377 @@
+//! Replays on recorded runs made up so that every number can be checked by hand.
+
+use foretell::{
+    Configuration, Curve, Direction, FitError, Forecast, History, HistoryOptions, LastValue, Model,
+    Predictor, Query, Run, TrainingSet, Value,
+};
+use foretell_search::{
+    ByForecast, ErrorBudget, Kappa, KappaOf, Reference, ReplayError, ReplaySpec, Schedule, Setting, Stopper,
+    Table, plan, replay,
+};
+use std::sync::Mutex;
+
+/// Runs that rise in straight lines to `finals` over `points` points.
+fn table(finals: &[f64], points: usize) -> Table {
+    let run = |(i, end): (usize, &f64)| {
+        let values: Vec<f64> = (1..=points).map(|t| end * t as f64 / points as f64).collect();
+        let configuration = Configuration::from([("number".to_owned(), Value::Number(i as f64))]);
+        Run { id: i.to_string(), configuration, curve: Curve::of_epochs(&values, Direction::Maximize) }
+    };
+    let runs: Vec<Run> = finals.iter().enumerate().map(run).collect();
+    Table::new(History::new(&runs, &HistoryOptions::default()).unwrap(), 1).unwrap()
+}
+
+/// `n` finals in a scattered order, the best of them 1.
+fn scattered(n: usize) -> Vec<f64> {
+    (0..n).map(|i| ((i * 37) % n + 1) as f64 / n as f64).collect()
+}
+
+fn one(table: &Table, spec: ReplaySpec, predictor: Option<&dyn Predictor>) -> foretell_search::Outcome {
+    replay(table, &[Setting { spec, predictor }]).unwrap().remove(0)
+}
+
+const LAST: Option<&dyn Predictor> = Some(&LastValue);
+
+/// Forecasts three times the last of the scores, learns nothing, and remembers what it was given.
+#[derive(Default)]
+struct Witness {
+    fits: Mutex<Vec<(usize, f64, Vec<f64>)>>,
+}
+
+struct Tripled(Vec<Forecast>);
+
+impl Predictor for Witness {
+    fn name(&self) -> &'static str {
+        "witness"
+    }
+    fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        let targets = training.targets.clone();
+        self.fits.lock().unwrap().push((training.steps.len(), training.target_step, targets.clone()));
+        // the held-out forecast of a run is marked, so that a test can tell it
+        Ok(Box::new(Tripled(vec![Forecast::gaussian(-100.0, 0.0); targets.len()])))
+    }
+}
+
+impl Model for Tripled {
+    fn forecast(&self, query: &Query<'_>) -> Forecast {
+        Forecast::gaussian(3.0 * query.prefix[query.prefix.len() - 1], 0.0)
+    }
+    fn held_out(&self) -> &[Forecast] {
+        &self.0
+    }
+}
+
+#[test]
+fn without_stopping_everything_is_trained_and_the_best_is_kept() {
+    let table = table(&scattered(30), 8);
+    let outcome = one(&table, ReplaySpec::default(), None);
+    assert_eq!(outcome.orderings.len(), 10);
+    for ordering in &outcome.orderings {
+        assert_eq!((ordering.spent, ordering.full, ordering.best_kept), (240, 240, true));
+        assert!(ordering.regret.abs() < 1e-12);
+    }
+    assert_eq!(outcome.speedup(), (1.0, 0.0));
+}
+
+#[test]
+fn the_oracle_stops_all_but_the_record_breakers_at_their_first_look() {
+    let table = table(&scattered(50), 10);
+    let spec = ReplaySpec { stopper: Stopper::Oracle, burn_in: 5, first_look: 2, ..ReplaySpec::default() };
+    for ordering in &one(&table, spec, None).orderings {
+        let mut best = f64::NEG_INFINITY;
+        let mut expected = 0;
+        for (place, trial) in ordering.trace.trials.iter().enumerate() {
+            let score = table.final_score(trial.run);
+            expected += if place < 5 || score > best { 10 } else { 2 };
+            best = best.max(score);
+        }
+        assert_eq!(ordering.spent, expected);
+        assert!(ordering.best_kept && ordering.stopped_wrongly.is_empty());
+        assert_eq!(ordering.trace.wrong_stops, 0);
+    }
+}
+
+#[test]
+fn a_lost_best_is_counted_with_its_regret() {
+    // patience of one point stops every run that does not rise at once: all are flat but one
+    let flat = |end: f64| vec![end; 4];
+    let mut values = vec![flat(0.3), flat(0.5), flat(0.2)];
+    values[1] = vec![0.5, 0.5, 0.5, 0.9];
+    let run = |(i, v): (usize, &Vec<f64>)| Run {
+        id: i.to_string(),
+        configuration: Configuration::new(),
+        curve: Curve::of_epochs(v, Direction::Maximize),
+    };
+    let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
+    let table = Table::new(History::new(&runs, &HistoryOptions::default()).unwrap(), 1).unwrap();
+    let spec =
+        ReplaySpec { stopper: Stopper::Patience(1), burn_in: 1, orderings: 20, ..ReplaySpec::default() };
+    for ordering in &one(&table, spec, None).orderings {
+        let first = ordering.trace.trials[0].run;
+        assert_eq!(ordering.best_kept, first == 1);
+        let regret = 0.9 - table.final_score(first);
+        assert!((ordering.regret - regret).abs() < 1e-12 && (ordering.regret_natural - regret).abs() < 1e-12);
+        assert_eq!(
+            ordering.stopped_wrongly,
+            if first == 1 { vec![] } else { [more(first), vec![1]].concat() }
+        );
+    }
+    /// Of the flat runs, 0 is better than 2.
+    fn more(first: usize) -> Vec<usize> {
+        if first == 2 { vec![0] } else { vec![] }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let table = table(&scattered(60), 12);
+    let rule = ByForecast { stop_probability: 0.9, ..ByForecast::default() };
+    let spec = ReplaySpec { stopper: Stopper::Forecast(rule), burn_in: 20, ..ReplaySpec::default() };
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| format!("{:?}", one(&table, spec, LAST)))
+    };
+    assert_eq!(with(1), with(4));
+}
+
+#[test]
+fn settings_that_learn_from_the_same_runs_share_models() {
+    let table = table(&scattered(40), 10);
+    let witness = Witness::default();
+    let at = |stop_probability| {
+        let rule = ByForecast { stop_probability, ..ByForecast::default() };
+        let spec = ReplaySpec {
+            stopper: Stopper::Forecast(rule),
+            burn_in: 10,
+            orderings: 3,
+            ..ReplaySpec::default()
+        };
+        Setting { spec, predictor: Some(&witness as &dyn Predictor) }
+    };
+    replay(&table, &[at(0.5), at(0.9), at(0.99)]).unwrap();
+    let fits = witness.fits.lock().unwrap();
+    assert!(fits.len() <= 3 * 9, "{} fits for 3 orderings of 9 τ", fits.len());
+    assert!(fits.iter().all(|(tau, target, targets)| *tau < 10 && *target >= 10.0 && targets.len() == 10));
+}
+
+#[test]
+fn workers_share_the_clock_but_not_the_cost() {
+    let table = table(&scattered(12), 5);
+    for (workers, elapsed) in [(1, 60), (4, 15), (5, 15), (12, 5), (50, 5)] {
+        let spec = ReplaySpec { workers, orderings: 1, ..ReplaySpec::default() };
+        let trace = &one(&table, spec, None).orderings[0].trace;
+        assert_eq!((trace.elapsed, trace.resume), (elapsed, 60), "{workers} workers");
+    }
+}
+
+#[test]
+fn hyperband_spends_what_its_plan_says_both_ways() {
+    let table = table(&scattered(100), 27);
+    let totals = plan(27, 3).unwrap().totals();
+    for retrain in [false, true] {
+        let schedule =
+            Schedule::Hyperband { eta: 3, runs: 4, kappa: Kappa::default(), reference: Reference::Rung };
+        let spec = ReplaySpec { schedule, retrain, orderings: 2, ..ReplaySpec::default() };
+        for ordering in &one(&table, spec, None).orderings {
+            let trace = &ordering.trace;
+            assert_eq!((trace.scratch, trace.resume), (4 * totals.scratch, 4 * totals.resume));
+            assert_eq!(ordering.spent, ordering.full);
+            assert_eq!(trace.by_run.len(), 4);
+            assert_eq!(trace.by_run.iter().map(|run| run.0).sum::<u64>(), ordering.spent);
+        }
+    }
+}
+
+#[test]
+fn f_hyperband_saves_and_bolder_kappas_save_more() {
+    let table = table(&scattered(200), 27);
+    let spent = |reference, kappa: f64| {
+        let kappa = Kappa { kappa, of: KappaOf::Next };
+        let schedule = Schedule::Hyperband { eta: 3, runs: 10, kappa, reference };
+        let spec = ReplaySpec {
+            schedule,
+            stopper: Stopper::Oracle,
+            burn_in: 20,
+            orderings: 3,
+            ..ReplaySpec::default()
+        };
+        let outcome = one(&table, spec, None);
+        assert!(outcome.orderings.iter().all(|o| o.spent < o.full));
+        outcome.mean(|o| o.spent as f64)
+    };
+    for reference in [Reference::Rung, Reference::Level] {
+        assert!(spent(reference, 0.25) < spent(reference, 1.0), "{reference:?}");
+    }
+    assert!(
+        spent(Reference::Level, 1.0) < spent(Reference::Rung, 1.0),
+        "whole rungs cannot be behind themselves"
+    );
+}
+
+#[test]
+fn levels_learn_from_what_reached_them_and_forecast_no_further() {
+    let table = table(&scattered(60), 27);
+    let witness = Witness::default();
+    let schedule =
+        Schedule::Hyperband { eta: 3, runs: 6, kappa: Kappa::default(), reference: Reference::Level };
+    let stopper = Stopper::Forecast(ByForecast::default());
+    let spec = ReplaySpec { schedule, stopper, burn_in: 12, orderings: 2, ..ReplaySpec::default() };
+    one(&table, spec, Some(&witness));
+    let fits = witness.fits.lock().unwrap();
+    assert!(!fits.is_empty());
+    for (tau, target, targets) in fits.iter() {
+        assert!([3.0, 9.0, 27.0].iter().any(|level: &f64| (level - target).abs() < 1e-9), "target {target}");
+        assert!((*tau as f64) < *target && targets.len() <= 12, "τ {tau}, {} runs", targets.len());
+        let highest = target / 27.0 + 1e-9;
+        assert!(targets.iter().all(|&score| score <= highest), "scores at the level, not at the end");
+    }
+}
+
+#[test]
+fn a_configuration_that_was_learnt_from_gets_its_held_out_forecast() {
+    // six runs, drawn again and again: from the second pass on every run was learnt from, its held-out forecast says
+    // −100, and all are stopped at the first look
+    let table = table(&[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 9);
+    let witness = Witness::default();
+    let schedule =
+        Schedule::Hyperband { eta: 3, runs: 12, kappa: Kappa::default(), reference: Reference::Level };
+    let stopper = Stopper::Forecast(ByForecast::default());
+    let spec =
+        ReplaySpec { schedule, stopper, burn_in: 30, orderings: 1, retrain: true, ..ReplaySpec::default() };
+    let outcome = one(&table, spec, Some(&witness));
+    let learnt = witness.fits.lock().unwrap().iter().filter(|fit| fit.1 > 8.5).map(|fit| fit.2.len()).max();
+    assert!(learnt.is_some_and(|runs| runs <= 6), "repeats count once");
+    assert!(outcome.orderings[0].trace.trials.iter().any(|trial| trial.stopped_at == Some(1)));
+}
+
+#[test]
+fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in() {
+    let table = table(&scattered(120), 27);
+    let schedule =
+        Schedule::Hyperband { eta: 3, runs: 3, kappa: Kappa::default(), reference: Reference::Level };
+    let cold = ReplaySpec { schedule, stopper: Stopper::Oracle, orderings: 2, ..ReplaySpec::default() };
+    let warm = ReplaySpec { warm_start: 50, ..cold };
+    let saved = |spec| {
+        let outcome = one(&table, spec, None);
+        (outcome.mean(|o| (o.full - o.spent) as f64), outcome)
+    };
+    let ((cold, _), (warm, outcome)) = (saved(cold), saved(warm));
+    assert!(warm > 2.0 * cold.max(1.0), "warm {warm}, cold {cold}");
+    for ordering in &outcome.orderings {
+        let drawn: std::collections::BTreeSet<usize> = ordering.trace.trials.iter().map(|t| t.run).collect();
+        assert!(drawn.len() <= 70);
+    }
+}
+
+#[test]
+fn exempt_runs_are_trained_to_their_end_and_audited() {
+    let table = table(&scattered(300), 10);
+    let spec = ReplaySpec {
+        stopper: Stopper::Oracle,
+        burn_in: 10,
+        exempt: 0.1,
+        orderings: 4,
+        ..ReplaySpec::default()
+    };
+    let outcome = one(&table, spec, None);
+    let (spared, wrong) = outcome.audit(&table);
+    assert!((60..=180).contains(&spared), "{spared} of about 120");
+    assert_eq!(wrong, 0, "perfect foresight is never wrong");
+    let trials = outcome.orderings.iter().flat_map(|o| &o.trace.trials);
+    assert!(trials.filter(|trial| trial.spared).all(|trial| trial.finished && trial.stopped_at.is_none()));
+}
+
+#[test]
+fn refitting_learns_from_more_runs() {
+    let table = table(&scattered(120), 6);
+    let witness = Witness::default();
+    let rule = ByForecast { stop_probability: 0.99, agreeing_looks: 1, budget: ErrorBudget::PerRun };
+    let spec = ReplaySpec {
+        stopper: Stopper::Forecast(rule),
+        burn_in: 10,
+        refit: Some(1.5),
+        exempt: 0.5,
+        orderings: 1,
+        ..ReplaySpec::default()
+    };
+    one(&table, spec, Some(&witness));
+    let sizes: std::collections::BTreeSet<usize> =
+        witness.fits.lock().unwrap().iter().map(|fit| fit.2.len()).collect();
+    assert!(sizes.contains(&10) && sizes.contains(&15), "{sizes:?}");
+}
+
+#[test]
+fn i_epoch_trains_all_a_little_and_the_best_to_the_end() {
+    let table = table(&scattered(40), 10);
+    let spec = ReplaySpec {
+        schedule: Schedule::IEpoch { epochs: 2, keep: 5 },
+        burn_in: 1,
+        orderings: 2,
+        ..ReplaySpec::default()
+    };
+    let outcome = one(&table, spec, None);
+    assert!(outcome.orderings.iter().all(|o| o.spent == 40 * 2 + 5 * 8 && o.best_kept));
+    assert!((outcome.stopped() - 35.0).abs() < 1e-12);
+}
+
+#[test]
+fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
+    let table = table(&scattered(81), 27);
+    for schedule in [Schedule::Asha { eta: 3 }, Schedule::SuccessiveHalving { eta: 3 }] {
+        for workers in [1, 7] {
+            let spec = ReplaySpec { schedule, workers, orderings: 2, ..ReplaySpec::default() };
+            let outcome = one(&table, spec, None);
+            assert!((outcome.best_kept() - 1.0).abs() < 1e-12, "{schedule:?}");
+            assert!(outcome.speedup().0 > 3.0, "{schedule:?}");
+        }
+    }
+}
+
+#[test]
+fn bad_settings_are_refused_with_their_numbers() {
+    let table = table(&scattered(20), 9);
+    let good = ReplaySpec { burn_in: 5, ..ReplaySpec::default() };
+    let hyperband = |eta, kappa| {
+        let kappa = Kappa { kappa, of: KappaOf::Next };
+        Schedule::Hyperband { eta, runs: 2, kappa, reference: Reference::Rung }
+    };
+    let forecast =
+        |stop_probability| Stopper::Forecast(ByForecast { stop_probability, ..ByForecast::default() });
+    let cases = [
+        (ReplaySpec { schedule: hyperband(1, 1.0), ..good }, "eta = 1"),
+        (ReplaySpec { schedule: hyperband(10, 1.0), ..good }, "largest resource 9 is below eta = 10"),
+        (ReplaySpec { schedule: hyperband(3, 0.0), ..good }, "kappa = 0"),
+        (ReplaySpec { schedule: hyperband(3, 1.5), ..good }, "kappa = 1.5"),
+        (ReplaySpec { stopper: forecast(0.4), ..good }, "stop probability 0.4"),
+        (ReplaySpec { stopper: forecast(1.0), ..good }, "stop probability 1"),
+        (ReplaySpec { stopper: Stopper::Oracle, burn_in: 20, ..good }, "burn-in of 20"),
+        (ReplaySpec { max_resource: Some(10), ..good }, "10, but the recorded runs have 9"),
+        (ReplaySpec { orderings: 0, ..good }, "orderings is 0"),
+        (ReplaySpec { exempt: 1.0, ..good }, "exempt share = 1"),
+        (ReplaySpec { refit: Some(1.0), ..good }, "refit factor 1"),
+        (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good }, "9 epochs each"),
+    ];
+    for (spec, message) in cases {
+        let error = replay(&table, &[Setting { spec, predictor: None }]).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn unfinished_runs_are_no_replay() {
+    let short = Run {
+        id: "a".into(),
+        configuration: Configuration::new(),
+        curve: Curve::of_epochs(&[0.1, 0.2], Direction::Maximize),
+    };
+    let whole = Run {
+        id: "b".into(),
+        configuration: Configuration::new(),
+        curve: Curve::of_epochs(&[0.1, 0.2, 0.3], Direction::Maximize),
+    };
+    let history = |runs: &[Run]| {
+        History::new(runs, &HistoryOptions { target: Some(3.0), ..HistoryOptions::default() }).unwrap()
+    };
+    let error = Table::new(history(&[short, whole]), 1).unwrap_err();
+    assert_eq!(error, ReplayError::TooFewRuns { got: 1, unfinished: 1 });
+}
