@@ -122,8 +122,8 @@ def check(ours, theirs):
             (f"{kernel}: same winner (draw {other['index']}; Foretell {mine['index']})", mine["index"] == other["index"]),
             (f"{kernel}: score of the winner differs by {abs(mine['score'] - other['score']):.1e} (< 1e-5)",
              abs(mine["score"] - other["score"]) < 1e-5),
-            (f"{kernel}: forecasts differ by {gap:.1e} standard deviations of the target (< 1e-3)", gap < 1e-3),
-            (f"{kernel}: leave-one-out forecasts differ by {left_out:.1e} (< 1e-3)", left_out < 1e-3),
+            (f"{kernel}: forecasts differ by {gap:.1e} standard deviations of the target (< 1e-4)", gap < 1e-4),
+            (f"{kernel}: leave-one-out forecasts differ by {left_out:.1e} (< 1e-4)", left_out < 1e-4),
         ]
     furthest = ours["libsvm_rs"]["furthest_prediction"]
     found.append((f"libsvm-rs: predictions at tolerance 1e-8 differ by {furthest:.1e} (< 1e-6)", furthest < 1e-6))

@@ -1,4 +1,34 @@
 //! Forecasts where a neural-network training will end, and says when to stop it.
+//!
+//! ```
+//! use foretell::{Action, Configuration, Curve, Direction, Forecaster, HistoryOptions, Run, StopRule, Value};
+//! use foretell::{PredictorOptions, predictor};
+//!
+//! // twelve finished trainings: the larger the rate, the higher they end
+//! let finished: Vec<Run> = (1..=12)
+//!     .map(|i| {
+//!         let rate = f64::from(i) / 10.0;
+//!         let accuracy: Vec<f64> = (1..=8).map(|epoch| rate * (1.0 - 0.6_f64.powi(epoch)) / 1.5).collect();
+//!         let configuration = Configuration::from([("rate".to_owned(), Value::Number(rate))]);
+//!         Run { id: i.to_string(), configuration, curve: Curve::of_epochs(&accuracy, Direction::Maximize) }
+//!     })
+//!     .collect();
+//! let chosen = predictor("svr-rbf", &PredictorOptions::default())?;
+//! let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), chosen)?;
+//!
+//! // a running one, after three epochs
+//! let configuration = Configuration::from([("rate".to_owned(), Value::Number(0.45))]);
+//! let curve = Curve::of_epochs(&[0.12, 0.192, 0.2352], Direction::Maximize);
+//! let forecast = forecaster.forecast(&configuration, &curve)?;
+//! assert!((forecast.mean - 0.295).abs() < 0.02);
+//! assert_eq!(StopRule::default().decide(&forecast, 0.78).action, Action::Stop);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! In the order of the data: [`Curve`], [`Configuration`] and [`Run`] are what trainings report; [`History`] lays runs on a
+//! common grid; [`Encoder`] and the feature functions turn them into numbers, a [`TrainingSet`]; a [`Predictor`] is fitted on
+//! it and becomes a [`Model`], which gives a [`Forecast`]; a [`StopRule`] makes a [`Verdict`] of it. [`Forecaster`] does all of
+//! this for running trainings, [`mod@evaluate`] measures it on recorded ones.
 
 mod architecture;
 mod auto;
@@ -16,12 +46,12 @@ mod forecaster;
 pub mod forest;
 mod gp;
 mod history;
-mod kernel_ridge;
 mod inverse;
+mod kernel_ridge;
 mod last_value;
+mod lbfgs;
 mod least_squares;
 mod linear;
-mod lbfgs;
 mod masked;
 mod matrix;
 mod metric;
