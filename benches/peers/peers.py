@@ -113,7 +113,9 @@ def check(ours, theirs):
 
     one = ours["one_tau"]
     found = []
-    for kernel in ["rbf", "linear"]:
+    # libsvm keeps its kernel in single precision: with linear kernels, whose entries are large, its solution violates
+    # optimality by some 4e-5 at any tolerance, and Foretell's by less than 1e-6
+    for kernel, room in [("rbf", 1e-4), ("linear", 1e-3)]:
         mine, other = one[kernel], theirs[kernel]
         spread = np.std(other["held_out"])
         gap = np.abs(np.subtract(mine["forecasts"], other["forecasts"])).max() / spread
@@ -122,8 +124,8 @@ def check(ours, theirs):
             (f"{kernel}: same winner (draw {other['index']}; Foretell {mine['index']})", mine["index"] == other["index"]),
             (f"{kernel}: score of the winner differs by {abs(mine['score'] - other['score']):.1e} (< 1e-5)",
              abs(mine["score"] - other["score"]) < 1e-5),
-            (f"{kernel}: forecasts differ by {gap:.1e} standard deviations of the target (< 1e-4)", gap < 1e-4),
-            (f"{kernel}: leave-one-out forecasts differ by {left_out:.1e} (< 1e-4)", left_out < 1e-4),
+            (f"{kernel}: forecasts differ by {gap:.1e} standard deviations of the target (< {room})", gap < room),
+            (f"{kernel}: leave-one-out forecasts differ by {left_out:.1e} (< {room})", left_out < room),
         ]
     furthest = ours["libsvm_rs"]["furthest_prediction"]
     found.append((f"libsvm-rs: predictions at tolerance 1e-8 differ by {furthest:.1e} (< 1e-6)", furthest < 1e-6))

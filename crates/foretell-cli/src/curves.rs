@@ -8,7 +8,7 @@ use foretell_logs::{ReadOptions, Recorded};
 use std::path::{Path, PathBuf};
 
 /// The predictor that commands use unless told otherwise.
-pub(crate) const DEFAULT_PREDICTOR: &str = "svr-rbf";
+pub(crate) const DEFAULT_PREDICTOR: &str = "auto";
 
 /// How recorded curves are read.
 #[derive(Args, Clone, Debug, Default)]

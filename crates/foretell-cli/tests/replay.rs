@@ -41,7 +41,9 @@ fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
     write_curves(&curves, 60, 12)?;
     let path = curves.to_string_lossy();
     let flags = ["--policy", "none,last-value,oracle", "--burn-in", "10", "--orderings", "4"];
-    let document = replayed(&[&[&*path], &flags[..], &["--stop-probability", "0.95"]].concat())?;
+    let document = replayed(
+        &[&[&*path], &flags[..], &["--stop-probability", "0.95", "--agreeing-checks", "1,2"]].concat(),
+    )?;
     assert_eq!(document["schema"], "foretell.replay/1");
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
     assert_eq!(rows.len(), 4, "none, last-value with one and two checks, oracle");

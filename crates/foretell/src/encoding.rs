@@ -140,7 +140,7 @@ fn fit_numbers(values: &[&Value]) -> Option<Encoding> {
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let indicator = !numbers.is_empty() && numbers.len() < values.len();
-    if !(high > low) && !indicator {
+    if low >= high && !indicator {
         return None;
     }
     let log = low > 0.0 && high > LOG_SPAN * low;

@@ -287,6 +287,7 @@ fn evaluate_split(
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "counts over counts and sure forecasts are exact")]
 mod tests {
     use super::*;
     use crate::{Configuration, Curve, Direction, HistoryOptions, LastValue, Run};

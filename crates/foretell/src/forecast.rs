@@ -75,6 +75,7 @@ fn along(knots: &[(f64, f64)], x: f64, view: impl Fn(&(f64, f64)) -> (f64, f64))
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "counts over counts and sure forecasts are exact")]
 mod tests {
     use super::*;
 

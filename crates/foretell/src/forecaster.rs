@@ -26,6 +26,9 @@ pub enum ForecastError {
     Fit(#[from] FitError),
 }
 
+/// The model for one τ, or why there is none.
+type Fitted = Result<Arc<dyn Model>, FitError>;
+
 /// Finished runs and a predictor, ready to be asked about running curves.
 ///
 /// ```
@@ -49,7 +52,7 @@ pub struct Forecaster {
     finished: Vec<usize>,
     encoder: Encoder,
     predictor: Box<dyn Predictor>,
-    models: Mutex<BTreeMap<usize, Result<Arc<dyn Model>, FitError>>>,
+    models: Mutex<BTreeMap<usize, Fitted>>,
 }
 
 impl Forecaster {

@@ -112,7 +112,7 @@ impl History {
             return Err(HistoryError::Empty);
         }
         let target = options.target.unwrap_or_else(|| common_end(&curves));
-        if !(target <= longest) {
+        if target > longest || target.is_nan() {
             return Err(HistoryError::Target { target, longest });
         }
         let scale = options.scale.unwrap_or_else(|| Scale::detect(options.direction, curves.iter().copied()));

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "CURVES")]
     curves: Vec<PathBuf>,
     /// The predictors to compare.
-    #[arg(long, value_delimiter = ',', default_value = "last-value,svr-rbf")]
+    #[arg(long, value_delimiter = ',', default_value = "last-value,svr-rbf,auto")]
     predictor: Vec<String>,
     /// The feature groups they use: ts (curve), ap (architecture), hp (hyperparameters).
     #[arg(long, default_value = "ts,ap,hp")]

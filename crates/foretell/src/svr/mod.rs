@@ -66,7 +66,7 @@ impl Effort {
     /// The same with a linear kernel, whose active set is far from the start's.
     const SEARCH_LINEAR: Self = Self { start: 5, ..Self::SEARCH };
     /// For the model itself, and without each run.
-    const FINAL: Self = Self { tolerance: 1e-8, steps: 200_000, start: 2 };
+    const FINAL: Self = Self { tolerance: 1e-6, steps: 200_000, start: 2 };
 }
 
 impl Predictor for NuSvr {

@@ -97,7 +97,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = DEFAULT_PREDICTOR, help_heading = "Stopping")]
     pub(super) predictor: Vec<String>,
     /// Δ: stop once it is this probable that the run will not win; in [0.5, 1) (default: 0.9,0.95,0.99; with Hyperband
-    /// 0.95).
+    /// 0.9, the paper has 0.95).
     #[arg(long, value_delimiter = ',', help_heading = "Stopping")]
     pub(super) stop_probability: Vec<f64>,
     /// δ: let runs finish that are forecast to come this close to the best; in units of the metric.
@@ -245,7 +245,7 @@ impl Arguments {
         match self.scheduler {
             _ if !self.stop_probability.is_empty() => self.stop_probability.clone(),
             SchedulerName::Full => vec![0.9, 0.95, 0.99],
-            _ => vec![0.95],
+            _ => vec![0.9],
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::settings::{Policy, Variant};
 use foretell::statistics::{mean, standard_error};
-use foretell_search::{ErrorBudget, KappaOf, Outcome, Reference, Table};
+use foretell_search::{ErrorBudget, KappaOf, Outcome, Reference, ReplaySpec, Stopper, Table};
 use serde::Serialize;
 
 /// The JSON document.
@@ -46,7 +46,7 @@ pub(super) struct Row {
     /// `regret_mean` on the scale of the forecasts, in standard deviations of the final scores.
     pub(super) regret_sd_mean: f64,
     pub(super) regret_max: f64,
-    /// The saving 1 − 1/speed-up as a share of that of `oracle` with the same flags.
+    /// The epochs saved as a share of those that `oracle` saves with the same flags.
     pub(super) saving_of_oracle: Option<f64>,
     /// Virtual time until everything had ended, in epochs.
     pub(super) elapsed_mean: f64,
@@ -84,24 +84,19 @@ pub(super) fn rows(
     rows
 }
 
-fn saving(row: &Row) -> f64 {
-    1.0 - 1.0 / row.speedup_mean
-}
-
+/// What row `i` saves of what training without a stopper costs (by the same scheduler, if `none` was replayed), over what
+/// `oracle` saves of it.
 fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64> {
     if rows[i].stop_probability.is_none() && variants[i].policy != Policy::Median {
         return None;
     }
-    let like = |spec: &foretell_search::ReplaySpec| foretell_search::ReplaySpec {
-        stopper: foretell_search::Stopper::None,
-        offset: 0.0,
-        nth_best: 1,
-        ..*spec
-    };
-    let oracle = variants
-        .iter()
-        .position(|v| v.policy == Policy::Oracle && like(&v.spec) == like(&variants[i].spec))?;
-    Some(saving(&rows[i]) / saving(&rows[oracle])).filter(|share| share.is_finite())
+    let like = |spec: &ReplaySpec| ReplaySpec { stopper: Stopper::None, offset: 0.0, nth_best: 1, ..*spec };
+    let is_bound = |v: &Variant| v.policy == Policy::Oracle && like(&v.spec) == like(&variants[i].spec);
+    let oracle = &rows[variants.iter().position(is_bound)?];
+    let none = rows.iter().find(|row| row.policy == Policy::None.name());
+    let whole = none.map_or(rows[i].epochs_full, |row| row.epochs_spent);
+    let share = (whole - rows[i].epochs_spent) / (whole - oracle.epochs_spent);
+    Some(share).filter(|share| share.is_finite())
 }
 
 fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer: f64) -> Row {

@@ -145,9 +145,12 @@ fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
 
 /// Δ and what goes with it.
 fn rule(row: &Row) -> String {
-    let Some(p) = row.stop_probability else { return "–".to_owned() };
-    let agree = row.agreeing_checks.filter(|&n| n > 1).map(|n| format!(", {n} agree"));
-    format!("{p}{}{}", budget(row.error_budget), agree.unwrap_or_default())
+    let mut parts = Vec::new();
+    parts.extend(row.stop_probability.map(|p| format!("{p}{}", budget(row.error_budget))));
+    parts.extend(row.agreeing_checks.filter(|&n| n > 1).map(|n| format!("{n} agree")));
+    parts.extend((row.offset > 0.0).then(|| format!("δ {}", row.offset)));
+    parts.extend((row.nth_best > 1).then(|| format!("{}-th best", row.nth_best)));
+    if parts.is_empty() { "–".to_owned() } else { parts.join(", ") }
 }
 
 /// What a budget is called behind a Δ; nothing for the paper's rule.
