@@ -95,7 +95,7 @@ fn the_oracle_stops_all_but_the_record_breakers_at_their_first_look() {
 fn a_lost_best_is_counted_with_its_regret() {
     // patience of one point stops every run that does not rise at once: all are flat but one
     let flat = |end: f64| vec![end; 4];
-    let mut values = vec![flat(0.3), flat(0.5), flat(0.2)];
+    let mut values = [flat(0.3), flat(0.5), flat(0.2)];
     values[1] = vec![0.5, 0.5, 0.5, 0.9];
     let run = |(i, v): (usize, &Vec<f64>)| Run {
         id: i.to_string(),

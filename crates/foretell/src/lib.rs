@@ -30,6 +30,11 @@
 //! it and becomes a [`Model`], which gives a [`Forecast`]; a [`StopRule`] makes a [`Verdict`] of it. [`Forecaster`] does all of
 //! this for running trainings, [`mod@evaluate`] measures it on recorded ones.
 
+/// The README's own code, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 mod architecture;
 mod auto;
 mod blend;

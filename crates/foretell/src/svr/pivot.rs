@@ -85,13 +85,13 @@ struct Levels {
 }
 
 impl Pivot {
-    /// Starts from dual variables `alpha`, `alpha_star` and gradient g = Kβ − y of sequential minimal optimisation.
+    /// Starts from dual variables `alpha`, `alpha_star` and gradient g = Kβ − y of sequential minimal optimisation; the tube
+    /// is closed if `closed` says so or α and α* overlap.
     pub(crate) fn start(
         &mut self,
         problem: &Problem<'_>,
-        alpha: &[f64],
-        alpha_star: &[f64],
-        gradient: &[f64],
+        (alpha, alpha_star, gradient): (&[f64], &[f64], &[f64]),
+        closed: bool,
     ) {
         let (kernel, c) = (problem.kernel, problem.penalty.c);
         let (n, stride) = (kernel.n, kernel.stride);
@@ -113,7 +113,7 @@ impl Pivot {
         self.inverse.resize(stride * stride, 0.0);
         self.free.clear();
         let overlap: f64 = alpha.iter().zip(alpha_star).map(|(a, s)| a.min(*s)).sum();
-        self.closed = overlap > 1e-9 * self.half;
+        self.closed = closed || overlap > 1e-9 * self.half;
         for i in 0..n {
             self.beta[i] = alpha[i] - alpha_star[i];
             self.residual[i] = -gradient[i];

@@ -199,7 +199,7 @@ impl Dual {
     pub(crate) fn solve(&mut self, problem: &Problem<'_>, effort: Effort) -> Solved {
         self.start_cold(problem);
         let first = self.descend(problem, effort, effort.start * problem.kernel.n);
-        self.take_turns(problem, effort, first)
+        self.take_turns(problem, effort, first, false)
     }
 
     /// Solves from the coefficients of a neighbouring problem with the same points, whose tube was `closed` or not.
@@ -214,27 +214,26 @@ impl Dual {
             self.alpha[i] = b.clamp(0.0, self.cap[i]);
             self.alpha_star[i] = (-b).clamp(0.0, self.cap[i]);
         }
-        if closed {
-            self.restore_sums(problem);
-        }
         self.refresh_gradient(problem);
-        self.take_turns(problem, effort, (0, f64::INFINITY))
+        self.take_turns(problem, effort, (0, f64::INFINITY), closed)
     }
 
     /// The active-set method and sequential minimal optimisation by turns, after `steps` of the latter that left
-    /// `violation`.
+    /// `violation`; `closed` says that the tube is taken to be closed at first.
     fn take_turns(
         &mut self,
         problem: &Problem<'_>,
         effort: Effort,
         (mut steps, mut violation): (usize, f64),
+        mut closed: bool,
     ) -> Solved {
         for _ in 0..ROUNDS {
             if violation <= effort.tolerance {
                 break;
             }
             let mut pivot = std::mem::take(&mut self.pivot);
-            pivot.start(problem, &self.alpha, &self.alpha_star, &self.gradient);
+            pivot.start(problem, (&self.alpha, &self.alpha_star, &self.gradient), closed);
+            closed = false;
             let ended = pivot.finish(problem.kernel, 0.5 * effort.tolerance, 4 * problem.kernel.n);
             pivot.split(&mut self.alpha, &mut self.alpha_star);
             self.pivot = pivot;
@@ -314,11 +313,11 @@ impl Dual {
         let n = self.n as f64;
         let (mut quadratic, mut linear, mut slack) = (0.0, 0.0, 0.0);
         let epsilon = solved.epsilon.max(0.0);
-        for i in 0..self.n {
+        for (i, (&g, &y)) in self.gradient.iter().zip(targets).enumerate().take(self.n) {
             let beta = self.coefficient(i);
-            quadratic += beta * (self.gradient[i] + targets[i]);
-            linear += beta * targets[i];
-            slack += ((self.gradient[i] + solved.bias).abs() - epsilon).max(0.0);
+            quadratic += beta * (g + y);
+            linear += beta * y;
+            slack += ((g + solved.bias).abs() - epsilon).max(0.0);
         }
         let primal = 0.5 * quadratic + penalty.c * (penalty.nu * n * epsilon + slack);
         primal - (linear - 0.5 * quadratic)
@@ -430,7 +429,7 @@ dispatched! {
             let worst = if violation > violation_star { violation } else { violation_star };
             progress[0] = steps as f64;
             progress[1] = if worst > 0.0 { worst } else { 0.0 };
-            if !(worst > tolerance) || steps >= most_steps {
+            if worst <= tolerance || worst.is_nan() || steps >= most_steps {
                 return;
             }
             // 2. the partner with the largest second-order gain (g_j − g_i)²/(k_ii + k_jj − 2k_ij)

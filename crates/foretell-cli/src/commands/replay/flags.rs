@@ -60,11 +60,14 @@ pub(crate) enum FigureKind {
 pub(super) enum BudgetName {
     /// Each check may err with 1 − Δ: the paper's rule.
     #[default]
-    PerCheck,
+    #[value(name = "per-check")]
+    Check,
     /// All checks of a run together may, the early ones more.
-    PerRun,
+    #[value(name = "per-run")]
+    Run,
     /// All checks of a run together may, each the same.
-    PerRunEvenly,
+    #[value(name = "per-run-evenly")]
+    RunEvenly,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -272,9 +275,9 @@ impl Arguments {
     /// For what Δ is promised. `baseline`: for a policy that only stands beside.
     pub(super) fn budgets(&self, baseline: bool) -> Vec<ErrorBudget> {
         let one = |name: &BudgetName| match name {
-            BudgetName::PerCheck => ErrorBudget::PerLook,
-            BudgetName::PerRun => ErrorBudget::PerRun,
-            BudgetName::PerRunEvenly => ErrorBudget::PerRunEvenly,
+            BudgetName::Check => ErrorBudget::PerLook,
+            BudgetName::Run => ErrorBudget::PerRun,
+            BudgetName::RunEvenly => ErrorBudget::PerRunEvenly,
         };
         match self.scheduler {
             _ if !self.error_budget.is_empty() => self.error_budget.iter().map(one).collect(),

@@ -97,7 +97,7 @@ fn replay_file(
     Ok(Replayed { curves: recorded.name.clone(), metric: recorded.metric, table, variants, outcomes, rows })
 }
 
-/// The last of the finished settings that a person would look at first: the recommended one, else the first that stops.
+/// The setting that a person would look at first: the recommended one, else the first that stops.
 fn shown(file: &Replayed) -> Option<usize> {
     let recommended = words::recommended(&file.rows);
     recommended.or_else(|| file.variants.iter().position(|variant| variant.policy != Policy::None))

@@ -21,41 +21,39 @@ fn orderings(file: &Replayed) -> usize {
     file.outcomes.first().map_or(0, |outcome| outcome.orderings.len())
 }
 
-/// What tells `variant` from others, without Δ.
+/// The variant's policy or predictor, and what tells it from others of its policy, without Δ.
 fn name(file: &Replayed, variant: &Variant) -> String {
-    let varies = |key: &dyn Fn(&Variant) -> String| {
-        let of = |v: &&Variant| v.policy == variant.policy;
-        file.variants.iter().filter(of).any(|other| key(other) != key(variant))
-    };
-    let predictor = |v: &Variant| v.predictor.clone().unwrap_or_default();
     let mut name = match (&variant.predictor, variant.policy) {
         (Some(predictor), Policy::Srm) => predictor.clone(),
         _ => variant.policy.name().to_owned(),
     };
-    let agreeing = |v: &Variant| v.rule.map_or(1, |rule| rule.agreeing_looks).to_string();
-    let budget = |v: &Variant| {
-        match v.rule.map(|rule| rule.budget) {
-            Some(ErrorBudget::PerRun) => "a run",
-            Some(ErrorBudget::PerRunEvenly) => "a run, evenly",
-            _ => "a check",
-        }
-        .to_owned()
-    };
-    let parts: [(&dyn Fn(&Variant) -> String, String); 6] = [
-        (&budget, format!(", Δ {}", budget(variant))),
-        (&agreeing, format!(", {} agree", agreeing(variant))),
-        (&|v| v.spec.burn_in.to_string(), format!(", burn-in {}", variant.spec.burn_in)),
-        (&|v| v.spec.offset.to_string(), format!(", δ {}", variant.spec.offset)),
-        (&|v| v.spec.nth_best.to_string(), format!(", best {}", variant.spec.nth_best)),
-        (&reference, format!(", {}", reference(variant))),
-    ];
-    for (key, text) in parts {
-        if varies(key) {
-            name += &text;
+    let own = particulars(variant);
+    let others: Vec<[String; 6]> =
+        file.variants.iter().filter(|v| v.policy == variant.policy).map(particulars).collect();
+    for (i, text) in own.iter().enumerate() {
+        if others.iter().any(|other| other[i] != *text) {
+            name = format!("{name}, {text}");
         }
     }
-    debug_assert!(variant.policy != Policy::Srm || !predictor(variant).is_empty());
     name
+}
+
+/// What may tell one variant from another of its policy.
+fn particulars(variant: &Variant) -> [String; 6] {
+    let budget = match variant.rule.map(|rule| rule.budget) {
+        Some(ErrorBudget::PerRun) => "Δ a run",
+        Some(ErrorBudget::PerRunEvenly) => "Δ a run, evenly",
+        _ => "Δ a check",
+    };
+    let spec = &variant.spec;
+    [
+        budget.to_owned(),
+        format!("{} agree", variant.rule.map_or(1, |rule| rule.agreeing_looks)),
+        format!("burn-in {}", spec.burn_in),
+        format!("δ {}", spec.offset),
+        format!("best {}", spec.nth_best),
+        reference(variant),
+    ]
 }
 
 fn reference(variant: &Variant) -> String {
