@@ -109,14 +109,14 @@ impl LevelResults {
     }
 }
 
-/// D[r]: which trials were trained to each level r, for forecasts of the score at r.
+/// `D[r]`: which trials were trained to each level r, for forecasts of the score at r.
 ///
 /// | symbol | field | meaning | default |
 /// |---|---|---|---|
 /// | d | `enough` | curves at a level before anything is forecast or stopped there | 100 |
 /// | | `refit` | learn again when there are this many times as many; `None`: keep the first d | `None` |
 ///
-/// Source: Baker et al. 2017, algorithm 2 (|D[r]| = d, then frozen); learning again is ours.
+/// Source: Baker et al. 2017, algorithm 2 (`|D[r]| = d`, then frozen); learning again is ours.
 #[derive(Clone, Debug)]
 pub struct LevelData {
     enough: usize,

@@ -124,10 +124,10 @@ impl EpsilonSchedule {
 /// | symbol | field           | meaning                                                   | range | default          |
 /// |--------|-----------------|-----------------------------------------------------------|-------|------------------|
 /// | α      | `learning_rate` | how far a value moves towards its target                  | (0,1] | 0.01             |
-/// | γ      | `discount`      | weight of the next state's value                          | [0,1] | 1                |
+/// | γ      | `discount`      | weight of the next state's value                          | 0 to 1 | 1                |
 /// | Q₀     | `initial_value` | value of what was never updated, in units of the reward   | finite | 0.5             |
 /// |        | `replay_number` | trajectories replayed after each result                   | ≥ 0   | 128              |
-/// | ε      | `schedule`      | share of layers drawn uniformly                           | [0,1] | MetaQNN's        |
+/// | ε      | `schedule`      | share of layers drawn uniformly                           | 0 to 1 | MetaQNN's        |
 /// |        | `redraws`       | how often a network proposed before is drawn again        | ≥ 0   | 1000             |
 ///
 /// The released code replays 128 trajectories and the paper says 100. Q₀ is meant for rewards between 0 and 1, such

@@ -148,7 +148,8 @@ fn measure(
 fn draw(path: &Path, arguments: &Arguments, measured: &[Measured]) -> Outcome {
     let protocol = format!("{} runs to learn from, {} random splits", arguments.train, arguments.repeats);
     let best = best_of_each_set(measured, arguments.observed[0]);
-    let several = arguments.observed.iter().any(|&observed| observed != arguments.observed[0]);
+    let several =
+        arguments.observed.iter().any(|observed| observed.total_cmp(&arguments.observed[0]).is_ne());
     if several || best.len() > 1 {
         let bands = format!("{protocol}; bands are ± one standard error");
         save(path, &figures::accuracy(measured, bands).draw())?;
@@ -174,7 +175,7 @@ fn save(path: &Path, figure: &plot::Figure) -> Outcome {
 /// The most accurate predictor of each set of curves at the fraction `observed`.
 fn best_of_each_set(measured: &[Measured], observed: f64) -> Vec<&Measured> {
     let of_set = |set: &str| {
-        let here = measured.iter().filter(|m| m.curves == set && m.observed == observed);
+        let here = measured.iter().filter(|m| m.curves == set && m.observed.total_cmp(&observed).is_eq());
         here.max_by(|a, b| a.result.r2_summary().0.total_cmp(&b.result.r2_summary().0))
     };
     let sets = figures::distinct(measured.iter().map(|m| m.curves.as_str()));

@@ -3,8 +3,8 @@
 pub(crate) mod evaluate;
 mod figures;
 pub(crate) mod forecast;
-pub(crate) mod reproduce;
 pub(crate) mod replay;
+pub(crate) mod reproduce;
 pub(crate) mod search;
 #[cfg(feature = "nn")]
 pub(crate) mod train;

@@ -135,8 +135,9 @@ fn observed_table(rows: &[&Row]) -> String {
     let curves = super::figures::distinct(rows.iter().map(|row| row.curves));
     let line = |(curves, name): (&str, &str)| {
         let at = |fraction: &f64| {
-            let of_line =
-                |row: &&&Row| row.curves == curves && row.predictor == name && row.observed == *fraction;
+            let of_line = |row: &&&Row| {
+                row.curves == curves && row.predictor == name && row.observed.total_cmp(fraction).is_eq()
+            };
             rows.iter().find(of_line).map_or("–".to_owned(), |row| hundredths(row.r2_mean, row.r2_stderr))
         };
         [curves.to_owned(), name.to_owned()].into_iter().chain(fractions.iter().map(at)).collect::<Vec<_>>()

@@ -77,8 +77,8 @@ pub(crate) struct Arguments {
     /// Compare with the n-th best finished trial.
     #[arg(long, default_value_t = 1, help_heading = "Stopping")]
     pub(super) nth_best: usize,
-    /// How many checks in a row must agree before a trial is stopped.
-    #[arg(long, default_value_t = 1, help_heading = "Stopping")]
+    /// How many checks in a row must agree before a trial is stopped (the paper: 1).
+    #[arg(long, default_value_t = 2, help_heading = "Stopping")]
     pub(super) agreeing_checks: u64,
     /// The predictor.
     #[arg(long, default_value = DEFAULT_PREDICTOR, help_heading = "Stopping")]
