@@ -12,7 +12,7 @@ pub(super) fn of(study: &Study, name: &str) -> plot::Search {
     let learnt = study.learning_from().map_or(usize::MAX, |_| spec.burn_in as usize);
     plot::Search {
         title: if spec.stopping == Stopping::Shadow {
-            format!("{name}, as stopping would have left it")
+            format!("{name}, as stopping would have left them")
         } else {
             name.to_owned()
         },

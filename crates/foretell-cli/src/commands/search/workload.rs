@@ -118,7 +118,7 @@ impl Workload {
             command.extend([format!("--{flag}"), value.replace('{', "{{").replace('}', "}}")]);
         }
         Ok(Self {
-            title: format!("MetaQNN networks on {data}"),
+            title: format!("MetaQNN networks on {}", arguments.data.split(':').next().unwrap_or_default()),
             space: Space::Metaqnn(space.clone()),
             command,
             metric: MetricSource::Json { field: Some(metric_name.to_owned()) },
