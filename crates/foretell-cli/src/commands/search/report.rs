@@ -3,7 +3,7 @@
 use super::flags::Arguments;
 use super::live::Live;
 use crate::output::table;
-use foretell_search::{NETWORK, Reason, StoppedTrial, Stopping, Study, Summary};
+use foretell_search::{NETWORK, Reason, StoppedTrial, Stopping, Study, StudySpec, Summary};
 use serde::Serialize;
 
 /// The result as JSON: the summary, and which study it is of.
@@ -52,15 +52,7 @@ pub(super) fn opening(live: &Live, arguments: &Arguments) -> String {
     ));
     lines.push(match spec.stopping {
         Stopping::Off => "no stopping: every trial is trained to its end".to_owned(),
-        mode => format!(
-            "{}: {} learns from {} trials trained to their end (burn-in; the paper's is 100), then a trial is {} once it is {:.4} % sure that it will not win",
-            if mode == Stopping::Shadow { "watching without stopping" } else { "stopping" },
-            spec.predictor,
-            spec.burn_in,
-            if mode == Stopping::Shadow { "marked" } else { "stopped" },
-            spec.rule.stop_probability * 100.0
-        )
-        .replace(".0000 %", " %").replace("00 %", " %"),
+        mode => stopping_line(spec, mode == Stopping::Shadow),
     });
     if live.found() > 0 {
         let summary = Summary::of(live.study());
@@ -77,6 +69,21 @@ pub(super) fn opening(live: &Live, arguments: &Arguments) -> String {
         ));
     }
     lines.join("\n")
+}
+
+/// When trials will be stopped.
+fn stopping_line(spec: &StudySpec, watching: bool) -> String {
+    let (mode, fate) =
+        if watching { ("watching without stopping", "marked") } else { ("stopping", "stopped") };
+    let sure = (spec.rule.stop_probability * 1e6).round() / 1e4;
+    let checks = match spec.agreeing_checks {
+        1 => String::new(),
+        checks => format!(", in {checks} checks in a row,"),
+    };
+    format!(
+        "{mode}: {} learns from {} trials trained to their end (burn-in; the paper's is 100), then a trial is {fate} once it is {sure} % sure{checks} that it will not win",
+        spec.predictor, spec.burn_in
+    )
 }
 
 /// The report for people.
