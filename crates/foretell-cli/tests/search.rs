@@ -25,26 +25,30 @@ fn foretell(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn search(folder: &Path, more: &[&str]) -> Command {
+/// A study of `trials` trials of `epochs` epochs of [`TRAINER`], kept in `study`.
+fn sized_search(folder: &Path, trials: &str, epochs: &str, more: &[&str]) -> Command {
     std::fs::write(folder.join("train.sh"), TRAINER).unwrap();
-    let mut arguments =
-        vec!["search", "--param", "lr=log:1e-4:1", "--metric", r"val_acc=([\d.]+)", "--epochs", "8"];
+    let mut arguments = vec!["search", "--param", "lr=log:1e-4:1", "--metric", r"val_acc=([\d.]+)"];
     arguments.extend([
+        "--epochs",
+        epochs,
         "--trials",
-        "16",
+        trials,
         "--burn-in",
         "8",
         "--workers",
         "1",
         "--seed",
         "5",
-        "--stop-probability",
-        "0.95",
     ]);
-    arguments.extend(["--format", "json", "--out", "study"]);
+    arguments.extend(["--stop-probability", "0.95", "--format", "json", "--out", "study"]);
     arguments.extend(more);
     arguments.extend(["--", "sh", "train.sh", "{lr}"]);
     foretell(folder, &arguments)
+}
+
+fn search(folder: &Path, more: &[&str]) -> Command {
+    sized_search(folder, "16", "8", more)
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -110,24 +114,9 @@ fn the_same_command_again_repeats_nothing_and_more_trials_go_on() {
     let again = json(&search(folder.path(), &[]).output().unwrap());
     assert_eq!(first, again);
     assert_eq!(before, records(folder.path()));
-    let more = search(folder.path(), &[]).args(["sh"]).output(); // arguments after the command are the command's
-    assert!(!more.unwrap().status.success(), "another command is another study");
-    let mut command = foretell(folder.path(), &[]);
-    command.args(["search", "--param", "lr=log:1e-4:1", "--metric", r"val_acc=([\d.]+)", "--epochs", "8"]);
-    command.args([
-        "--trials",
-        "18",
-        "--burn-in",
-        "8",
-        "--workers",
-        "1",
-        "--seed",
-        "5",
-        "--stop-probability",
-        "0.95",
-    ]);
-    command.args(["--format", "json", "--out", "study", "--", "sh", "train.sh", "{lr}"]);
-    assert_eq!(json(&command.output().unwrap())["trials"]["total"], 18);
+    let more = json(&sized_search(folder.path(), "18", "8", &[]).output().unwrap());
+    assert_eq!(more["trials"]["total"], 18);
+    assert_eq!(before, records(folder.path())[..before.len()]);
 }
 
 #[test]
@@ -163,8 +152,6 @@ fn killed_ten_times_a_study_ends_like_an_undisturbed_one() {
 #[test]
 fn an_interrupted_study_says_how_to_go_on_and_exits_with_1() {
     let folder = tempfile::tempdir().unwrap();
-    let child = search(folder.path(), &["--trials", "16"]).stderr(Stdio::piped()).spawn();
-    drop(child.map(|mut c| (c.kill(), c.wait()))); // `--trials` twice is wrong usage, whatever happens to it
     let mut child = search(folder.path(), &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let log = folder.path().join("study/events.jsonl");
     while !std::fs::read_to_string(&log).is_ok_and(|text| text.contains("reported")) {
@@ -234,9 +221,7 @@ fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     json(&search(folder.path(), &[]).output().unwrap());
     let before = records(folder.path());
-    let mut other = foretell(folder.path(), &[]);
-    other.args(["search", "--param", "lr=log:1e-4:1", "--metric", r"val_acc=([\d.]+)", "--epochs", "9"]);
-    let output = other.args(["--out", "study", "--", "sh", "train.sh", "{lr}"]).output().unwrap();
+    let output = sized_search(folder.path(), "16", "9", &[]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
@@ -255,11 +240,8 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("exit code 3") && said.contains("no such module: torch"), "{said}");
-    let missing = foretell(
-        folder.path(),
-        &["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--", "no-such-program"],
-    );
-    let said = text(&{ missing }.output().unwrap().stderr);
+    let arguments = ["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--", "no-such-program"];
+    let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
     assert!(said.contains("cannot find the command `no-such-program`"), "{said}");
 }
 
