@@ -1,14 +1,12 @@
 //! Kernel ridge regression with an RBF kernel: as flexible as the paper's ν-SVR, with leave-one-out in closed form.
 
-use crate::configuration::FeatureGroup;
-use crate::features::{FeatureSet, Scaler, TargetScaler, design_matrix, feature_row};
-use crate::forecast::Forecast;
+use crate::features::{FeatureSet, Scaler, TargetScaler};
 use crate::linear::{dual_left_out, least, penalties, squares};
 use crate::matrix::Matrix;
-use crate::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
-use crate::row_order::{put_back, sorted};
+use crate::predictor::{FitError, Model, Predictor};
+use crate::row_regression::{RowRegression, fit_rows};
 use crate::simd::{dot, exp_scaled, squared_distances};
-use crate::training::{Query, TrainingSet};
+use crate::training::TrainingSet;
 use crate::tridiagonal::{Resolved, Tridiagonal};
 
 /// Kernel ridge regression: ŷ(x) = b + Σ α_i·e^(−γ‖x − x_i‖²) on standardised features and target, (K + λ)α + b = y.
@@ -38,13 +36,7 @@ impl Predictor for KernelRidge {
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
-        check_training(self.name(), 3, training)?;
-        let (x, targets, order) = sorted(&design_matrix(training, self.features), training);
-        let fit = KernelFit::new(&x, &targets);
-        let sigma = leave_one_out_sigma(&fit.held_out, &targets);
-        let held_out: Vec<Forecast> = fit.held_out.iter().map(|&m| Forecast::gaussian(m, sigma)).collect();
-        let (features, groups) = (self.features, training.groups.clone());
-        Ok(Box::new(KernelModel { held_out: put_back(&held_out, &order), fit, sigma, features, groups }))
+        fit_rows(self.name(), training, self.features, KernelFit::new)
     }
 }
 
@@ -169,22 +161,12 @@ fn center(kernel: &mut Matrix) -> Vec<f64> {
     means
 }
 
-struct KernelModel {
-    fit: KernelFit,
-    sigma: f64,
-    features: FeatureSet,
-    groups: Vec<FeatureGroup>,
-    held_out: Vec<Forecast>,
-}
-
-impl Model for KernelModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
-        let mut row = Vec::new();
-        feature_row(query, &self.groups, self.features, &mut row);
-        Forecast::gaussian(self.fit.predict(&mut row), self.sigma)
+impl RowRegression for KernelFit {
+    fn predict(&self, row: &mut [f64]) -> f64 {
+        KernelFit::predict(self, row)
     }
 
-    fn held_out(&self) -> &[Forecast] {
+    fn held_out(&self) -> &[f64] {
         &self.held_out
     }
 }

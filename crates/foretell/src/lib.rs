@@ -64,6 +64,7 @@ mod named;
 mod neighbours;
 mod predictor;
 mod row_order;
+mod row_regression;
 mod simd;
 mod spread;
 pub mod statistics;

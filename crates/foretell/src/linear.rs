@@ -1,15 +1,13 @@
 //! Linear predictors: ordinary least squares, as in the paper, and ridge regression.
 
-use crate::configuration::FeatureGroup;
-use crate::features::{FeatureSet, Scaler, TargetScaler, design_matrix, feature_row};
-use crate::forecast::Forecast;
+use crate::features::{FeatureSet, Scaler, TargetScaler};
 use crate::kernel_ridge::reach;
 use crate::least_squares::LeastSquares;
 use crate::matrix::Matrix;
-use crate::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
-use crate::row_order::{put_back, sorted};
+use crate::predictor::{FitError, Model, Predictor};
+use crate::row_regression::{RowRegression, fit_rows};
 use crate::simd::{dot, inner_products};
-use crate::training::{Query, TrainingSet};
+use crate::training::TrainingSet;
 use crate::tridiagonal::{Resolved, Tridiagonal};
 
 /// Ordinary least squares: ŷ = ȳ + w·x on standardised features, with the shortest of all w that fit best.
@@ -72,7 +70,7 @@ impl Predictor for Ols {
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
-        fit(self.name(), training, self.features, LinearFit::least_squares)
+        fit_rows(self.name(), training, self.features, LinearFit::least_squares)
     }
 }
 
@@ -82,23 +80,8 @@ impl Predictor for Ridge {
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
-        fit(self.name(), training, self.features, LinearFit::ridge)
+        fit_rows(self.name(), training, self.features, LinearFit::ridge)
     }
-}
-
-fn fit(
-    name: &'static str,
-    training: &TrainingSet,
-    features: FeatureSet,
-    solve: fn(&Matrix, &[f64]) -> LinearFit,
-) -> Result<Box<dyn Model>, FitError> {
-    check_training(name, 3, training)?;
-    let (x, targets, order) = sorted(&design_matrix(training, features), training);
-    let fit = solve(&x, &targets);
-    let sigma = leave_one_out_sigma(&fit.held_out, &targets);
-    let held_out: Vec<Forecast> = fit.held_out.iter().map(|&mean| Forecast::gaussian(mean, sigma)).collect();
-    let groups = training.groups.clone();
-    Ok(Box::new(LinearModel { held_out: put_back(&held_out, &order), fit, sigma, features, groups }))
 }
 
 /// A linear function of features, with its leave-one-out forecasts.
@@ -245,22 +228,12 @@ fn gram(x: &Matrix) -> Matrix {
     gram
 }
 
-struct LinearModel {
-    fit: LinearFit,
-    sigma: f64,
-    features: FeatureSet,
-    groups: Vec<FeatureGroup>,
-    held_out: Vec<Forecast>,
-}
-
-impl Model for LinearModel {
-    fn forecast(&self, query: &Query<'_>) -> Forecast {
-        let mut row = Vec::new();
-        feature_row(query, &self.groups, self.features, &mut row);
-        Forecast::gaussian(self.fit.predict(&mut row), self.sigma)
+impl RowRegression for LinearFit {
+    fn predict(&self, row: &mut [f64]) -> f64 {
+        LinearFit::predict(self, row)
     }
 
-    fn held_out(&self) -> &[Forecast] {
+    fn held_out(&self) -> &[f64] {
         &self.held_out
     }
 }
