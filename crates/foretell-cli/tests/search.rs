@@ -127,12 +127,12 @@ fn killed_ten_times_a_study_ends_like_an_undisturbed_one() {
     for attempt in 0_u64..10 {
         let mut child = search(wild.path(), &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // an irregular, but repeatable, moment
-        std::thread::sleep(Duration::from_millis(60 + attempt * attempt * 7919 % 500));
+        std::thread::sleep(Duration::from_millis(30 + attempt * attempt * 7919 % 90));
         kills += u64::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    assert!(kills >= 3, "the study was over after {kills} kills");
+    assert_eq!(kills, 10, "the study was over before the tenth kill");
     json(&search(wild.path(), &[]).output().unwrap());
     let (undisturbed, killed) = (records(calm.path()), records(wild.path()));
     let of = |records: &[Value], event: &str| -> Vec<Value> {
