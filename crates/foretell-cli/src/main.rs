@@ -5,6 +5,7 @@ mod curves;
 mod failure;
 mod output;
 mod plot;
+mod scheduling;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

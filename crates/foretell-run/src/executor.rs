@@ -157,6 +157,7 @@ impl StartError {
 ///     parameters: parameters.as_object().cloned().unwrap_or_default(),
 ///     seed: 7,
 ///     max_resource: 10,
+///     until: 10,
 ///     directory: dir.path().join("trial-1"),
 ///     checkpoint_dir: dir.path().join("trial-1/checkpoints"),
 ///     resume_from: None,

@@ -28,6 +28,7 @@ use crate::protocol::MetricSource;
 /// | `FORETELL_SEED`           | `seed`                                                    |
 /// | `FORETELL_CHECKPOINT_DIR` | `checkpoint_dir`                                          |
 /// | `FORETELL_MAX_RESOURCE`   | `max_resource`                                            |
+/// | `FORETELL_UNTIL`          | `until`                                                   |
 /// | `FORETELL_RESUME_FROM`    | `resume_from`; not set when there is none                 |
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
 /// | `FORETELL_TOKEN`          | a name of this start, for [`crate::kill_leftover`]        |
@@ -44,8 +45,10 @@ pub struct TrialSpec {
     pub parameters: Map<String, Value>,
     /// The trial's own seed.
     pub seed: u64,
-    /// The most resource (epochs) the trial shall spend, counted from its very beginning.
+    /// R, the resource (epochs) of a whole training, counted from its very beginning: what schedules are laid out for.
     pub max_resource: u64,
+    /// The resource after which the trial shall pause, its checkpoint written; R where it is to be trained to its end.
+    pub until: u64,
     /// The trial's own folder, made if it is missing: `params.json`, `output.log` and, while it runs, `process.json`.
     pub directory: PathBuf,
     /// Where the trial shall write its checkpoints; made if it is missing.
@@ -103,6 +106,7 @@ impl TrialSpec {
         set("FORETELL_TRIAL", self.trial.to_string().into());
         set("FORETELL_SEED", self.seed.to_string().into());
         set("FORETELL_MAX_RESOURCE", self.max_resource.to_string().into());
+        set("FORETELL_UNTIL", self.until.to_string().into());
         set("FORETELL_PARAMS", absolute(&self.directory.join("params.json"))?);
         set("FORETELL_CHECKPOINT_DIR", absolute(&self.checkpoint_dir)?);
         if let Some(checkpoint) = &self.resume_from {

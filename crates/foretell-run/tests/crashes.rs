@@ -59,6 +59,7 @@ fn spec(folder: &Path, command: &[&str]) -> TrialSpec {
         parameters: serde_json::Map::new(),
         seed: 1,
         max_resource: 1,
+        until: 1,
         directory: folder.join("trial-1"),
         checkpoint_dir: folder.join("trial-1/checkpoints"),
         resume_from: None,

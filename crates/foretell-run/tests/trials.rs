@@ -26,6 +26,7 @@ fn shell(folder: &Path, trial: u64, script: &str) -> TrialSpec {
         parameters: serde_json::Map::new(),
         seed: 7,
         max_resource: 30,
+        until: 10,
         checkpoint_dir: directory.join("checkpoints"),
         directory,
         resume_from: None,

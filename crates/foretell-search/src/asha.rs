@@ -54,7 +54,8 @@ impl Asha {
         let mut sorted = self.results[rung].clone();
         sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let best = sorted.len() / self.eta as usize;
-        sorted[..best].iter().map(|result| result.0).find(|trial| !self.promoted[rung].contains(trial))
+        let scored = sorted[..best].iter().filter(|result| result.1.is_finite());
+        scored.map(|result| result.0).find(|trial| !self.promoted[rung].contains(trial))
     }
 
     fn run(&mut self, trial: u64, rung: usize) -> Next {
@@ -82,6 +83,12 @@ impl Scheduler for Asha {
         if let Some(rung) = self.running.remove(&trial) {
             self.results[rung].push((trial, end.score));
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.started == self.trials
+            && self.running.is_empty()
+            && (0..self.levels.len() - 1).all(|rung| self.promotable(rung).is_none())
     }
 
     fn reference(&self, trial: u64) -> Option<f64> {

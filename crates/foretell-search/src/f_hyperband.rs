@@ -83,17 +83,23 @@ pub enum Reference {
     Level,
 }
 
-/// Results needed at a level before it can be compared with.
+/// Results needed at a level before it can be compared with, at most.
 const ENOUGH: usize = 20;
 
 /// All results at each level, whatever the bracket: forecasts of stopped trials included, since results of survivors
 /// alone would raise the bar with every stop.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LevelResults {
+    enough: usize,
     sorted: BTreeMap<u64, Vec<f64>>,
 }
 
 impl LevelResults {
+    /// Nothing seen yet. A level is silent until as many results as the burn-in at a level, or 20, are known.
+    pub fn new(burn_in: usize) -> Self {
+        Self { enough: burn_in.clamp(1, ENOUGH), sorted: BTreeMap::new() }
+    }
+
     /// Notes a result at `level`. O(n).
     pub fn push(&mut self, level: u64, score: f64) {
         let scores = self.sorted.entry(level).or_default();
@@ -101,10 +107,10 @@ impl LevelResults {
         scores.insert(place, score);
     }
 
-    /// The (1 − `share`) quantile of the results at `level`: a share of `share` is above it. `None` while fewer than 20
-    /// are known.
+    /// The (1 − `share`) quantile of the results at `level`: a share of `share` is above it. `None` while too
+    /// few are known.
     pub fn quantile(&self, level: u64, share: f64) -> Option<f64> {
-        let scores = self.sorted.get(&level).filter(|scores| scores.len() >= ENOUGH)?;
+        let scores = self.sorted.get(&level).filter(|scores| scores.len() >= self.enough)?;
         Some(foretell::statistics::quantile_of_sorted(scores, (1.0 - share).clamp(0.0, 1.0)))
     }
 }
@@ -182,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_level_is_silent_until_twenty_results() {
-        let mut results = LevelResults::default();
+        let mut results = LevelResults::new(100);
         for i in 0..19 {
             results.push(3, f64::from(i));
         }
@@ -191,6 +197,9 @@ mod tests {
         assert_eq!(results.quantile(3, 1.0), Some(0.0));
         assert!((results.quantile(3, 0.5).unwrap() - 9.5).abs() < 1e-12);
         assert_eq!(results.quantile(9, 0.5), None, "levels are apart");
+        let mut soon = LevelResults::new(1);
+        soon.push(3, 0.5);
+        assert_eq!(soon.quantile(3, 0.5), Some(0.5));
     }
 
     #[test]

@@ -40,6 +40,10 @@ impl Scheduler for Full {
         }
     }
 
+    fn is_done(&self) -> bool {
+        self.started == self.trials
+    }
+
     fn reference(&self, _trial: u64) -> Option<f64> {
         self.leaders.get(self.nth_best - 1).copied()
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// | reference | a running trial at level r has to beat |
 /// |---|---|
 /// | `rung` | the k-th best of its rung so far, k = max(1, ⌈κ·n_next⌉) |
-/// | `level` | the (1 − κ·n_next/n_i) quantile of all results seen at r (1 − κ with [`KappaOf::Rung`](crate::KappaOf)), once 20 are known |
+/// | `level` | the (1 − κ·n_next/n_i) quantile of all results seen at r (1 − κ with [`KappaOf::Rung`](crate::KappaOf)), once 20 (or as many as the burn-in) are known |
 ///
 /// Source: Li et al. 2018, algorithm 1; Baker et al. 2017, algorithm 2, for `rung`; `level` is ours.
 #[derive(Clone, Debug)]
@@ -35,8 +35,8 @@ pub struct Hyperband {
 }
 
 impl Hyperband {
-    /// `runs` Hyperband runs of `plan`.
-    pub fn new(plan: Plan, runs: u64, kappa: Kappa, reference: Reference) -> Self {
+    /// `runs` Hyperband runs of `plan`; the reference `level` waits for `burn_in` results at a level, 20 at most.
+    pub fn new(plan: Plan, runs: u64, kappa: Kappa, reference: Reference, burn_in: usize) -> Self {
         Self {
             plan,
             runs,
@@ -47,7 +47,7 @@ impl Hyperband {
             open: Vec::new(),
             places: BTreeMap::new(),
             first_open: 0,
-            results: LevelResults::default(),
+            results: LevelResults::new(burn_in),
         }
     }
 
@@ -96,11 +96,15 @@ impl Scheduler for Hyperband {
     fn ended(&mut self, trial: u64, end: End) {
         let Some(place) = self.places.remove(&trial) else { return };
         let bracket = &mut self.open[(place - self.first_open) as usize];
-        if let Some(rung) = bracket.rung() {
+        if let Some(rung) = bracket.rung().filter(|_| end.score.is_finite()) {
             self.results.push(rung.resource, end.score);
         }
         bracket.ended(trial, end);
         self.close_done();
+    }
+
+    fn is_done(&self) -> bool {
+        self.open.iter().all(Scheduler::is_done) && self.opened == self.plan.brackets.len() as u64 * self.runs
     }
 
     fn reference(&self, trial: u64) -> Option<f64> {
@@ -130,7 +134,7 @@ mod tests {
     fn every_run_has_the_jobs_of_its_plan() {
         let plan = plan(27, 3).unwrap();
         let totals = plan.totals();
-        let jobs = drive(&mut Hyperband::new(plan, 2, Kappa::default(), Reference::Rung), score);
+        let jobs = drive(&mut Hyperband::new(plan, 2, Kappa::default(), Reference::Rung, 20), score);
         assert_eq!(jobs.iter().map(|job| job.until).sum::<u64>(), 2 * totals.scratch);
         assert_eq!(jobs.iter().filter(|job| job.until == 27).count() as u64, 2 * totals.full);
         assert_eq!(jobs.iter().map(|job| job.trial).max(), Some(2 * totals.configurations - 1));
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn idle_workers_take_the_next_bracket_and_all_jobs_are_done() {
         let plan = plan(9, 3).unwrap();
-        let mut hyperband = Hyperband::new(plan.clone(), 1, Kappa::default(), Reference::Level);
+        let mut hyperband = Hyperband::new(plan.clone(), 1, Kappa::default(), Reference::Level, 20);
         let mut running = Vec::new();
         let mut jobs = 0;
         loop {
@@ -160,7 +164,7 @@ mod tests {
     #[test]
     fn a_level_remembers_earlier_brackets() {
         let plan = plan(9, 3).unwrap();
-        let mut hyperband = Hyperband::new(plan, 9, Kappa::default(), Reference::Level);
+        let mut hyperband = Hyperband::new(plan, 9, Kappa::default(), Reference::Level, 20);
         let mut seen = false;
         while let Next::Run(job) = hyperband.next() {
             seen |= hyperband.reference(job.trial).is_some();

@@ -15,6 +15,8 @@ mod q_learning;
 mod random;
 mod record;
 mod replay;
+mod sampler;
+mod schedule;
 mod scheduler;
 mod space;
 mod stopper;
@@ -36,11 +38,13 @@ pub use q_learning::*;
 pub use random::{RandomNetwork, RandomSampler, replay_stream, trial_seed, trial_stream};
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
-    OrderingOutcome, Outcome, ReplayError, ReplaySpec, Schedule, Setting, Table, Trace, TrialTrace, replay,
+    OrderingOutcome, Outcome, ReplayError, ReplaySpec, Setting, Table, Trace, TrialTrace, replay,
 };
+pub use sampler::{Sampler, SamplerSpec};
+pub use schedule::{Schedule, ScheduleError};
 pub use scheduler::{End, Job, Next, Scheduler};
-pub use space::{LAYERS, Sampler, Space, WEIGHTS};
+pub use space::{LAYERS, Space, WEIGHTS};
 pub use stopper::{ByForecast, ErrorBudget, Evidence, Look, Stopper, Watch};
-pub use study::{Stopping, Study, StudyError, StudySpec, Trial, TrialState};
+pub use study::{Policy, Stopping, Study, StudyError, StudySpec, Trial, TrialState};
 pub use successive_halving::SuccessiveHalving;
-pub use summary::{Best, Shadow, Spent, StoppedTrial, Summary, Tally};
+pub use summary::{Audit, Best, Shadow, Spent, StoppedTrial, Summary, Tally};

@@ -3,7 +3,7 @@
 use crate::layer_space::{LayerSpace, Trajectory};
 use crate::parameter_space::ParameterSpace;
 use foretell::Configuration;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -36,6 +36,12 @@ pub fn trial_seed(study_seed: u64, trial: u64) -> u32 {
 /// [`QLearner::tell`](crate::QLearner::tell)): the trial's stream number with the second highest bit flipped.
 pub fn replay_stream(study_seed: u64, trial: u64) -> ChaCha8Rng {
     trial_stream(study_seed, trial ^ (1 << 62))
+}
+
+/// Whether trial number `trial` is one of the `share` of trials that is never stopped: from a stream of its own (the
+/// trial's stream number with the third highest bit flipped), whatever else is drawn.
+pub(crate) fn is_exempt(study_seed: u64, trial: u64, share: f64) -> bool {
+    share > 0.0 && trial_stream(study_seed, trial ^ (1 << 61)).random::<f64>() < share
 }
 
 /// Random search: every configuration independently from the space.
@@ -102,7 +108,6 @@ impl RandomSampler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::RngExt;
 
     #[test]
     fn streams_differ_by_seed_and_by_trial() {

@@ -39,7 +39,16 @@ pub enum Record {
         /// The study's description.
         study: Box<crate::StudySpec>,
     },
-    /// A trial is to be run, from its beginning or from where it was interrupted.
+    /// A run of an earlier search is handed in, to learn from; before the first trial.
+    HandedIn {
+        /// Where it is from.
+        id: String,
+        /// Its configuration.
+        configuration: Configuration,
+        /// Its curve, in the metric's unit: steps and values.
+        points: Vec<(f64, f64)>,
+    },
+    /// A trial is to be run: from its beginning, from where it was paused or stopped, or from where it was interrupted.
     Started {
         /// The trial's number, from 0.
         trial: u64,
@@ -66,6 +75,11 @@ pub enum Record {
     },
     /// A running trial was judged.
     Decided(Decision),
+    /// A trial was trained as far as the scheduler wanted it to be for now; it may go on from there.
+    Paused {
+        /// The trial's number.
+        trial: u64,
+    },
     /// A trial trained to its end; its result is its last value.
     Completed {
         /// The trial's number.
@@ -95,6 +109,12 @@ pub enum Reason {
     WillNotWin,
     /// The forecast says it will not win, but not yet in enough checks in a row.
     AwaitingConfirmation,
+    /// Its best value so far is below the median of the running means of the others.
+    BelowMedian,
+    /// It has not improved for as long as it was allowed to.
+    NoImprovement,
+    /// It would be stopped, but is one of the share that is never stopped.
+    Exempt,
     /// Its metric is not finite: the training diverged.
     Diverged,
     /// It would have been stopped before; the study only watches.
@@ -128,10 +148,13 @@ pub struct Decision {
     /// Where the trial was forecast to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<RecordedForecast>,
+    /// The value it counts with where no forecast was made: its last one, in the metric's unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
     /// What it was compared with, in the metric's unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incumbent: Option<f64>,
-    /// The probability that it ends no better than the incumbent less the offset.
+    /// The probability that it ends (or reaches its rung) no better than the incumbent less the offset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probability: Option<f64>,
     /// Whether the study only watches: the decision was recorded, not carried out.

@@ -9,15 +9,11 @@ pub use clock::{Trace, TrialTrace};
 pub use outcome::{OrderingOutcome, Outcome};
 pub use table::Table;
 
-use crate::asha::Asha;
-use crate::brackets::{Bracket, BracketError, Rung, plan, successive_halving};
-use crate::f_hyperband::{Kappa, KappaError, LevelData, Reference};
-use crate::full::Full;
-use crate::hyperband::Hyperband;
+use crate::brackets::plan;
+use crate::f_hyperband::LevelData;
 use crate::random::trial_stream;
-use crate::scheduler::Scheduler;
+use crate::schedule::{Schedule, ScheduleError};
 use crate::stopper::{ByForecast, Stopper};
-use crate::successive_halving::SuccessiveHalving;
 use clock::{Clock, Scene};
 use foretell::{FitError, Predictor, StopRule, StopRuleError};
 use models::ModelBank;
@@ -79,67 +75,15 @@ pub enum ReplayError {
     /// The factor of refitting leaves no growth.
     #[error("refit factor {0} must be a number above 1: 1.25 learns again with every quarter more runs")]
     Refit(f64),
-    /// i-epoch's numbers do not fit the runs.
-    #[error(
-        "{epochs} epochs each and the best {keep} to the end does not fit {runs} runs of {points} points"
-    )]
-    IEpoch {
-        /// Points for every run.
-        epochs: u64,
-        /// Runs kept.
-        keep: u64,
-        /// Runs there are.
-        runs: usize,
-        /// Points of a whole run.
-        points: u64,
-    },
     /// The stop rule is none.
     #[error(transparent)]
     Rule(#[from] StopRuleError),
-    /// κ is out of range.
+    /// There is no such schedule.
     #[error(transparent)]
-    Kappa(#[from] KappaError),
-    /// There are no such brackets.
-    #[error(transparent)]
-    Bracket(#[from] BracketError),
+    Schedule(#[from] ScheduleError),
     /// The predictor could not be fitted.
     #[error(transparent)]
     Fit(#[from] FitError),
-}
-
-/// Who is trained, and how far.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Schedule {
-    /// Every run, in a random order.
-    Full,
-    /// Every run for `epochs` points, then the best `keep` to the end: the baseline i-epoch.
-    IEpoch {
-        /// Points for every run.
-        epochs: u64,
-        /// How many go on.
-        keep: u64,
-    },
-    /// One bracket of successive halving over all runs.
-    SuccessiveHalving {
-        /// η.
-        eta: u64,
-    },
-    /// Hyperband; with a stopper, f-Hyperband.
-    Hyperband {
-        /// η.
-        eta: u64,
-        /// How often in a row.
-        runs: u64,
-        /// What has to be beaten.
-        kappa: Kappa,
-        /// Whom it is compared with.
-        reference: Reference,
-    },
-    /// ASHA over all runs.
-    Asha {
-        /// η.
-        eta: u64,
-    },
 }
 
 /// A replay.
@@ -243,53 +187,12 @@ impl ReplaySpec {
         if (self.warm_start > 0 || (whole && stops)) && needed >= table.len() {
             return Err(ReplayError::BurnIn { burn_in: needed, got: table.len() });
         }
-        self.validate_schedule(table, max_resource)
-    }
-
-    fn validate_schedule(&self, table: &Table, max_resource: u64) -> Result<(), ReplayError> {
-        match self.schedule {
-            Schedule::Full => {}
-            Schedule::IEpoch { epochs, keep } => {
-                let runs = table.len();
-                if epochs == 0 || keep == 0 || keep as usize > runs || epochs >= max_resource {
-                    return Err(ReplayError::IEpoch { epochs, keep, runs, points: max_resource });
-                }
-            }
-            Schedule::Hyperband { eta, runs, kappa, .. } => {
-                kappa.validate()?;
-                if runs == 0 {
-                    return Err(ReplayError::Zero { field: "Hyperband runs" });
-                }
-                plan(max_resource, eta)?;
-            }
-            Schedule::SuccessiveHalving { eta } | Schedule::Asha { eta } => {
-                plan(max_resource, eta)?;
-            }
-        }
-        Ok(())
+        Ok(self.schedule.validate(table.len() as u64, max_resource)?)
     }
 
     /// R, in points.
     pub fn resource(&self, table: &Table) -> u64 {
         self.max_resource.unwrap_or(table.points() as u64)
-    }
-
-    /// The scheduler, for `trials` trials where the plan does not say how many.
-    fn scheduler(&self, trials: u64, max_resource: u64) -> Result<Box<dyn Scheduler>, ReplayError> {
-        let halving = |bracket| Box::new(SuccessiveHalving::new(bracket, 0, Kappa::default()));
-        Ok(match self.schedule {
-            Schedule::Full => Box::new(Full::new(trials, max_resource, self.nth_best)),
-            Schedule::IEpoch { epochs, keep } => {
-                let rungs = [(trials, epochs), (keep.min(trials), max_resource)];
-                let rung = |(configurations, resource)| Rung { configurations, resource };
-                halving(Bracket { s: 1, rungs: rungs.map(rung).to_vec() })
-            }
-            Schedule::SuccessiveHalving { eta } => halving(successive_halving(trials, max_resource, eta)?),
-            Schedule::Hyperband { eta, runs, kappa, reference } => {
-                Box::new(Hyperband::new(plan(max_resource, eta)?, runs, kappa, reference))
-            }
-            Schedule::Asha { eta } => Box::new(Asha::new(trials, max_resource, eta)?),
-        })
     }
 }
 
@@ -309,7 +212,7 @@ fn draw(spec: &ReplaySpec, table: &Table, ordering: u64) -> Result<Draw, ReplayE
     let Schedule::Hyperband { eta, runs, .. } = spec.schedule else {
         return Ok(Draw { trials: pool, handed_in });
     };
-    let plan = plan(spec.resource(table), eta)?;
+    let plan = plan(spec.resource(table), eta).map_err(ScheduleError::from)?;
     let mut trials = Vec::new();
     for _ in 0..runs {
         for bracket in &plan.brackets {
@@ -338,7 +241,8 @@ fn replay_one(
     bank: Option<&mut ModelBank<'_>>,
 ) -> Result<Trace, ReplayError> {
     let max_resource = spec.resource(table);
-    let mut scheduler = spec.scheduler(draw.trials.len() as u64, max_resource)?;
+    let mut scheduler =
+        spec.schedule.scheduler(draw.trials.len() as u64, max_resource, spec.nth_best, spec.burn_in)?;
     let mut data = LevelData::new(spec.burn_in, spec.refit);
     if spec.warm_start > 0 {
         data = LevelData::new(spec.warm_start.min(spec.burn_in), spec.refit);

@@ -20,7 +20,7 @@ pub enum Next {
     Done,
 }
 
-/// How a job ended.
+/// How a job ended. A trial that failed or diverged has no score: −∞, and is never promoted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct End {
     /// The score reached (larger is better), or the forecast of a job that was stopped.
@@ -37,6 +37,9 @@ pub trait Scheduler: Send {
 
     /// The running job of `trial` ended.
     fn ended(&mut self, trial: u64, end: End);
+
+    /// Whether there is nothing left to hand out, once the running jobs have ended.
+    fn is_done(&self) -> bool;
 
     /// The score that the running `trial` has to beat at the level it is trained to; `None` while nothing can be said.
     fn reference(&self, trial: u64) -> Option<f64>;

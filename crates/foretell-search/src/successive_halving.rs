@@ -5,7 +5,7 @@ use crate::f_hyperband::Kappa;
 use crate::scheduler::{End, Job, Next, Scheduler, kth_largest};
 use std::collections::VecDeque;
 
-/// One bracket: of each rung the best go on to the next, ties to the lower trial number.
+/// One bracket: of each rung the best go on to the next, ties to the lower trial number; failed trials never do.
 ///
 /// A running trial has to beat the κ-th best of its rung so far (forecasts of stopped trials counted, as printed in
 /// f-Hyperband's algorithm 2): see [`Kappa`].
@@ -17,6 +17,8 @@ pub struct SuccessiveHalving {
     kappa: Kappa,
     rung: usize,
     waiting: VecDeque<u64>,
+    /// How many jobs the rung has: fewer than planned where trials failed.
+    in_rung: usize,
     /// (trial, score) of the rung's ended jobs, in the order they ended.
     results: Vec<(u64, f64)>,
 }
@@ -25,8 +27,8 @@ impl SuccessiveHalving {
     /// The bracket, whose trials are numbered from `first_trial`.
     pub fn new(bracket: Bracket, first_trial: u64, kappa: Kappa) -> Self {
         let configurations = bracket.rungs.first().map_or(0, |rung| rung.configurations);
-        let waiting = (first_trial..first_trial + configurations).collect();
-        Self { bracket, kappa, rung: 0, waiting, results: Vec::new() }
+        let waiting: VecDeque<u64> = (first_trial..first_trial + configurations).collect();
+        Self { bracket, kappa, rung: 0, in_rung: waiting.len(), waiting, results: Vec::new() }
     }
 
     /// The rung that is being trained; `None` when the bracket is done.
@@ -42,9 +44,10 @@ impl SuccessiveHalving {
     fn promote(&mut self) {
         let keep = self.bracket.rungs.get(self.rung + 1).map_or(0, |next| next.configurations as usize);
         self.results.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let mut chosen: Vec<u64> = self.results.drain(..).take(keep).map(|(trial, _)| trial).collect();
-        self.results.clear();
+        let scored = self.results.drain(..).filter(|(_, score)| score.is_finite());
+        let mut chosen: Vec<u64> = scored.take(keep).map(|(trial, _)| trial).collect();
         chosen.sort_unstable();
+        self.in_rung = chosen.len();
         self.waiting = chosen.into();
         self.rung = if self.waiting.is_empty() { self.bracket.rungs.len() } else { self.rung + 1 };
     }
@@ -61,9 +64,13 @@ impl Scheduler for SuccessiveHalving {
 
     fn ended(&mut self, trial: u64, end: End) {
         self.results.push((trial, end.score));
-        if self.rung().is_some_and(|rung| self.results.len() as u64 == rung.configurations) {
+        if self.rung().is_some() && self.results.len() == self.in_rung {
             self.promote();
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.rung().is_none()
     }
 
     fn reference(&self, _trial: u64) -> Option<f64> {
@@ -106,6 +113,15 @@ mod tests {
         }
         halving.ended(108, End { score: 0.0, stopped: true });
         assert_eq!(halving.next(), Next::Run(Job { trial: 100, until: 3 }), "ties go to the lower number");
+    }
+
+    #[test]
+    fn failed_trials_are_not_promoted_and_a_rung_that_failed_ends_the_bracket() {
+        let failed = |trial| if trial < 107 { f64::NEG_INFINITY } else { trial as f64 };
+        let jobs = drive(&mut halving(), |trial, _| failed(trial));
+        let later: Vec<u64> = jobs.iter().filter(|job| job.until > 1).map(|job| job.trial).collect();
+        assert_eq!(later, [107, 108, 108]);
+        assert_eq!(drive(&mut halving(), |_, _| f64::NEG_INFINITY).len(), 9);
     }
 
     #[test]

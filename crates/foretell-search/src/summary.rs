@@ -23,10 +23,19 @@ pub struct Tally {
     pub total: u64,
     /// Trained to their end.
     pub completed: u64,
+    /// Trained to a rung, and not promoted.
+    pub paused: u64,
     /// Stopped by a decision.
     pub stopped: u64,
     /// Ended without a usable result.
     pub failed: u64,
+}
+
+impl Tally {
+    /// Trials that run no more.
+    pub fn ended(&self) -> u64 {
+        self.completed + self.paused + self.stopped + self.failed
+    }
 }
 
 /// Resource spent, and what it would have been.
@@ -36,6 +45,19 @@ pub struct Spent {
     pub spent: u64,
     /// Epochs that the same trials would have taken without stopping.
     pub without_stopping: u64,
+    /// Epochs spent if a promoted trial were trained from its beginning at each rung, instead of going on.
+    pub from_scratch: u64,
+    /// Epochs that training every one of these trials to its end would have taken.
+    pub full_training: u64,
+}
+
+/// What the trials that are never stopped have shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Audit {
+    /// Exempt trials that would have been stopped, and have ended.
+    pub spared: u64,
+    /// Of those, the ones that ended better than what they were compared with: wrong stops, had they been stopped.
+    pub wrongly: u64,
 }
 
 /// A trial that was stopped, or would have been.
@@ -89,6 +111,9 @@ pub struct Summary {
     pub stopped: Vec<StoppedTrial>,
     /// Decisions made on running trials, and how many of them were to stop.
     pub decisions_to_stop: u64,
+    /// What the trials that are never stopped have shown, where there are such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
     /// What watching has shown, in a study that only watches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Shadow>,
@@ -102,7 +127,9 @@ impl Summary {
         let is = |wanted: fn(&TrialState) -> bool| trials.iter().filter(|t| wanted(&t.state)).count() as u64;
         let epochs = Spent {
             spent: trials.iter().map(|t| t.step + t.extra).sum(),
-            without_stopping: trials.iter().map(|t| whole_cost(t, spec.max_resource)).sum(),
+            without_stopping: trials.iter().map(|t| cost_to(t, t.until)).sum(),
+            from_scratch: trials.iter().map(|t| t.earlier_jobs + t.step + t.extra).sum(),
+            full_training: trials.iter().map(|t| cost_to(t, spec.max_resource)).sum(),
         };
         let stopped: Vec<StoppedTrial> =
             trials.iter().enumerate().filter_map(|(index, trial)| stopped_trial(index, trial)).collect();
@@ -112,11 +139,13 @@ impl Summary {
             trials: Tally {
                 total: trials.len() as u64,
                 completed: is(|s| matches!(s, TrialState::Completed { .. })),
+                paused: is(|s| matches!(s, TrialState::Paused { .. })),
                 stopped: is(|s| matches!(s, TrialState::Stopped { .. })),
                 failed: is(|s| matches!(s, TrialState::Failed { .. })),
             },
             speedup: ratio(epochs.without_stopping, epochs.spent),
             decisions_to_stop: stopped.len() as u64,
+            audit: (spec.exempt > 0.0).then(|| audit(trials, spec.direction)),
             shadow: (spec.stopping == Stopping::Shadow)
                 .then(|| shadow(study, &stopped, epochs.without_stopping)),
             epochs,
@@ -125,13 +154,23 @@ impl Summary {
     }
 }
 
-/// What a trial would have cost without stopping: a failed one what it did cost, the others their whole length.
-fn whole_cost(trial: &Trial, max_resource: u64) -> u64 {
+/// What training a trial up to `until` would have cost: a failed or completed one what it did cost.
+fn cost_to(trial: &Trial, until: u64) -> u64 {
     let steps = match trial.state {
         TrialState::Failed { .. } | TrialState::Completed { .. } => trial.step,
-        _ => max_resource,
+        _ => until.max(trial.step),
     };
     steps + trial.extra
+}
+
+fn audit(trials: &[Trial], direction: Direction) -> Audit {
+    let mut audit = Audit::default();
+    let ended = trials.iter().filter_map(|t| t.spared.as_ref().zip(t.result()).filter(|_| !t.is_open()));
+    for (decision, result) in ended {
+        audit.spared += 1;
+        audit.wrongly += u64::from(decision.incumbent.is_some_and(|i| better(direction, result, i)));
+    }
+    audit
 }
 
 fn ratio(a: u64, b: u64) -> f64 {
@@ -158,7 +197,7 @@ fn stopped_trial(index: usize, trial: &Trial) -> Option<StoppedTrial> {
     let live = matches!(trial.state, TrialState::Stopped { .. });
     let decision = if live { trial.decision.as_ref() } else { trial.shadow.as_ref() }?;
     let truth = match trial.state {
-        TrialState::Completed { value } => Some(value),
+        TrialState::Completed { value } | TrialState::Paused { value } => Some(value),
         _ => None,
     };
     Some(StoppedTrial {

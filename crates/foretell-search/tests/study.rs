@@ -1,9 +1,10 @@
 //! The study step, driven by a synthetic trainer: what is decided, what is recorded, and what a restart restores.
 
-use foretell::{Action, Direction, StopRule, Value};
+use foretell::{Action, Configuration, Curve, Direction, Run, StopRule, Value};
 use foretell_search::{
-    Decision, Input, ParameterSpace, Reason, Record, Space, Stopping, Study, StudyError, StudySpec, Summary,
-    TrialState,
+    Decision, ErrorBudget, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record,
+    Reference, SamplerSpec, Schedule, Space, Stopping, Study, StudyError, StudySpec, Summary, TrialState,
+    plan,
 };
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -12,15 +13,21 @@ const EPOCHS: u64 = 10;
 fn spec() -> StudySpec {
     StudySpec {
         space: Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).unwrap()),
+        sampler: SamplerSpec::Random,
+        schedule: Schedule::Full,
         metric: "val_acc".into(),
         direction: Direction::Maximize,
         max_resource: EPOCHS,
         trials: 30,
         burn_in: 12,
         stopping: Stopping::Live,
+        policy: Policy::Forecast,
         predictor: "svr-rbf".into(),
         rule: StopRule { stop_probability: 0.95, ..StopRule::default() },
         agreeing_checks: 1,
+        budget: ErrorBudget::PerLook,
+        refit: None,
+        exempt: 0.0,
         seed: 3,
         workload: BTreeMap::new(),
     }
@@ -32,31 +39,53 @@ fn value(lr: f64, step: u64) -> f64 {
     top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
 }
 
+/// What the training of `configuration` reports; of a network, by its layers: convolutions are good, others are not.
+fn reported(configuration: &Configuration, step: u64) -> f64 {
+    match configuration.get("net").and_then(Value::text) {
+        None => value(configuration["lr"].number().unwrap(), step),
+        Some(net) => {
+            let convolutions = net.matches("C(").count() - net.matches("FC(").count();
+            let top = 0.3 + 0.1 * convolutions as f64 - 0.05 * net.matches("FC(").count() as f64;
+            top * (1.0 - (-(step as f64) / 2.0).exp())
+        }
+    }
+}
+
+struct Worker {
+    trial: u64,
+    configuration: Configuration,
+    step: u64,
+    until: u64,
+}
+
 /// Runs `study` to its end with `workers` simulated workers that each advance one epoch in turn.
 fn drive(study: &mut Study, workers: usize, log: &mut Vec<Record>) {
-    let mut running: VecDeque<(u64, f64, u64)> = VecDeque::new();
+    let mut running: VecDeque<Worker> = VecDeque::new();
     loop {
         while running.len() < workers {
             let records = study.step(&Input::WorkerIdle);
             if records.is_empty() {
                 break;
             }
-            if let Record::Started { trial, configuration, from, .. } = &records[0] {
-                running.push_back((*trial, configuration["lr"].number().unwrap(), *from));
+            if let Record::Started { trial, configuration, from, until, .. } = &records[0]
+                && study.trials()[*trial as usize].state == TrialState::Running
+            {
+                let configuration = configuration.clone();
+                running.push_back(Worker { trial: *trial, configuration, step: *from, until: *until });
             }
             log.extend(records);
         }
-        let Some((trial, lr, step)) = running.pop_front() else { return };
+        let Some(Worker { trial, configuration, step, until }) = running.pop_front() else { return };
         let step = step + 1;
-        let metrics = BTreeMap::new();
-        let records = study.step(&Input::Reported { trial, step, value: Some(value(lr, step)), metrics });
+        let value = Some(reported(&configuration, step));
+        let records = study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() });
         let stopped =
             matches!(records.last(), Some(Record::Decided(d)) if d.action == Action::Stop && !d.shadow);
         log.extend(records);
-        if stopped || step == EPOCHS {
+        if stopped || step == until {
             log.extend(study.step(&Input::Ended { trial, failure: None }));
         } else {
-            running.push_back((trial, lr, step));
+            running.push_back(Worker { trial, configuration, step, until });
         }
     }
 }
@@ -108,19 +137,30 @@ fn the_same_seed_makes_the_same_records() {
     assert_ne!(whole(spec(), 1).1, whole(StudySpec { seed: 4, ..spec() }, 1).1);
 }
 
-#[test]
-fn cut_at_any_record_and_resumed_it_makes_the_same_records() {
-    let (_, undisturbed) = whole(spec(), 1);
+/// Cuts the study's log at every record, resumes, and demands the same records and the same Q-table.
+fn cut_everywhere(spec: &StudySpec) -> usize {
+    let (calm, undisturbed) = whole(spec.clone(), 1);
+    let table = |study: &Study| study.learner().map(|learner| serde_json::to_string(learner).unwrap());
     for cut in 1..undisturbed.len() {
         let mut log = undisturbed[..cut].to_vec();
-        let mut study = Study::resume(spec(), &log).unwrap();
+        let mut study = Study::resume(spec.clone(), &log).unwrap();
         drive(&mut study, 1, &mut log);
         assert!(study.is_done(), "cut at {cut}");
         // the restart of the interrupted trial is recorded; beside it nothing differs and nothing is there twice
         let mut started = HashSet::new();
-        log.retain(|r| if let Record::Started { trial, .. } = r { started.insert(*trial) } else { true });
+        log.retain(|r| match r {
+            Record::Started { trial, until, .. } => started.insert((*trial, *until)),
+            _ => true,
+        });
         assert!(log == undisturbed, "cut at {cut} of {}", undisturbed.len());
+        assert_eq!(table(&study), table(&calm), "cut at {cut}");
     }
+    undisturbed.len()
+}
+
+#[test]
+fn cut_at_any_record_and_resumed_it_makes_the_same_records() {
+    cut_everywhere(&spec());
 }
 
 #[test]
@@ -210,6 +250,13 @@ fn impossible_studies_are_refused() {
         (StudySpec { trials: 0, burn_in: 1, ..spec() }, "trials is 0"),
         (StudySpec { predictor: "magic".into(), ..spec() }, "unknown predictor `magic`"),
         (StudySpec { rule: lenient, ..spec() }, "stop probability 0.3"),
+        (StudySpec { schedule: hyperband(1), ..spec() }, "eta"),
+        (StudySpec { schedule: hyperband(20), ..spec() }, "20"),
+        (StudySpec { sampler: q_learning(30), ..spec() }, "metaqnn"),
+        (StudySpec { sampler: q_learning(30), schedule: hyperband(3), ..networks() }, "full training only"),
+        (StudySpec { exempt: 1.0, ..spec() }, "exempt share 1"),
+        (StudySpec { refit: Some(1.0), ..spec() }, "refit factor 1"),
+        (StudySpec { policy: Policy::Patience(0), ..spec() }, "patience is 0"),
     ];
     for (spec, text) in cases {
         let error = Study::new(spec).err().unwrap().to_string();
@@ -229,4 +276,206 @@ fn records_survive_json() {
         assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record, "{text}");
     }
     assert_eq!(serde_json::from_str::<Value>("null").unwrap(), Value::Missing);
+}
+
+fn hyperband(eta: u64) -> Schedule {
+    let kappa = Kappa { kappa: 0.25, ..Kappa::default() };
+    Schedule::Hyperband { eta, runs: 3, kappa, reference: Reference::Level }
+}
+
+/// Three runs of Hyperband with R = 9, η = 3, and what a trial needs to be stopped.
+fn in_brackets() -> StudySpec {
+    let schedule = hyperband(3);
+    let trials = 3 * plan(9, 3).unwrap().totals().configurations;
+    StudySpec { schedule, trials, max_resource: 9, burn_in: 10, ..spec() }
+}
+
+fn networks() -> StudySpec {
+    let space = LayerSpace {
+        height: 8,
+        width: 8,
+        filters: vec![4, 8],
+        kernels: vec![3],
+        max_depth: 4,
+        fully_connected: vec![16],
+        max_fully_connected: 1,
+        ..LayerSpace::default()
+    };
+    StudySpec { space: Space::Metaqnn(space), ..spec() }
+}
+
+fn q_learning(models: u64) -> SamplerSpec {
+    let default = QLearning::default();
+    SamplerSpec::QLearning(QLearning { schedule: default.schedule.scaled(models), ..default })
+}
+
+#[test]
+fn hyperband_runs_its_plan_and_trains_no_epoch_twice() {
+    let totals = plan(9, 3).unwrap().totals();
+    let (study, log) = whole(StudySpec { stopping: Stopping::Off, ..in_brackets() }, 1);
+    let summary = Summary::of(&study);
+    assert_eq!(summary.trials.total, 3 * totals.configurations);
+    assert_eq!(summary.trials.completed, 3 * totals.full);
+    assert_eq!(summary.trials.paused, 3 * (totals.configurations - totals.full));
+    assert_eq!(summary.epochs.spent, 3 * totals.resume);
+    assert_eq!(summary.epochs.without_stopping, 3 * totals.resume);
+    assert_eq!(summary.epochs.from_scratch, 3 * totals.scratch);
+    assert_eq!(summary.epochs.full_training, 3 * totals.configurations * 9);
+    let reports = log.iter().filter(|r| matches!(r, Record::Reported { .. })).count() as u64;
+    assert_eq!(reports, 3 * totals.resume, "each epoch of each trial is reported once");
+}
+
+#[test]
+fn stopping_inside_the_rungs_saves_and_keeps_the_best() {
+    let (plain, _) = whole(StudySpec { stopping: Stopping::Off, ..in_brackets() }, 1);
+    let (stopped, log) = whole(in_brackets(), 1);
+    let (plain, summary) = (Summary::of(&plain), Summary::of(&stopped));
+    assert_eq!(summary.epochs.without_stopping, plain.epochs.spent);
+    assert!(summary.epochs.spent < plain.epochs.spent, "{:?}", summary.epochs);
+    assert!(plain.best.unwrap().score - summary.best.unwrap().score < 0.02);
+    // forecasts are of the rung that the trial is trained to, and some of them of a rung before the last
+    let judged = decisions(&log).into_iter().filter(|d| d.forecast.is_some());
+    assert!(judged.filter(|d| d.action == Action::Stop).count() > 0);
+    assert!(stopped.learning_from().len() > 1, "{:?}", stopped.learning_from());
+}
+
+#[test]
+fn every_schedule_and_sampler_resumes_at_any_record_with_its_rungs_and_its_q_table() {
+    // a predictor that is quickly fitted: the study is restored at each of its records
+    let quick = |spec: StudySpec| StudySpec { predictor: "ridge".into(), ..spec };
+    let asha = StudySpec { schedule: Schedule::Asha { eta: 3 }, max_resource: 9, ..spec() };
+    let learning = StudySpec { sampler: q_learning(30), ..networks() };
+    let all = [in_brackets(), asha, learning, StudySpec { refit: Some(1.2), exempt: 0.2, ..spec() }];
+    let cuts: usize = all.into_iter().map(|spec| cut_everywhere(&quick(spec))).sum();
+    assert!(cuts > 200, "{cuts}");
+}
+
+#[test]
+fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
+    let sampler = q_learning(60);
+    let spec = StudySpec { sampler, trials: 60, burn_in: 15, max_resource: 8, ..networks() };
+    let (stopped, _) = whole(spec.clone(), 1);
+    let (full, _) = whole(StudySpec { stopping: Stopping::Off, ..spec }, 1);
+    let greedy = |study: &Study| {
+        let mut rng = foretell_search::trial_stream(0, 0);
+        study.learner().unwrap().greedy(&mut rng).to_string()
+    };
+    for study in [&stopped, &full] {
+        let mean = |trials: &[foretell_search::Trial]| {
+            trials.iter().map(|t| reported(&t.configuration, 8)).sum::<f64>() / trials.len() as f64
+        };
+        let trials = study.trials();
+        assert!(mean(&trials[40..]) > mean(&trials[..20]) + 0.05, "it does not learn");
+        let learner = study.learner().unwrap();
+        assert_eq!(learner.models(), 60);
+    }
+    assert!(Summary::of(&stopped).trials.stopped > 5);
+    let depth = |net: &str| net.matches("C(").count();
+    assert_eq!(depth(&greedy(&stopped)), depth(&greedy(&full)));
+    let best = |study: &Study| Summary::of(study).best.unwrap().score;
+    assert!((best(&stopped) - best(&full)).abs() < 1e-12);
+}
+
+#[test]
+fn a_search_ends_when_its_space_is_spent() {
+    let Space::Metaqnn(space) = networks().space else { unreachable!() };
+    let space = LayerSpace { max_depth: 1, ..space };
+    let sampler = q_learning(500);
+    let spec =
+        StudySpec { space: Space::Metaqnn(space), sampler, trials: 500, max_resource: 2, ..networks() };
+    let (study, log) = whole(spec.clone(), 1);
+    assert!(study.is_space_spent() && study.trials().len() < 100);
+    let mut resumed = Study::resume(spec, &log).unwrap();
+    assert_eq!(resumed.step(&Input::WorkerIdle), []);
+    assert!(resumed.is_done());
+}
+
+#[test]
+fn runs_handed_in_replace_the_burn_in() {
+    let run = |index: u64| {
+        let lr = 10_f64.powf(-4.0 + 4.0 * index as f64 / 19.0);
+        let values: Vec<f64> = (1..=EPOCHS).map(|step| value(lr, step)).collect();
+        let configuration = Configuration::from([("lr".to_owned(), Value::Number(lr))]);
+        Run {
+            id: format!("old {index}"),
+            configuration,
+            curve: Curve::of_epochs(&values, Direction::Maximize),
+        }
+    };
+    let runs: Vec<Run> = (0..20).map(run).collect();
+    let mut log = vec![Record::Created { study: Box::new(spec()) }];
+    let mut study = Study::new(spec()).unwrap();
+    log.extend(study.hand_in(&runs));
+    assert_eq!((log.len(), study.handed_in()), (21, 20));
+    drive(&mut study, 1, &mut log);
+    assert!(decisions(&log).iter().all(|d| d.reason != Reason::BurnIn));
+    assert!(Summary::of(&study).epochs.spent < Summary::of(&whole(spec(), 1).0).epochs.spent);
+    assert_eq!(study.hand_in(&runs), [], "too late");
+    let mut cut = log[..30].to_vec();
+    let mut resumed = Study::resume(spec(), &cut).unwrap();
+    drive(&mut resumed, 1, &mut cut);
+    assert_eq!(Summary::of(&resumed), Summary::of(&study));
+}
+
+#[test]
+fn exempt_trials_are_never_stopped_and_audit_the_decisions() {
+    let (study, log) = whole(StudySpec { exempt: 0.5, ..spec() }, 1);
+    let audit = Summary::of(&study).audit.unwrap();
+    assert!(audit.spared >= 2 && audit.wrongly <= audit.spared, "{audit:?}");
+    let exempt: HashSet<u64> =
+        decisions(&log).iter().filter(|d| d.reason == Reason::Exempt).map(|d| d.trial).collect();
+    for trial in exempt {
+        assert!(matches!(study.trials()[trial as usize].state, TrialState::Completed { .. }));
+    }
+}
+
+#[test]
+fn rules_that_look_at_the_curves_alone_stop_trials_too() {
+    let (median, log) = whole(StudySpec { policy: Policy::Median, ..spec() }, 1);
+    assert!(Summary::of(&median).trials.stopped > 3);
+    assert!(decisions(&log).iter().any(|d| d.reason == Reason::BelowMedian && d.value.is_some()));
+    let stopped = median.trials().iter().find(|t| matches!(t.state, TrialState::Stopped { .. })).unwrap();
+    let last = reported(&stopped.configuration, stopped.step);
+    assert!((stopped.result().unwrap() - last).abs() < 1e-12, "it counts with its last value");
+    let (patient, _) = whole(StudySpec { policy: Policy::Patience(EPOCHS as usize), ..spec() }, 1);
+    assert_eq!(Summary::of(&patient).trials.stopped, 0, "no trial rests that long");
+}
+
+#[test]
+fn an_error_budget_for_the_run_stops_later() {
+    let (each, _) = whole(spec(), 1);
+    let (all, _) = whole(StudySpec { budget: ErrorBudget::PerRun, ..spec() }, 1);
+    assert!(Summary::of(&all).epochs.spent > Summary::of(&each).epochs.spent);
+}
+
+#[test]
+fn trials_that_report_in_large_steps_pass_rungs_they_have_overstepped() {
+    let spec =
+        StudySpec { schedule: Schedule::Asha { eta: 3 }, trials: 9, burn_in: 9, max_resource: 9, ..spec() };
+    let mut study = Study::new(spec).unwrap();
+    let mut jobs = 0;
+    loop {
+        let records = study.step(&Input::WorkerIdle);
+        let Some(Record::Started { trial, configuration, until, .. }) = records.first() else { break };
+        jobs += 1;
+        if study.trials()[*trial as usize].state != TrialState::Running {
+            assert_eq!(*until, 3, "five epochs are past three");
+            continue;
+        }
+        let (trial, from) = (*trial, study.trials()[*trial as usize].step);
+        let step = if from == 0 { 5 } else { 9 };
+        let value = Some(reported(configuration, step));
+        study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() });
+        study.step(&Input::Ended { trial, failure: None });
+    }
+    assert!(study.is_done() && jobs == 9 + 3 + 1, "{jobs}");
+    assert_eq!(Summary::of(&study).epochs.spent, 9 * 5 + 4);
+}
+
+#[test]
+fn a_log_of_another_plan_is_refused() {
+    let (_, log) = whole(StudySpec { stopping: Stopping::Off, ..in_brackets() }, 1);
+    let other = StudySpec { schedule: Schedule::Full, stopping: Stopping::Off, ..in_brackets() };
+    let error = Study::resume(other, &log).err().unwrap();
+    assert!(matches!(error, StudyError::Plan { .. }), "{error}");
 }

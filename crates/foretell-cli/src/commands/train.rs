@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(long, env = "FORETELL_MAX_RESOURCE", default_value_t = 20)]
     epochs: usize,
     /// The epoch to pause after (default: train to the end).
-    #[arg(long)]
+    #[arg(long, env = "FORETELL_UNTIL")]
     until: Option<usize>,
     /// Images a step of the optimizer.
     #[arg(long, default_value_t = 128)]

@@ -21,7 +21,6 @@ mod labels;
 mod page;
 mod panel;
 mod png;
-#[cfg_attr(not(test), allow(dead_code, reason = "for the live Q-learning search, which is to come"))]
 mod q_learning;
 mod scale;
 mod scatter;
@@ -36,6 +35,7 @@ pub(crate) use fates::{Fates, RecordedFate, RecordedRun};
 pub(crate) use figure::Figure;
 pub(crate) use hyperband::{Hyperband, HyperbandSeries};
 pub(crate) use incumbent::{BestSoFar, BestSoFarPoint, BestSoFarSeries};
+pub(crate) use q_learning::{EpsilonStage, QLearning};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use search::{Search, SearchFate, SearchForecast, SearchTrial};
 pub(crate) use speedup::{Speedup, SpeedupPoint, SpeedupSeries};

@@ -16,7 +16,9 @@ pub(crate) enum SearchFate {
     BurnIn,
     /// It was stopped by its forecast.
     Stopped,
-    /// It is still running or paused.
+    /// It was trained to its rung and not promoted.
+    Paused,
+    /// It is still running.
     Running,
     /// It broke or diverged.
     Failed,
@@ -57,6 +59,8 @@ pub(crate) struct Search {
     pub maximize: bool,
     /// Where a full trial ends.
     pub max_resource: f64,
+    /// Whether forecasts are of the rung that a trial is trained to, not of its end.
+    pub rungs: bool,
     /// The trials in the order in which they were started.
     pub trials: Vec<SearchTrial>,
     /// Index of the best trial in `trials`, and its score.
@@ -96,7 +100,8 @@ impl Search {
         }
         let (spent, full, unit) =
             (short(self.spent.round()), short(self.without_stopping.round()), &self.resource);
-        format!("{share:.0} % of the {unit} of a full search ({spent} of {full}) · {counts}")
+        let whole = if self.rungs { "the same rungs without stopping" } else { "a full search" };
+        format!("{share:.0} % of the {unit} of {whole} ({spent} of {full}) · {counts}")
     }
 
     fn count(&self, fate: SearchFate) -> usize {
@@ -108,6 +113,7 @@ impl Search {
             (SearchFate::Completed, "completed"),
             (SearchFate::Stopped, "stopped"),
             (SearchFate::BurnIn, "burn-in"),
+            (SearchFate::Paused, "left at a rung"),
             (SearchFate::Running, "running"),
             (SearchFate::Failed, "failed"),
         ];
@@ -131,6 +137,7 @@ impl Search {
             SearchFate::Completed => Stroke::solid(COMPLETED.with_opacity(0.45 + 0.5 * faint), width),
             SearchFate::BurnIn => Stroke::solid(SILVER.with_opacity(0.9 * faint.max(0.5)), 0.8 * width),
             SearchFate::Stopped => Stroke::solid(STOPPED.with_opacity(0.2 + 0.6 * faint), 0.8 * width),
+            SearchFate::Paused => Stroke::solid(SILVER.with_opacity(0.3 + 0.6 * faint), 0.8 * width),
             SearchFate::Running => Stroke::solid(GREEN.with_opacity(0.9), width),
             SearchFate::Failed => Stroke::dotted(PURPLE, width),
         }
@@ -167,12 +174,19 @@ impl Search {
         let text = |y: f64, content: String| {
             Shape::Text(Text::new((middle, y), content, LABEL, INK).anchored(Anchor::Middle))
         };
-        let at = format!("at {}", short(self.max_resource));
+        let end = format!("at {}", short(self.max_resource));
+        let at = if self.rungs {
+            "at its rung".to_owned()
+        } else if width > 70.0 {
+            format!("{end} {}", self.resource)
+        } else {
+            end
+        };
         let mut shapes = panel.grid_lines(left, left + width);
         shapes.extend([
             Shape::Line(vec![(left, bottom), (left + width, bottom)], Stroke::solid(SILVER, 1.0)),
             text(bottom + 18.0, "forecast".to_owned()),
-            text(bottom + 38.0, if width > 70.0 { format!("{at} {}", self.resource) } else { at }),
+            text(bottom + 38.0, at),
         ]);
         shapes
     }
@@ -186,6 +200,7 @@ impl Search {
     fn curves(&self, panel: &Panel) -> Shape {
         let order = [
             SearchFate::BurnIn,
+            SearchFate::Paused,
             SearchFate::Failed,
             SearchFate::Stopped,
             SearchFate::Completed,
@@ -200,7 +215,7 @@ impl Search {
     fn curve(&self, panel: &Panel, trial: &SearchTrial) -> Shape {
         let stroke = self.stroke(trial.fate, 1.6);
         let mut shapes = panel.line(&trial.points, stroke);
-        if matches!(trial.fate, SearchFate::Stopped | SearchFate::Failed) {
+        if matches!(trial.fate, SearchFate::Stopped | SearchFate::Paused | SearchFate::Failed) {
             shapes.extend(
                 last(&trial.points).and_then(|p| panel.place(p)).map(|p| Shape::Dot(p, 2.4, stroke.colour)),
             );
@@ -213,6 +228,7 @@ impl Search {
             SearchFate::Completed => "completed",
             SearchFate::BurnIn => "completed (burn-in)",
             SearchFate::Stopped => "stopped",
+            SearchFate::Paused => "left at its rung",
             SearchFate::Running => "running",
             SearchFate::Failed => "failed",
         };
@@ -326,6 +342,7 @@ mod tests {
             resource: "epochs".into(),
             maximize: true,
             max_resource: 20.0,
+            rungs: false,
             trials,
             best: (count > 1).then_some((1, 0.9)),
             spent: 31.0,

@@ -3,11 +3,10 @@
 use super::models::ModelBank;
 use super::table::Table;
 use crate::f_hyperband::LevelData;
-use crate::random::trial_stream;
+use crate::random::is_exempt;
 use crate::scheduler::{End, Job, Next, Scheduler};
 use crate::stopper::{Evidence, Look, Stopper, Watch};
 use foretell::{FitError, Forecast};
-use rand::RngExt;
 use std::collections::BTreeMap;
 
 /// What happens in one replay, besides the scheduler.
@@ -230,7 +229,7 @@ impl<'a, 'b> Clock<'a, 'b> {
         let (number, looks) = (number_at(running.at), number_at(until - 1));
         let mut look = Look { scores, number, looks, reference, evidence: &mut evidence };
         let Some(score) = scene.stopper.judge(&mut running.watch, &mut look)? else { return Ok(false) };
-        if is_exempt(scene, trial) {
+        if is_exempt(scene.seed, trial, scene.exempt) {
             self.trace.trials[trial as usize].spared = true;
             return Ok(false);
         }
@@ -252,11 +251,6 @@ impl<'a, 'b> Clock<'a, 'b> {
         }
         Some(place.1)
     }
-}
-
-/// Whether `trial` is one of the share that is never stopped: by the trial's own stream, whatever else is drawn.
-fn is_exempt(scene: &Scene<'_>, trial: u64) -> bool {
-    scene.exempt > 0.0 && trial_stream(scene.seed, trial ^ (1 << 61)).random::<f64>() < scene.exempt
 }
 
 /// Running means of those trained to each level, for the median rule.

@@ -2,6 +2,7 @@
 
 use super::{ReplayError, ReplaySpec, Schedule, Table, Trace};
 use crate::brackets::plan;
+use crate::schedule::ScheduleError;
 use foretell::statistics::{mean, standard_error};
 
 /// One ordering.
@@ -36,7 +37,7 @@ impl OrderingOutcome {
         let score = |run: usize| table.score(run, resource);
         let full = match spec.schedule {
             Schedule::Hyperband { eta, runs, .. } => {
-                let totals = plan(resource, eta)?.totals();
+                let totals = plan(resource, eta).map_err(ScheduleError::from)?.totals();
                 runs * if spec.retrain { totals.scratch } else { totals.resume }
             }
             _ => trials.len() as u64 * resource,

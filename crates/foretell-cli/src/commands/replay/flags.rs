@@ -4,44 +4,11 @@ use super::settings::Policy;
 use crate::curves::{CurveFlags, DEFAULT_PREDICTOR};
 use crate::failure::Failure;
 use crate::output::Format;
+use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName};
 use clap::ValueEnum;
 use foretell::StopRule;
 use foretell_search::{ErrorBudget, Kappa, KappaOf, Reference};
 use std::path::PathBuf;
-
-/// Who is trained next, and how far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchedulerName {
-    /// Every run to its end, in a random order.
-    #[default]
-    Full,
-    /// One bracket over all runs.
-    SuccessiveHalving,
-    /// Hyperband, without stopping inside a rung unless a policy is named.
-    Hyperband,
-    /// Hyperband with stopping inside its rungs.
-    FHyperband,
-    /// Asynchronous successive halving over all runs.
-    Asha,
-}
-
-impl SchedulerName {
-    /// Its name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::SuccessiveHalving => "successive-halving",
-            Self::Hyperband => "hyperband",
-            Self::FHyperband => "f-hyperband",
-            Self::Asha => "asha",
-        }
-    }
-
-    /// Whether it runs Hyperband's brackets.
-    pub(super) fn is_hyperband(self) -> bool {
-        matches!(self, Self::Hyperband | Self::FHyperband)
-    }
-}
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -54,34 +21,6 @@ pub(crate) enum FigureKind {
     Fates,
     /// Speed-up against the iteration of Hyperband.
     Iterations,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum BudgetName {
-    /// Each check may err with 1 − Δ: the paper's rule.
-    #[default]
-    #[value(name = "per-check")]
-    Check,
-    /// All checks of a run together may, the early ones more.
-    #[value(name = "per-run")]
-    Run,
-    /// All checks of a run together may, each the same.
-    #[value(name = "per-run-evenly")]
-    RunEvenly,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum ReferenceName {
-    #[default]
-    Rung,
-    Level,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum KappaOfName {
-    #[default]
-    Next,
-    Rung,
 }
 
 /// The arguments of `foretell replay`. Without flags: what would early stopping have saved, and would it have kept the
@@ -274,13 +213,8 @@ impl Arguments {
 
     /// For what Δ is promised. `baseline`: for a policy that only stands beside.
     pub(super) fn budgets(&self, baseline: bool) -> Vec<ErrorBudget> {
-        let one = |name: &BudgetName| match name {
-            BudgetName::Check => ErrorBudget::PerLook,
-            BudgetName::Run => ErrorBudget::PerRun,
-            BudgetName::RunEvenly => ErrorBudget::PerRunEvenly,
-        };
         match self.scheduler {
-            _ if !self.error_budget.is_empty() => self.error_budget.iter().map(one).collect(),
+            _ if !self.error_budget.is_empty() => self.error_budget.iter().map(|&name| name.into()).collect(),
             SchedulerName::Full if !baseline => vec![ErrorBudget::PerLook, ErrorBudget::PerRun],
             _ => vec![ErrorBudget::PerLook],
         }
@@ -298,18 +232,10 @@ impl Arguments {
 
     /// Each reference with each κ.
     pub(super) fn references(&self) -> Vec<(Reference, Kappa)> {
-        let of = match self.kappa_of {
-            KappaOfName::Next => KappaOf::Next,
-            KappaOfName::Rung => KappaOf::Rung,
-        };
-        let one = |reference: &ReferenceName| match reference {
-            ReferenceName::Rung => Reference::Rung,
-            ReferenceName::Level => Reference::Level,
-        };
-        let pairs = self.reference.iter().map(one);
-        pairs
-            .flat_map(|reference| self.kappa.iter().map(move |&kappa| (reference, Kappa { kappa, of })))
-            .collect()
+        let of = self.kappa_of.into();
+        let references = self.reference.iter().map(|&name| name.into());
+        let pairs = references.flat_map(|reference| self.kappa.iter().map(move |&kappa| (reference, kappa)));
+        pairs.map(|(reference, kappa)| (reference, Kappa { kappa, of })).collect()
     }
 
     /// What to draw.

@@ -1,6 +1,7 @@
 //! The settings that a replay compares: every policy with every value of the flags that matter to it.
 
-use super::flags::{Arguments, SchedulerName};
+use super::flags::Arguments;
+use crate::scheduling::SchedulerName;
 use clap::ValueEnum;
 use foretell_search::{ByForecast, Kappa, Reference, ReplaySpec, Schedule, Stopper, Table};
 

@@ -1,9 +1,10 @@
 //! The answer in plain words, and the table below it.
 
 use super::Replayed;
-use super::flags::{Arguments, SchedulerName};
+use super::flags::Arguments;
 use super::report::Row;
 use crate::output::table;
+use crate::scheduling::SchedulerName;
 use foretell_search::ErrorBudget;
 
 /// A setting is recommended if it kept the best run in at least this share of orderings …

@@ -9,7 +9,8 @@ use std::io::IsTerminal;
 /// The view of a running study.
 pub(crate) struct Display {
     live: Option<Bars>,
-    learning_said: bool,
+    /// Levels of which it was said that forecasts begin.
+    learning_said: BTreeMap<u64, usize>,
 }
 
 struct Bars {
@@ -21,32 +22,34 @@ struct Bars {
 impl Display {
     /// A view of `study`: live if standard error is a terminal.
     pub(super) fn new(study: &Study) -> Self {
-        let learning_said = study.learning_from().is_some();
+        let learning_said = study.learning_from();
         Self { live: std::io::stderr().is_terminal().then(|| Bars::new(study)), learning_said }
     }
 
     /// Shows one more record.
     pub(super) fn show(&mut self, study: &Study, record: &Record) {
         let trial = match record {
-            Record::Created { .. } => return,
+            Record::Created { .. } | Record::HandedIn { .. } => return,
             Record::Decided(decision) => decision.trial,
             Record::Started { trial, .. }
             | Record::Reported { trial, .. }
+            | Record::Paused { trial }
             | Record::Completed { trial }
             | Record::Failed { trial, .. } => *trial,
         };
         let Some(state) = study.trials().get(trial as usize) else { return };
         // a report and the decision on it come together: the trial's end is told by the record that ends it
         let ends = !matches!(record, Record::Started { .. } | Record::Reported { .. });
-        let ended = ends && !matches!(state.state, TrialState::Running | TrialState::Interrupted);
+        let ended = ends && !state.is_open();
         match &mut self.live {
             Some(bars) => bars.update(study, trial, state, ended),
             None if ended => note(&line(study, trial, state)),
             None => {}
         }
-        if let Some(finished) = study.learning_from().filter(|_| !self.learning_said) {
-            self.learning_said = true;
-            self.say(&format!("burn-in over: {finished} finished trials to learn from; forecasts begin"));
+        for (level, runs) in study.learning_from() {
+            if self.learning_said.insert(level, runs).is_none() {
+                self.say(&learning(study, level, runs));
+            }
         }
     }
 
@@ -65,6 +68,13 @@ impl Display {
             bars.total.finish_and_clear();
         }
     }
+}
+
+fn learning(study: &Study, level: u64, runs: usize) -> String {
+    if study.spec().schedule.is_full() {
+        return format!("burn-in over: {runs} finished trials to learn from; forecasts begin");
+    }
+    format!("{runs} trials trained to {level} to learn from; forecasts of the result there begin")
 }
 
 impl Bars {
@@ -98,7 +108,7 @@ impl Bars {
             bar.set_message(text);
         }
         let summary = Summary::of(study);
-        self.total.set_position(summary.trials.completed + summary.trials.stopped + summary.trials.failed);
+        self.total.set_position(summary.trials.ended());
         let best =
             summary.best.map_or("–".to_owned(), |best| format!("{:.4} (trial {})", best.score, best.trial));
         self.total.set_message(format!(
@@ -121,21 +131,23 @@ fn line(study: &Study, number: u64, trial: &Trial) -> String {
         "trial {number:>3}  {:<width$}  {:>3}/{} {last:>7}  {forecast:<18}  {}",
         sparkline(trial, study),
         trial.step,
-        spec.max_resource,
-        state_text(trial, spec.max_resource),
+        trial.until,
+        state_text(trial),
     )
 }
 
-fn state_text(trial: &Trial, max_resource: u64) -> String {
+fn state_text(trial: &Trial) -> String {
     let chance = trial.decision.as_ref().and_then(|d| d.probability);
     let chance = chance.map_or(String::new(), |p| format!(", {:.1} % sure", p * 100.0));
     match &trial.state {
         TrialState::Running => match trial.decision.as_ref().map(|d| &d.reason) {
             Some(Reason::BurnIn) => "running (burn-in)".to_owned(),
             Some(Reason::AlreadyStopped) => "running (would be stopped)".to_owned(),
+            Some(Reason::Exempt) => "running (would be stopped, but is exempt)".to_owned(),
             _ => "running".to_owned(),
         },
         TrialState::Interrupted => "interrupted".to_owned(),
+        TrialState::Paused { .. } => "paused at its rung".to_owned(),
         TrialState::Completed { .. } => match &trial.shadow {
             Some(decision) => format!("done (would have been stopped after {})", decision.step),
             None => "done".to_owned(),
@@ -143,7 +155,7 @@ fn state_text(trial: &Trial, max_resource: u64) -> String {
         TrialState::Stopped { step, reason: Reason::Diverged, .. } => {
             format!("stopped after {step}: diverged")
         }
-        TrialState::Stopped { step, .. } => format!("stopped after {step} of {max_resource}{chance}"),
+        TrialState::Stopped { step, .. } => format!("stopped after {step} of {}{chance}", trial.until),
         TrialState::Failed { reason } => format!("failed: {reason}"),
         _ => String::new(),
     }

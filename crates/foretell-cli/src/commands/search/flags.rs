@@ -4,16 +4,48 @@ use super::workload::Workload;
 use crate::curves::DEFAULT_PREDICTOR;
 use crate::failure::Failure;
 use crate::output::Format;
-use foretell::{Direction, StopRule};
-use foretell_search::{Space, Stopping, StudySpec};
+use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName};
+use clap::ValueEnum;
 use std::path::PathBuf;
+
+/// Which configuration is tried next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum SamplerName {
+    /// Every configuration independently.
+    #[default]
+    Random,
+    /// MetaQNN's Q-learning: networks are drawn layer by layer, ever more often by what trained ones were worth.
+    QLearning,
+}
+
+/// By what trials are stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PolicyName {
+    /// Nothing: as --no-stopping.
+    None,
+    /// Forecasts by --predictor.
+    Srm,
+    /// The median of the others' running means.
+    Median,
+    /// So many reports without a new best.
+    Patience,
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum FigureKind {
+    /// All learning curves, stopped ones with their forecasts.
+    Curves,
+    /// Mean score at each ε, and the best so far.
+    QLearning,
+}
 
 /// The arguments of `foretell search`. Without any: the quickstart, small MetaQNN networks on images drawn at run time.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The built-in networks to search.
-    #[arg(long, default_value = "metaqnn", help_heading = "Built-in networks")]
-    pub(super) space: String,
+    /// The networks to search (default: metaqnn); with a command of your own it is given each as `{net}`.
+    #[arg(long, help_heading = "Built-in networks")]
+    pub(super) space: Option<String>,
     /// Their images: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR.
     #[arg(long, default_value = "shapes", help_heading = "Built-in networks")]
     pub(super) data: String,
@@ -47,10 +79,10 @@ pub(crate) struct Arguments {
     #[arg(last = true, value_name = "COMMAND", help_heading = "Your own command")]
     pub(super) command: Vec<String>,
 
-    /// How many trials in all (quickstart: 24).
-    #[arg(long, help_heading = "Search")]
+    /// How many trials in all (default: 24; Hyperband's plan says how many, see --runs).
+    #[arg(long, help_heading = "Search", conflicts_with = "runs")]
     pub(super) trials: Option<u64>,
-    /// How many epochs a whole training takes (the paper: 20; quickstart: 10).
+    /// R, how many epochs a whole training takes (the paper: 20; quickstart: 10).
     #[arg(long, help_heading = "Search")]
     pub(super) epochs: Option<u64>,
     /// How many trials run at a time (default: one a core).
@@ -64,22 +96,82 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub(super) out: Option<PathBuf>,
 
+    /// Which configuration is tried next.
+    #[arg(long, value_enum, default_value_t, help_heading = "Search")]
+    pub(super) sampler: SamplerName,
+    /// Who is trained next, and how far.
+    #[arg(long, value_enum, default_value_t, help_heading = "Search")]
+    pub(super) scheduler: SchedulerName,
+    /// Print the plan (trials, brackets, rungs, epochs) and run nothing.
+    #[arg(long, help_heading = "Search")]
+    pub(super) explain: bool,
+
+    /// η of the schedulers with rungs: of how many trials one goes on.
+    #[arg(long, default_value_t = 3, help_heading = "Rungs")]
+    pub(super) eta: u64,
+    /// How often Hyperband's brackets are run.
+    #[arg(long, default_value_t = 1, help_heading = "Rungs")]
+    pub(super) runs: u64,
+    /// κ of f-Hyperband, in (0, 1]: less is bolder.
+    #[arg(long, default_value_t = 0.25, help_heading = "Rungs")]
+    pub(super) kappa: f64,
+    /// Of which trials κ is a share: those that go on, or all in the rung.
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH", help_heading = "Rungs")]
+    pub(super) kappa_of: KappaOfName,
+    /// Whom f-Hyperband compares a trial with: its rung so far (as the paper prints it), or all results seen at its level.
+    #[arg(long, value_enum, default_value = "level", help_heading = "Rungs")]
+    pub(super) reference: ReferenceName,
+
+    /// How many networks the ε schedule of Q-learning is scaled to (the paper: 2700; default: as many as trials).
+    #[arg(long, value_name = "NETWORKS", help_heading = "Q-learning")]
+    pub(super) epsilon_trials: Option<u64>,
+    /// α: how far a value moves towards its target.
+    #[arg(long, default_value_t = 0.01, help_heading = "Q-learning")]
+    pub(super) alpha: f64,
+    /// γ: weight of the next state's value.
+    #[arg(long, default_value_t = 1.0, help_heading = "Q-learning")]
+    pub(super) gamma: f64,
+    /// Q₀: value of what was never updated.
+    #[arg(long, default_value_t = 0.5, help_heading = "Q-learning")]
+    pub(super) initial_value: f64,
+    /// Networks replayed after each result (the paper: 100; its code: 128).
+    #[arg(long, default_value_t = 128, help_heading = "Q-learning")]
+    pub(super) replay: usize,
+
+    /// By what trials are stopped (default: srm; with hyperband, successive-halving and asha none).
+    #[arg(long, value_enum, help_heading = "Stopping")]
+    pub(super) policy: Option<PolicyName>,
     /// How many trials are trained to their end before forecasts begin (the paper: 100; default: a third of the trials,
-    /// 100 at most).
+    /// 100 at most); with rungs, at each level (default: 20).
     #[arg(long, help_heading = "Stopping")]
     pub(super) burn_in: Option<u64>,
-    /// Δ: stop a trial once it is this probable that it will not win; in [0.5, 1).
-    #[arg(long, default_value_t = 0.99, help_heading = "Stopping")]
-    pub(super) stop_probability: f64,
+    /// Runs of earlier searches to learn from, too: recorded curves, or the folder of a study.
+    #[arg(long, value_name = "CURVES", help_heading = "Stopping")]
+    pub(super) learn_from: Vec<PathBuf>,
+    /// Δ: stop a trial once it is this probable that it will not win; in [0.5, 1) (default: 0.99; with rungs 0.9).
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) stop_probability: Option<f64>,
     /// δ: let trials finish that are forecast to come this close to the best; in units of the metric.
     #[arg(long, default_value_t = 0.0, help_heading = "Stopping")]
     pub(super) offset: f64,
     /// Compare with the n-th best finished trial.
     #[arg(long, default_value_t = 1, help_heading = "Stopping")]
     pub(super) nth_best: usize,
-    /// How many checks in a row must agree before a trial is stopped (the paper: 1).
-    #[arg(long, default_value_t = 2, help_heading = "Stopping")]
-    pub(super) agreeing_checks: u64,
+    /// How many checks in a row must agree before a trial is stopped (the paper: 1; default: 2; with rungs 1).
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) agreeing_checks: Option<u64>,
+    /// What Δ promises: each check, or all checks of a trial together.
+    #[arg(long, value_enum, default_value_t, help_heading = "Stopping")]
+    pub(super) error_budget: BudgetName,
+    /// Learn again when this many times as many trials are finished, such as 1.25 (default: learn once).
+    #[arg(long, value_name = "FACTOR", help_heading = "Stopping")]
+    pub(super) refit: Option<f64>,
+    /// The share of trials that is never stopped: an unbiased audit.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE", help_heading = "Stopping")]
+    pub(super) exempt: f64,
+    /// Policy patience: reports without a new best before a trial is stopped.
+    #[arg(long, default_value_t = 5, help_heading = "Stopping")]
+    pub(super) patience: usize,
     /// The predictor.
     #[arg(long, default_value = DEFAULT_PREDICTOR, help_heading = "Stopping")]
     pub(super) predictor: String,
@@ -93,17 +185,17 @@ pub(crate) struct Arguments {
     /// The form of the result.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub(super) format: Format,
-    /// Draw all curves into this file (.svg or .png).
+    /// Draw the study into this file (.svg or .png).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) plot: Option<PathBuf>,
+    /// What to draw (default: curves; with Q-learning its own figure).
+    #[arg(long, value_enum, help_heading = "Output")]
+    figure: Option<FigureKind>,
 }
-
-/// The paper's burn-in.
-const PAPER_BURN_IN: u64 = 100;
 
 impl Arguments {
     /// Whether this is the quickstart: drawn images and nothing said about sizes.
-    fn is_small(&self) -> bool {
+    pub(super) fn is_small(&self) -> bool {
         self.command.is_empty() && self.data.starts_with("shapes")
     }
 
@@ -121,58 +213,17 @@ impl Arguments {
         }
     }
 
-    /// The study that the flags describe.
-    pub(super) fn spec(&self, workload: &Workload) -> Result<StudySpec, Failure> {
-        let trials = self.trials.unwrap_or(24);
-        Ok(StudySpec {
-            space: workload.space.clone(),
-            metric: workload.metric_name.clone(),
-            direction: if self.minimize { Direction::Minimize } else { Direction::Maximize },
-            max_resource: self.epochs.unwrap_or(if self.is_small() { 10 } else { 20 }),
-            trials,
-            burn_in: self.burn_in.unwrap_or((trials / 3).clamp(1, PAPER_BURN_IN)),
-            stopping: match (self.no_stopping, self.shadow) {
-                (true, _) => Stopping::Off,
-                (_, true) => Stopping::Shadow,
-                _ => Stopping::Live,
-            },
-            predictor: self.predictor.clone(),
-            rule: StopRule {
-                stop_probability: self.stop_probability,
-                offset: self.offset,
-                nth_best: self.nth_best,
-            },
-            agreeing_checks: self.agreeing_checks,
-            seed: self.seed,
-            workload: workload.description.clone(),
-        })
-    }
-
     /// How many trials run at a time.
     pub(super) fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.workers.map_or_else(cores, usize::from)
     }
 
-    /// Where the study is kept. Unless told otherwise a folder named after everything that determines the study but its
-    /// number of trials, so that the same command finds it again.
-    pub(super) fn directory(&self, spec: &StudySpec) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| {
-            let kind = match &spec.space {
-                Space::Metaqnn(_) => "metaqnn",
-                Space::Parameters(_) => "command",
-            };
-            let identity = StudySpec { trials: 0, burn_in: self.burn_in.unwrap_or(0), ..spec.clone() };
-            let text = serde_json::to_string(&identity).unwrap_or_default();
-            PathBuf::from("foretell-out").join(format!("{kind}-{:08x}", fingerprint(&text)))
+    /// What to draw.
+    pub(super) fn figure(&self) -> FigureKind {
+        self.figure.unwrap_or(match self.sampler {
+            SamplerName::QLearning => FigureKind::QLearning,
+            SamplerName::Random => FigureKind::Curves,
         })
     }
-}
-
-/// FNV-1a, folded to 32 bits: a short name for a long text.
-fn fingerprint(text: &str) -> u32 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    (hash >> 32) as u32 ^ hash as u32
 }

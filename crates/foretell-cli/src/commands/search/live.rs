@@ -1,11 +1,12 @@
 //! The shell around a study: its log, its trial processes, and the loop that feeds it.
 
+use super::flags::Arguments;
 use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
-use foretell::Action;
+use foretell::{Action, Run};
 use foretell_run::{EventLog, Executor, MessageKind, Opened, Report, Status, TrialSpec, kill_leftover};
-use foretell_search::{Input, Record, Study, StudySpec, Summary, TrialState};
+use foretell_search::{Input, Record, Study, StudySpec, Summary, Trial, TrialState};
 use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -33,19 +34,18 @@ pub(crate) struct Live {
     interrupted: Arc<AtomicBool>,
     /// Trials that were there when the study was opened.
     found: usize,
+    /// Whether it was said that promoted trials are trained again.
+    retrained_said: bool,
 }
 
 impl Live {
-    /// Opens the study in `directory`, or begins it there.
-    ///
-    /// Without `burn_in_given`, a study that is there keeps its own burn-in: the default depends on the number of trials,
-    /// which may be raised.
+    /// Opens the study of `spec` in `directory`, or begins it there with `handed_in` to learn from.
     pub(super) fn open(
         directory: &Path,
         mut spec: StudySpec,
-        burn_in_given: bool,
+        arguments: &Arguments,
         workload: &Workload,
-        workers: usize,
+        handed_in: &[Run],
     ) -> Result<Self, Failure> {
         let Opened { mut log, records, dropped } =
             EventLog::<Record>::open(directory.join("events.jsonl")).map_err(Failure::input)?;
@@ -56,12 +56,10 @@ impl Live {
                 dropped.bytes
             ));
         }
-        if let Some(Record::Created { study }) = records.first()
-            && !burn_in_given
-        {
-            spec.burn_in = study.burn_in;
+        if let Some(Record::Created { study }) = records.first() {
+            arguments.take_over(&mut spec, study);
         }
-        let study = match records.first() {
+        let mut study = match records.first() {
             None => {
                 log.append(&Record::Created { study: Box::new(spec.clone()) }).map_err(Failure::midway)?;
                 Study::new(spec).map_err(Failure::input)?
@@ -74,6 +72,11 @@ impl Live {
                 return Err(in_directory(directory, &"its log does not begin with a study's description"));
             }
         };
+        // a study that was interrupted while runs were handed in gets the rest of them
+        let missing = handed_in.get(study.handed_in()..).unwrap_or_default();
+        for record in study.hand_in(missing) {
+            log.append(&record).map_err(Failure::midway)?;
+        }
         let live = Self {
             found: study.trials().len(),
             directory: directory.to_owned(),
@@ -81,7 +84,8 @@ impl Live {
             log,
             executor: Executor::new(GRACE),
             workload: workload.clone(),
-            workers,
+            workers: arguments.workers(),
+            retrained_said: false,
             active: BTreeSet::new(),
             interrupted: Arc::default(),
         };
@@ -124,6 +128,7 @@ impl Live {
         self.stop_all();
         ran?;
         self.log.sync().map_err(Failure::midway)?;
+        self.keep_q_table()?;
         if self.study.is_done() {
             return Ok(());
         }
@@ -151,6 +156,7 @@ impl Live {
             match message.kind {
                 MessageKind::Report(report) => {
                     self.feed(&reported(trial, &report), observe)?;
+                    self.pause(trial);
                 }
                 MessageKind::Unusable { line, problem } => {
                     note(&format!("trial {trial}: unusable report `{line}`: {problem}"))
@@ -181,10 +187,22 @@ impl Live {
         Ok(!records.is_empty())
     }
 
+    /// Ends the process of a trial that is where it is to pause. One that knows `FORETELL_UNTIL` ends by itself.
+    fn pause(&self, trial: u64) {
+        let reached = |t: &&Trial| t.step >= t.until && t.until < self.study.spec().max_resource;
+        if self.study.trials().get(trial as usize).filter(reached).is_some() {
+            self.executor.stop(trial);
+        }
+    }
+
     fn carry_out(&mut self, record: &Record) -> Outcome {
         match record {
-            Record::Started { trial, .. } => {
+            // a promoted trial may have been stopped where it stood
+            Record::Started { trial, from, .. } if self.runs(*trial) => {
                 let spec = self.trial_spec(record);
+                if *from > 0 && spec.resume_from.is_none() {
+                    self.say_retrained(*trial, *from);
+                }
                 self.executor.start(&spec).map_err(Failure::midway)?;
                 self.active.insert(*trial);
             }
@@ -192,10 +210,24 @@ impl Live {
                 self.executor.stop(decision.trial);
                 self.log.sync().map_err(Failure::midway)?;
             }
-            Record::Completed { .. } | Record::Failed { .. } => self.log.sync().map_err(Failure::midway)?,
+            Record::Paused { .. } | Record::Completed { .. } | Record::Failed { .. } => {
+                self.log.sync().map_err(Failure::midway)?
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    fn runs(&self, trial: u64) -> bool {
+        self.study.trials().get(trial as usize).is_some_and(|trial| trial.state == TrialState::Running)
+    }
+
+    fn say_retrained(&mut self, trial: u64, from: u64) {
+        if !std::mem::replace(&mut self.retrained_said, true) {
+            note(&format!(
+                "trial {trial} goes on from {from}, but wrote no checkpoint into FORETELL_CHECKPOINT_DIR: it, and others like it, are trained again from their beginning"
+            ));
+        }
     }
 
     fn trial_spec(&self, record: &Record) -> TrialSpec {
@@ -215,7 +247,8 @@ impl Live {
             command: self.workload.command.clone(),
             parameters,
             seed: u64::from(*seed),
-            max_resource: *until,
+            max_resource: self.study.spec().max_resource,
+            until: *until,
             directory,
             resume_from: has_checkpoint.then(|| checkpoint_dir.clone()),
             checkpoint_dir,
@@ -246,11 +279,15 @@ impl Live {
         Some(what + &said)
     }
 
-    /// Removes the checkpoints of trials that have ended, but for the best.
+    /// Removes the checkpoints of trials that have ended for good, but for the best.
     fn tidy(&self) {
         let best = Summary::of(&self.study).best.map(|best| best.trial);
+        let promotes = !self.study.spec().schedule.is_full() && !self.study.is_done();
+        let may_go_on = |state: &TrialState| {
+            promotes && matches!(state, TrialState::Paused { .. } | TrialState::Stopped { .. })
+        };
         for (index, trial) in self.study.trials().iter().enumerate() {
-            let ended = !matches!(trial.state, TrialState::Running | TrialState::Interrupted);
+            let ended = !trial.is_open() && !may_go_on(&trial.state);
             let index = index as u64;
             if ended && !self.active.contains(&index) && best != Some(index) {
                 // what cannot be removed only takes room
@@ -273,6 +310,15 @@ impl Live {
         }
         let last = trials.iter().rev().find_map(|t| reason(&t.state)).unwrap_or_default();
         Err(Failure::midway(format!("the first {HOPELESS} trials failed without reporting anything: {last}")))
+    }
+
+    /// Writes what Q-learning has learnt beside the log, to be looked at; a study goes on from its log.
+    fn keep_q_table(&self) -> Outcome {
+        let Some(learner) = self.study.learner() else { return Ok(()) };
+        let path = self.directory.join("q_table.json");
+        let text = serde_json::to_string_pretty(learner).map_err(Failure::midway)?;
+        std::fs::write(&path, text)
+            .map_err(|error| Failure::midway(format!("cannot write {}: {error}", path.display())))
     }
 
     fn stop_all(&mut self) {
@@ -314,9 +360,8 @@ fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Fail
         Ok(serde_json::Value::Object(fields)) => fields,
         _ => Map::new(),
     };
-    let (there, asked) = (fields(there), fields(asked));
-    let differing =
-        there.iter().filter(|(name, value)| name.as_str() != "trials" && asked.get(*name) != Some(value));
+    let (there, asked) = (fields(&there.regardless_of_length()), fields(&asked.regardless_of_length()));
+    let differing = there.iter().filter(|(name, value)| asked.get(*name) != Some(value));
     let differing: Vec<String> = differing
         .map(|(name, value)| {
             format!(

@@ -1,7 +1,10 @@
 //! `foretell search`: runs, or finishes, a study.
 
+mod describe;
 mod display;
+mod explain;
 mod flags;
+mod learn;
 mod live;
 mod picture;
 mod report;
@@ -23,7 +26,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
     let directory = arguments.directory(&spec);
-    let mut live = Live::open(&directory, spec, arguments.burn_in.is_some(), &workload, arguments.workers())?;
+    if arguments.explain {
+        let plan = explain::planned(&spec, arguments.workers()).map_err(Failure::input)?;
+        return match arguments.format {
+            Format::Json => print_json(&explain::Document::new(&directory, plan)),
+            Format::Table => print(&explain::text(&spec, &workload, &plan, &directory)),
+        };
+    }
+    let handed_in = learn::runs(&arguments.learn_from, &spec)?;
+    let mut live = Live::open(&directory, spec, arguments, &workload, &handed_in)?;
     note(&report::opening(&live, arguments));
     let mut display = Display::new(live.study());
     let ran = live.run(&mut |study, record| display.show(study, record));
@@ -31,8 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     ran?;
     let document = report::Document::new(&live);
     if let Some(path) = &arguments.plot {
-        plot::save(path, &picture::of(live.study(), &live.workload().title).draw())
-            .map_err(Failure::midway)?;
+        let figure = picture::of(live.study(), &live.workload().title, arguments.figure());
+        plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
     }
     match arguments.format {

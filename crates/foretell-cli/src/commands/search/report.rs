@@ -3,7 +3,7 @@
 use super::flags::Arguments;
 use super::live::Live;
 use crate::output::table;
-use foretell_search::{NETWORK, Reason, StoppedTrial, Stopping, Study, StudySpec, Summary};
+use foretell_search::{NETWORK, Policy, Reason, StoppedTrial, Stopping, Study, StudySpec, Summary};
 use serde::Serialize;
 
 /// The result as JSON: the summary, and which study it is of.
@@ -43,20 +43,24 @@ pub(super) fn opening(live: &Live, arguments: &Arguments) -> String {
     let spec = live.study().spec();
     let mut lines = vec![format!("searching: {}", live.workload().about)];
     lines.push(format!(
-        "{} trials of {} epochs, {} at a time, seed {}; kept in {}",
+        "{} trials of {}{} epochs, {} at a time, seed {}; kept in {}",
         spec.trials,
+        if spec.schedule.is_full() { "" } else { "up to " },
         spec.max_resource,
         live.workers(),
         spec.seed,
         live.directory().display()
     ));
     lines.push(match spec.stopping {
-        Stopping::Off => "no stopping: every trial is trained to its end".to_owned(),
+        Stopping::Off if spec.schedule.is_full() => {
+            "no stopping: every trial is trained to its end".to_owned()
+        }
+        Stopping::Off => "no stopping inside the rungs".to_owned(),
         mode => stopping_line(spec, mode == Stopping::Shadow),
     });
     if live.found() > 0 {
         let summary = Summary::of(live.study());
-        let ended = summary.trials.completed + summary.trials.stopped + summary.trials.failed;
+        let ended = summary.trials.ended();
         lines.push(format!(
             "going on with the study found there: {ended} of {} trials have ended, {} epochs are recorded{}",
             spec.trials,
@@ -80,10 +84,23 @@ fn stopping_line(spec: &StudySpec, watching: bool) -> String {
         1 => String::new(),
         checks => format!(", in {checks} checks in a row,"),
     };
-    format!(
-        "{mode}: {} learns from {} trials trained to their end (burn-in; the paper's is 100), then a trial is {fate} once it is {sure} % sure{checks} that it will not win",
-        spec.predictor, spec.burn_in
-    )
+    let (predictor, burn_in) = (&spec.predictor, spec.burn_in);
+    match spec.policy {
+        Policy::Median => {
+            format!(
+                "{mode}: a trial is {fate} once its best is below the median of the others' running means"
+            )
+        }
+        Policy::Patience(reports) => {
+            format!("{mode}: a trial is {fate} after {reports} reports without a new best")
+        }
+        _ if spec.schedule.is_full() => format!(
+            "{mode}: {predictor} learns from {burn_in} trials trained to their end (burn-in; the paper's is 100), then a trial is {fate} once it is {sure} % sure{checks} that it will not win"
+        ),
+        _ => format!(
+            "{mode}: at each level {predictor} learns from {burn_in} trials trained to it, then a trial is {fate} once it is {sure} % sure{checks} that it will not go on"
+        ),
+    }
 }
 
 /// The report for people.
@@ -117,12 +134,29 @@ fn best(study: &Study, summary: &Summary) -> String {
 fn spent(study: &Study, summary: &Summary) -> String {
     let (tally, epochs) = (summary.trials, summary.epochs);
     let saved = 100.0 * (1.0 - epochs.spent as f64 / epochs.without_stopping.max(1) as f64);
+    let rungs = !study.spec().schedule.is_full();
+    let paused = if rungs { format!("{} left at a rung, ", tally.paused) } else { String::new() };
     let mut text = format!(
-        "{} trials: {} trained to their end, {} stopped, {} failed\nepochs: {} spent, {} without stopping",
+        "{} trials: {} trained to their end, {paused}{} stopped, {} failed\nepochs: {} spent, {} without stopping",
         tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
     );
     if study.spec().stopping == Stopping::Live {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
+    }
+    if rungs {
+        text += &format!(
+            "\n{} epochs if each rung trained from the beginning; {} to train every trial to its end",
+            epochs.from_scratch, epochs.full_training
+        );
+    }
+    if study.is_space_spent() {
+        text += "\nthe search ended early: the sampler finds no network any more that it has not proposed";
+    }
+    if let Some(audit) = summary.audit {
+        text += &format!(
+            "\naudit: {} exempt trials would have been stopped, {} of them wrongly",
+            audit.spared, audit.wrongly
+        );
     }
     text
 }
@@ -134,6 +168,8 @@ fn stopped(study: &Study, stopped: &[StoppedTrial]) -> String {
     let cells = |s: &StoppedTrial| {
         let reason = match s.reason {
             Reason::Diverged => "diverged",
+            Reason::BelowMedian => "below the median",
+            Reason::NoImprovement => "no improvement",
             _ => "will not win",
         };
         let mut cells = vec![

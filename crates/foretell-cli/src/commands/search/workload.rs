@@ -3,7 +3,7 @@
 use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell_run::MetricSource;
-use foretell_search::{ParameterSpace, Space};
+use foretell_search::{LayerSpace, ParameterSpace, Space};
 use std::collections::BTreeMap;
 
 /// What runs a trial.
@@ -28,11 +28,7 @@ pub(crate) struct Workload {
 impl Workload {
     /// The user's own command.
     pub(super) fn command(arguments: &Arguments) -> Result<Self, Failure> {
-        if arguments.parameters.is_empty() {
-            return Err(Failure::input(
-                "the command needs something to search: name its parameters, as in --param 'lr=log:1e-4:1'",
-            ));
-        }
+        let space = searched(arguments)?;
         if arguments.epochs.is_none() {
             return Err(Failure::input(
                 "say how many epochs (or steps) a whole training of your command takes: --epochs N",
@@ -42,7 +38,6 @@ impl Workload {
             Some(text) => MetricSource::parse(text).map_err(Failure::input)?,
             None => MetricSource::default(),
         };
-        let space = ParameterSpace::parse(&arguments.parameters).map_err(Failure::input)?;
         let written = arguments.metric.clone().unwrap_or_default();
         let description = BTreeMap::from([
             ("command".to_owned(), arguments.command.join(" ")),
@@ -50,8 +45,8 @@ impl Workload {
         ]);
         let metric_name = name_in(&written);
         Ok(Self {
-            title: format!("hyperparameters of {}", arguments.command.join(" ")),
-            space: Space::Parameters(space),
+            title: arguments.command.join(" "),
+            space,
             command: arguments.command.clone(),
             metric,
             metric_name,
@@ -64,10 +59,7 @@ impl Workload {
     #[cfg(feature = "nn")]
     pub(super) fn built_in(arguments: &Arguments, small: bool) -> Result<Self, Failure> {
         use foretell_nn::{DataOptions, DataSpec};
-        use foretell_search::LayerSpace;
-        if arguments.space != "metaqnn" {
-            return Err(Failure::input(format!("unknown space `{}`; known is metaqnn", arguments.space)));
-        }
+        known_space(arguments)?;
         let (metric_name, wanted) = ("val_acc", arguments.metric.as_deref());
         if let Some(other) = wanted.filter(|&name| name != metric_name) {
             return Err(Failure::input(format!(
@@ -141,6 +133,36 @@ impl Workload {
         Err(Failure::input(
             "this binary was built without the built-in networks: give your own command after `--`, or build with the feature `nn`",
         ))
+    }
+}
+
+/// What is searched for the user's own command: its parameters, or networks of a named space.
+fn searched(arguments: &Arguments) -> Result<Space, Failure> {
+    match (&arguments.space, arguments.parameters.is_empty()) {
+        (None, false) => {
+            ParameterSpace::parse(&arguments.parameters).map(Space::Parameters).map_err(Failure::input)
+        }
+        (None, true) => Err(Failure::input(
+            "the command needs something to search: name its parameters, as in --param 'lr=log:1e-4:1', or a space of networks, --space metaqnn",
+        )),
+        (Some(_), false) => Err(Failure::input(
+            "--space and --param: a command's study searches networks or parameters, not both; leave one of them out",
+        )),
+        (Some(_), true) => {
+            known_space(arguments)?;
+            let whole = LayerSpace::default();
+            let whole = LayerSpace { max_depth: arguments.max_layers.unwrap_or(whole.max_depth), ..whole };
+            let width = arguments.width.unwrap_or(1.0);
+            let space = whole.scaled(width);
+            space.map(Space::Metaqnn).map_err(|error| Failure::input(format!("--width {width}: {error}")))
+        }
+    }
+}
+
+fn known_space(arguments: &Arguments) -> Result<(), Failure> {
+    match arguments.space.as_deref() {
+        None | Some("metaqnn") => Ok(()),
+        Some(other) => Err(Failure::input(format!("unknown space `{other}`; known is metaqnn"))),
     }
 }
 

@@ -1,0 +1,149 @@
+//! `--explain`: what a search would do, before anything runs.
+
+use super::workload::Workload;
+use crate::output::table;
+use foretell_search::{
+    Plan, Policy, SamplerSpec, Schedule, ScheduleError, Stopping, StudySpec, Totals, plan, successive_halving,
+};
+use serde::Serialize;
+use std::path::Path;
+
+/// The plan as JSON.
+#[derive(Serialize)]
+pub(crate) struct Document {
+    schema: &'static str,
+    study: String,
+    plan: Planned,
+}
+
+/// What a search would do at most, without stopping.
+#[derive(Serialize)]
+pub(super) struct Planned {
+    trials: u64,
+    max_resource: u64,
+    workers: usize,
+    /// Epochs at which trials pause, ascending, and the end.
+    levels: Vec<u64>,
+    /// The brackets of one run of Hyperband or of successive halving.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    brackets: Option<Plan>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
+    /// Epochs at most, going on from checkpoints.
+    epochs: u64,
+    /// Epochs at most, if each rung trained from the beginning.
+    epochs_from_scratch: u64,
+    /// Epochs of training every trial to its end.
+    epochs_full_training: u64,
+}
+
+/// The plan of `spec`.
+pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, ScheduleError> {
+    let (trials, max_resource) = (spec.trials, spec.max_resource);
+    let full = trials * max_resource;
+    let (brackets, runs) = match spec.schedule {
+        Schedule::Hyperband { eta, runs, .. } => (Some(plan(max_resource, eta)?), Some(runs)),
+        Schedule::SuccessiveHalving { eta } => {
+            let bracket = successive_halving(trials, max_resource, eta)?;
+            (Some(Plan { max_resource, eta, brackets: vec![bracket] }), None)
+        }
+        _ => (None, None),
+    };
+    let totals = brackets
+        .as_ref()
+        .map_or(Totals { configurations: trials, full: trials, scratch: full, resume: full }, Plan::totals);
+    let times = runs.unwrap_or(1);
+    Ok(Planned {
+        trials,
+        max_resource,
+        workers,
+        levels: spec.schedule.levels(max_resource)?,
+        brackets,
+        runs,
+        epochs: totals.resume * times,
+        epochs_from_scratch: totals.scratch * times,
+        epochs_full_training: full,
+    })
+}
+
+impl Document {
+    /// The plan of the study in `directory`.
+    pub(super) fn new(directory: &Path, plan: Planned) -> Self {
+        Self { schema: "foretell.search/1", study: directory.display().to_string(), plan }
+    }
+}
+
+/// The plan for people.
+pub(super) fn text(spec: &StudySpec, workload: &Workload, plan: &Planned, directory: &Path) -> String {
+    let mut lines = vec![format!("would search: {}", workload.about), schedule(spec, plan)];
+    lines.extend(sampler(spec));
+    lines.push(stopping(spec));
+    lines.push(format!(
+        "{} trials at a time, seed {}; kept in {}",
+        plan.workers,
+        spec.seed,
+        directory.display()
+    ));
+    lines.push("nothing was run: leave out --explain to begin".to_owned());
+    lines.join("\n")
+}
+
+fn schedule(spec: &StudySpec, plan: &Planned) -> String {
+    let Planned { trials, max_resource, epochs, epochs_full_training, .. } = plan;
+    let share = 100.0 * *epochs as f64 / (*epochs_full_training).max(1) as f64;
+    let rungs = format!("rungs at {} epochs", join(&plan.levels));
+    match (&spec.schedule, &plan.brackets) {
+        (Schedule::Asha { eta }, _) => format!(
+            "{trials} trials, {rungs}; a trial goes on as soon as it is among the best 1/{eta} of its rung: at most {epochs_full_training} epochs, if each new trial beat all before it"
+        ),
+        (_, Some(brackets)) => format!(
+            "{brackets}\n{}{epochs} epochs going on from checkpoints, {} if each rung trained from the beginning; training all {trials} to epoch {max_resource} would take {epochs_full_training}: {share:.0} % of that",
+            plan.runs.map_or(String::new(), |runs| format!("{runs} run(s): ")),
+            plan.epochs_from_scratch
+        ),
+        _ => format!("{trials} trials of {max_resource} epochs: at most {epochs} epochs"),
+    }
+}
+
+fn sampler(spec: &StudySpec) -> Option<String> {
+    let SamplerSpec::QLearning(settings) = &spec.sampler else { return None };
+    let stages = settings.schedule.stages.iter().filter(|stage| stage.models > 0);
+    let rows: Vec<Vec<String>> =
+        stages.map(|stage| vec![stage.epsilon.to_string(), stage.models.to_string()]).collect();
+    let whole = settings.schedule.total();
+    Some(format!(
+        "Q-learning: α = {}, γ = {}, Q₀ = {}, {} networks replayed after each result; the paper's ε schedule of 2700 networks, scaled to {whole}:\n{}",
+        settings.learning_rate,
+        settings.discount,
+        settings.initial_value,
+        settings.replay_number,
+        table(&["ε", "networks"], &rows)
+    ))
+}
+
+fn stopping(spec: &StudySpec) -> String {
+    let rule = match spec.policy {
+        Policy::Forecast => format!(
+            "once {} is {} % sure, in {} check(s) in a row, that they will not win",
+            spec.predictor,
+            spec.rule.stop_probability * 100.0,
+            spec.agreeing_checks
+        ),
+        Policy::Median => "whose best is below the median of the others' running means".to_owned(),
+        Policy::Patience(reports) => format!("after {reports} reports without a new best"),
+    };
+    let from = if spec.schedule.is_full() {
+        format!("after a burn-in of {} trials trained to their end", spec.burn_in)
+    } else {
+        format!("at each level after {} trials were trained to it", spec.burn_in)
+    };
+    match spec.stopping {
+        Stopping::Off => "no trial is stopped inside its training".to_owned(),
+        Stopping::Live => format!("stopping: {from}, trials {rule}"),
+        Stopping::Shadow => format!("watching without stopping: {from}, trials {rule} are marked"),
+    }
+}
+
+fn join(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}

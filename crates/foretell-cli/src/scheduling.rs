@@ -1,0 +1,101 @@
+//! The flags that say who is trained and stopped, shared by the commands that search and replay.
+
+use clap::ValueEnum;
+use foretell_search::{ErrorBudget, KappaOf, Reference};
+
+/// Who is trained next, and how far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchedulerName {
+    /// Every run to its end.
+    #[default]
+    Full,
+    /// Successive halving: one bracket over all runs.
+    SuccessiveHalving,
+    /// Hyperband, without stopping inside a rung unless a policy is named.
+    Hyperband,
+    /// Hyperband with stopping inside its rungs.
+    FHyperband,
+    /// Asynchronous successive halving over all runs.
+    Asha,
+}
+
+impl SchedulerName {
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::SuccessiveHalving => "successive-halving",
+            Self::Hyperband => "hyperband",
+            Self::FHyperband => "f-hyperband",
+            Self::Asha => "asha",
+        }
+    }
+
+    /// Whether it runs Hyperband's brackets.
+    pub(crate) fn is_hyperband(self) -> bool {
+        matches!(self, Self::Hyperband | Self::FHyperband)
+    }
+}
+
+/// What Δ promises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BudgetName {
+    /// Each check may err with 1 − Δ: the paper's rule.
+    #[default]
+    #[value(name = "per-check")]
+    Check,
+    /// All checks of a run together may, the early ones more.
+    #[value(name = "per-run")]
+    Run,
+    /// All checks of a run together may, each the same.
+    #[value(name = "per-run-evenly")]
+    RunEvenly,
+}
+
+/// Whom f-Hyperband compares a run with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReferenceName {
+    /// Its rung so far.
+    #[default]
+    Rung,
+    /// All results seen at its level.
+    Level,
+}
+
+/// Of which runs κ is a share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KappaOfName {
+    /// Those that go on.
+    #[default]
+    Next,
+    /// All in the rung.
+    Rung,
+}
+
+impl From<BudgetName> for ErrorBudget {
+    fn from(name: BudgetName) -> Self {
+        match name {
+            BudgetName::Check => Self::PerLook,
+            BudgetName::Run => Self::PerRun,
+            BudgetName::RunEvenly => Self::PerRunEvenly,
+        }
+    }
+}
+
+impl From<ReferenceName> for Reference {
+    fn from(name: ReferenceName) -> Self {
+        match name {
+            ReferenceName::Rung => Self::Rung,
+            ReferenceName::Level => Self::Level,
+        }
+    }
+}
+
+impl From<KappaOfName> for KappaOf {
+    fn from(name: KappaOfName) -> Self {
+        match name {
+            KappaOfName::Next => Self::Next,
+            KappaOfName::Rung => Self::Rung,
+        }
+    }
+}

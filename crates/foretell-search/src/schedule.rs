@@ -1,0 +1,167 @@
+//! Which scheduler: a description that can be written down, and the scheduler it describes.
+
+use crate::asha::Asha;
+use crate::brackets::{Bracket, BracketError, Rung, levels, plan, successive_halving};
+use crate::f_hyperband::{Kappa, KappaError, Reference};
+use crate::full::Full;
+use crate::hyperband::Hyperband;
+use crate::scheduler::Scheduler;
+use crate::successive_halving::SuccessiveHalving;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Who is trained, and how far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Schedule {
+    /// Every trial to its end.
+    #[default]
+    Full,
+    /// Every trial for `epochs` points, then the best `keep` to the end: the baseline i-epoch.
+    IEpoch {
+        /// Points for every trial.
+        epochs: u64,
+        /// How many go on.
+        keep: u64,
+    },
+    /// One bracket of successive halving over all trials.
+    SuccessiveHalving {
+        /// η.
+        eta: u64,
+    },
+    /// Hyperband; with a stopper, f-Hyperband.
+    Hyperband {
+        /// η.
+        eta: u64,
+        /// How often in a row.
+        runs: u64,
+        /// What has to be beaten.
+        kappa: Kappa,
+        /// Whom it is compared with.
+        reference: Reference,
+    },
+    /// ASHA over all trials.
+    Asha {
+        /// η.
+        eta: u64,
+    },
+}
+
+/// Why a schedule is none.
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// i-epoch's numbers do not fit.
+    #[error(
+        "{epochs} epochs each and the best {keep} to the end does not fit {trials} runs of {points} points"
+    )]
+    IEpoch {
+        /// Points for every trial.
+        epochs: u64,
+        /// Trials kept.
+        keep: u64,
+        /// Trials there are.
+        trials: u64,
+        /// Points of a whole trial.
+        points: u64,
+    },
+    /// No Hyperband run at all.
+    #[error("Hyperband runs is 0; it must be at least 1")]
+    Runs,
+    /// κ is out of range.
+    #[error(transparent)]
+    Kappa(#[from] KappaError),
+    /// There are no such brackets.
+    #[error(transparent)]
+    Bracket(#[from] BracketError),
+}
+
+impl Schedule {
+    /// Checks the numbers for `trials` trials of `max_resource` each.
+    ///
+    /// # Errors
+    /// The [`ScheduleError`] of the first that is wrong.
+    pub fn validate(&self, trials: u64, max_resource: u64) -> Result<(), ScheduleError> {
+        match *self {
+            Self::Full => {}
+            Self::IEpoch { epochs, keep } => {
+                if epochs == 0 || keep == 0 || keep > trials || epochs >= max_resource {
+                    return Err(ScheduleError::IEpoch { epochs, keep, trials, points: max_resource });
+                }
+            }
+            Self::Hyperband { eta, runs, kappa, .. } => {
+                kappa.validate()?;
+                if runs == 0 {
+                    return Err(ScheduleError::Runs);
+                }
+                plan(max_resource, eta)?;
+            }
+            Self::SuccessiveHalving { eta } => {
+                successive_halving(trials, max_resource, eta)?;
+            }
+            Self::Asha { eta } => {
+                Asha::new(trials, max_resource, eta)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The scheduler: for `trials` trials where the plan does not say how many, up to `max_resource` each, with the
+    /// `nth_best` finished one as what is to be beaten where every trial is trained to its end, and `burn_in` trials at
+    /// a level before anything is stopped there.
+    ///
+    /// # Errors
+    /// Those of [`validate`](Self::validate).
+    pub fn scheduler(
+        &self,
+        trials: u64,
+        max_resource: u64,
+        nth_best: usize,
+        burn_in: usize,
+    ) -> Result<Box<dyn Scheduler>, ScheduleError> {
+        self.validate(trials, max_resource)?;
+        let halving = |bracket| Box::new(SuccessiveHalving::new(bracket, 0, Kappa::default()));
+        Ok(match *self {
+            Self::Full => Box::new(Full::new(trials, max_resource, nth_best)),
+            Self::IEpoch { epochs, keep } => {
+                let rungs = [(trials, epochs), (keep.min(trials), max_resource)];
+                let rung = |(configurations, resource)| Rung { configurations, resource };
+                halving(Bracket { s: 1, rungs: rungs.map(rung).to_vec() })
+            }
+            Self::SuccessiveHalving { eta } => halving(successive_halving(trials, max_resource, eta)?),
+            Self::Hyperband { eta, runs, kappa, reference } => {
+                Box::new(Hyperband::new(plan(max_resource, eta)?, runs, kappa, reference, burn_in))
+            }
+            Self::Asha { eta } => Box::new(Asha::new(trials, max_resource, eta)?),
+        })
+    }
+
+    /// The resources at which jobs end, ascending; the last is `max_resource`.
+    ///
+    /// # Errors
+    /// [`ScheduleError::Bracket`] if there are no such levels.
+    pub fn levels(&self, max_resource: u64) -> Result<Vec<u64>, ScheduleError> {
+        Ok(match *self {
+            Self::Full => vec![max_resource],
+            Self::IEpoch { epochs, .. } => vec![epochs, max_resource],
+            Self::SuccessiveHalving { eta } | Self::Hyperband { eta, .. } | Self::Asha { eta } => {
+                levels(max_resource, eta)?
+            }
+        })
+    }
+
+    /// Whether every trial is trained to its end in one go.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Self::Full)
+    }
+
+    /// The same schedule, but for how often it is run: what stays when a study is prolonged.
+    pub(crate) fn without_runs(self) -> Self {
+        match self {
+            Self::Hyperband { eta, kappa, reference, .. } => {
+                Self::Hyperband { eta, runs: 0, kappa, reference }
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! One trial of a study.
+
+use crate::record::{Decision, Reason, RecordedForecast};
+use foretell::{Configuration, Curve, Direction};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Where a trial stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TrialState {
+    /// It runs.
+    Running,
+    /// It ran when the study was interrupted, and is to go on.
+    Interrupted,
+    /// It was trained to its rung, and goes on only if it is promoted.
+    Paused {
+        /// Its last value.
+        value: f64,
+    },
+    /// It was trained to its end.
+    Completed {
+        /// Its last value.
+        value: f64,
+    },
+    /// It was stopped.
+    Stopped {
+        /// The step it was stopped at.
+        step: u64,
+        /// Why.
+        reason: Reason,
+        /// Where it was forecast to end: its result.
+        forecast: Option<RecordedForecast>,
+    },
+    /// It ended without a usable result.
+    Failed {
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// A trial of a study.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Its configuration.
+    pub configuration: Configuration,
+    /// Its curve so far.
+    pub curve: Curve,
+    /// Where it stands.
+    pub state: TrialState,
+    /// The last step it reported.
+    pub step: u64,
+    /// The step it is, or was last, to be trained to.
+    pub until: u64,
+    /// What it was charged besides its curve: epochs of failed attempts that it reported as `failed_epochs`.
+    pub extra: u64,
+    /// The steps at which its earlier jobs ended, added up: what training each rung from the beginning would add.
+    pub earlier_jobs: u64,
+    /// The last decision about it.
+    pub decision: Option<Decision>,
+    /// The decision that would have stopped it, in a study that only watches.
+    pub shadow: Option<Decision>,
+    /// The first decision that would have stopped it had it not been exempt.
+    pub spared: Option<Decision>,
+    /// The last step that was decided on.
+    pub(super) judged: u64,
+    /// Checks in a row that said it will not win.
+    pub(super) votes: u64,
+    /// Non-finite values in a row.
+    pub(super) diverged: u64,
+}
+
+impl Trial {
+    pub(super) fn new(configuration: Configuration, until: u64) -> Self {
+        Self {
+            configuration,
+            curve: Curve::default(),
+            state: TrialState::Running,
+            step: 0,
+            until,
+            extra: 0,
+            earlier_jobs: 0,
+            decision: None,
+            shadow: None,
+            spared: None,
+            judged: 0,
+            votes: 0,
+            diverged: 0,
+        }
+    }
+
+    /// It goes on to `until`.
+    pub(super) fn promote(&mut self, until: u64) {
+        self.earlier_jobs += self.step;
+        (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, 0, 0);
+    }
+
+    pub(super) fn take_in(
+        &mut self,
+        step: u64,
+        value: Option<f64>,
+        metrics: &BTreeMap<String, f64>,
+        direction: Direction,
+    ) {
+        self.step = step;
+        if let Some(&failed) = metrics.get("failed_epochs") {
+            self.extra = failed.max(0.0) as u64;
+        }
+        self.diverged = if value.is_some() { 0 } else { self.diverged + 1 };
+        // steps are checked to increase before they get here; a log that breaks this has lost nothing but the point
+        let _ = self.curve.push(step as f64, value.unwrap_or(f64::NAN), direction);
+    }
+
+    /// Whether it runs, or is to go on after an interruption.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, TrialState::Running | TrialState::Interrupted)
+    }
+
+    /// The result it counts with, in the metric's unit: the last value of a trial that was trained as far as wanted; the
+    /// forecast of a stopped one, or its last value if its stopper makes none.
+    pub fn result(&self) -> Option<f64> {
+        match &self.state {
+            TrialState::Completed { value } | TrialState::Paused { value } => Some(*value),
+            TrialState::Stopped { reason: Reason::Diverged, .. } => None,
+            TrialState::Stopped { forecast, .. } => {
+                let last = || self.decision.as_ref().and_then(|decision| decision.value);
+                forecast.map(|f| f.mean).or_else(last)
+            }
+            _ => None,
+        }
+    }
+}
