@@ -163,6 +163,7 @@ impl StudySpec {
     /// # Errors
     /// The [`StudyError`] of the first field that is wrong.
     pub fn validate(&self) -> Result<(), StudyError> {
+        self.schedule.validate(self.trials, self.max_resource)?;
         for (field, value) in [
             ("trials", self.trials),
             ("epochs", self.max_resource),
@@ -173,7 +174,6 @@ impl StudySpec {
                 return Err(StudyError::Zero { field });
             }
         }
-        self.schedule.validate(self.trials, self.max_resource)?;
         if self.stopping != Stopping::Off && self.burn_in > self.trials {
             return Err(StudyError::BurnIn { burn_in: self.burn_in, trials: self.trials });
         }

@@ -156,7 +156,7 @@ impl Live {
             match message.kind {
                 MessageKind::Report(report) => {
                     self.feed(&reported(trial, &report), observe)?;
-                    self.pause(trial);
+                    self.hold_back(trial, report.step);
                 }
                 MessageKind::Unusable { line, problem } => {
                     note(&format!("trial {trial}: unusable report `{line}`: {problem}"))
@@ -187,10 +187,11 @@ impl Live {
         Ok(!records.is_empty())
     }
 
-    /// Ends the process of a trial that is where it is to pause. One that knows `FORETELL_UNTIL` ends by itself.
-    fn pause(&self, trial: u64) {
-        let reached = |t: &&Trial| t.step >= t.until && t.until < self.study.spec().max_resource;
-        if self.study.trials().get(trial as usize).filter(reached).is_some() {
+    /// Ends the process of a trial that trains on past the step after which it was to pause. One that knows
+    /// `FORETELL_UNTIL` ends by itself, its checkpoint written.
+    fn hold_back(&self, trial: u64, step: u64) {
+        let beyond = |trial: &&Trial| step > trial.until;
+        if self.study.trials().get(trial as usize).filter(beyond).is_some() {
             self.executor.stop(trial);
         }
     }

@@ -1,0 +1,291 @@
+//! `foretell search` with rungs, Q-learning and runs handed in: real processes that pause and go on from checkpoints.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// Rises towards a top that depends on the learning rate, or on how many convolutions a network has. Keeps its epoch in a
+/// checkpoint and reports all epochs up to it again when it goes on from there, since the last reports before a kill may
+/// not have been heard; writes each epoch that it trains into `trained`, and pauses after FORETELL_UNTIL.
+const TRAINER: &str = r#"
+report() {
+  awk -v top=$top -v t=$epoch 'BEGIN { printf "{\"foretell\":{\"step\":%d,\"val_acc\":%.6f}}\n", t, top * (1 - exp(-t / 3)) }'
+}
+epoch=0
+case "$1" in
+  \[*) top=$(echo "$1" | awk '{ n = gsub(/C\(/, ""); f = gsub(/F\(/, ""); print 0.4 + 0.05 * (n - f) }') ;;
+  *) top=$(awk -v lr="$1" 'BEGIN { d = log(lr) / log(10) + 2; if (d < 0) d = -d; print 0.9 - 0.2 * d }') ;;
+esac
+if [ -n "$FORETELL_RESUME_FROM" ]; then
+  reached=$(cat "$FORETELL_RESUME_FROM/epoch")
+  while [ $epoch -lt $reached ]; do epoch=$((epoch + 1)); report; done
+fi
+while [ $epoch -lt $FORETELL_UNTIL ]; do
+  epoch=$((epoch + 1))
+  sleep 0.005
+  echo "$FORETELL_TRIAL $epoch" >> trained
+  echo $epoch > "$FORETELL_CHECKPOINT_DIR/draft" && mv "$FORETELL_CHECKPOINT_DIR/draft" "$FORETELL_CHECKPOINT_DIR/epoch"
+  report
+done
+"#;
+
+fn foretell(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// A study of [`TRAINER`] kept in `study`, with the flags `more`, one trial at a time.
+fn search(folder: &Path, more: &[&str]) -> Command {
+    parallel_search(folder, "1", more)
+}
+
+fn parallel_search(folder: &Path, workers: &str, more: &[&str]) -> Command {
+    std::fs::write(folder.join("train.sh"), TRAINER).unwrap();
+    let common = ["search", "--workers", workers, "--seed", "5", "--predictor", "ridge", "--out", "study"];
+    let mut arguments = [common.as_slice(), &["--metric", "val_acc", "--format", "json"]].concat();
+    arguments.extend(more);
+    let placeholder = if more.contains(&"--space") { "{net}" } else { "{lr}" };
+    arguments.extend(["--", "sh", "train.sh", placeholder]);
+    foretell(folder, &arguments)
+}
+
+const LEARNING_RATE: [&str; 2] = ["--param", "lr=log:1e-4:1"];
+const F_HYPERBAND: [&str; 8] =
+    ["--scheduler", "f-hyperband", "--epochs", "9", "--runs", "4", "--burn-in", "10"];
+const Q_LEARNING: [&str; 12] = [
+    "--space",
+    "metaqnn",
+    "--width",
+    "0.05",
+    "--sampler",
+    "q-learning",
+    "--trials",
+    "40",
+    "--epochs",
+    "8",
+    "--burn-in",
+    "10",
+];
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)))
+}
+
+/// The records of the log, those of the given events.
+fn records(folder: &Path, events: &[&str]) -> Vec<Value> {
+    let log = std::fs::read_to_string(folder.join("study/events.jsonl")).unwrap();
+    let all = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone());
+    all.filter(|record| events.contains(&record["event"].as_str().unwrap())).collect()
+}
+
+/// How often each (trial, epoch) was trained, by the trials' own account.
+fn trained(folder: &Path) -> BTreeMap<String, usize> {
+    let mut epochs = BTreeMap::new();
+    for line in std::fs::read_to_string(folder.join("trained")).unwrap().lines() {
+        *epochs.entry(line.to_owned()).or_default() += 1;
+    }
+    epochs
+}
+
+#[test]
+fn hyperband_pauses_trials_at_rungs_and_trains_no_epoch_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = ["--scheduler", "hyperband", "--epochs", "9", "--runs", "2"];
+    let result = json(&search(folder.path(), &[&LEARNING_RATE[..], &plain].concat()).output().unwrap());
+    // R = 9, η = 3: 9@1 3@3 1@9, 5@3 1@9, 3@9 is 78 epochs for 17 trials, with resume 9+6+6 + 15+6 + 27
+    assert_eq!(result["trials"]["total"], 34);
+    assert_eq!(result["trials"]["completed"], 10);
+    assert_eq!(result["trials"]["paused"], 24);
+    assert_eq!(result["epochs"]["spent"], 2 * 69);
+    assert_eq!(result["epochs"]["from_scratch"], 2 * 78);
+    assert_eq!(result["epochs"]["full_training"], 34 * 9);
+    let epochs = trained(folder.path());
+    assert_eq!(epochs.len(), 138);
+    assert!(epochs.values().all(|&times| times == 1), "{epochs:?}");
+    let checkpoints =
+        |trial: u64| folder.path().join(format!("study/trials/{trial:04}/checkpoints")).exists();
+    let kept: Vec<u64> = (0..34).filter(|&trial| checkpoints(trial)).collect();
+    assert_eq!(kept, [result["best"]["trial"].as_u64().unwrap()], "only the best keeps its checkpoints");
+}
+
+#[test]
+fn f_hyperband_stops_inside_the_rungs_and_asha_needs_no_waiting() {
+    let (plain, stopping, asha) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let hyperband = ["--scheduler", "hyperband", "--epochs", "9", "--runs", "4"];
+    let all = json(&search(plain.path(), &[&LEARNING_RATE[..], &hyperband].concat()).output().unwrap());
+    let some = json(&search(stopping.path(), &[&LEARNING_RATE[..], &F_HYPERBAND].concat()).output().unwrap());
+    assert_eq!(some["epochs"]["without_stopping"], all["epochs"]["spent"]);
+    assert!(some["speedup"].as_f64().unwrap() > 1.05, "{}", some["epochs"]);
+    let lost = all["best"]["score"].as_f64().unwrap() - some["best"]["score"].as_f64().unwrap();
+    assert!(lost < 0.02, "{lost}");
+    let flags = ["--scheduler", "asha", "--epochs", "9", "--trials", "18"];
+    let flags = [&LEARNING_RATE[..], &flags].concat();
+    let result = json(&parallel_search(asha.path(), "3", &flags).output().unwrap());
+    assert_eq!(result["trials"]["total"], 18);
+    assert!(result["trials"]["completed"].as_u64().unwrap() >= 2, "{}", result["trials"]);
+    assert!(trained(asha.path()).values().all(|&times| times == 1));
+}
+
+#[test]
+fn q_learning_over_ones_own_command_learns_draws_its_figure_and_keeps_its_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [&Q_LEARNING[..], &["--plot", "q.svg"]].concat();
+    let result = json(&search(folder.path(), &flags).output().unwrap());
+    assert_eq!(result["trials"]["total"], 40);
+    assert!(result["trials"]["stopped"].as_u64().unwrap() > 5, "{}", result["trials"]);
+    let nets: BTreeSet<String> =
+        records(folder.path(), &["started"]).iter().map(|r| r["configuration"]["net"].to_string()).collect();
+    assert_eq!(nets.len(), 40, "a network is trained twice");
+    let figure = std::fs::read_to_string(folder.path().join("q.svg")).unwrap();
+    assert!(figure.contains("Q-learning: sh train.sh {net}") && figure.contains("ε = 1"), "{figure}");
+    let table = std::fs::read_to_string(folder.path().join("study/q_table.json")).unwrap();
+    let table: Value = serde_json::from_str(&table).unwrap();
+    let kinds: Vec<&str> =
+        table["replay"].as_array().unwrap().iter().map(|r| r["reward"]["kind"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"measured") && kinds.contains(&"forecast"), "{kinds:?}");
+}
+
+#[test]
+fn a_q_learning_study_can_be_prolonged_without_a_change_of_its_schedule() {
+    let folder = tempfile::tempdir().unwrap();
+    json(&search(folder.path(), &Q_LEARNING).output().unwrap());
+    let before = records(folder.path(), &["started", "reported", "decided", "completed"]);
+    let longer: Vec<&str> = Q_LEARNING.iter().map(|&flag| if flag == "40" { "44" } else { flag }).collect();
+    let result = json(&search(folder.path(), &longer).output().unwrap());
+    assert_eq!(result["trials"]["total"], 44);
+    let after = records(folder.path(), &["started", "reported", "decided", "completed"]);
+    assert_eq!(before, after[..before.len()]);
+}
+
+#[test]
+fn runs_of_another_study_or_of_a_file_replace_the_burn_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = ["--no-stopping", "--trials", "20", "--epochs", "9"];
+    json(&search(folder.path(), &[&LEARNING_RATE[..], &old].concat()).output().unwrap());
+    std::fs::rename(folder.path().join("study"), folder.path().join("old")).unwrap();
+    let mut lines = String::from("lr,val_acc_1,val_acc_2,val_acc_3\n");
+    for i in 0..20 {
+        let top = 0.9 - 0.2 * (f64::from(i) / 5.0 - 2.03).abs();
+        let lr = 10_f64.powf(-4.0 + f64::from(i) / 5.0);
+        lines += &format!("{lr},{},{},{}\n", top * 0.28, top * 0.49, top * 0.63);
+    }
+    std::fs::write(folder.path().join("old.csv"), lines).unwrap();
+    for (source, epochs) in [("old", "9"), ("old.csv", "3")] {
+        let new = ["--trials", "12", "--burn-in", "12", "--epochs", epochs, "--learn-from", source];
+        let output = search(folder.path(), &[&LEARNING_RATE[..], &new].concat()).output().unwrap();
+        assert!(json(&output)["trials"]["stopped"].as_u64().unwrap() >= 2, "{}", text(&output.stdout));
+        let said = text(&output.stderr);
+        assert!(said.contains(&format!("learning from 20 runs of {source}")), "{said}");
+        let decided = records(folder.path(), &["decided"]);
+        assert!(decided.iter().all(|decision| decision["reason"] != "burn_in"));
+        assert_eq!(records(folder.path(), &["handed_in"]).len(), 20);
+        std::fs::remove_dir_all(folder.path().join("study")).unwrap();
+    }
+}
+
+#[test]
+fn explain_prints_the_plan_and_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [&LEARNING_RATE[..], &F_HYPERBAND, &["--explain"]].concat();
+    let plan = &json(&search(folder.path(), &flags).output().unwrap())["plan"];
+    assert_eq!((&plan["trials"], &plan["runs"]), (&Value::from(68), &Value::from(4)));
+    assert_eq!(plan["levels"], serde_json::json!([1, 3, 9]));
+    assert_eq!(plan["epochs"], 4 * 69);
+    assert_eq!(plan["brackets"]["brackets"][0]["rungs"][0]["configurations"], 9);
+    let q_learning = search(folder.path(), &[&Q_LEARNING[..], &["--explain"]].concat()).output().unwrap();
+    assert_eq!(json(&q_learning)["plan"]["epochs"], 320);
+    assert!(!folder.path().join("study").exists() && !folder.path().join("trained").exists());
+}
+
+#[test]
+fn bad_plans_are_one_clear_error_and_exit_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--scheduler", "hyperband", "--epochs", "9", "--eta", "1"], &["eta", "1"]),
+        (&["--scheduler", "asha", "--epochs", "2"], &["2", "eta"]),
+        (&["--scheduler", "f-hyperband", "--epochs", "9", "--kappa", "0"], &["kappa = 0", "(0, 1]"]),
+        (&["--scheduler", "f-hyperband", "--epochs", "9", "--kappa", "1.5"], &["kappa = 1.5"]),
+        (&["--scheduler", "hyperband", "--epochs", "9", "--runs", "0"], &["runs is 0"]),
+        (&["--scheduler", "hyperband", "--epochs", "9", "--trials", "20"], &["17 a run", "--runs"]),
+        (&["--scheduler", "f-hyperband", "--epochs", "9", "--burn-in", "18"], &["burn-in of 18", "17"]),
+        (&["--sampler", "q-learning", "--epochs", "9"], &["q-learning", "metaqnn"]),
+        (&["--epochs", "9", "--exempt", "1"], &["exempt share 1"]),
+        (&["--epochs", "9", "--refit", "0.5"], &["refit factor 0.5"]),
+        (&["--epochs", "9", "--policy", "patience", "--patience", "0"], &["patience is 0"]),
+        (&["--epochs", "9", "--learn-from", "nowhere.csv"], &["nowhere.csv"]),
+        (&["--epochs", "9", "--learn-from", "short.csv"], &["short.csv", "epoch 9"]),
+        (&["--epochs", "3", "--learn-from", "other.csv"], &["other.csv", "`lr`"]),
+    ];
+    std::fs::write(folder.path().join("short.csv"), "lr,acc_1,acc_2\n0.1,0.2,0.3\n0.2,0.3,0.4\n").unwrap();
+    let other = "momentum,acc_1,acc_2,acc_3\n0.1,0.2,0.3,0.4\n0.2,0.3,0.4,0.5\n";
+    std::fs::write(folder.path().join("other.csv"), other).unwrap();
+    for (flags, expected) in cases {
+        let output = search(folder.path(), &[&LEARNING_RATE[..], flags].concat()).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flags:?}: {said}");
+        for part in *expected {
+            assert!(said.contains(part), "{flags:?}: `{part}` is not in: {said}");
+        }
+        assert!(output.stdout.is_empty() && !folder.path().join("trained").exists(), "{flags:?}");
+    }
+    let both =
+        search(folder.path(), &[&LEARNING_RATE[..], &["--space", "metaqnn", "--epochs", "3"]].concat());
+    let said = text(&{ both }.output().unwrap().stderr);
+    assert!(said.contains("networks or parameters, not both"), "{said}");
+}
+
+/// Kills the search `kills` times, each time a few records further on, at an irregular moment; then lets it finish.
+/// Everything it decided must be as if nothing had happened.
+fn kill_often(flags: &[&str], kills: u64) {
+    let (calm, wild) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let undisturbed = json(&search(calm.path(), flags).output().unwrap());
+    let log = wild.path().join("study/events.jsonl");
+    let written = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count() as u64);
+    for kill in 0..kills {
+        let mut child =
+            search(wild.path(), flags).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let enough = written() + 1 + kill * 7919 % 5;
+        while written() < enough && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(kill * 104_729 % 4));
+        assert!(child.try_wait().unwrap().is_none(), "the study was over before kill {kill}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let survived = json(&search(wild.path(), flags).output().unwrap());
+    for event in ["reported", "decided", "paused", "completed", "failed"] {
+        // not assert_eq: it would print hundreds of records
+        assert!(records(calm.path(), &[event]) == records(wild.path(), &[event]), "other `{event}` records");
+    }
+    let jobs = |folder: &Path| -> BTreeSet<(u64, u64, String)> {
+        let started = records(folder, &["started"]);
+        let job = |r: &Value| {
+            (r["trial"].as_u64().unwrap(), r["until"].as_u64().unwrap(), r["configuration"].to_string())
+        };
+        started.iter().map(job).collect()
+    };
+    assert_eq!(jobs(calm.path()), jobs(wild.path()), "rungs");
+    let table = |folder: &Path| std::fs::read_to_string(folder.join("study/q_table.json")).ok();
+    assert!(table(calm.path()) == table(wild.path()), "another Q-table");
+    assert_eq!(survived, undisturbed);
+}
+
+#[test]
+fn killed_a_hundred_times_the_rungs_are_those_of_an_undisturbed_search() {
+    kill_often(&[&LEARNING_RATE[..], &F_HYPERBAND].concat(), 100);
+}
+
+#[test]
+fn killed_a_hundred_times_the_q_table_is_that_of_an_undisturbed_search() {
+    kill_often(&Q_LEARNING, 100);
+}
