@@ -14,10 +14,18 @@ fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
 
 /// ResNets of 1 to 17 blocks, as the released file has them: a constant learning rate, some dead runs.
 fn write_resnets(folder: &Path) -> std::io::Result<()> {
+    write_so_many_resnets(folder, 102)
+}
+
+fn write_many_resnets(folder: &Path) -> std::io::Result<()> {
+    write_so_many_resnets(folder, 180)
+}
+
+fn write_so_many_resnets(folder: &Path, runs: u32) -> std::io::Result<()> {
     let points = 16;
     let names: Vec<String> = (0..points).map(|epoch| format!("acc_{epoch}")).collect();
     let mut text = format!("base_model,num_blocks,num_filters,filter_size,lr,ss,{}\n", names.join(","));
-    for run in 0..102_u32 {
+    for run in 0..runs {
         let (blocks, filters, side) = (1 + run % 17, 2 + run * 5 % 21, 3 + 2 * (run % 3));
         let limit = 0.2 + 0.01 * f64::from(blocks) + 0.008 * f64::from(filters);
         let value = |epoch: u32| {
@@ -145,6 +153,34 @@ fn figures_and_tables_come_together() -> Tested {
     let accuracy = fs::read_to_string(figures.join("observed.svg"))?;
     assert!(accuracy.contains("svr-rbf") && accuracy.contains("last-value"));
     assert!(figures.join("scatter-cudaconvnet_cifar10.svg").is_file());
+    Ok(())
+}
+
+#[test]
+fn early_stopping_is_simulated_in_searches_and_in_hyperband() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_resnets(folder.path())?;
+    let few = reproduce(folder.path(), &["--only", "stopping"])?;
+    assert!(few["replays"].as_array().is_some_and(Vec::is_empty), "98 runs are fewer than the burn-in");
+    write_many_resnets(folder.path())?;
+    let out = folder.path().join("figures");
+    let document =
+        reproduce(folder.path(), &["--only", "stopping,hyperband", "--out", &out.to_string_lossy()])?;
+    let all = document["replays"].as_array().ok_or("no replays")?;
+    let number = |row: &serde_json::Value, field: &str| row[field].as_f64().unwrap_or(f64::NAN);
+    let searches: Vec<_> = all.iter().filter(|row| row["part"] == "stopping").collect();
+    assert_eq!(searches.len(), 2 * 3 * 4, "two predictors, three variants, four Δ");
+    for row in &searches {
+        assert!(number(row, "speedup_mean") > 1.0 && number(row, "best_kept") >= 0.0, "{row}");
+    }
+    let hyperband: Vec<_> = all.iter().filter(|row| row["part"] == "hyperband").collect();
+    assert_eq!(hyperband.len(), 1 + 2 * 2 * (2 * 2 + 1));
+    let best = |of: &dyn Fn(&serde_json::Value) -> bool| {
+        hyperband.iter().filter(|row| of(row)).map(|row| number(row, "speedup_mean")).fold(0.0, f64::max)
+    };
+    assert!((best(&|row| row["variant"] == "none") - 1.0).abs() < 1e-12);
+    assert!(best(&|row| row["variant"] == "oracle") >= best(&|row| row["variant"] == "cold"));
+    assert!(out.join("speedup-deep_resnets_tinyimagenet.svg").is_file());
     Ok(())
 }
 

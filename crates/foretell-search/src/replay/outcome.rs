@@ -105,6 +105,12 @@ impl Outcome {
         self.mean(|o| f64::from(u8::from(o.best_kept)))
     }
 
+    /// The best final value of each Hyperband run that trained any trial to its end, in the metric's unit.
+    pub fn best_of_runs(&self, table: &Table) -> Vec<f64> {
+        let runs = self.orderings.iter().flat_map(|ordering| &ordering.trace.by_run);
+        runs.filter_map(|run| run.1).map(|score| table.history().value(score)).collect()
+    }
+
     /// Mean regret, in standard deviations of the final scores.
     pub fn regret_sd(&self) -> f64 {
         if self.spread > 0.0 { self.mean(|o| o.regret) / self.spread } else { 0.0 }

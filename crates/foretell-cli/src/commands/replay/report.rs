@@ -102,12 +102,7 @@ fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64>
 fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer: f64) -> Row {
     let (speedup_mean, speedup_stderr) = outcome.speedup();
     let spec = &outcome.spec;
-    let best_of_runs: Vec<f64> = outcome
-        .orderings
-        .iter()
-        .flat_map(|o| o.trace.by_run.iter().filter_map(|run| run.1))
-        .map(|score| table.history().value(score))
-        .collect();
+    let best_of_runs = outcome.best_of_runs(table);
     let all_runs: usize = outcome.orderings.iter().map(|o| o.trace.by_run.len()).sum();
     let of_runs = |value: f64| (!best_of_runs.is_empty()).then_some(value);
     Row {

@@ -27,6 +27,10 @@ pub(super) enum Part {
     Depth,
     /// R² against the fraction observed.
     Observed,
+    /// Speed-up of simulated architecture searches.
+    Stopping,
+    /// Hyperband against f-Hyperband.
+    Hyperband,
 }
 
 /// A row of the result.

@@ -4,6 +4,7 @@ mod measure;
 mod published;
 mod released;
 mod report;
+mod stopping;
 
 use super::figures::{self, Measured};
 use crate::failure::{Failure, Outcome};
@@ -28,12 +29,17 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// The parts to reproduce.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "table-1,table-2,depth,observed")]
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "table-1,table-2,depth,observed,stopping,hyperband"
+    )]
     only: Vec<Part>,
     /// How many finished runs to fit on.
     #[arg(long, default_value_t = 100)]
     train: usize,
-    /// How many random splits.
+    /// How many random splits, or orders of the runs.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
     /// Draws of the random searches (default: 1000 for ν-SVR, as the paper).
@@ -84,8 +90,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         seed: arguments.seed,
     };
     let mut bench = Bench::new(options, arguments.draws.map(|draws| draws as usize));
-    let mut rows = Vec::new();
+    let (mut rows, mut replayed) = (Vec::new(), Vec::new());
     for part in parts(arguments) {
+        if matches!(part, Part::Stopping | Part::Hyperband) {
+            let (orderings, draws) =
+                (arguments.repeats as usize, arguments.draws.map(|draws| draws as usize));
+            replayed.extend(stopping::rows(part, &sets, orderings, draws, arguments.seed)?);
+            continue;
+        }
         for prepared in &sets {
             note(&format!("{}: {} ({})", report::heading(part), prepared.stem, prepared.preparation));
             let cells = cells(part, prepared, &arguments.observed);
@@ -94,8 +106,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     if let Some(folder) = &arguments.out {
         draw(folder, arguments, &mut bench, &sets)?;
+        for (name, figure) in stopping::figures(&replayed) {
+            save(folder, arguments.picture, &name, &figure)?;
+        }
     }
-    let document = Document::new(arguments.seed, missing(&arguments.folder), &sets, rows);
+    let document = Document::new(arguments.seed, missing(&arguments.folder), &sets, rows, replayed);
     match arguments.format {
         Format::Json => print_json(&document),
         Format::Table => print(&as_text(&document)),
@@ -175,7 +190,7 @@ fn cells(part: Part, prepared: &Prepared, observed: &[f64]) -> Vec<Cell<'static>
             .flat_map(|&observed| compared().map(move |name| (observed, name)))
             .map(|(observed, name)| Cell { observed, ..plain(name) })
             .collect(),
-        Part::Table2 | Part::Depth | Part::Observed => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
@@ -199,7 +214,9 @@ fn draw(folder: &Path, arguments: &Arguments, bench: &mut Bench, sets: &[Prepare
             let cells = cells(Part::Observed, prepared, &arguments.observed);
             accuracy.extend(cells.iter().filter_map(|cell| measured(bench, prepared, cell)));
         }
-        for cell in cells(Part::Table1, prepared, &[]).iter().filter(|cell| cell.predictor == "svr-rbf") {
+        let scatters = parts(arguments).iter().any(|part| *part < Part::Stopping);
+        let svr = |cell: &&Cell<'_>| scatters && cell.predictor == "svr-rbf";
+        for cell in cells(Part::Table1, prepared, &[]).iter().filter(svr) {
             if let Some(one) = measured(bench, prepared, cell) {
                 save(
                     folder,

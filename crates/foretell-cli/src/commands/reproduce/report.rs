@@ -2,6 +2,7 @@
 
 use super::measure::{Part, Row};
 use super::released::Prepared;
+use super::stopping::{self, Replayed};
 use crate::output::table;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub(super) struct Document {
     sets: Vec<Set>,
     summary: Summary,
     rows: Vec<Row>,
+    /// Simulated speed-ups.
+    replays: Vec<Replayed>,
 }
 
 /// A file as it was prepared.
@@ -43,8 +46,14 @@ pub(super) struct Summary {
 }
 
 impl Document {
-    /// The result of `rows`, measured on `sets`.
-    pub(super) fn new(seed: u64, missing: Vec<String>, sets: &[Prepared], rows: Vec<Row>) -> Self {
+    /// The result of `rows` and `replays`, measured on `sets`.
+    pub(super) fn new(
+        seed: u64,
+        missing: Vec<String>,
+        sets: &[Prepared],
+        rows: Vec<Row>,
+        replays: Vec<Replayed>,
+    ) -> Self {
         let set = |prepared: &Prepared| Set {
             curves: prepared.stem,
             preparation: prepared.preparation,
@@ -59,6 +68,7 @@ impl Document {
             sets: sets.iter().map(set).collect(),
             summary: summary(&rows),
             rows,
+            replays,
         }
     }
 }
@@ -85,6 +95,8 @@ pub(super) fn heading(part: Part) -> &'static str {
         Part::Table2 => "table 2, parts of the features",
         Part::Depth => "generalisation from shallow networks to deep ones",
         Part::Observed => "accuracy against the fraction observed",
+        Part::Stopping => "simulated early stopping",
+        Part::Hyperband => "Hyperband and f-Hyperband, 40 runs in a row, η = 3, Δ = 0.95",
     }
 }
 
@@ -97,6 +109,12 @@ pub(super) fn as_text(document: &Document) -> String {
             let protocol = format!("{} runs to learn from, {} splits", first.train, first.repeats);
             let body = if part == Part::Observed { observed_table(&rows) } else { cell_table(part, &rows) };
             parts.push(format!("{} (R² × 100; {protocol})\n{body}", heading(part)));
+        }
+    }
+    for part in [Part::Stopping, Part::Hyperband] {
+        let rows: Vec<&Replayed> = document.replays.iter().filter(|row| row.part == part).collect();
+        if !rows.is_empty() {
+            parts.push(format!("{}\n{}", heading(part), stopping::as_text(part, &rows)));
         }
     }
     parts.push(prepared_text(document));

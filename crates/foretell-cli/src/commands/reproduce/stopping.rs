@@ -1,0 +1,330 @@
+//! The paper's early stopping, simulated on its released curves: speed-ups in architecture search and in Hyperband.
+
+use super::measure::Part;
+use super::released::Prepared;
+use crate::failure::Failure;
+use crate::output::{note, table};
+use crate::plot;
+use foretell::{Predictor, PredictorOptions, predictor};
+use foretell_search::{
+    ByForecast, Kappa, Outcome, Reference, ReplaySpec, Schedule, Setting, Stopper, Table, replay,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The paper's predictor with its one Gaussian σ(τ), and ours.
+const PREDICTORS: [&str; 2] = ["svr-rbf+gaussian", "auto"];
+/// The stop probabilities tried.
+const STOP_PROBABILITIES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
+/// δ of the variant with an offset and n of the one with the n-th best: the paper has them in a figure, without numbers.
+const OFFSET: f64 = 0.01;
+const NTH_BEST: usize = 10;
+/// The curves of the simulated architecture searches.
+const SEARCHED: [&str; 3] = ["metaqnn_cifar10", "deep_resnets_cifar10", "deep_resnets_tinyimagenet"];
+/// The curves that Hyperband draws from, each in the preparation whose scores can be compared.
+const DRAWN: [(&str, &str); 4] = [
+    ("cudaconvnet_cifar10", "as released"),
+    ("cudaconvnet_svhn", "as released"),
+    ("lstm_ptb", "log perplexity"),
+    ("deep_resnets_tinyimagenet", "weights, depth"),
+];
+/// What f-Hyperband is tried with.
+const KAPPAS: [f64; 2] = [1.0, 0.25];
+/// Runs of Hyperband in a row, and its η and Δ.
+const HYPERBAND_RUNS: u64 = 40;
+const ETA: u64 = 3;
+const HYPERBAND_DELTA: f64 = 0.95;
+/// Draws of the 40 runs at most: their standard error is that over 40 · 3 runs.
+const HYPERBAND_DRAWS: usize = 3;
+/// Curves before anything is stopped: d, and how many are handed in for a warm start.
+const BURN_IN: usize = 100;
+
+/// A row of the simulated speed-ups.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Replayed {
+    pub(super) part: Part,
+    curves: &'static str,
+    preparation: &'static str,
+    /// `delta`, `delta and offset`, `nth best`; with Hyperband `none`, `cold`, `warm` or `oracle`.
+    variant: &'static str,
+    predictor: Option<&'static str>,
+    stop_probability: Option<f64>,
+    offset: f64,
+    nth_best: usize,
+    reference: Option<Reference>,
+    kappa: Option<f64>,
+    orderings: usize,
+    speedup_mean: f64,
+    speedup_stderr: f64,
+    /// The share of orderings in which the best run was kept; of Hyperband, the mean of the best final values of its runs.
+    best_kept: Option<f64>,
+    best_of_run_mean: Option<f64>,
+    best_of_run_stderr: Option<f64>,
+    regret_sd_mean: f64,
+    published: Option<f64>,
+}
+
+struct Wanted {
+    row: Replayed,
+    spec: ReplaySpec,
+}
+
+/// The rows of `part` on `sets`; only the first `orderings` orderings.
+pub(super) fn rows(
+    part: Part,
+    sets: &[Prepared],
+    orderings: usize,
+    draws: Option<usize>,
+    seed: u64,
+) -> Result<Vec<Replayed>, Failure> {
+    let mut rows = Vec::new();
+    for prepared in sets.iter().filter(|prepared| is_used(part, prepared)) {
+        note(&format!("{}: {} ({})", super::report::heading(part), prepared.stem, prepared.preparation));
+        let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", prepared.stem));
+        let table = Table::new(prepared.history.as_ref().clone(), 1).map_err(|error| in_file(&error))?;
+        if table.len() <= BURN_IN {
+            note(&format!(
+                "{}: {} finished runs are too few for a burn-in of {BURN_IN}",
+                prepared.stem,
+                table.len()
+            ));
+            continue;
+        }
+        let wanted = match part {
+            Part::Hyperband => hyperband(prepared, orderings.min(HYPERBAND_DRAWS), seed),
+            _ => search(prepared, orderings, seed),
+        };
+        let made = predictors(draws, seed)?;
+        let settings: Vec<Setting<'_>> = wanted
+            .iter()
+            .map(|wanted| Setting {
+                spec: wanted.spec,
+                predictor: wanted.row.predictor.and_then(|name| made.get(name)).map(AsRef::as_ref),
+            })
+            .collect();
+        let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
+        rows.extend(
+            wanted.into_iter().zip(&outcomes).map(|(wanted, outcome)| filled(wanted.row, &table, outcome)),
+        );
+    }
+    Ok(rows)
+}
+
+fn is_used(part: Part, prepared: &Prepared) -> bool {
+    match part {
+        Part::Hyperband => DRAWN.contains(&(prepared.stem, prepared.preparation)),
+        _ => SEARCHED.contains(&prepared.stem) && super::is_first(prepared),
+    }
+}
+
+type ByName = BTreeMap<&'static str, Box<dyn Predictor>>;
+
+fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failure> {
+    let options = PredictorOptions { seed, draws, ..PredictorOptions::default() };
+    let one = |name: &'static str| Ok((name, predictor(name, &options).map_err(Failure::input)?));
+    PREDICTORS.into_iter().map(one).collect()
+}
+
+fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> Replayed {
+    Replayed {
+        part,
+        curves: prepared.stem,
+        preparation: prepared.preparation,
+        variant,
+        predictor: None,
+        stop_probability: None,
+        offset: 0.0,
+        nth_best: 1,
+        reference: None,
+        kappa: None,
+        orderings: 0,
+        speedup_mean: f64::NAN,
+        speedup_stderr: f64::NAN,
+        best_kept: None,
+        best_of_run_mean: None,
+        best_of_run_stderr: None,
+        regret_sd_mean: f64::NAN,
+        published: None,
+    }
+}
+
+/// The three variants of the paper's simulated search, with each predictor and stop probability.
+fn search(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
+    let variants = [("delta", 0.0, 1), ("delta and offset", OFFSET, 1), ("nth best", 0.0, NTH_BEST)];
+    let mut wanted = Vec::new();
+    for predictor in PREDICTORS {
+        for (variant, offset, nth_best) in variants {
+            for stop_probability in STOP_PROBABILITIES {
+                let published = (prepared.stem == "deep_resnets_cifar10"
+                    && variant == "delta"
+                    && stop_probability > 0.98)
+                    .then_some(3.4);
+                let row = Replayed {
+                    predictor: Some(predictor),
+                    stop_probability: Some(stop_probability),
+                    offset,
+                    nth_best,
+                    published,
+                    ..blank(Part::Stopping, prepared, variant)
+                };
+                let rule = ByForecast { stop_probability, ..ByForecast::default() };
+                let spec = ReplaySpec {
+                    stopper: Stopper::Forecast(rule),
+                    offset,
+                    nth_best,
+                    burn_in: BURN_IN,
+                    orderings,
+                    seed,
+                    ..ReplaySpec::default()
+                };
+                wanted.push(Wanted { row, spec });
+            }
+        }
+    }
+    wanted
+}
+
+/// Hyperband, f-Hyperband cold and with models of earlier runs, and perfect foresight.
+fn hyperband(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
+    let spec = |stopper, reference, kappa, warm_start| ReplaySpec {
+        schedule: Schedule::Hyperband {
+            eta: ETA,
+            runs: HYPERBAND_RUNS,
+            kappa: Kappa { kappa, ..Kappa::default() },
+            reference,
+        },
+        stopper,
+        burn_in: BURN_IN,
+        warm_start,
+        orderings,
+        seed,
+        ..ReplaySpec::default()
+    };
+    let row = |variant| blank(Part::Hyperband, prepared, variant);
+    let mut wanted = vec![Wanted { row: row("none"), spec: spec(Stopper::None, Reference::Rung, 1.0, 0) }];
+    let rule = ByForecast { stop_probability: HYPERBAND_DELTA, ..ByForecast::default() };
+    for reference in [Reference::Rung, Reference::Level] {
+        for kappa in KAPPAS {
+            for (variant, warm) in [("cold", 0), ("warm", BURN_IN)] {
+                for predictor in PREDICTORS {
+                    let row = Replayed {
+                        predictor: Some(predictor),
+                        stop_probability: Some(HYPERBAND_DELTA),
+                        reference: Some(reference),
+                        kappa: Some(kappa),
+                        ..row(variant)
+                    };
+                    let spec = spec(Stopper::Forecast(rule), reference, kappa, warm);
+                    wanted.push(Wanted { row, spec });
+                }
+            }
+            let row = Replayed { reference: Some(reference), kappa: Some(kappa), ..row("oracle") };
+            wanted.push(Wanted { row, spec: spec(Stopper::Oracle, reference, kappa, 0) });
+        }
+    }
+    wanted
+}
+
+fn filled(row: Replayed, table: &Table, outcome: &Outcome) -> Replayed {
+    let (speedup_mean, speedup_stderr) = outcome.speedup();
+    let best = outcome.best_of_runs(table);
+    let hyperband = row.part == Part::Hyperband;
+    Replayed {
+        orderings: outcome.orderings.len(),
+        speedup_mean,
+        speedup_stderr,
+        best_kept: (!hyperband).then(|| outcome.best_kept()),
+        best_of_run_mean: hyperband.then(|| foretell::statistics::mean(&best)),
+        best_of_run_stderr: hyperband.then(|| foretell::statistics::standard_error(&best)),
+        regret_sd_mean: outcome.regret_sd(),
+        ..row
+    }
+}
+
+/// The rows of `part` as a table.
+pub(super) fn as_text(part: Part, rows: &[&Replayed]) -> String {
+    if part == Part::Hyperband { hyperband_text(rows) } else { search_text(rows) }
+}
+
+fn times(mean: f64, stderr: f64) -> String {
+    format!("{mean:.2} ± {stderr:.2}")
+}
+
+fn search_text(rows: &[&Replayed]) -> String {
+    let cells = |row: &&Replayed| {
+        let particulars = match row.variant {
+            "delta and offset" => format!("Δ and δ = {}", row.offset),
+            "nth best" => format!("Δ and the {}th best", row.nth_best),
+            _ => "Δ".to_owned(),
+        };
+        vec![
+            row.curves.to_owned(),
+            row.predictor.unwrap_or("–").to_owned(),
+            particulars,
+            row.stop_probability.map_or("–".to_owned(), |p| p.to_string()),
+            times(row.speedup_mean, row.speedup_stderr),
+            row.published.map_or("–".to_owned(), |published| published.to_string()),
+            row.best_kept.map_or("–".to_owned(), |kept| {
+                format!("{:.0} of {}", kept * row.orderings as f64, row.orderings)
+            }),
+            format!("{:.4}", row.regret_sd_mean),
+        ]
+    };
+    let headings =
+        ["curves", "predictor", "variant", "Δ", "speed-up", "published", "best kept", "regret (sd)"];
+    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+        + "\n(published: a figure without numbers, up to 6 times in the MetaQNN space; 3.4 on ResNets on CIFAR-10, where only Δ = 0.99 reliably kept the best)"
+}
+
+fn hyperband_text(rows: &[&Replayed]) -> String {
+    let cells = |row: &&Replayed| {
+        let reference = row.reference.map_or("–", |reference| match reference {
+            Reference::Rung => "rung",
+            Reference::Level => "level",
+        });
+        let best = row.best_of_run_mean.zip(row.best_of_run_stderr);
+        vec![
+            row.curves.to_owned(),
+            row.variant.to_owned(),
+            row.predictor.unwrap_or("–").to_owned(),
+            reference.to_owned(),
+            row.kappa.map_or("–".to_owned(), |kappa| kappa.to_string()),
+            times(row.speedup_mean, row.speedup_stderr),
+            best.map_or("–".to_owned(), |(mean, stderr)| format!("{mean:.4} ± {stderr:.4}")),
+        ]
+    };
+    let headings = ["curves", "models", "predictor", "reference", "κ", "speed-up", "best of a run"];
+    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+        + "\n(published on cuda-convnet: 2 times, up to 7 with reused models; `oracle` is perfect foresight, the most that any forecast could save)"
+}
+
+/// Speed-up against Δ, a figure for each file.
+pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
+    let of_part = |row: &&Replayed| row.part == Part::Stopping;
+    let files = super::figures::distinct(rows.iter().filter(of_part).map(|row| row.curves));
+    let figure = |curves: &str| {
+        let mine: Vec<&Replayed> = rows.iter().filter(of_part).filter(|row| row.curves == curves).collect();
+        let mut series: Vec<plot::SpeedupSeries> = Vec::new();
+        for row in &mine {
+            let name = format!("{}, {}", row.predictor.unwrap_or("–"), row.variant);
+            let point = plot::SpeedupPoint {
+                stop_probability: row.stop_probability.unwrap_or(f64::NAN),
+                speedup: row.speedup_mean,
+                stderr: row.speedup_stderr,
+                best_kept: row.best_kept.unwrap_or(f64::NAN),
+            };
+            match series.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.points.push(point),
+                None => series.push(plot::SpeedupSeries { name, points: vec![point] }),
+            }
+        }
+        let orderings = mine.first().map_or(0, |row| row.orderings);
+        plot::Speedup {
+            title: format!("simulated early stopping: {curves}"),
+            subtitle: format!("mean ± standard error over {orderings} random orders, burn-in {BURN_IN}"),
+            series,
+        }
+        .draw()
+    };
+    files.iter().map(|&curves| (format!("speedup-{curves}"), figure(curves))).collect()
+}
