@@ -1,7 +1,7 @@
 //! `foretell search` as a user runs it: the program itself, real trial processes, kills and restarts.
 
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -290,6 +290,28 @@ mod built_in {
         let counts = sequence.counts(foretell::ImageShape { channels: 3, height: 8, width: 8 }).unwrap();
         assert_eq!(result["best"]["configuration"]["weights"].as_f64(), Some(counts.weights as f64));
         assert_eq!(result["best"]["configuration"]["layers"].as_f64(), Some(counts.layers as f64));
+    }
+
+    #[test]
+    fn networks_paused_at_rungs_go_on_as_if_they_had_never_paused() {
+        let small =
+            ["--data", "shapes:8", "--width", "0.05", "--train-size", "200", "--validation-size", "100"];
+        let common = ["--max-layers", "3", "--epochs", "4", "--format", "json", "--out", "study"];
+        let run = |more: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let arguments = [&["search", "--workers", "2"], &small[..], &common, more].concat();
+            json(&foretell(folder.path(), &arguments).output().unwrap());
+            let reports = records(folder.path()).into_iter().filter(|r| r["event"] == "reported");
+            reports.map(|r| ((r["trial"].as_u64(), r["step"].as_u64()), r["metrics"].clone())).collect()
+        };
+        type Reports = BTreeMap<(Option<u64>, Option<u64>), Value>;
+        // η = 2, R = 4: 4@1 2@2 1@4, 3@2 1@4, 3@4
+        let paused: Reports = run(&["--scheduler", "hyperband", "--eta", "2"]);
+        let unbroken: Reports = run(&["--trials", "10", "--no-stopping"]);
+        assert_eq!((paused.len(), unbroken.len()), (4 + 2 + 2 + 6 + 2 + 12, 40));
+        for (report, metrics) in paused {
+            assert_eq!(metrics, unbroken[&report], "{report:?}");
+        }
     }
 
     #[test]

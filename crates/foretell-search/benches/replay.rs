@@ -1,0 +1,77 @@
+//! How long replays take: `cargo bench -p foretell-search`. Prints seconds, on as many threads as rayon uses
+//! (`RAYON_NUM_THREADS`); there is no peer that replays.
+
+#![allow(missing_docs, clippy::print_stdout, reason = "a program that prints")]
+
+use foretell::{
+    Configuration, Curve, Direction, History, HistoryOptions, PredictorOptions, Run, Value, predictor,
+};
+use foretell_search::{
+    ByForecast, Kappa, LayerSpace, QLearner, QLearning, Reference, ReplaySpec, Reward, Schedule, Setting,
+    Stopper, Table, replay, replay_stream, trial_stream,
+};
+use rand::RngExt;
+use std::time::Instant;
+
+/// Saturating curves whose end depends on two parameters, with noise.
+fn table(runs: u64, points: usize) -> Table {
+    let run = |number: u64| {
+        let mut random = trial_stream(1, number);
+        let (a, b): (f64, f64) = (random.random(), random.random());
+        let (top, speed) = (0.9 - 0.5 * (a - 0.3).powi(2) - 0.2 * b, 2.0 + 10.0 * b);
+        let point = |t: usize, noise: f64| top * (1.0 - (-(t as f64) / speed).exp()) + 0.01 * (noise - 0.5);
+        let values: Vec<f64> = (1..=points).map(|t| point(t, random.random())).collect();
+        let configuration =
+            Configuration::from([("a".to_owned(), Value::Number(a)), ("b".to_owned(), Value::Number(b))]);
+        Run { id: number.to_string(), configuration, curve: Curve::of_epochs(&values, Direction::Maximize) }
+    };
+    let runs: Vec<Run> = (0..runs).map(run).collect();
+    let history = History::new(&runs, &HistoryOptions::default()).expect("curves of one length");
+    Table::new(history, 1).expect("more than one run")
+}
+
+fn timed(what: &str, work: impl FnOnce() -> String) {
+    let start = Instant::now();
+    let said = work();
+    println!("{what}: {:.2} s ({said})", start.elapsed().as_secs_f64());
+}
+
+fn replayed(what: &str, table: &Table, name: &str, spec: ReplaySpec) {
+    timed(&format!("{what}, {name}"), || {
+        let chosen = predictor(name, &PredictorOptions::default()).expect("a built-in predictor");
+        let outcomes =
+            replay(table, &[Setting { spec, predictor: Some(chosen.as_ref()) }]).expect("a valid spec");
+        format!("{:.2} times, best kept {:.0} %", outcomes[0].speedup().0, 100.0 * outcomes[0].best_kept())
+    });
+}
+
+fn main() {
+    // `cargo test --benches` only asks whether it runs
+    let (runs, learnt) =
+        if std::env::args().any(|argument| argument == "--test") { (120, 20) } else { (1000, 2700) };
+    let table = table(runs, 60);
+    let stopper = Stopper::Forecast(ByForecast { stop_probability: 0.95, ..ByForecast::default() });
+    let full = ReplaySpec { stopper, ..ReplaySpec::default() };
+    let refitting = ReplaySpec { refit: Some(1.25), ..full };
+    let schedule = |runs| Schedule::Hyperband {
+        eta: 3,
+        runs,
+        kappa: Kappa { kappa: 0.25, ..Kappa::default() },
+        reference: Reference::Level,
+    };
+    let hyperband = ReplaySpec { schedule: schedule(40), orderings: 1, ..full };
+    for name in ["kernel-ridge", "auto"] {
+        replayed(&format!("{runs} runs x 10 orderings x 60 epochs"), &table, name, full);
+        replayed("the same with refits", &table, name, refitting);
+        replayed("40 runs of f-Hyperband, R = 60", &table, name, hyperband);
+    }
+    timed(&format!("Q-learning over {learnt} networks, 128 replayed after each"), || {
+        let mut learner = QLearner::new(LayerSpace::default(), QLearning::default()).expect("the defaults");
+        for trial in 0..learnt {
+            let network = learner.propose(&mut trial_stream(0, trial)).expect("a large space");
+            let reward = Reward::measured(1.0 / (1.0 + network.layers().len() as f64));
+            learner.tell(&network, reward, &mut replay_stream(0, trial)).expect("a network of the space");
+        }
+        format!("{} models", learner.models())
+    });
+}
