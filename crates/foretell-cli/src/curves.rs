@@ -71,6 +71,7 @@ impl CurveFlags {
     /// kept, since what never varies among the running may vary among the finished.
     pub(crate) fn read_running(&self, path: &Path, finished: &Recorded) -> Result<Recorded, Failure> {
         let options = ReadOptions {
+            metric: Some(self.metric.clone().unwrap_or_else(|| finished.metric.clone())),
             direction: Some(finished.direction),
             keep_all_columns: true,
             deduplicate: false,

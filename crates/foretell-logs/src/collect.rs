@@ -125,6 +125,8 @@ fn feature_columns(
         fates.entry(fate).or_default().push(name);
     }
     note_fates(&fates, notes);
+    note_unknown(&options.exclude, "exclude", raw, notes);
+    note_unknown(&options.include, "include", raw, notes);
     groups
 }
 
@@ -164,6 +166,16 @@ fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {
             topic,
             format!("{} {why}: {}", count(names.len(), "column"), list(names.iter().copied())),
         ));
+    }
+}
+
+/// Says which of the columns that an option names are not there: a slip of the pen, or of another file's.
+fn note_unknown(named: &[String], option: &str, raw: &Raw, notes: &mut Vec<Note>) {
+    let columns = column_names(raw);
+    for name in named.iter().filter(|name| !columns.contains(name.as_str())) {
+        let there = list(columns.iter().copied());
+        let text = format!("there is no column `{name}` to {option}; the columns are {there}");
+        notes.push(Note::new(Topic::Excluded, text));
     }
 }
 

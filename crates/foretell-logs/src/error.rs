@@ -2,7 +2,7 @@
 
 use foretell::CurveError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Why recorded runs could not be read or written. Lines count from 1, the header included.
@@ -16,6 +16,12 @@ pub enum Error {
         file: PathBuf,
         /// What the system says.
         source: io::Error,
+    },
+    /// There is no such file or folder.
+    #[error("{}: there is no such file or folder; check its spelling and the folder it is named from", file.display())]
+    NotFound {
+        /// The file.
+        file: PathBuf,
     },
     /// The gzip data of the file are damaged or end early.
     #[error("{}:{line}: the gzip data after this line are damaged or end early ({message}); fetch or compress the file again", file.display())]
@@ -193,4 +199,16 @@ pub enum Error {
         /// Why.
         source: CurveError,
     },
+}
+
+impl Error {
+    /// A failure of the system at `file`.
+    pub(crate) fn io(file: &Path, source: io::Error) -> Self {
+        let file = file.to_owned();
+        if source.kind() == io::ErrorKind::NotFound {
+            Self::NotFound { file }
+        } else {
+            Self::Io { file, source }
+        }
+    }
 }

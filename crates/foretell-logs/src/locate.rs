@@ -36,7 +36,7 @@ pub(crate) fn locate(path: &Path) -> Result<PathBuf, Error> {
 }
 
 fn names_in(folder: &Path) -> Result<Vec<String>, Error> {
-    let fail = |source| Error::Io { file: folder.to_owned(), source };
+    let fail = |source| Error::io(folder, source);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(fail)? {
         let entry = entry.map_err(fail)?;

@@ -25,7 +25,7 @@ pub(crate) struct Source {
 impl Source {
     /// Opens `file`, plain or gzip by its first two bytes.
     pub(crate) fn open(file: &Path) -> Result<Self, Error> {
-        let fail = |source| Error::Io { file: file.to_owned(), source };
+        let fail = |source| Error::io(file, source);
         let mut raw = BufReader::with_capacity(1 << 16, File::open(file).map_err(fail)?);
         let gzip = raw.fill_buf().map_err(fail)?.starts_with(&[0x1f, 0x8b]);
         let plain: Box<dyn Read> = if gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
@@ -92,7 +92,7 @@ pub(crate) fn read_error(file: &Path, gzip: bool, line: u64, source: io::Error) 
     if gzip && damaged {
         return Error::Gzip { file: file.to_owned(), line, message: source.to_string() };
     }
-    Error::Io { file: file.to_owned(), source }
+    Error::io(file, source)
 }
 
 /// Turns every line ending into `\n`, ends the last line, and drops a byte-order mark.

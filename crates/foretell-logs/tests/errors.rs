@@ -184,3 +184,23 @@ fn a_folder_needs_exactly_one_file_of_curves() {
         said(folder.path()).contains("`a.csv`, `b.jsonl.gz` could all be the curves; name the one to read")
     );
 }
+
+#[test]
+fn a_file_that_is_not_there_and_columns_that_are_not_there_are_named() {
+    let missing = read("nowhere/curves.csv".as_ref(), &ReadOptions::default()).map(|_| ()).unwrap_err().to_string();
+    assert!(missing.starts_with("nowhere/curves.csv: there is no such file or folder; check"), "{missing}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.csv");
+    std::fs::write(&file, "lr,width,acc_1,acc_2\n1,2,0.5,0.6\n2,3,0.5,0.7\n").unwrap();
+    let options = ReadOptions {
+        exclude: vec!["lr".into(), "rl".into()],
+        include: vec!["widht".into()],
+        ..ReadOptions::default()
+    };
+    let notes: Vec<String> = read(&file, &options).unwrap().notes.into_iter().map(|note| note.text).collect();
+    for expected in
+        ["no column `rl` to exclude; the columns are `lr`, `width`", "no column `widht` to include"]
+    {
+        assert!(notes.iter().any(|note| note.contains(expected)), "{notes:?}");
+    }
+}
