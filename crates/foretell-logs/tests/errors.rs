@@ -187,7 +187,8 @@ fn a_folder_needs_exactly_one_file_of_curves() {
 
 #[test]
 fn a_file_that_is_not_there_and_columns_that_are_not_there_are_named() {
-    let missing = read("nowhere/curves.csv".as_ref(), &ReadOptions::default()).map(|_| ()).unwrap_err().to_string();
+    let missing =
+        read("nowhere/curves.csv".as_ref(), &ReadOptions::default()).map(|_| ()).unwrap_err().to_string();
     assert!(missing.starts_with("nowhere/curves.csv: there is no such file or folder; check"), "{missing}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f.csv");

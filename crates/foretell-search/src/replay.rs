@@ -324,6 +324,7 @@ fn replay_ordering(
                 banks.push((predictor.name(), ModelBank::new(table, predictor)));
                 banks.len() - 1
             });
+            banks[place].1.next_setting();
             &mut banks[place].1
         });
         let trace = replay_one(spec, table, &draw, bank)?;

@@ -17,6 +17,8 @@ pub(super) struct Models {
     encoded: Vec<Option<Vec<f64>>>,
     /// By τ.
     fitted: BTreeMap<usize, AtTau>,
+    /// When a setting last asked for them, in settings.
+    used: usize,
 }
 
 struct AtTau {
@@ -30,7 +32,7 @@ impl Models {
         let encoder = table.encoder(&learnt);
         let encoded_learnt = learnt.iter().map(|&run| table.encoded(run, &encoder)).collect();
         let encoded = vec![None; table.len()];
-        Self { learnt, level, encoder, encoded_learnt, encoded, fitted: BTreeMap::new() }
+        Self { learnt, level, encoder, encoded_learnt, encoded, fitted: BTreeMap::new(), used: 0 }
     }
 
     fn forecast(
@@ -60,18 +62,39 @@ impl Models {
     }
 }
 
-/// All models that one predictor has been asked for, so that settings which learn from the same runs share them.
+/// Fitted models that a bank keeps from one setting to the next: some hundred megabytes.
+const KEPT: usize = 400;
+
+/// All models that one predictor has been asked for, so that settings which learn from the same runs share them; of
+/// many, those that were asked for last.
 pub(super) struct ModelBank<'a> {
     table: &'a Table,
     predictor: &'a dyn Predictor,
     models: Vec<Models>,
     /// The place in `models` by level and distinct runs learnt from.
     places: BTreeMap<(u64, Vec<usize>), usize>,
+    /// Settings so far.
+    settings: usize,
 }
 
 impl<'a> ModelBank<'a> {
     pub(super) fn new(table: &'a Table, predictor: &'a dyn Predictor) -> Self {
-        Self { table, predictor, models: Vec::new(), places: BTreeMap::new() }
+        Self { table, predictor, models: Vec::new(), places: BTreeMap::new(), settings: 0 }
+    }
+
+    /// Another setting begins: forgets the fits that were asked for longest ago, beyond so many. Asked for again, they are
+    /// made again, and are the same.
+    pub(super) fn next_setting(&mut self) {
+        self.settings += 1;
+        let mut by_use: Vec<&mut Models> = self.models.iter_mut().filter(|m| !m.fitted.is_empty()).collect();
+        by_use.sort_by_key(|models| std::cmp::Reverse(models.used));
+        let mut kept = 0;
+        for models in by_use {
+            kept += models.fitted.len();
+            if kept > KEPT {
+                models.fitted.clear();
+            }
+        }
     }
 
     /// The models of the score at `level`, learnt from the runs `learnt`; repeats count once.
@@ -88,6 +111,7 @@ impl<'a> ModelBank<'a> {
 
     /// The forecast by the models at `place` of `run` after `tau` points.
     pub(super) fn forecast(&mut self, place: usize, run: usize, tau: usize) -> Result<Forecast, FitError> {
+        self.models[place].used = self.settings;
         self.models[place].forecast(self.table, self.predictor, run, tau)
     }
 }
