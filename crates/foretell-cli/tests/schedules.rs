@@ -101,6 +101,7 @@ fn hyperband_pauses_trials_at_rungs_and_trains_no_epoch_twice() {
     let plain = ["--scheduler", "hyperband", "--epochs", "9", "--runs", "2"];
     let result = json(&search(folder.path(), &[&LEARNING_RATE[..], &plain].concat()).output().unwrap());
     // R = 9, η = 3: 9@1 3@3 1@9, 5@3 1@9, 3@9 is 78 epochs for 17 trials, with resume 9+6+6 + 15+6 + 27
+    assert_eq!((&result["scheduler"], &result["sampler"]), (&"hyperband".into(), &"random".into()));
     assert_eq!(result["trials"]["total"], 34);
     assert_eq!(result["trials"]["completed"], 10);
     assert_eq!(result["trials"]["paused"], 24);

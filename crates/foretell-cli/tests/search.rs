@@ -1,7 +1,7 @@
 //! `foretell search` as a user runs it: the program itself, real trial processes, kills and restarts.
 
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -267,6 +267,7 @@ fn a_full_disk_ends_the_study_with_one_clear_error_and_nothing_acknowledged_is_l
 #[cfg(feature = "nn")]
 mod built_in {
     use super::*;
+    use std::collections::BTreeMap;
 
     fn tiny(folder: &Path, more: &[&str]) -> Command {
         let mut arguments = vec!["search", "--data", "shapes:8", "--width", "0.05", "--train-size", "200"];

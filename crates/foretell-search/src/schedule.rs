@@ -155,6 +155,17 @@ impl Schedule {
         matches!(self, Self::Full)
     }
 
+    /// The same schedule, run often enough for `trials` trials: what a log with more trials than asked for needs.
+    pub(crate) fn covering(self, trials: u64, max_resource: u64) -> Self {
+        match self {
+            Self::Hyperband { eta, runs, kappa, reference } => {
+                let a_run = plan(max_resource, eta).map_or(1, |plan| plan.totals().configurations.max(1));
+                Self::Hyperband { eta, runs: runs.max(trials.div_ceil(a_run)), kappa, reference }
+            }
+            other => other,
+        }
+    }
+
     /// The same schedule, but for how often it is run: what stays when a study is prolonged.
     pub(crate) fn without_runs(self) -> Self {
         match self {

@@ -473,6 +473,20 @@ fn trials_that_report_in_large_steps_pass_rungs_they_have_overstepped() {
 }
 
 #[test]
+fn a_study_that_is_resumed_with_fewer_trials_or_runs_keeps_those_it_has() {
+    let off = StudySpec { stopping: Stopping::Off, ..in_brackets() };
+    let (study, log) = whole(off.clone(), 1);
+    let Schedule::Hyperband { eta, kappa, reference, .. } = off.schedule else { unreachable!() };
+    let fewer =
+        StudySpec { schedule: Schedule::Hyperband { eta, runs: 1, kappa, reference }, trials: 17, ..off };
+    let resumed = Study::resume(fewer, &log).unwrap();
+    assert!(resumed.is_done() && resumed.trials().len() == study.trials().len());
+    let (study, log) = whole(spec(), 1);
+    let resumed = Study::resume(StudySpec { trials: 15, ..spec() }, &log).unwrap();
+    assert!(resumed.is_done() && resumed.trials().len() == study.trials().len());
+}
+
+#[test]
 fn a_log_of_another_plan_is_refused() {
     let (_, log) = whole(StudySpec { stopping: Stopping::Off, ..in_brackets() }, 1);
     let other = StudySpec { schedule: Schedule::Full, stopping: Stopping::Off, ..in_brackets() };

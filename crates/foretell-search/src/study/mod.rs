@@ -80,7 +80,9 @@ impl Study {
             Record::Started { trial, .. } => trial + 1,
             _ => 0,
         };
-        spec.trials = spec.trials.max(rest.iter().map(started).max().unwrap_or(0));
+        let known = rest.iter().map(started).max().unwrap_or(0);
+        spec.trials = spec.trials.max(known);
+        spec.schedule = spec.schedule.covering(known, spec.max_resource);
         let mut study = Self::new(spec)?;
         for (index, record) in rest.iter().enumerate() {
             let record_number = index + 2;

@@ -3,7 +3,9 @@
 use super::flags::Arguments;
 use super::live::Live;
 use crate::output::table;
-use foretell_search::{NETWORK, Policy, Reason, StoppedTrial, Stopping, Study, StudySpec, Summary};
+use foretell_search::{
+    NETWORK, Policy, Reason, SamplerSpec, Schedule, StoppedTrial, Stopping, Study, StudySpec, Summary,
+};
 use serde::Serialize;
 
 /// The result as JSON: the summary, and which study it is of.
@@ -13,6 +15,8 @@ pub(crate) struct Document {
     /// The folder that keeps it.
     pub(super) study: String,
     metric: String,
+    sampler: &'static str,
+    scheduler: &'static str,
     seed: u64,
     burn_in: u64,
     predictor: String,
@@ -29,12 +33,29 @@ impl Document {
             schema: "foretell.search/1",
             study: live.directory().display().to_string(),
             metric: spec.metric.clone(),
+            sampler: match spec.sampler {
+                SamplerSpec::Random => "random",
+                SamplerSpec::QLearning(_) => "q-learning",
+            },
+            scheduler: scheduler(spec),
             seed: spec.seed,
             burn_in: spec.burn_in,
             predictor: spec.predictor.clone(),
             stop_probability: spec.rule.stop_probability,
             summary: Summary::of(live.study()),
         }
+    }
+}
+
+/// The scheduler's name on the command line.
+fn scheduler(spec: &StudySpec) -> &'static str {
+    match spec.schedule {
+        Schedule::Full => "full",
+        Schedule::IEpoch { .. } => "i-epoch",
+        Schedule::SuccessiveHalving { .. } => "successive-halving",
+        Schedule::Hyperband { .. } if spec.stopping == Stopping::Off => "hyperband",
+        Schedule::Hyperband { .. } => "f-hyperband",
+        Schedule::Asha { .. } => "asha",
     }
 }
 
