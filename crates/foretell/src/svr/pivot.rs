@@ -10,7 +10,8 @@
 //! (K_FF + μI) δ = r_F − ρ, r = y − Kβ, where ρ is b + ε on points with β > 0 and b − ε on points with β < 0, such that
 //! both sums stay. It is cut where a point meets a bound, which then leaves F; after a full step the bound point that
 //! violates optimality most joins F. While ε > 0 both sums of β⁺ and β⁻ are C·ν·n/2; a negative ε shows that the tube is
-//! closed, and then only Σβ = 0 binds (*closed* below) until Σ|β| meets C·ν·n again.
+//! closed, and then only Σβ = 0 binds (*closed* below) until Σ|β| meets C·ν·n again. A tube that has opened so closes again
+//! only when no β is 0: closing frees all zeros at once, Σ|β| may then grow at once, and the two would take turns for ever.
 //!
 //! (K_FF + μI)⁻¹ is kept and bordered or deflated, O(|F|²) a change. μ, 1e-7 of the kernel's mean diagonal, makes the
 //! step proximal: a singular K (equal rows, linear kernel) is then no special case. Each round costs as much as some ten
@@ -50,6 +51,8 @@ pub(crate) struct Pivot {
     half: f64,
     ridge: f64,
     closed: bool,
+    /// Whether the tube has been closed and has opened again.
+    reopened: bool,
     /// β, padded.
     pub(crate) beta: Vec<f64>,
     /// r = y − Kβ, padded.
@@ -133,7 +136,9 @@ impl Pivot {
 
     /// Works until optimality is violated by less than `tolerance`, at most `rounds` rounds.
     pub(crate) fn finish(&mut self, kernel: &KernelMatrix, tolerance: f64, rounds: usize) -> Ended {
+        self.reopened = false;
         for _ in 0..rounds {
+            self.hold_sums(kernel);
             let Some(levels) = self.direction() else { return Ended::Unfinished };
             let (length, met) = self.room();
             self.advance(kernel, length);
@@ -147,7 +152,7 @@ impl Pivot {
             if moved * self.ridge > 0.1 * tolerance || drift > 1e-9 * self.c * self.n as f64 {
                 continue;
             }
-            if !self.closed && levels.plus < levels.minus {
+            if self.closes(levels) {
                 self.close(kernel);
                 continue;
             }
@@ -160,6 +165,36 @@ impl Pivot {
             }
         }
         Ended::Unfinished
+    }
+
+    /// Whether an open tube whose free points settle on `levels` is to close.
+    fn closes(&self, levels: Levels) -> bool {
+        !self.closed && levels.plus < levels.minus && !(self.reopened && self.place.contains(&Place::Zero))
+    }
+
+    /// Sees that each side of an open tube has a free point to take up what its sum lacks: the bound point that would be
+    /// the first to move.
+    fn hold_sums(&mut self, kernel: &KernelMatrix) {
+        if self.closed {
+            return;
+        }
+        let (owed_plus, owed_minus) = self.owed();
+        for (owed, side, bound, sign) in
+            [(owed_plus, Place::Plus, Place::High, 1.0), (-owed_minus, Place::Minus, Place::Low, -1.0)]
+        {
+            if self.free.iter().any(|&i| self.place[i] == side) {
+                continue;
+            }
+            let (from, sign) = if owed >= 0.0 { (Place::Zero, sign) } else { (bound, -sign) };
+            let candidates = (0..self.n).filter(|&i| self.place[i] == from);
+            let first = candidates.max_by(|&a, &b| {
+                (sign * self.residual[a]).total_cmp(&(sign * self.residual[b])).then(b.cmp(&a))
+            });
+            if let Some(i) = first {
+                self.place[i] = side;
+                self.admit(kernel, i);
+            }
+        }
     }
 
     /// Computes δ and the levels; `None` if a sum has no free point to hold it.
@@ -257,7 +292,7 @@ impl Pivot {
     /// The free point `met` has come to a bound; or the closed tube opens.
     fn settle(&mut self, kernel: &KernelMatrix, met: usize) {
         if met == usize::MAX {
-            return self.open(kernel);
+            return self.open();
         }
         let i = self.free[met];
         let rising = self.delta[met] > 0.0;
@@ -301,8 +336,9 @@ impl Pivot {
     }
 
     /// From a closed tube to an open one: free points take the side of their sign.
-    fn open(&mut self, _kernel: &KernelMatrix) {
+    fn open(&mut self) {
         self.closed = false;
+        self.reopened = true;
         for a in (0..self.free.len()).rev() {
             let i = self.free[a];
             self.place[i] = place_of(self.beta[i], self.c, false);
