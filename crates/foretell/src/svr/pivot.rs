@@ -114,7 +114,6 @@ impl Pivot {
             vector.resize(stride, 0.0);
         }
         self.inverse.resize(stride * stride, 0.0);
-        self.free.clear();
         let overlap: f64 = alpha.iter().zip(alpha_star).map(|(a, s)| a.min(*s)).sum();
         self.closed = closed || overlap > 1e-9 * self.half;
         for i in 0..n {
@@ -127,11 +126,52 @@ impl Pivot {
         if let Some(left_out) = problem.left_out {
             self.place[left_out] = Place::Out;
         }
-        for i in 0..n {
+        self.invert(kernel);
+    }
+
+    /// Computes the inverse of the free points' kernel anew: where that is nearly singular, updates wear it out.
+    fn invert(&mut self, kernel: &KernelMatrix) {
+        self.free.clear();
+        for i in 0..self.n {
             if matches!(self.place[i], Place::Plus | Place::Minus) {
                 self.admit(kernel, i);
             }
         }
+    }
+
+    /// Goes on to another penalty on the kernel of the last problem, from its solution: coefficients scale with C, the
+    /// free points and their inverse stay. O(n²).
+    pub(crate) fn resume(&mut self, problem: &Problem<'_>) {
+        let (kernel, c) = (problem.kernel, problem.penalty.c);
+        let factor = c / self.c;
+        self.c = c;
+        self.half = problem.half();
+        self.residual.fill(0.0);
+        self.residual[..self.n].copy_from_slice(&problem.targets[..self.n]);
+        for i in 0..self.n {
+            self.beta[i] = match self.place[i] {
+                Place::Zero | Place::Out => continue,
+                Place::High => c,
+                Place::Low => -c,
+                Place::Plus | Place::Minus => self.beta[i] * factor,
+            };
+            subtract_rows(&mut self.residual, &kernel.data, self.stride, &[i], &[self.beta[i]], 1.0);
+        }
+    }
+
+    /// b at the optimum: the middle between the levels of the two sides; `None` where a side has no point strictly within
+    /// its bounds to fix its level.
+    pub(crate) fn bias(&self) -> Option<f64> {
+        let level = |side: Place| {
+            let edge = 1e-9 * self.c;
+            let within =
+                |&&i: &&usize| self.place[i] == side && (edge..=self.c - edge).contains(&self.beta[i].abs());
+            self.free.iter().find(within).map(|&i| self.residual[i])
+        };
+        if self.closed {
+            return level(Place::Plus);
+        }
+        Some((level(Place::Plus)? + level(Place::Minus)?) / 2.0)
     }
 
     /// Works until optimality is violated by less than `tolerance`, at most `rounds` rounds.
@@ -149,19 +189,26 @@ impl Pivot {
             let moved = self.delta[..self.free.len()].iter().fold(0.0_f64, |most, d| most.max(d.abs()));
             let (owed_plus, owed_minus) = self.owed();
             let drift = owed_plus.abs() + owed_minus.abs();
-            if moved * self.ridge > 0.1 * tolerance || drift > 1e-9 * self.c * self.n as f64 {
+            if drift > 1e-9 * self.c * self.n as f64 {
+                self.invert(kernel);
                 continue;
             }
+            // so far the free points' residuals still are from their levels; a violation well above that is one already
+            let slop = moved * self.ridge;
+            let settled = slop <= 0.1 * tolerance;
             if self.closes(levels) {
-                self.close(kernel);
+                if settled {
+                    self.close(kernel);
+                }
                 continue;
             }
-            match self.violator(levels, tolerance) {
-                None => return Ended::Optimal,
+            match self.violator(levels, if settled { tolerance } else { 10.0 * slop }) {
                 Some((i, place)) => {
                     self.place[i] = place;
                     self.admit(kernel, i);
                 }
+                None if settled => return Ended::Optimal,
+                None => {}
             }
         }
         Ended::Unfinished
@@ -173,7 +220,7 @@ impl Pivot {
     }
 
     /// Sees that each side of an open tube has a free point to take up what its sum lacks: the bound point that would be
-    /// the first to move.
+    /// the first to move. Where there is none, α and α* must overlap: the tube is closed.
     fn hold_sums(&mut self, kernel: &KernelMatrix) {
         if self.closed {
             return;
@@ -190,18 +237,22 @@ impl Pivot {
             let first = candidates.max_by(|&a, &b| {
                 (sign * self.residual[a]).total_cmp(&(sign * self.residual[b])).then(b.cmp(&a))
             });
-            if let Some(i) = first {
-                self.place[i] = side;
-                self.admit(kernel, i);
-            }
+            let Some(i) = first else { return self.close(kernel) };
+            self.place[i] = side;
+            self.admit(kernel, i);
         }
     }
 
     /// Computes δ and the levels; `None` if a sum has no free point to hold it.
     fn direction(&mut self) -> Option<Levels> {
         let f = self.free.len();
-        for (cell, &i) in self.compact.iter_mut().zip(&self.free) {
-            *cell = self.residual[i];
+        // residuals from about where the levels are: the inverse of a nearly singular kernel is large, and its products
+        // with the levels themselves would cancel
+        let near = self.rough_levels();
+        for ((cell, &i), (plus, minus)) in
+            self.compact.iter_mut().zip(&self.free).zip(self.plus.iter().zip(&self.minus))
+        {
+            *cell = self.residual[i] - (plus * near.plus + minus * near.minus);
         }
         self.compact[f..].fill(0.0);
         let (owed_plus, owed_minus) = self.owed();
@@ -228,16 +279,28 @@ impl Pivot {
             let level = levels.plus * q[a] + if self.closed { 0.0 } else { levels.minus * t[a] };
             *d = p[a] - level;
         }
-        Some(levels)
+        Some(Levels {
+            plus: levels.plus + near.plus,
+            minus: levels.minus + if self.closed { near.plus } else { near.minus },
+        })
+    }
+
+    /// The mean residual of the free points of each side; 0 where there is none.
+    fn rough_levels(&self) -> Levels {
+        let mean = |side: &[f64]| {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for (&i, s) in self.free.iter().zip(side) {
+                sum += s * self.residual[i];
+                count += s;
+            }
+            if count > 0.0 { sum / count } else { 0.0 }
+        };
+        Levels { plus: mean(&self.plus), minus: mean(&self.minus) }
     }
 
     /// What the sums still lack: Σδ over the free points of each side must be this.
     fn owed(&self) -> (f64, f64) {
-        let side = |positive: bool| {
-            let of = self.beta[..self.n].iter().filter(|&&b| (b > 0.0) == positive);
-            of.sum::<f64>()
-        };
-        let (above, below) = (side(true), side(false));
+        let (above, below) = signed_sums(&self.beta);
         if self.closed { (-(above + below), 0.0) } else { (self.half - above, -self.half - below) }
     }
 
@@ -426,6 +489,20 @@ fn place_of(beta: f64, c: f64, closed: bool) -> Place {
         Place::Minus
     } else {
         Place::Zero
+    }
+}
+
+dispatched! {
+    /// The sums of the positive and of the negative values.
+    pub(crate) fn signed_sums(values: &[f64]) -> (f64, f64) {
+        let (mut above, mut below) = ([0.0; LANES], [0.0; LANES]);
+        for block in values.as_chunks::<LANES>().0 {
+            for l in 0..LANES {
+                above[l] += if block[l] > 0.0 { block[l] } else { 0.0 };
+                below[l] += if block[l] < 0.0 { block[l] } else { 0.0 };
+            }
+        }
+        (sum_lanes(above), sum_lanes(below))
     }
 }
 
