@@ -60,7 +60,8 @@ pub(crate) struct Pivot {
     place: Vec<Place>,
     /// The free points, in the order of the rows of `inverse`.
     free: Vec<usize>,
-    /// (K_FF + μI)⁻¹, rows `stride` apart; beyond |F| zero to the end of the block of eight, and anything after.
+    /// (K_FF + μI)⁻¹, rows `stride` apart; beyond |F| zero to the end of the block of eight columns and of four rows, and
+    /// anything after.
     inverse: Vec<f64>,
     /// 1 where a free point is [`Place::Plus`], compact.
     plus: Vec<f64>,
@@ -506,24 +507,40 @@ dispatched! {
     }
 }
 
+/// The first `width` numbers of four rows of a matrix whose rows are `stride` apart.
+#[inline(always)]
+fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&[f64]; 4] {
+    rows.map(|i| &a[i * stride..i * stride + width])
+}
+
+/// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorises best.
+#[inline(always)]
+fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
+    for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
+        *o += (c[0] * x0 + c[1] * x1) + (c[2] * x2 + c[3] * x3);
+    }
+}
+
+/// The entries i … i + 3 of `vector`, 0 beyond `f`.
+#[inline(always)]
+fn four_of(vector: &[f64], i: usize, f: usize) -> [f64; 4] {
+    std::array::from_fn(|k| if i + k < f { vector[i + k] } else { 0.0 })
+}
+
 dispatched! {
-    /// x = A·u, y = A·v, z = A·w for the leading f × f block of the symmetric `a`, in one pass.
+    /// x = A·u, y = A·v, z = A·w for the leading f × f block of the symmetric `a`, in one pass over its rows; zeros
+    /// pad columns to whole blocks of eight and rows to whole blocks of four.
     pub(crate) fn multiply_three(a: &[f64], stride: usize, f: usize, u: &[f64], v: &[f64], w: &[f64], x: &mut [f64], y: &mut [f64], z: &mut [f64]) {
         let width = f.next_multiple_of(LANES);
-        let (u, v, w) = (u[..width].as_chunks::<LANES>().0, v[..width].as_chunks::<LANES>().0, w[..width].as_chunks::<LANES>().0);
-        for i in 0..f {
-            let row = a[i * stride..i * stride + width].as_chunks::<LANES>().0;
-            let (mut p, mut q, mut r) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-            for (((m, u), v), w) in row.iter().zip(u).zip(v).zip(w) {
-                for l in 0..LANES {
-                    p[l] += m[l] * u[l];
-                    q[l] += m[l] * v[l];
-                    r[l] += m[l] * w[l];
-                }
-            }
-            x[i] = sum_lanes(p);
-            y[i] = sum_lanes(q);
-            z[i] = sum_lanes(r);
+        let (x, y, z) = (&mut x[..width], &mut y[..width], &mut z[..width]);
+        x.fill(0.0);
+        y.fill(0.0);
+        z.fill(0.0);
+        for i in (0..f).step_by(4) {
+            let rows = four_rows(a, stride, [i, i + 1, i + 2, i + 3], width);
+            add_four(x, four_of(u, i, f), rows);
+            add_four(y, four_of(v, i, f), rows);
+            add_four(z, four_of(w, i, f), rows);
         }
     }
 }
@@ -531,20 +548,12 @@ dispatched! {
 dispatched! {
     /// residual −= t·Σ_a δ_a·K_{rows[a]}.
     pub(crate) fn subtract_rows(residual: &mut [f64], kernel: &[f64], stride: usize, rows: &[usize], delta: &[f64], t: f64) {
-        let mut a = 0;
-        while a + 4 <= rows.len() {
-            let row = |k: usize| kernel[rows[a + k] * stride..(rows[a + k] + 1) * stride].as_chunks::<LANES>().0;
-            let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
-            let d: [f64; 4] = std::array::from_fn(|k| t * delta[a + k]);
-            let blocks = residual.as_chunks_mut::<LANES>().0.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3);
-            for ((((g, x0), x1), x2), x3) in blocks {
-                for l in 0..LANES {
-                    g[l] -= (d[0] * x0[l] + d[1] * x1[l]) + (d[2] * x2[l] + d[3] * x3[l]);
-                }
-            }
-            a += 4;
+        let whole = rows.len() / 4 * 4;
+        for a in (0..whole).step_by(4) {
+            let four = four_rows(kernel, stride, std::array::from_fn(|k| rows[a + k]), stride);
+            add_four(residual, std::array::from_fn(|k| -t * delta[a + k]), four);
         }
-        for (&i, delta) in rows[a..].iter().zip(&delta[a..]) {
+        for (&i, delta) in rows[whole..].iter().zip(&delta[whole..]) {
             let factor = t * delta;
             for (g, x) in residual.iter_mut().zip(&kernel[i * stride..(i + 1) * stride]) {
                 *g -= factor * x;
@@ -554,7 +563,7 @@ dispatched! {
 }
 
 dispatched! {
-    /// Borders the inverse of an f × f matrix by a row `k` with diagonal `diagonal` + `ridge`. The pivot is at least
+    /// Borders the inverse of an f × f matrix, padded as in [`multiply_three`], by a row `k` with diagonal `diagonal` + `ridge`. The pivot is at least
     /// `ridge` but for rounding, and is held to that. `column` is room for f + 1 numbers.
     pub(crate) fn border(inverse: &mut [f64], stride: usize, f: usize, k: &[f64], diagonal: f64, ridge: f64, column: &mut [f64]) {
         let width = f.next_multiple_of(LANES);
@@ -564,10 +573,15 @@ dispatched! {
                 inverse[i * stride + f..i * stride + f + LANES].fill(0.0);
             }
         }
-        inverse[f * stride..f * stride + (f + 1).next_multiple_of(LANES)].fill(0.0);
+        if f.is_multiple_of(4) {
+            for i in f..f + 4 {
+                inverse[i * stride..i * stride + (f + 1).next_multiple_of(LANES)].fill(0.0);
+            }
+        }
         column.fill(0.0);
-        for i in 0..f {
-            column[i] = dot_body(&inverse[i * stride..i * stride + width], &k[..width]);
+        for i in (0..f).step_by(4) {
+            let rows = four_rows(inverse, stride, [i, i + 1, i + 2, i + 3], width);
+            add_four(&mut column[..width], four_of(k, i, f), rows);
         }
         let pivot = diagonal + ridge - dot_body(&column[..width], &k[..width]);
         let scale = 1.0 / if pivot > ridge { pivot } else { ridge };

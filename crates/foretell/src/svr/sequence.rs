@@ -174,7 +174,8 @@ impl Plan<'_> {
             without.add(&self.scaled.z[done * stride..d * stride], &self.scaled.loo_weights[done * n..d * n]);
             done = d;
             let (draws, folds) = draw(tau);
-            let fitted = fit_in(self.scaled, d, &without, &self.training.targets, kernel, &draws, &folds);
+            let fitted =
+                fit_in(self.scaled, d, &mut &without, &self.training.targets, kernel, &draws, &folds);
             models.push(self.svr.model(self.scaled, fitted, self.training, tau));
         }
         models
