@@ -396,8 +396,8 @@ dispatched! {
                 grow_star = grow_star.max(if s < c { key } else { i64::MIN });
                 shrink_star = shrink_star.min(if *s > 0.0 { key } else { i64::MAX });
             }
-            let [grow, shrink, grow_star, shrink_star] =
-                [grow, shrink, grow_star, shrink_star].map(|key| place_of(key, mask));
+            let (grow, shrink) = (place_of(grow, mask), place_of(shrink, mask));
+            let (grow_star, shrink_star) = (place_of(grow_star, mask), place_of(shrink_star, mask));
             let apart = |low: Option<usize>, high: Option<usize>, sign: f64| match (low, high) {
                 (Some(low), Some(high)) => sign * (gradient[high] - gradient[low]),
                 _ => f64::NEG_INFINITY,
