@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BASELINE = HERE / "baseline.json"
 ROOM = 1.05
-RUNS = {"rbf, 1000 draws": ["rbf", "1000"], "linear, 60 draws": ["linear", "60"]}
+RUNS = {"rbf, 1000 draws": ["rbf", "1000"], "linear, 1000 draws": ["linear", "1000"]}
 
 
 def build():

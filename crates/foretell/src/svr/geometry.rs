@@ -7,7 +7,7 @@
 
 use super::search::Kernel;
 use super::solver::KernelMatrix;
-use crate::simd::{LANES, dispatched, exp_body};
+use crate::simd::{LANES, dispatched, exp2_body};
 
 /// Pairwise sums of n points for several weightings of their features.
 ///
@@ -35,6 +35,12 @@ impl Geometry {
     /// Adds features: `z`, feature after feature, each a padded vector over the points; `weights`, feature after feature,
     /// each one number a weighting. O(features · weightings · n²/2).
     pub(crate) fn add(&mut self, z: &[f64], weights: &[f64]) {
+        self.add_from(z, weights, 0);
+    }
+
+    /// [`Geometry::add`] where `weights` has more numbers a feature than there are weightings, those from `first` on being
+    /// meant.
+    pub(crate) fn add_from(&mut self, z: &[f64], weights: &[f64], first: usize) {
         let features = z.len() / self.stride.max(1);
         let size = self.n * self.stride;
         if features == 0 || size == 0 {
@@ -45,12 +51,17 @@ impl Geometry {
         for (g, sums) in self.sums.chunks_mut(size * self.group).enumerate() {
             for (cells, row) in packed.chunks_mut(self.group).zip(weights.chunks(width)) {
                 for (u, cell) in cells.iter_mut().enumerate() {
-                    *cell = row.get(g * self.group + u).copied().unwrap_or(0.0);
+                    *cell = row.get(first + g * self.group + u).copied().unwrap_or(0.0);
                 }
             }
             let product = self.kernel == Kernel::Linear;
             accumulate(sums, self.n, self.stride, z, &packed, self.group, product);
         }
+    }
+
+    /// Back to sums of no features.
+    pub(crate) fn clear(&mut self) {
+        self.sums.fill(0.0);
     }
 
     fn of(&self, weighting: usize) -> &[f64] {
@@ -141,25 +152,38 @@ dispatched! {
     }
 }
 
-/// Copies the lower triangle to the upper one and clears the padding.
+/// Copies the lower triangle to the upper one, block of eight by eight after block, and clears the padding.
 #[inline(always)]
 fn reflect(out: &mut [f64], n: usize, stride: usize) {
-    for j in 0..n {
-        for k in 0..j {
-            out[k * stride + j] = out[j * stride + k];
+    for top in (0..n).step_by(LANES) {
+        let rows = top..n.min(top + LANES);
+        for left in (0..=top).step_by(LANES) {
+            let mut block = [[0.0; LANES]; LANES];
+            for j in rows.clone() {
+                block[j - top].copy_from_slice(&out[j * stride + left..j * stride + left + LANES]);
+            }
+            for k in left..n.min(left + LANES) {
+                let from = if left == top { k + 1 } else { top };
+                for j in from..rows.end {
+                    out[k * stride + j] = block[j - top][k - left];
+                }
+            }
         }
-        out[j * stride + n..(j + 1) * stride].fill(0.0);
+    }
+    for row in out.chunks_mut(stride.max(1)).take(n) {
+        row[n..].fill(0.0);
     }
 }
 
 dispatched! {
     /// The symmetric matrix e^(−γ·sums) of the lower triangle of `sums`, padding 0.
     pub(crate) fn mirror_exp(sums: &[f64], n: usize, stride: usize, gamma: f64, out: &mut [f64]) {
+        let rate = gamma * std::f64::consts::LOG2_E;
         for j in 0..n {
             let end = j / LANES * LANES + LANES;
             let row = j * stride..j * stride + end;
             for (cell, d) in out[row.clone()].iter_mut().zip(&sums[row]) {
-                *cell = exp_body(-gamma * d);
+                *cell = exp2_body(-rate * d);
             }
         }
         reflect(out, n, stride);

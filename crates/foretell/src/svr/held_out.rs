@@ -2,16 +2,60 @@
 
 use super::geometry::Geometry;
 use super::model::Solution;
-use super::search::SvrParameters;
+use super::scaling::Scaled;
+use super::search::{Kernel, SvrParameters};
 use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
 use crate::features::TargetScaler;
 
+/// The kernel matrices of all runs under the scalings without each run.
+pub(super) trait Without {
+    /// The matrix under the scaling without run `left_out`; asked for in the order of the runs.
+    fn kernel_matrix(&mut self, left_out: usize, gamma: f64, out: &mut KernelMatrix);
+}
+
+/// From sums kept for all runs: weighting i is that without run i.
+impl Without for &Geometry {
+    fn kernel_matrix(&mut self, left_out: usize, gamma: f64, out: &mut KernelMatrix) {
+        Geometry::kernel_matrix(self, left_out, gamma, out);
+    }
+}
+
+/// From sums formed for a few runs at a time, which then stay in the cache: n times as many would have to go through
+/// memory.
+pub(super) struct AFewAtATime<'a> {
+    scaled: &'a Scaled,
+    geometry: Geometry,
+    /// The first run after those that `geometry` has.
+    next: usize,
+}
+
+/// How many runs' sums [`AFewAtATime`] forms together.
+const FEW: usize = 8;
+
+impl<'a> AFewAtATime<'a> {
+    pub(super) fn new(scaled: &'a Scaled, kernel: Kernel) -> Self {
+        Self { scaled, geometry: Geometry::new(scaled.n, kernel, FEW), next: 0 }
+    }
+}
+
+impl Without for AFewAtATime<'_> {
+    fn kernel_matrix(&mut self, left_out: usize, gamma: f64, out: &mut KernelMatrix) {
+        if left_out >= self.next {
+            self.next = left_out - left_out % FEW;
+            self.geometry.clear();
+            self.geometry.add_from(&self.scaled.z, &self.scaled.loo_weights, self.next);
+            self.next += FEW;
+        }
+        self.geometry.kernel_matrix(left_out % FEW, gamma, out);
+    }
+}
+
 /// The forecast of each run by the model of all others, in units of `targets`.
 ///
-/// Weighting i of `without` has the scalings without run i; `full` is the solution on all runs. A left-out run stays in
-/// the kernel matrix and takes no part, so its forecast is read off its residual. n solves, most of them a few rounds.
+/// `without` has the scalings without each run; `full` is the solution on all runs. A left-out run stays in the kernel
+/// matrix and takes no part, so its forecast is read off its residual. n solves, most of them a few rounds.
 pub(super) fn leave_one_out(
-    without: &Geometry,
+    without: &mut impl Without,
     targets: &[f64],
     parameters: SvrParameters,
     full: &Solution,

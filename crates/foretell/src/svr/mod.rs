@@ -8,8 +8,8 @@ mod problem;
 mod scaling;
 mod search;
 mod sequence;
-
 mod solver;
+mod tour;
 
 use crate::features::{FeatureSet, TargetScaler, design_matrix};
 use crate::forecast::Forecast;
@@ -17,7 +17,7 @@ use crate::matrix::Matrix;
 use crate::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
 use crate::training::TrainingSet;
 use geometry::Geometry;
-use held_out::leave_one_out;
+use held_out::{AFewAtATime, Without, leave_one_out};
 pub use model::SvrModel;
 use model::{Expansion, Solution};
 pub use problem::{SvrError, SvrSolution, solve};
@@ -63,8 +63,9 @@ const FEWEST: usize = 6;
 impl Effort {
     /// While searching. libsvm's own tolerance is 1e-3; a finer one ranks close draws as the exact solutions would.
     const SEARCH: Self = Self { tolerance: 1e-5, steps: 20_000, start: 2 };
-    /// The same with a linear kernel, whose active set is far from the start's.
-    const SEARCH_LINEAR: Self = Self { start: 5, ..Self::SEARCH };
+    /// With a linear kernel, whose active set is far from the start's. Finer, as few draws are solved from a cold start
+    /// and their scores are compared with those of followed solutions.
+    const SEARCH_LINEAR: Self = Self { tolerance: 1e-7, start: 5, ..Self::SEARCH };
     /// For the model itself, and without each run.
     const FINAL: Self = Self { tolerance: 1e-6, steps: 200_000, start: 2 };
 }
@@ -112,10 +113,8 @@ impl NuSvr {
         assert_eq!(folds.len(), training.len(), "one fold a run");
         let x = by_epoch(&design_matrix(training, self.features), self.epochs(training.steps.len()));
         let scaled = Scaled::new(&x, true);
-        let (n, kernel) = (training.len(), self.kernel);
-        let mut without = Geometry::new(n, kernel, n);
-        without.add(&scaled.z, &scaled.loo_weights);
-        let fitted = fit_in(&scaled, x.columns(), &without, &training.targets, kernel, draws, folds);
+        let mut without = AFewAtATime::new(&scaled, self.kernel);
+        let fitted = fit_in(&scaled, x.columns(), &mut without, &training.targets, self.kernel, draws, folds);
         Ok(self.model(&scaled, fitted, training, training.steps.len()))
     }
 
@@ -192,12 +191,12 @@ struct Fitted {
     sigma: f64,
 }
 
-/// Search, refit and leave-one-out on the first `d` columns of `scaled`; weighting i of `without` has their sums under
-/// the scalings without run i.
+/// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` has their kernel under the scalings
+/// without each run.
 fn fit_in(
     scaled: &Scaled,
     d: usize,
-    without: &Geometry,
+    without: &mut impl Without,
     y: &[f64],
     kernel: Kernel,
     draws: &[SvrParameters],

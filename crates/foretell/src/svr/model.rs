@@ -7,7 +7,7 @@ use crate::configuration::FeatureGroup;
 use crate::features::{FeatureSet, TargetScaler};
 use crate::forecast::Forecast;
 use crate::predictor::Model;
-use crate::simd::{LANES, dispatched, dot, exp_body, sum_lanes};
+use crate::simd::{LANES, dispatched, dot, exp2_rough_body, sum_lanes};
 use crate::training::Query;
 
 /// What the solver found on standardised targets.
@@ -59,7 +59,9 @@ impl Expansion {
     pub(super) fn at(&self, row: &[f64]) -> f64 {
         match self {
             Self::Linear { weights } => dot(weights, row),
-            Self::Rbf { gamma, beta, columns } => expand(columns, beta, row, *gamma),
+            Self::Rbf { gamma, beta, columns } => {
+                expand(columns, beta, row, gamma * std::f64::consts::LOG2_E)
+            }
         }
     }
 }
@@ -68,8 +70,8 @@ impl Expansion {
 const TILE: usize = 4;
 
 dispatched! {
-    /// Σ_i β_i·e^(−γ‖x_i − row‖²), `columns` holding the x_i column after column, as long as `beta` each: whole tiles.
-    pub(crate) fn expand(columns: &[f64], beta: &[f64], row: &[f64], gamma: f64) -> f64 {
+    /// Σ_i β_i·2^(−rate·‖x_i − row‖²), `columns` holding the x_i column after column, as long as `beta` each: whole tiles.
+    pub(crate) fn expand(columns: &[f64], beta: &[f64], row: &[f64], rate: f64) -> f64 {
         let tiles = beta.as_chunks::<LANES>().0.as_chunks::<TILE>().0;
         let mut sum = [0.0; LANES];
         for (tile, betas) in tiles.iter().enumerate() {
@@ -83,10 +85,10 @@ dispatched! {
                     }
                 }
             }
-            // over slices, not lanes: what the compiler vectorises e^x in
+            // over slices, not lanes: what the compiler vectorises 2^x in
             let mut kernel = [0.0; TILE * LANES];
             for (k, d) in kernel.iter_mut().zip(distance.as_flattened()) {
-                *k = exp_body(-gamma * d);
+                *k = exp2_rough_body(-rate * d);
             }
             for (k, b) in kernel.as_chunks::<LANES>().0.iter().zip(betas) {
                 for l in 0..LANES {

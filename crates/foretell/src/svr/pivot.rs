@@ -10,7 +10,8 @@
 //! (K_FF + μI) δ = r_F − ρ, r = y − Kβ, where ρ is b + ε on points with β > 0 and b − ε on points with β < 0, such that
 //! both sums stay. It is cut where a point meets a bound, which then leaves F; after a full step the bound point that
 //! violates optimality most joins F. While ε > 0 both sums of β⁺ and β⁻ are C·ν·n/2; a negative ε shows that the tube is
-//! closed, and then only Σβ = 0 binds (*closed* below) until Σ|β| meets C·ν·n again.
+//! closed, and then only Σβ = 0 binds (*closed* below) until Σ|β| meets C·ν·n again. A tube that has opened so closes again
+//! only when no β is 0: closing frees all zeros at once, Σ|β| may then grow at once, and the two would take turns for ever.
 //!
 //! (K_FF + μI)⁻¹ is kept and bordered or deflated, O(|F|²) a change. μ, 1e-7 of the kernel's mean diagonal, makes the
 //! step proximal: a singular K (equal rows, linear kernel) is then no special case. Each round costs as much as some ten
@@ -50,6 +51,8 @@ pub(crate) struct Pivot {
     half: f64,
     ridge: f64,
     closed: bool,
+    /// Whether the tube has been closed and has opened again.
+    reopened: bool,
     /// β, padded.
     pub(crate) beta: Vec<f64>,
     /// r = y − Kβ, padded.
@@ -57,7 +60,8 @@ pub(crate) struct Pivot {
     place: Vec<Place>,
     /// The free points, in the order of the rows of `inverse`.
     free: Vec<usize>,
-    /// (K_FF + μI)⁻¹, rows `stride` apart; beyond |F| zero to the end of the block of eight, and anything after.
+    /// (K_FF + μI)⁻¹, rows `stride` apart; beyond |F| zero to the end of the block of eight columns and of four rows, and
+    /// anything after.
     inverse: Vec<f64>,
     /// 1 where a free point is [`Place::Plus`], compact.
     plus: Vec<f64>,
@@ -111,7 +115,6 @@ impl Pivot {
             vector.resize(stride, 0.0);
         }
         self.inverse.resize(stride * stride, 0.0);
-        self.free.clear();
         let overlap: f64 = alpha.iter().zip(alpha_star).map(|(a, s)| a.min(*s)).sum();
         self.closed = closed || overlap > 1e-9 * self.half;
         for i in 0..n {
@@ -124,16 +127,59 @@ impl Pivot {
         if let Some(left_out) = problem.left_out {
             self.place[left_out] = Place::Out;
         }
-        for i in 0..n {
+        self.invert(kernel);
+    }
+
+    /// Computes the inverse of the free points' kernel anew: where that is nearly singular, updates wear it out.
+    fn invert(&mut self, kernel: &KernelMatrix) {
+        self.free.clear();
+        for i in 0..self.n {
             if matches!(self.place[i], Place::Plus | Place::Minus) {
                 self.admit(kernel, i);
             }
         }
     }
 
+    /// Goes on to another penalty on the kernel of the last problem, from its solution: coefficients scale with C, the
+    /// free points and their inverse stay. O(n²).
+    pub(crate) fn resume(&mut self, problem: &Problem<'_>) {
+        let (kernel, c) = (problem.kernel, problem.penalty.c);
+        let factor = c / self.c;
+        self.c = c;
+        self.half = problem.half();
+        self.residual.fill(0.0);
+        self.residual[..self.n].copy_from_slice(&problem.targets[..self.n]);
+        for i in 0..self.n {
+            self.beta[i] = match self.place[i] {
+                Place::Zero | Place::Out => continue,
+                Place::High => c,
+                Place::Low => -c,
+                Place::Plus | Place::Minus => self.beta[i] * factor,
+            };
+            subtract_rows(&mut self.residual, &kernel.data, self.stride, &[i], &[self.beta[i]], 1.0);
+        }
+    }
+
+    /// b at the optimum: the middle between the levels of the two sides; `None` where a side has no point strictly within
+    /// its bounds to fix its level.
+    pub(crate) fn bias(&self) -> Option<f64> {
+        let level = |side: Place| {
+            let edge = 1e-9 * self.c;
+            let within =
+                |&&i: &&usize| self.place[i] == side && (edge..=self.c - edge).contains(&self.beta[i].abs());
+            self.free.iter().find(within).map(|&i| self.residual[i])
+        };
+        if self.closed {
+            return level(Place::Plus);
+        }
+        Some((level(Place::Plus)? + level(Place::Minus)?) / 2.0)
+    }
+
     /// Works until optimality is violated by less than `tolerance`, at most `rounds` rounds.
     pub(crate) fn finish(&mut self, kernel: &KernelMatrix, tolerance: f64, rounds: usize) -> Ended {
+        self.reopened = false;
         for _ in 0..rounds {
+            self.hold_sums(kernel);
             let Some(levels) = self.direction() else { return Ended::Unfinished };
             let (length, met) = self.room();
             self.advance(kernel, length);
@@ -144,29 +190,70 @@ impl Pivot {
             let moved = self.delta[..self.free.len()].iter().fold(0.0_f64, |most, d| most.max(d.abs()));
             let (owed_plus, owed_minus) = self.owed();
             let drift = owed_plus.abs() + owed_minus.abs();
-            if moved * self.ridge > 0.1 * tolerance || drift > 1e-9 * self.c * self.n as f64 {
+            if drift > 1e-9 * self.c * self.n as f64 {
+                self.invert(kernel);
                 continue;
             }
-            if !self.closed && levels.plus < levels.minus {
-                self.close(kernel);
+            // so far the free points' residuals still are from their levels; a violation well above that is one already
+            let slop = moved * self.ridge;
+            let settled = slop <= 0.1 * tolerance;
+            if self.closes(levels) {
+                if settled {
+                    self.close(kernel);
+                }
                 continue;
             }
-            match self.violator(levels, tolerance) {
-                None => return Ended::Optimal,
+            match self.violator(levels, if settled { tolerance } else { 10.0 * slop }) {
                 Some((i, place)) => {
                     self.place[i] = place;
                     self.admit(kernel, i);
                 }
+                None if settled => return Ended::Optimal,
+                None => {}
             }
         }
         Ended::Unfinished
     }
 
+    /// Whether an open tube whose free points settle on `levels` is to close.
+    fn closes(&self, levels: Levels) -> bool {
+        !self.closed && levels.plus < levels.minus && !(self.reopened && self.place.contains(&Place::Zero))
+    }
+
+    /// Sees that each side of an open tube has a free point to take up what its sum lacks: the bound point that would be
+    /// the first to move. Where there is none, α and α* must overlap: the tube is closed.
+    fn hold_sums(&mut self, kernel: &KernelMatrix) {
+        if self.closed {
+            return;
+        }
+        let (owed_plus, owed_minus) = self.owed();
+        for (owed, side, bound, sign) in
+            [(owed_plus, Place::Plus, Place::High, 1.0), (-owed_minus, Place::Minus, Place::Low, -1.0)]
+        {
+            if self.free.iter().any(|&i| self.place[i] == side) {
+                continue;
+            }
+            let (from, sign) = if owed >= 0.0 { (Place::Zero, sign) } else { (bound, -sign) };
+            let candidates = (0..self.n).filter(|&i| self.place[i] == from);
+            let first = candidates.max_by(|&a, &b| {
+                (sign * self.residual[a]).total_cmp(&(sign * self.residual[b])).then(b.cmp(&a))
+            });
+            let Some(i) = first else { return self.close(kernel) };
+            self.place[i] = side;
+            self.admit(kernel, i);
+        }
+    }
+
     /// Computes δ and the levels; `None` if a sum has no free point to hold it.
     fn direction(&mut self) -> Option<Levels> {
         let f = self.free.len();
-        for (cell, &i) in self.compact.iter_mut().zip(&self.free) {
-            *cell = self.residual[i];
+        // residuals from about where the levels are: the inverse of a nearly singular kernel is large, and its products
+        // with the levels themselves would cancel
+        let near = self.rough_levels();
+        for ((cell, &i), (plus, minus)) in
+            self.compact.iter_mut().zip(&self.free).zip(self.plus.iter().zip(&self.minus))
+        {
+            *cell = self.residual[i] - (plus * near.plus + minus * near.minus);
         }
         self.compact[f..].fill(0.0);
         let (owed_plus, owed_minus) = self.owed();
@@ -193,16 +280,28 @@ impl Pivot {
             let level = levels.plus * q[a] + if self.closed { 0.0 } else { levels.minus * t[a] };
             *d = p[a] - level;
         }
-        Some(levels)
+        Some(Levels {
+            plus: levels.plus + near.plus,
+            minus: levels.minus + if self.closed { near.plus } else { near.minus },
+        })
+    }
+
+    /// The mean residual of the free points of each side; 0 where there is none.
+    fn rough_levels(&self) -> Levels {
+        let mean = |side: &[f64]| {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for (&i, s) in self.free.iter().zip(side) {
+                sum += s * self.residual[i];
+                count += s;
+            }
+            if count > 0.0 { sum / count } else { 0.0 }
+        };
+        Levels { plus: mean(&self.plus), minus: mean(&self.minus) }
     }
 
     /// What the sums still lack: Σδ over the free points of each side must be this.
     fn owed(&self) -> (f64, f64) {
-        let side = |positive: bool| {
-            let of = self.beta[..self.n].iter().filter(|&&b| (b > 0.0) == positive);
-            of.sum::<f64>()
-        };
-        let (above, below) = (side(true), side(false));
+        let (above, below) = signed_sums(&self.beta);
         if self.closed { (-(above + below), 0.0) } else { (self.half - above, -self.half - below) }
     }
 
@@ -257,7 +356,7 @@ impl Pivot {
     /// The free point `met` has come to a bound; or the closed tube opens.
     fn settle(&mut self, kernel: &KernelMatrix, met: usize) {
         if met == usize::MAX {
-            return self.open(kernel);
+            return self.open();
         }
         let i = self.free[met];
         let rising = self.delta[met] > 0.0;
@@ -301,8 +400,9 @@ impl Pivot {
     }
 
     /// From a closed tube to an open one: free points take the side of their sign.
-    fn open(&mut self, _kernel: &KernelMatrix) {
+    fn open(&mut self) {
         self.closed = false;
+        self.reopened = true;
         for a in (0..self.free.len()).rev() {
             let i = self.free[a];
             self.place[i] = place_of(self.beta[i], self.c, false);
@@ -394,23 +494,53 @@ fn place_of(beta: f64, c: f64, closed: bool) -> Place {
 }
 
 dispatched! {
-    /// x = A·u, y = A·v, z = A·w for the leading f × f block of the symmetric `a`, in one pass.
+    /// The sums of the positive and of the negative values.
+    pub(crate) fn signed_sums(values: &[f64]) -> (f64, f64) {
+        let (mut above, mut below) = ([0.0; LANES], [0.0; LANES]);
+        for block in values.as_chunks::<LANES>().0 {
+            for l in 0..LANES {
+                above[l] += if block[l] > 0.0 { block[l] } else { 0.0 };
+                below[l] += if block[l] < 0.0 { block[l] } else { 0.0 };
+            }
+        }
+        (sum_lanes(above), sum_lanes(below))
+    }
+}
+
+/// The first `width` numbers of four rows of a matrix whose rows are `stride` apart.
+#[inline(always)]
+fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&[f64]; 4] {
+    rows.map(|i| &a[i * stride..i * stride + width])
+}
+
+/// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorises best.
+#[inline(always)]
+fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
+    for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
+        *o += (c[0] * x0 + c[1] * x1) + (c[2] * x2 + c[3] * x3);
+    }
+}
+
+/// The entries i … i + 3 of `vector`, 0 beyond `f`.
+#[inline(always)]
+fn four_of(vector: &[f64], i: usize, f: usize) -> [f64; 4] {
+    std::array::from_fn(|k| if i + k < f { vector[i + k] } else { 0.0 })
+}
+
+dispatched! {
+    /// x = A·u, y = A·v, z = A·w for the leading f × f block of the symmetric `a`, in one pass over its rows; zeros
+    /// pad columns to whole blocks of eight and rows to whole blocks of four.
     pub(crate) fn multiply_three(a: &[f64], stride: usize, f: usize, u: &[f64], v: &[f64], w: &[f64], x: &mut [f64], y: &mut [f64], z: &mut [f64]) {
         let width = f.next_multiple_of(LANES);
-        let (u, v, w) = (u[..width].as_chunks::<LANES>().0, v[..width].as_chunks::<LANES>().0, w[..width].as_chunks::<LANES>().0);
-        for i in 0..f {
-            let row = a[i * stride..i * stride + width].as_chunks::<LANES>().0;
-            let (mut p, mut q, mut r) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-            for (((m, u), v), w) in row.iter().zip(u).zip(v).zip(w) {
-                for l in 0..LANES {
-                    p[l] += m[l] * u[l];
-                    q[l] += m[l] * v[l];
-                    r[l] += m[l] * w[l];
-                }
-            }
-            x[i] = sum_lanes(p);
-            y[i] = sum_lanes(q);
-            z[i] = sum_lanes(r);
+        let (x, y, z) = (&mut x[..width], &mut y[..width], &mut z[..width]);
+        x.fill(0.0);
+        y.fill(0.0);
+        z.fill(0.0);
+        for i in (0..f).step_by(4) {
+            let rows = four_rows(a, stride, [i, i + 1, i + 2, i + 3], width);
+            add_four(x, four_of(u, i, f), rows);
+            add_four(y, four_of(v, i, f), rows);
+            add_four(z, four_of(w, i, f), rows);
         }
     }
 }
@@ -418,20 +548,12 @@ dispatched! {
 dispatched! {
     /// residual −= t·Σ_a δ_a·K_{rows[a]}.
     pub(crate) fn subtract_rows(residual: &mut [f64], kernel: &[f64], stride: usize, rows: &[usize], delta: &[f64], t: f64) {
-        let mut a = 0;
-        while a + 4 <= rows.len() {
-            let row = |k: usize| kernel[rows[a + k] * stride..(rows[a + k] + 1) * stride].as_chunks::<LANES>().0;
-            let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
-            let d: [f64; 4] = std::array::from_fn(|k| t * delta[a + k]);
-            let blocks = residual.as_chunks_mut::<LANES>().0.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3);
-            for ((((g, x0), x1), x2), x3) in blocks {
-                for l in 0..LANES {
-                    g[l] -= (d[0] * x0[l] + d[1] * x1[l]) + (d[2] * x2[l] + d[3] * x3[l]);
-                }
-            }
-            a += 4;
+        let whole = rows.len() / 4 * 4;
+        for a in (0..whole).step_by(4) {
+            let four = four_rows(kernel, stride, std::array::from_fn(|k| rows[a + k]), stride);
+            add_four(residual, std::array::from_fn(|k| -t * delta[a + k]), four);
         }
-        for (&i, delta) in rows[a..].iter().zip(&delta[a..]) {
+        for (&i, delta) in rows[whole..].iter().zip(&delta[whole..]) {
             let factor = t * delta;
             for (g, x) in residual.iter_mut().zip(&kernel[i * stride..(i + 1) * stride]) {
                 *g -= factor * x;
@@ -441,7 +563,7 @@ dispatched! {
 }
 
 dispatched! {
-    /// Borders the inverse of an f × f matrix by a row `k` with diagonal `diagonal` + `ridge`. The pivot is at least
+    /// Borders the inverse of an f × f matrix, padded as in [`multiply_three`], by a row `k` with diagonal `diagonal` + `ridge`. The pivot is at least
     /// `ridge` but for rounding, and is held to that. `column` is room for f + 1 numbers.
     pub(crate) fn border(inverse: &mut [f64], stride: usize, f: usize, k: &[f64], diagonal: f64, ridge: f64, column: &mut [f64]) {
         let width = f.next_multiple_of(LANES);
@@ -451,10 +573,15 @@ dispatched! {
                 inverse[i * stride + f..i * stride + f + LANES].fill(0.0);
             }
         }
-        inverse[f * stride..f * stride + (f + 1).next_multiple_of(LANES)].fill(0.0);
+        if f.is_multiple_of(4) {
+            for i in f..f + 4 {
+                inverse[i * stride..i * stride + (f + 1).next_multiple_of(LANES)].fill(0.0);
+            }
+        }
         column.fill(0.0);
-        for i in 0..f {
-            column[i] = dot_body(&inverse[i * stride..i * stride + width], &k[..width]);
+        for i in (0..f).step_by(4) {
+            let rows = four_rows(inverse, stride, [i, i + 1, i + 2, i + 3], width);
+            add_four(&mut column[..width], four_of(k, i, f), rows);
         }
         let pivot = diagonal + ridge - dot_body(&column[..width], &k[..width]);
         let scale = 1.0 / if pivot > ridge { pivot } else { ridge };

@@ -3,7 +3,9 @@
 //! The winner is the draw with the largest mean R² over the folds (the first of equals). Most fits are never made. Two
 //! upper bounds on a fold's R² come before any solve ([`Fold::reach_bound`], first in a coarser form, and
 //! [`Fold::aligned_bound`]), and a draw whose
-//! bounds, with the R² of the folds already solved in their place, cannot sum to the best sum so far is left.
+//! bounds, with the R² of the folds already solved in their place, cannot sum to the best sum so far is left. With the
+//! linear kernel a third bound follows the solution from draw to draw ([`super::tour`]), and only the best few are solved
+//! on their own.
 //!
 //! **The winner is that of the full search.** Let S(d) be the sum of a draw's R², U(d) ≥ S(d) the sum of its bounds, and
 //! B the best sum at the time. A draw is left only if U(d) < B, hence S(d) < B ≤ the final best: it is neither the winner
@@ -12,6 +14,7 @@
 use super::geometry::{Geometry, mirror, mirror_exp};
 use super::scaling::Scaled;
 use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
+use super::tour::follow;
 use crate::features::TargetScaler;
 use crate::matrix::Matrix;
 use crate::simd::{LANES, dot, exp_scaled};
@@ -121,10 +124,17 @@ pub(super) fn search_in(
     let mut folds: Vec<Fold> =
         (0..count_folds(folds)).map(|f| Fold::prepare(geometry, y, kernel, folds, f, scale)).collect();
     let mut best = Choice { index: 0, parameters: draws[0], score: f64::NEG_INFINITY, solved: 0 };
-    for index in promising_order(draws, kernel) {
+    let mut order = promising_order(draws, kernel);
+    let count = folds.len();
+    let mut bounds = vec![f64::INFINITY; draws.len() * count];
+    if kernel == Kernel::Linear {
+        bound_by_following(&mut folds, draws, &mut order, &mut bounds, &mut best.solved);
+    }
+    for index in order {
         let draw = &draws[index];
-        let needed = best.score * folds.len() as f64;
-        let Some(sum) = race(&mut folds, draw, needed, &mut best.solved) else { continue };
+        let needed = best.score * count as f64;
+        let known = &bounds[index * count..(index + 1) * count];
+        let Some(sum) = race(&mut folds, draw, known, needed, &mut best.solved) else { continue };
         let score = sum / folds.len().max(1) as f64;
         if score > best.score || (score >= best.score && index < best.index) {
             best = Choice { index, parameters: *draw, score, ..best };
@@ -133,15 +143,44 @@ pub(super) fn search_in(
     best
 }
 
-/// The sum of the folds' R², or `None` as soon as it cannot reach `needed`.
-fn race(folds: &mut [Fold], draw: &SvrParameters, needed: f64, solved: &mut usize) -> Option<f64> {
+/// Bounds every draw by its followed solution ([`follow`]), as far as it can come up to the first of `order`, and puts
+/// those first whose bounds sum to most.
+fn bound_by_following(
+    folds: &mut [Fold],
+    draws: &[SvrParameters],
+    order: &mut [usize],
+    bounds: &mut [f64],
+    solved: &mut usize,
+) {
+    let count = folds.len();
+    for (row, draw) in bounds.chunks_mut(count.max(1)).zip(draws) {
+        for (bound, fold) in row.iter_mut().zip(&*folds) {
+            *bound = fold.reach_bound(draw).min(fold.aligned_bound(draw));
+        }
+    }
+    let first = &draws[order[0]];
+    let floor: f64 = folds.iter_mut().map(|fold| fold.score(first)).sum();
+    *solved += count + follow(folds, draws, bounds, floor - 1e-9);
+    let sum = |i: usize| bounds[i * count..(i + 1) * count].iter().sum::<f64>();
+    order.sort_by(|&a, &b| sum(b).total_cmp(&sum(a)));
+}
+
+/// The sum of the folds' R², or `None` as soon as it cannot reach `needed`; `known` are bounds on each fold's.
+fn race(
+    folds: &mut [Fold],
+    draw: &SvrParameters,
+    known: &[f64],
+    needed: f64,
+    solved: &mut usize,
+) -> Option<f64> {
     // a sum that ties is not to be lost to rounding
     let needed = needed - 1e-9;
-    let coarse: f64 = folds.iter().map(|fold| fold.coarse_bound(draw)).sum();
+    let coarse: f64 = folds.iter().zip(known).map(|(fold, known)| fold.coarse_bound(draw).min(*known)).sum();
     if coarse < needed {
         return None;
     }
-    let mut bounds: Vec<f64> = folds.iter().map(|fold| fold.reach_bound(draw)).collect();
+    let mut bounds: Vec<f64> =
+        folds.iter().zip(known).map(|(fold, known)| fold.reach_bound(draw).min(*known)).collect();
     for f in 0..folds.len() {
         if bounds.iter().sum::<f64>() < needed {
             return None;
@@ -177,8 +216,8 @@ fn promise(draw: &SvrParameters, kernel: Kernel) -> f64 {
     }
 }
 
-/// One fold: pairwise sums, targets, and room to work in.
-struct Fold {
+/// One fold of the search: pairwise sums, targets, and room to work in.
+pub(super) struct Fold {
     kind: Kernel,
     targets: Vec<f64>,
     /// Training points against training points, rows padded.
@@ -196,13 +235,13 @@ struct Fold {
     direction: Vec<f64>,
     kernel: KernelMatrix,
     held_kernel: Vec<f64>,
-    /// How much each coefficient moves the held-out forecasts along `direction`.
+    /// How much each coefficient moves the held-out forecasts along `direction`, from least to most.
     pull: Vec<f64>,
     dual: Dual,
 }
 
 impl Fold {
-    fn prepare(
+    pub(super) fn prepare(
         geometry: &Geometry,
         y: &[f64],
         kind: Kernel,
@@ -226,7 +265,7 @@ impl Fold {
         }
         let range: Vec<(f64, f64)> =
             held.chunks(stride.max(1)).map(|row| range(&row[..inside.len()])).collect();
-        Self {
+        let mut fold = Self {
             kind,
             widest: range.iter().fold((f64::INFINITY, 0.0), |(l, h), &(low, high)| (low.min(l), high.max(h))),
             range,
@@ -240,7 +279,11 @@ impl Fold {
             train,
             held,
             held_targets,
+        };
+        if kind == Kernel::Linear {
+            fold.weigh_pull();
         }
+        fold
     }
 
     /// C·ν·n/2, what α and α* each sum to.
@@ -275,21 +318,26 @@ impl Fold {
     fn enter(&mut self, draw: &SvrParameters) {
         if self.kind == Kernel::Rbf {
             exp_scaled(&self.held, draw.gamma, &mut self.held_kernel);
+            self.weigh_pull();
         }
+    }
+
+    /// Computes `pull`, K_hᵀu, from the held-out kernel.
+    fn weigh_pull(&mut self) {
+        let (n, stride) = (self.targets.len(), self.pull.len().max(1));
+        self.pull.fill(0.0);
+        for (row, u) in self.held_kernel.chunks(stride).zip(&self.direction) {
+            super::solver::add_scaled(&mut self.pull, *u, row);
+        }
+        self.pull[..n].sort_unstable_by(f64::total_cmp);
     }
 
     /// The most that R² on the held-out rows can be, from the kernel's values.
     ///
     /// Let u = (y − ȳ)/‖y − ȳ‖. The residuals' norm is at least their component along u, ‖y − ȳ‖ − uᵀK_hβ; and over
     /// 0 ≤ α, α* ≤ C, Σα = Σα* = C·ν·n/2, uᵀK_hβ is at most what α on its largest and α* on its smallest entries give.
-    fn aligned_bound(&mut self, draw: &SvrParameters) -> f64 {
+    fn aligned_bound(&self, draw: &SvrParameters) -> f64 {
         let n = self.targets.len();
-        let stride = self.pull.len().max(1);
-        self.pull.fill(0.0);
-        for (row, u) in self.held_kernel.chunks(stride).zip(&self.direction) {
-            super::solver::add_scaled(&mut self.pull, *u, row);
-        }
-        self.pull[..n].sort_unstable_by(f64::total_cmp);
         let mut left = self.half(draw) / draw.c;
         let mut moved = 0.0;
         for k in 0..n {
@@ -314,19 +362,31 @@ impl Fold {
     }
 
     /// R² on the held-out rows of the model with the hyperparameters `draw`.
-    fn score(&mut self, draw: &SvrParameters) -> f64 {
+    pub(super) fn score(&mut self, draw: &SvrParameters) -> f64 {
         let n = self.targets.len();
         if self.kind == Kernel::Rbf {
             mirror_exp(&self.train, n, self.kernel.stride, draw.gamma, &mut self.kernel.data);
         }
-        let penalty = Penalty { c: draw.c, nu: draw.nu };
-        let problem = Problem { kernel: &self.kernel, targets: &self.targets, penalty, left_out: None };
         let linear = self.kind == Kernel::Linear;
         let effort = if linear { Effort::SEARCH_LINEAR } else { Effort::SEARCH };
-        let solved = self.dual.solve(&problem, effort);
-        let (beta, _) = self.dual.solution();
+        let mut dual = std::mem::take(&mut self.dual);
+        let solved = dual.solve(&self.problem(draw), effort);
+        let (beta, _) = dual.solution();
+        self.dual = dual;
+        self.r_squared(&beta, solved.bias)
+    }
+
+    /// The quadratic program of `draw` on the training rows.
+    pub(super) fn problem(&self, draw: &SvrParameters) -> Problem<'_> {
+        let penalty = Penalty { c: draw.c, nu: draw.nu };
+        Problem { kernel: &self.kernel, targets: &self.targets, penalty, left_out: None }
+    }
+
+    /// R² on the held-out rows of the model with the coefficients `beta`, one a training row and perhaps padding.
+    pub(super) fn r_squared(&self, beta: &[f64], bias: f64) -> f64 {
+        let n = self.targets.len();
         let rows = self.held_kernel.chunks(self.kernel.stride.max(1));
-        let forecasts: Vec<f64> = rows.map(|row| dot(&row[..n], &beta) + solved.bias).collect();
+        let forecasts: Vec<f64> = rows.map(|row| dot(&row[..n], &beta[..n]) + bias).collect();
         crate::statistics::r_squared(&forecasts, &self.held_targets)
     }
 }

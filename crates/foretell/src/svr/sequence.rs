@@ -8,7 +8,7 @@ use super::{FEWEST, NuSvr, by_content, by_epoch, fit_in};
 use crate::features::design_matrix;
 use crate::forecast::Forecast;
 use crate::predictor::{FitError, Predictor, check_training};
-use crate::simd::{LANES, dispatched, dot, exp_body, sum_lanes};
+use crate::simd::{LANES, dispatched, dot, exp2_rough_body, sum_lanes};
 use crate::training::TrainingSet;
 use rayon::prelude::*;
 
@@ -123,15 +123,21 @@ impl SequentialSvr {
     /// # Panics
     /// If `configuration` is shorter than in the training set.
     pub fn watch(&self, configuration: &[f64]) -> RunningTrial<'_> {
-        let mut trial = RunningTrial {
-            models: self,
-            curve: EpochFeatures::default(),
-            tau: 0,
-            row: Vec::with_capacity(self.columns.mean.len()),
-            distances: vec![0.0; self.stride],
+        let linear = self.models.first().is_some_and(|m| matches!(m.expansion, Expansion::Linear { .. }));
+        let seen = if linear {
+            Seen::Row(Vec::with_capacity(self.columns.mean.len()))
+        } else {
+            Seen::Distances(vec![0.0; self.stride], vec![0.0; self.stride])
         };
-        for &j in &self.used {
-            trial.push(&[configuration[j]]);
+        let mut trial =
+            RunningTrial { models: self, curve: EpochFeatures::default(), tau: 0, shown: 0, seen };
+        let Some(first) = self.models.first() else { return trial };
+        for together in self.used.chunks(TOGETHER) {
+            let mut features = [0.0; TOGETHER];
+            for (feature, &j) in features.iter_mut().zip(together) {
+                *feature = configuration[j];
+            }
+            trial.take(&features[..together.len()], &[], &first.expansion);
         }
         trial
     }
@@ -168,7 +174,8 @@ impl Plan<'_> {
             without.add(&self.scaled.z[done * stride..d * stride], &self.scaled.loo_weights[done * n..d * n]);
             done = d;
             let (draws, folds) = draw(tau);
-            let fitted = fit_in(self.scaled, d, &without, &self.training.targets, kernel, &draws, &folds);
+            let fitted =
+                fit_in(self.scaled, d, &mut &without, &self.training.targets, kernel, &draws, &folds);
             models.push(self.svr.model(self.scaled, fitted, self.training, tau));
         }
         models
@@ -183,34 +190,33 @@ pub struct RunningTrial<'a> {
     models: &'a SequentialSvr,
     curve: EpochFeatures,
     tau: usize,
-    /// Its features so far, standardised.
-    row: Vec<f64>,
-    /// Squared distances to the training runs, padded.
-    distances: Vec<f64>,
+    /// How many features it has shown.
+    shown: usize,
+    seen: Seen,
 }
+
+/// What a running trial keeps of its features, standardised.
+#[derive(Clone, Debug)]
+enum Seen {
+    /// For the RBF kernel: squared distances to the training runs, padded, and room for as many kernel values.
+    Distances(Vec<f64>, Vec<f64>),
+    /// For the linear kernel: the features themselves.
+    Row(Vec<f64>),
+}
+
+/// Most features that arrive together: what one epoch brings.
+const TOGETHER: usize = 3;
 
 impl RunningTrial<'_> {
     /// Takes the score of the next epoch and forecasts; `None`, and nothing taken, after the last τ or for a score that
     /// is not finite.
     #[inline]
     pub fn report(&mut self, score: f64) -> Option<Forecast> {
-        let model = self.models.models.get(self.tau).filter(|_| score.is_finite())?;
+        let all = self.models;
+        let model = all.models.get(self.tau).filter(|_| score.is_finite())?;
         let (features, count) = self.curve.next(score);
-        let new = if self.models.epochs { &features[..count] } else { &[] };
-        let value = match &model.expansion {
-            Expansion::Linear { weights } => {
-                self.extend(new);
-                dot(weights, &self.row)
-            }
-            Expansion::Rbf { gamma, .. } => {
-                let stride = self.models.stride;
-                let from = self.row.len();
-                self.extend(new);
-                let columns = &self.models.z[from * stride..self.row.len() * stride];
-                let beta = &self.models.betas[self.tau * stride..(self.tau + 1) * stride];
-                approach_and_expand(&mut self.distances, columns, &self.row[from..], beta, *gamma)
-            }
-        };
+        let beta = &all.betas[self.tau * all.stride..(self.tau + 1) * all.stride];
+        let value = self.take(if all.epochs { &features[..count] } else { &[] }, beta, &model.expansion);
         self.tau += 1;
         Some(Forecast::gaussian(model.target.invert(value + model.bias), model.sigma))
     }
@@ -220,50 +226,68 @@ impl RunningTrial<'_> {
         self.tau
     }
 
-    /// Standardises and keeps features.
-    fn extend(&mut self, features: &[f64]) {
-        let Columns { mean, inverse } = &self.models.columns;
-        for feature in features {
-            let j = self.row.len();
-            self.row.push((feature - mean[j]) * inverse[j]);
+    /// Takes at most three features and gives the value of `expansion`, whose β on all training runs are `beta`; an empty
+    /// `beta` makes it 0 for the RBF kernel.
+    #[inline]
+    fn take(&mut self, features: &[f64], beta: &[f64], expansion: &Expansion) -> f64 {
+        let (from, Columns { mean, inverse }) = (self.shown, &self.models.columns);
+        self.shown += features.len();
+        let mut standardised = [0.0; TOGETHER];
+        let scales = mean[from..self.shown].iter().zip(&inverse[from..self.shown]);
+        for ((cell, feature), (mean, inverse)) in standardised.iter_mut().zip(features).zip(scales) {
+            *cell = (feature - mean) * inverse;
         }
-    }
-
-    /// Takes features without forecasting.
-    fn push(&mut self, features: &[f64]) {
-        let (from, stride) = (self.row.len(), self.models.stride);
-        self.extend(features);
-        if self.models.models.first().is_some_and(|m| matches!(m.expansion, Expansion::Rbf { .. })) {
-            let columns = &self.models.z[from * stride..self.row.len() * stride];
-            approach_and_expand(&mut self.distances, columns, &self.row[from..], &[], 0.0);
+        let new = &standardised[..features.len()];
+        match (&mut self.seen, expansion) {
+            (Seen::Distances(distances, kernel), Expansion::Rbf { gamma, .. }) => {
+                let stride = distances.len();
+                let columns = &self.models.z[from * stride..self.shown * stride];
+                let rate = gamma * std::f64::consts::LOG2_E;
+                approach_and_expand(distances, columns, new, beta, rate, kernel)
+            }
+            (Seen::Row(row), Expansion::Linear { weights }) => {
+                row.extend(new);
+                dot(weights, row)
+            }
+            _ => unreachable!("all models of a sequence have one kernel"),
         }
     }
 }
 
-/// Kernel values that are on the stack together.
-const PIECE: usize = 128;
+/// Adds the squared differences between columns and a row's values to distances.
+#[inline(always)]
+fn approach<const COLUMNS: usize>(distances: &mut [f64], columns: &[f64], row: &[f64]) {
+    let n = distances.len();
+    let columns: [&[f64]; COLUMNS] = std::array::from_fn(|c| &columns[c * n..(c + 1) * n]);
+    let row: [f64; COLUMNS] = std::array::from_fn(|c| row[c]);
+    for i in 0..n {
+        let mut sum = distances[i];
+        for c in 0..COLUMNS {
+            let difference = columns[c][i] - row[c];
+            sum += difference * difference;
+        }
+        distances[i] = sum;
+    }
+}
 
 dispatched! {
-    /// Adds the squared differences between new columns and a row's values to `distances`, and gives
-    /// Σ_i β_i·e^(−γ·distance_i). With no `beta`, only adds.
-    pub(crate) fn approach_and_expand(distances: &mut [f64], columns: &[f64], row: &[f64], beta: &[f64], gamma: f64) -> f64 {
-        let stride = distances.len();
-        for (column, value) in columns.chunks_exact(stride.max(1)).zip(row) {
-            for (distance, point) in distances.iter_mut().zip(column) {
-                *distance += (point - value) * (point - value);
-            }
+    /// Adds the squared differences between at most three new columns and a row's values to `distances`, and gives
+    /// Σ_i β_i·2^(−rate·distance_i): γ of the RBF kernel is rate·ln 2. `terms` is room for as many numbers.
+    pub(crate) fn approach_and_expand(distances: &mut [f64], columns: &[f64], row: &[f64], beta: &[f64], rate: f64, terms: &mut [f64]) -> f64 {
+        match row.len() {
+            1 => approach::<1>(distances, columns, row),
+            2 => approach::<2>(distances, columns, row),
+            3 => approach::<3>(distances, columns, row),
+            _ => {}
+        }
+        // over slices, not lanes: what the compiler vectorises 2^x in
+        for ((term, d), b) in terms.iter_mut().zip(&*distances).zip(beta) {
+            *term = b * exp2_rough_body(-rate * d);
         }
         let mut sum = [0.0; LANES];
-        for (betas, distances) in beta.chunks(PIECE).zip(distances.chunks(PIECE)) {
-            // over slices, not lanes: what the compiler vectorises e^x in
-            let mut kernel = [0.0; PIECE];
-            for (k, d) in kernel.iter_mut().zip(distances) {
-                *k = exp_body(-gamma * d);
-            }
-            for (k, b) in kernel.as_chunks::<LANES>().0.iter().zip(betas.as_chunks::<LANES>().0) {
-                for l in 0..LANES {
-                    sum[l] += b[l] * k[l];
-                }
+        for block in terms[..beta.len()].as_chunks::<LANES>().0 {
+            for l in 0..LANES {
+                sum[l] += block[l];
             }
         }
         sum_lanes(sum)

@@ -349,31 +349,21 @@ dispatched! {
     }
 }
 
-/// The least of the lanes and its index; ties go to the smaller index.
+/// A number as an integer of the same order whose last bits, those of `mask`, say where it stands: least and largest of
+/// such keys come with their index, and integers have reductions that vectorise. Numbers that differ only in those bits
+/// count as equal.
 #[inline(always)]
-fn least(mut values: [f64; LANES], mut indices: [f64; LANES]) -> (f64, usize) {
-    // halving without branches: which lane wins is anybody's guess
-    for half in [LANES / 2, LANES / 4, LANES / 8] {
-        for l in 0..half {
-            let (v, i) = (values[l + half], indices[l + half]);
-            let better = (v < values[l]) | ((v <= values[l]) & (i < indices[l]));
-            values[l] = if better { v } else { values[l] };
-            indices[l] = if better { i } else { indices[l] };
-        }
-    }
-    (values[0], indices[0] as usize)
+fn key(value: f64, index: usize, mask: i64) -> i64 {
+    let bits = value.to_bits().cast_signed();
+    // a negative number's other bits count downwards
+    let ordered = bits ^ ((bits >> 63) & i64::MAX);
+    (ordered & !mask) | index as i64
 }
 
-/// The largest of the lanes.
+/// The index that a key carries; `None` for the start of a reduction, which no key reached.
 #[inline(always)]
-fn most(mut values: [f64; LANES]) -> f64 {
-    for half in [LANES / 2, LANES / 4, LANES / 8] {
-        for l in 0..half {
-            let v = values[l + half];
-            values[l] = if v > values[l] { v } else { values[l] };
-        }
-    }
-    values[0]
+fn place_of(key: i64, mask: i64) -> Option<usize> {
+    (key > i64::MIN && key < i64::MAX).then_some((key & mask) as usize)
 }
 
 dispatched! {
@@ -394,68 +384,50 @@ dispatched! {
         progress: &mut [f64; 2],
     ) {
         let mut steps = 0;
+        let mask = stride.next_power_of_two() as i64 - 1;
         loop {
             // 1. candidates: grow α where g is least, shrink it where g is largest; α* the other way round
-            let mut grow = [f64::INFINITY; LANES];
-            let mut grow_at = [0.0; LANES];
-            let mut shrink = [f64::NEG_INFINITY; LANES];
-            let mut grow_star = [f64::INFINITY; LANES];
-            let mut grow_star_at = [0.0; LANES];
-            let mut shrink_star = [f64::NEG_INFINITY; LANES];
-            let blocks = gradient.as_chunks::<LANES>().0.iter().zip(alpha.as_chunks::<LANES>().0);
-            let blocks = blocks.zip(alpha_star.as_chunks::<LANES>().0).zip(cap.as_chunks::<LANES>().0);
-            for (block, (((g, a), s), c)) in blocks.enumerate() {
-                let base = (block * LANES) as f64;
-                for l in 0..LANES {
-                    let at = base + l as f64;
-                    let up = if a[l] < c[l] { g[l] } else { f64::INFINITY };
-                    let better = up < grow[l];
-                    grow[l] = if better { up } else { grow[l] };
-                    grow_at[l] = if better { at } else { grow_at[l] };
-                    let down = if a[l] > 0.0 { g[l] } else { f64::NEG_INFINITY };
-                    shrink[l] = if down > shrink[l] { down } else { shrink[l] };
-                    let up = if s[l] < c[l] { -g[l] } else { f64::INFINITY };
-                    let better = up < grow_star[l];
-                    grow_star[l] = if better { up } else { grow_star[l] };
-                    grow_star_at[l] = if better { at } else { grow_star_at[l] };
-                    let down = if s[l] > 0.0 { -g[l] } else { f64::NEG_INFINITY };
-                    shrink_star[l] = if down > shrink_star[l] { down } else { shrink_star[l] };
-                }
+            let (mut grow, mut shrink) = (i64::MAX, i64::MIN);
+            let (mut grow_star, mut shrink_star) = (i64::MIN, i64::MAX);
+            for (index, (((g, a), s), c)) in gradient.iter().zip(&*alpha).zip(&*alpha_star).zip(cap).enumerate() {
+                let key = key(*g, index, mask);
+                grow = grow.min(if a < c { key } else { i64::MAX });
+                shrink = shrink.max(if *a > 0.0 { key } else { i64::MIN });
+                grow_star = grow_star.max(if s < c { key } else { i64::MIN });
+                shrink_star = shrink_star.min(if *s > 0.0 { key } else { i64::MAX });
             }
-            let (low, i) = least(grow, grow_at);
-            let (low_star, i_star) = least(grow_star, grow_star_at);
-            let violation = most(shrink) - low;
-            let violation_star = most(shrink_star) - low_star;
+            let (grow, shrink) = (place_of(grow, mask), place_of(shrink, mask));
+            let (grow_star, shrink_star) = (place_of(grow_star, mask), place_of(shrink_star, mask));
+            let apart = |low: Option<usize>, high: Option<usize>, sign: f64| match (low, high) {
+                (Some(low), Some(high)) => sign * (gradient[high] - gradient[low]),
+                _ => f64::NEG_INFINITY,
+            };
+            let violation = apart(grow, shrink, 1.0);
+            let violation_star = apart(grow_star, shrink_star, -1.0);
             let worst = if violation > violation_star { violation } else { violation_star };
             progress[0] = steps as f64;
             progress[1] = if worst > 0.0 { worst } else { 0.0 };
+            let starred = violation_star > violation;
+            let Some(i) = (if starred { grow_star } else { grow }) else { return };
             if worst <= tolerance || worst.is_nan() || steps >= most_steps {
                 return;
             }
             // 2. the partner with the largest second-order gain (g_j − g_i)²/(k_ii + k_jj − 2k_ij)
-            let starred = violation_star > violation;
-            let (i, low, sign) = if starred { (i_star, low_star, -1.0) } else { (i, low, 1.0) };
+            let sign = if starred { -1.0 } else { 1.0 };
+            let low = sign * gradient[i];
             let variables: &mut [f64] = if starred { &mut *alpha_star } else { &mut *alpha };
             let row_i = &kernel[i * stride..(i + 1) * stride];
             let diagonal_i = diagonal[i];
-            let mut gain = [f64::INFINITY; LANES];
-            let mut gain_at = [0.0; LANES];
-            let blocks = gradient.as_chunks::<LANES>().0.iter().zip(variables.as_chunks::<LANES>().0);
-            let blocks = blocks.zip(row_i.as_chunks::<LANES>().0).zip(diagonal.as_chunks::<LANES>().0);
-            for (block, (((g, a), k), d)) in blocks.enumerate() {
-                let base = (block * LANES) as f64;
-                for l in 0..LANES {
-                    let difference = sign * g[l] - low;
-                    let curvature = diagonal_i + d[l] - 2.0 * k[l];
-                    let curvature = if curvature > 1e-12 { curvature } else { 1e-12 };
-                    let usable = (a[l] > 0.0) & (difference > 0.0);
-                    let value = if usable { -(difference * difference) / curvature } else { f64::INFINITY };
-                    let better = value < gain[l];
-                    gain[l] = if better { value } else { gain[l] };
-                    gain_at[l] = if better { base + l as f64 } else { gain_at[l] };
-                }
+            let mut gain = i64::MIN;
+            for (index, (((g, a), k), d)) in gradient.iter().zip(&*variables).zip(row_i).zip(diagonal).enumerate() {
+                let difference = sign * g - low;
+                let curvature = diagonal_i + d - 2.0 * k;
+                let curvature = if curvature > 1e-12 { curvature } else { 1e-12 };
+                let usable = (*a > 0.0) & (difference > 0.0);
+                let key = key(difference * difference / curvature, index, mask);
+                gain = gain.max(if usable { key } else { i64::MIN });
             }
-            let (_, j) = least(gain, gain_at);
+            let Some(j) = place_of(gain, mask) else { return };
             // 3. move: variable i up, variable j down
             let row_j = &kernel[j * stride..(j + 1) * stride];
             let curvature = diagonal_i + diagonal[j] - 2.0 * row_i[j];
