@@ -8,8 +8,6 @@ use crate::spread::{Spread, with_spread};
 use crate::training::{Query, TrainingSet};
 use std::cmp::Ordering;
 
-/// With at most this many runs the Gaussian processes stand alone.
-const FEW: usize = 20;
 /// A curve needs this many points, all the same, before it is said to have never started.
 const NEVER_STARTED: usize = 5;
 /// So many runs that did start are needed to treat the others apart.
@@ -130,7 +128,7 @@ impl AutoModel {
             all.iter().partition(|&&i| never_started(training.query(i).prefix));
         let apart = started.len() >= STARTED;
         let (idle, used) = if apart { (idle, started) } else { (Vec::new(), all) };
-        let blend = Blend::fit(&training.select(&used), used.len() <= FEW, seed);
+        let blend = Blend::fit(&training.select(&used), seed);
         let blend = blend.ok_or(FitError::NotFinite { run: 0, what: "squared distance from the mean" })?;
         let variance = blend.left_out.iter().map(|(_, scale)| scale * scale).sum::<f64>() / used.len() as f64;
         let last = |i: usize| last_score(&training.query(i));
