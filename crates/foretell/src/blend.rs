@@ -16,10 +16,13 @@ use crate::training::{Query, TrainingSet};
 const TREES: f64 = 0.8;
 const GAIN_TREES: f64 = 0.9;
 const KERNEL: f64 = 1.2;
+/// Runs for each power of the ratio of errors, and its largest power: from few runs ratios say little.
+const RUNS_A_POWER: f64 = 50.0;
+const SHARPEST: f64 = 2.0;
 
-/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ exp(−t_e), t_e the t-statistic of how much larger e's held-out squared errors are than
-/// the best expert's; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The scale of a forecast is that of the
-/// pair of Gaussian processes.
+/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ (mse_min / mse_e)^p·exp(−t_e), p = min(2, n/50), t_e the t-statistic of how much larger
+/// e's held-out squared errors are than the best expert's; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The
+/// scale of a forecast is √(s² + Σ_e a_e (ŷ_e − ŷ)²), s that of the pair of Gaussian processes.
 pub(crate) struct Blend {
     compact: Compact,
     design: Design,
@@ -94,9 +97,11 @@ impl Blend {
         let beside: Vec<f64> =
             std::iter::once(1.0).chain(fitted.iter().map(|fitted| fitted.beside)).collect();
         let weights = weights(&held_out, &beside, &training.targets);
-        let mix =
-            |i: usize| weights.iter().zip(&held_out).map(|(weight, forecasts)| weight * forecasts[i]).sum();
-        let left_out = (0..training.len()).map(|i| (mix(i), pair.left_out[i].1)).collect();
+        let left_out = (0..training.len()).map(|i| {
+            let forecasts = weights.iter().zip(&held_out).map(|(&weight, forecasts)| (weight, forecasts[i]));
+            mixture(&forecasts.collect::<Vec<_>>(), pair.left_out[i].1)
+        });
+        let left_out = left_out.collect();
         let others =
             weights[1..].iter().copied().zip(fitted.into_iter().map(|fitted| fitted.expert)).collect();
         Some(Self { compact, design, pair_weight: weights[0], pair, others, left_out })
@@ -111,9 +116,18 @@ impl Blend {
         let known = Known { row: &row, relation: &relation, query, last };
         let (own, scale) = self.pair.forecast(&relation, last);
         let reach = self.pair.reach();
-        let weighted = |(weight, expert): &(f64, Expert)| weight * reach.clip(expert.forecast(&known), last);
-        (self.pair_weight * own + self.others.iter().map(weighted).sum::<f64>(), scale)
+        let others =
+            self.others.iter().map(|(weight, expert)| (*weight, reach.clip(expert.forecast(&known), last)));
+        mixture(&std::iter::once((self.pair_weight, own)).chain(others).collect::<Vec<_>>(), scale)
     }
+}
+
+/// The mean of weighted `forecasts`, and the standard deviation of their mixture if each has standard deviation `scale`:
+/// √(scale² + Σ a_e (ŷ_e − ŷ)²). Experts that disagree make a forecast less sure.
+fn mixture(forecasts: &[(f64, f64)], scale: f64) -> (f64, f64) {
+    let mean: f64 = forecasts.iter().map(|(weight, forecast)| weight * forecast).sum();
+    let between: f64 = forecasts.iter().map(|(weight, forecast)| weight * (forecast - mean).powi(2)).sum();
+    (mean, (scale * scale + between).sqrt())
 }
 
 /// An expert, its held-out forecasts of y_T, and how large its squared errors on new runs are beside those.
@@ -162,8 +176,9 @@ fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
     (total / (n + 1.0), gains.iter().map(|gain| (total - gain) / n).collect())
 }
 
-/// Weights ∝ exp(−t_e) that sum to 1, t_e = (mean of d) / (standard error of that mean) over runs, d = how much larger expert
-/// e's squared error is than that of the expert with the least mean; squared errors of e count `beside[e]` times.
+/// Weights ∝ (mse_min / mse_e)^p·exp(−t_e) that sum to 1, p = min(2, n/50), t_e = (mean of d) / (standard error of that mean) over
+/// runs, d = how much larger expert e's squared error is than that of the expert with the least mean; squared errors of e
+/// count `beside[e]` times. O(n·experts). The weights are Foretell's own.
 fn weights(held_out: &[Vec<f64>], beside: &[f64], targets: &[f64]) -> Vec<f64> {
     let squares = |(forecasts, factor): (&Vec<f64>, &f64)| -> Vec<f64> {
         forecasts.iter().zip(targets).map(|(f, y)| factor * (y - f).powi(2)).collect()
@@ -171,8 +186,13 @@ fn weights(held_out: &[Vec<f64>], beside: &[f64], targets: &[f64]) -> Vec<f64> {
     let errors: Vec<Vec<f64>> = held_out.iter().zip(beside).map(squares).collect();
     let means: Vec<f64> = errors.iter().map(|errors| mean(errors)).collect();
     let best = (0..means.len()).min_by(|&a, &b| means[a].total_cmp(&means[b])).unwrap_or(0);
-    let raw: Vec<f64> =
-        errors.iter().map(|errors_of_one| (-excess(errors_of_one, &errors[best])).exp()).collect();
+    let power = (targets.len() as f64 / RUNS_A_POWER).min(SHARPEST);
+    let raw: Vec<f64> = (0..means.len())
+        .map(|e| {
+            let ratio = if means[e] > 0.0 { means[best] / means[e] } else { 1.0 };
+            ratio.powf(power) * (-excess(&errors[e], &errors[best])).exp()
+        })
+        .collect();
     let total: f64 = raw.iter().sum();
     raw.iter().map(|weight| weight / total).collect()
 }
@@ -189,6 +209,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn experts_that_disagree_make_a_forecast_less_sure() {
+        // 0.8·1 + 0.2·2 = 1.2; 0.8·0.04 + 0.2·0.64 = 0.16
+        let (mean, scale) = mixture(&[(0.8, 1.0), (0.2, 2.0)], 0.3);
+        assert!((mean - 1.2).abs() < 1e-12 && (scale - 0.5).abs() < 1e-12);
+        let (mean, scale) = mixture(&[(0.5, 1.0), (0.5, 1.0)], 0.3);
+        assert!((mean - 1.0).abs() < 1e-12 && (scale - 0.3).abs() < 1e-12);
+    }
+
+    #[test]
     fn an_expert_surely_worse_weighs_little_and_one_worse_by_chance_almost_as_much_as_the_best() {
         let targets = [0.0; 4];
         let best = vec![1.0, -1.0, 1.0, -1.0];
@@ -197,8 +226,11 @@ mod tests {
         // d = 8, −1, −1, −1: mean 1.25, deviation 3.897
         let once = vec![3.0, 0.0, 0.0, 0.0];
         let found = weights(&[best.clone(), surely, once, best], &[1.0; 4], &targets);
-        assert!((found[1] / found[0] - (-4.0_f64).exp()).abs() < 1e-12, "{found:?}");
-        assert!((found[2] / found[0] - (-2.5 / 3.897_114_317_f64).exp()).abs() < 1e-9, "{found:?}");
+        assert!((found[1] / found[0] - 3.0_f64.powf(-0.08) * (-4.0_f64).exp()).abs() < 1e-12, "{found:?}");
+        assert!(
+            (found[2] / found[0] - 2.25_f64.powf(-0.08) * (-2.5 / 3.897_114_317_f64).exp()).abs() < 1e-9,
+            "{found:?}"
+        );
         assert!((found[0] - found[3]).abs() < 1e-12 && (found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
