@@ -1,18 +1,28 @@
-//! Four experts on the same runs and their blend, weighted by held-out error.
+//! Seven experts on the same runs and their blend, weighted by held-out error.
 
 use crate::compact::Compact;
 use crate::dual_ridge::DualRidge;
+use crate::features::time_series_features;
 use crate::forest::{ExtraTrees, Forest};
 use crate::gp::{Design, Pair, Relation, last_score, last_scores};
+use crate::kernel_ridge::KernelFit;
 use crate::matrix::Matrix;
 use crate::neighbours::Neighbours;
+use crate::statistics::{mean, standard_deviation};
 use crate::training::{Query, TrainingSet};
 
-/// Weights fall with this power of the mean squared error.
-const SHARPNESS: i32 = 3;
+/// How large squared errors on new runs are beside held-out ones, where it is known that they differ: out-of-bag forecasts
+/// come from 37 % of the trees; a kernel's width is chosen by the very leave-one-out errors.
+const TREES: f64 = 0.8;
+const GAIN_TREES: f64 = 0.9;
+const KERNEL: f64 = 1.2;
+/// Runs for each power of the ratio of errors, and its largest power: from few runs ratios say little.
+const RUNS_A_POWER: f64 = 50.0;
+const SHARPEST: f64 = 2.0;
 
-/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ (mse_min / mse_e)³ from held-out errors; the scale of a forecast is that of the
-/// pair of Gaussian processes.
+/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ (mse_min / mse_e)^p·exp(−t_e), p = min(2, n/50), t_e the t-statistic of how much larger
+/// e's held-out squared errors are than the best expert's; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The
+/// scale of a forecast is √(s² + Σ_e a_e (ŷ_e − ŷ)²), s that of the pair of Gaussian processes.
 pub(crate) struct Blend {
     compact: Compact,
     design: Design,
@@ -32,48 +42,68 @@ struct Known<'a> {
     last: f64,
 }
 
-/// A fitted expert beside the pair.
+/// A fitted expert beside the pair. All but the first forecast the gain y_T − y_τ.
 enum Expert {
     Trees(Forest),
+    GainTrees(Forest),
     Neighbours(Neighbours),
     Ridge(DualRidge),
+    KernelRidge(KernelFit),
+    MeanGain(f64),
 }
 
 impl Expert {
+    /// The final score it forecasts.
     fn forecast(&self, known: &Known<'_>) -> f64 {
-        match self {
-            Self::Trees(forest) => forest.predict(known.row),
-            Self::Neighbours(neighbours) => known.last + neighbours.forecast(known.relation),
-            Self::Ridge(ridge) => known.last + ridge.forecast(linear_row(known.query)),
-        }
+        let gain = match self {
+            Self::Trees(forest) => return forest.predict(known.row),
+            Self::GainTrees(forest) => forest.predict(known.row),
+            Self::Neighbours(neighbours) => neighbours.forecast(known.relation),
+            Self::Ridge(ridge) => ridge.forecast(point_row(known.query)),
+            Self::KernelRidge(ridge) => ridge.predict(&mut curve_row(known.query)),
+            Self::MeanGain(gain) => *gain,
+        };
+        known.last + gain
     }
 }
 
 /// The features of the ridge: every point and the configuration.
-fn linear_row(query: &Query<'_>) -> Vec<f64> {
+fn point_row(query: &Query<'_>) -> Vec<f64> {
     query.prefix.iter().chain(query.configuration).copied().collect()
 }
 
+/// The features of the kernel ridge, which are the paper's: every point, differences and the configuration.
+fn curve_row(query: &Query<'_>) -> Vec<f64> {
+    let mut row = Vec::new();
+    time_series_features(query.prefix, &mut row);
+    row.extend_from_slice(query.configuration);
+    row
+}
+
 impl Blend {
-    /// Fits all experts; only the pair where `alone`. `None` if the numbers allow no fit.
-    pub(crate) fn fit(training: &TrainingSet, alone: bool, seed: u64) -> Option<Self> {
+    /// Fits all experts. `None` if the numbers allow no fit.
+    pub(crate) fn fit(training: &TrainingSet, seed: u64) -> Option<Self> {
         let (compact, rows) = Compact::fit(training);
         let design = Design::new(&rows, compact.groups());
         let last = last_scores(training);
         let pair = Pair::fit(&design, &training.targets, &last)?;
-        let experts = if alone { Vec::new() } else { fit_others(training, &rows, &design, &last, seed) };
+        let fitted = fit_others(training, &rows, &design, &last, seed);
+        let clip = |forecasts: &[f64]| -> Vec<f64> {
+            forecasts.iter().zip(&last).map(|(&forecast, &last)| pair.reach().clip(forecast, last)).collect()
+        };
         let own: Vec<f64> = pair.left_out.iter().map(|left_out| left_out.0).collect();
-        let held_out: Vec<&[f64]> = std::iter::once(own.as_slice())
-            .chain(experts.iter().map(|(held_out, _)| held_out.as_slice()))
-            .collect();
-        let weights = weights(&held_out, &training.targets);
-        let mix =
-            |i: usize| weights.iter().zip(&held_out).map(|(weight, forecasts)| weight * forecasts[i]).sum();
-        let reach = pair.reach();
-        let left_out =
-            (0..training.len()).map(|i| (reach.clip(mix(i), last[i]), pair.left_out[i].1)).collect();
+        let mut held_out = vec![own];
+        held_out.extend(fitted.iter().map(|fitted| clip(&fitted.held_out)));
+        let beside: Vec<f64> =
+            std::iter::once(1.0).chain(fitted.iter().map(|fitted| fitted.beside)).collect();
+        let weights = weights(&held_out, &beside, &training.targets);
+        let left_out = (0..training.len()).map(|i| {
+            let forecasts = weights.iter().zip(&held_out).map(|(&weight, forecasts)| (weight, forecasts[i]));
+            mixture(&forecasts.collect::<Vec<_>>(), pair.left_out[i].1)
+        });
+        let left_out = left_out.collect();
         let others =
-            weights[1..].iter().copied().zip(experts.into_iter().map(|(_, expert)| expert)).collect();
+            weights[1..].iter().copied().zip(fitted.into_iter().map(|fitted| fitted.expert)).collect();
         Some(Self { compact, design, pair_weight: weights[0], pair, others, left_out })
     }
 
@@ -85,45 +115,93 @@ impl Blend {
         let last = last_score(query);
         let known = Known { row: &row, relation: &relation, query, last };
         let (own, scale) = self.pair.forecast(&relation, last);
-        let others = self.others.iter().map(|(weight, expert)| weight * expert.forecast(&known));
-        let mean = self.pair_weight * own + others.sum::<f64>();
-        (self.pair.reach().clip(mean, last), scale)
+        let reach = self.pair.reach();
+        let others =
+            self.others.iter().map(|(weight, expert)| (*weight, reach.clip(expert.forecast(&known), last)));
+        mixture(&std::iter::once((self.pair_weight, own)).chain(others).collect::<Vec<_>>(), scale)
     }
 }
 
-/// Trees, neighbours and ridge, each with its held-out forecasts of y_T.
+/// The mean of weighted `forecasts`, and the standard deviation of their mixture if each has standard deviation `scale`:
+/// √(scale² + Σ a_e (ŷ_e − ŷ)²). Experts that disagree make a forecast less sure.
+fn mixture(forecasts: &[(f64, f64)], scale: f64) -> (f64, f64) {
+    let mean: f64 = forecasts.iter().map(|(weight, forecast)| weight * forecast).sum();
+    let between: f64 = forecasts.iter().map(|(weight, forecast)| weight * (forecast - mean).powi(2)).sum();
+    (mean, (scale * scale + between).sqrt())
+}
+
+/// An expert, its held-out forecasts of y_T, and how large its squared errors on new runs are beside those.
+struct Fitted {
+    expert: Expert,
+    held_out: Vec<f64>,
+    beside: f64,
+}
+
+/// All experts but the pair.
 fn fit_others(
     training: &TrainingSet,
     rows: &Matrix,
     design: &Design,
     last: &[f64],
     seed: u64,
-) -> Vec<(Vec<f64>, Expert)> {
+) -> Vec<Fitted> {
     let gains: Vec<f64> = training.targets.iter().zip(last).map(|(y, last)| y - last).collect();
-    let from_here =
-        |gains: &[f64]| gains.iter().zip(last).map(|(gain, last)| last + gain).collect::<Vec<f64>>();
-    let forest = ExtraTrees { seed, ..ExtraTrees::default() }.fit(rows, &training.targets);
+    let from_here = |gains: &[f64]| gains.iter().zip(last).map(|(gain, last)| last + gain).collect();
+    let matrix = |row: fn(&Query<'_>) -> Vec<f64>| {
+        Matrix::from_rows(&(0..training.len()).map(|i| row(&training.query(i))).collect::<Vec<_>>())
+    };
+    let recipe = ExtraTrees { seed, ..ExtraTrees::default() };
+    let trees = recipe.fit(rows, &training.targets);
+    let gain_trees = recipe.fit(rows, &gains);
     let neighbours = Neighbours::fit(design, &gains);
-    let linear: Vec<Vec<f64>> = (0..training.len()).map(|i| linear_row(&training.query(i))).collect();
-    let mut experts = vec![
-        (forest.out_of_bag().to_vec(), Expert::Trees(forest)),
-        (from_here(&neighbours.left_out), Expert::Neighbours(neighbours)),
+    let kernel = KernelFit::of_few_widths(&matrix(curve_row), &gains);
+    let (mean_gain, without) = mean_gain(&gains);
+    let fitted = |held_out, beside, expert| Fitted { expert, held_out, beside };
+    let mut all = vec![
+        fitted(trees.out_of_bag().to_vec(), TREES, Expert::Trees(trees)),
+        fitted(from_here(gain_trees.out_of_bag()), GAIN_TREES, Expert::GainTrees(gain_trees)),
+        fitted(from_here(&neighbours.left_out), 1.0, Expert::Neighbours(neighbours)),
+        fitted(from_here(&kernel.held_out), KERNEL, Expert::KernelRidge(kernel)),
+        fitted(from_here(&without), 1.0, Expert::MeanGain(mean_gain)),
     ];
-    if let Some(ridge) = DualRidge::fit(&Matrix::from_rows(&linear), &gains) {
-        experts.push((from_here(&ridge.left_out), Expert::Ridge(ridge)));
+    if let Some(ridge) = DualRidge::fit(&matrix(point_row), &gains) {
+        all.push(fitted(from_here(&ridge.left_out), 1.0, Expert::Ridge(ridge)));
     }
-    experts
+    all
 }
 
-/// Weights ∝ (mse_min / mse)³ that sum to 1; equal ones where nothing errs.
-fn weights(held_out: &[&[f64]], targets: &[f64]) -> Vec<f64> {
-    let error = |forecasts: &&[f64]| forecasts.iter().zip(targets).map(|(f, y)| (y - f).powi(2)).sum::<f64>();
-    let errors: Vec<f64> = held_out.iter().map(error).collect();
-    let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
-    let raw: Vec<f64> =
-        errors.iter().map(|&e| if e > 0.0 { (least / e).powi(SHARPNESS) } else { 1.0 }).collect();
+/// The mean gain, shrunk as if one more run had gained nothing, and the same without each run.
+fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
+    let (total, n) = (gains.iter().sum::<f64>(), gains.len() as f64);
+    (total / (n + 1.0), gains.iter().map(|gain| (total - gain) / n).collect())
+}
+
+/// Weights ∝ (mse_min / mse_e)^p·exp(−t_e) that sum to 1, p = min(2, n/50), t_e = (mean of d) / (standard error of that mean) over
+/// runs, d = how much larger expert e's squared error is than that of the expert with the least mean; squared errors of e
+/// count `beside[e]` times. O(n·experts). The weights are Foretell's own.
+fn weights(held_out: &[Vec<f64>], beside: &[f64], targets: &[f64]) -> Vec<f64> {
+    let squares = |(forecasts, factor): (&Vec<f64>, &f64)| -> Vec<f64> {
+        forecasts.iter().zip(targets).map(|(f, y)| factor * (y - f).powi(2)).collect()
+    };
+    let errors: Vec<Vec<f64>> = held_out.iter().zip(beside).map(squares).collect();
+    let means: Vec<f64> = errors.iter().map(|errors| mean(errors)).collect();
+    let best = (0..means.len()).min_by(|&a, &b| means[a].total_cmp(&means[b])).unwrap_or(0);
+    let power = (targets.len() as f64 / RUNS_A_POWER).min(SHARPEST);
+    let raw: Vec<f64> = (0..means.len())
+        .map(|e| {
+            let ratio = if means[e] > 0.0 { means[best] / means[e] } else { 1.0 };
+            ratio.powf(power) * (-excess(&errors[e], &errors[best])).exp()
+        })
+        .collect();
     let total: f64 = raw.iter().sum();
     raw.iter().map(|weight| weight / total).collect()
+}
+
+/// The mean of `errors` − `least` over its standard error; 0 where they are the same.
+fn excess(errors: &[f64], least: &[f64]) -> f64 {
+    let more: Vec<f64> = errors.iter().zip(least).map(|(a, b)| a - b).collect();
+    let (mean, deviation) = (mean(&more), standard_deviation(&more));
+    if mean > 0.0 { mean * (more.len() as f64).sqrt() / deviation.max(f64::MIN_POSITIVE) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -131,9 +209,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_expert_with_half_the_squared_error_weighs_eight_times_as_much() {
-        let found = weights(&[&[1.0, -1.0], &[2.0_f64.sqrt(), -(2.0_f64.sqrt())]], &[0.0, 0.0]);
-        assert!((found[0] / found[1] - 8.0).abs() < 1e-9 && (found[0] + found[1] - 1.0).abs() < 1e-12);
-        assert_eq!(weights(&[&[1.0], &[1.0]], &[1.0]), [0.5, 0.5]);
+    fn experts_that_disagree_make_a_forecast_less_sure() {
+        // 0.8·1 + 0.2·2 = 1.2; 0.8·0.04 + 0.2·0.64 = 0.16
+        let (mean, scale) = mixture(&[(0.8, 1.0), (0.2, 2.0)], 0.3);
+        assert!((mean - 1.2).abs() < 1e-12 && (scale - 0.5).abs() < 1e-12);
+        let (mean, scale) = mixture(&[(0.5, 1.0), (0.5, 1.0)], 0.3);
+        assert!((mean - 1.0).abs() < 1e-12 && (scale - 0.3).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_expert_surely_worse_weighs_little_and_one_worse_by_chance_almost_as_much_as_the_best() {
+        let targets = [0.0; 4];
+        let best = vec![1.0, -1.0, 1.0, -1.0];
+        // d = 1, 3, 1, 3: mean 2, deviation 1, t = 2·√4/1
+        let surely = vec![2.0_f64.sqrt(), 2.0, 2.0_f64.sqrt(), 2.0];
+        // d = 8, −1, −1, −1: mean 1.25, deviation 3.897
+        let once = vec![3.0, 0.0, 0.0, 0.0];
+        let found = weights(&[best.clone(), surely, once, best], &[1.0; 4], &targets);
+        assert!((found[1] / found[0] - 3.0_f64.powf(-0.08) * (-4.0_f64).exp()).abs() < 1e-12, "{found:?}");
+        assert!(
+            (found[2] / found[0] - 2.25_f64.powf(-0.08) * (-2.5 / 3.897_114_317_f64).exp()).abs() < 1e-9,
+            "{found:?}"
+        );
+        assert!((found[0] - found[3]).abs() < 1e-12 && (found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn held_out_errors_count_as_often_as_told() {
+        let forecasts = vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]];
+        let found = weights(&forecasts, &[1.0, 0.5], &[0.0; 3]);
+        assert!(found[1] > found[0], "{found:?}");
     }
 }

@@ -58,6 +58,18 @@ pub(crate) struct KernelFit {
 impl KernelFit {
     /// Fits `y`, length n, on `x`, shape (n, d), not standardised.
     pub(crate) fn new(x: &Matrix, y: &[f64]) -> Self {
+        Self::with_widths(x, y, search)
+    }
+
+    /// The same with four widths to choose from, 2⁻¹⁰ … 2⁻¹ over the number of columns: less to overfit, and less work.
+    pub(crate) fn of_few_widths(x: &Matrix, y: &[f64]) -> Self {
+        Self::with_widths(x, y, |distances, columns, targets| {
+            best_of(&FEW_WIDTHS, distances, columns, targets).1
+        })
+    }
+
+    /// Fits with the width that `choose` finds from squared distances, the number of columns that vary and targets.
+    fn with_widths(x: &Matrix, y: &[f64], choose: impl FnOnce(&Matrix, usize, &[f64]) -> Candidate) -> Self {
         let n = y.len();
         let all: Vec<usize> = (0..n).collect();
         let scaler = Scaler::fit(x, 0..n);
@@ -66,7 +78,7 @@ impl KernelFit {
         let targets: Vec<f64> = y.iter().map(|&y| target.apply(y)).collect();
         let mut distances = Matrix::zeros(n, n);
         squared_distances(rows.as_slice(), rows.as_slice(), x.columns(), n.max(1), distances.as_mut_slice());
-        let best = search(&distances, varying(&rows), &targets);
+        let best = choose(&distances, varying(&rows), &targets);
         let held_out = y.iter().zip(&best.residuals).map(|(y, residual)| y - target.scale * residual);
         Self {
             held_out: held_out.collect(),
@@ -121,13 +133,26 @@ struct Candidate {
     residuals: Vec<f64>,
 }
 
+/// Powers of 2 of the few widths.
+const FEW_WIDTHS: [i32; 4] = [-10, -7, -4, -1];
+
 /// The widths 4⁻⁶ … 4 over the number of columns, then twice and half the best of them.
 fn search(distances: &Matrix, columns: usize, targets: &[f64]) -> Candidate {
-    let at = |power: i32| Candidate::new(distances, 2_f64.powi(power) / columns as f64, targets);
-    let better = |a: (i32, Candidate), b: (i32, Candidate)| if b.1.loss < a.1.loss { b } else { a };
-    let coarse = (-6..=1).map(|k| (2 * k, at(2 * k))).reduce(better);
-    let (power, best) = coarse.expect("there are eight widths");
-    [power - 1, power + 1].into_iter().map(|power| (power, at(power))).fold((power, best), better).1
+    let coarse: Vec<i32> = (-6..=1).map(|k| 2 * k).collect();
+    let best = best_of(&coarse, distances, columns, targets);
+    let next = best_of(&[best.0 - 1, best.0 + 1], distances, columns, targets);
+    better(best, next).1
+}
+
+/// Of the widths 2^power over the number of columns the one with the least loss, the first of equals.
+fn best_of(powers: &[i32], distances: &Matrix, columns: usize, targets: &[f64]) -> (i32, Candidate) {
+    let at = |&power: &i32| (power, Candidate::new(distances, 2_f64.powi(power) / columns as f64, targets));
+    powers.iter().map(at).reduce(better).expect("there are widths")
+}
+
+/// The candidate with the smaller loss, the first of equals.
+fn better(a: (i32, Candidate), b: (i32, Candidate)) -> (i32, Candidate) {
+    if b.1.loss < a.1.loss { b } else { a }
 }
 
 impl Candidate {

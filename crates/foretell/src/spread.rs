@@ -26,16 +26,17 @@ pub enum Spread {
 ///
 /// | symbol | meaning |
 /// |---|---|
-/// | local(ŷ) | √(π/2) × kernel mean of abs(residual)/u over finished runs of like forecast: Gaussian in forecast rank, width max(10, n/5)/2, and a mass of 8 on the mean of all |
+/// | local(ŷ) | √(π/2) × kernel mean of abs(residual)/u over finished runs of like forecast: Gaussian in forecast rank, width max(10, n/5)/2, and a mass of 16 on the mean of all |
 /// | r_i | residual_i / s_i, each with a local factor that leaves itself out |
 /// | k, ν | scale and degrees of freedom of the t distribution most likely to give the r_i |
 /// | c_p | conformal quantile of the r_i: the p(n + 1)-th, straight lines between; beyond the sample up to its extreme and 15 % of that's distance from the median |
 /// | w | n/(n + 50) |
-/// | p' | p up to 0.9; from 0.95 on 1 − p' = 0.4·(1 − p); between, a straight line in z |
+/// | p' | p from 0.1 to 0.9; from 0.95 on 1 − p' = 0.4·(1 − p), up to 0.05 p' = 1.25·p; between, a straight line in z |
 ///
 /// p' is what the best runs need: a run is among the best partly because it ends above its forecast, so a bound that holds
 /// for 95 % of all runs holds for only 80–90 % of the truly best tenth, and those are the ones that a stop rule must not
-/// lose. With p' it holds for more than 90 % of them (and for 97–98 % of all).
+/// lose. With p' it holds for more than 90 % of them (and for 97–98 % of all). Below, p' gives some of that width back, so
+/// that central intervals stay near their nominal probability.
 ///
 /// O(n²) beside the fit of the predictor, O(log n) beside its forecasts. Sources: Baker et al. 2017, §4 (Gaussian);
 /// Vovk, Gammerman & Shafer, *Algorithmic Learning in a Random World*, 2005 (conformal quantiles).
@@ -115,11 +116,13 @@ struct Calibration {
 /// √(π/2): the standard deviation of a normal distribution over its mean absolute value.
 const SD_OF_MEAN_ABSOLUTE: f64 = 1.253_314_137_315_5;
 /// Mass of the overall mean in the local one.
-const PRIOR_MASS: f64 = 8.0;
+const PRIOR_MASS: f64 = 16.0;
 /// n at which conformal quantiles weigh as much as the t distribution.
 const HALF_CONFORMAL: f64 = 50.0;
 /// The share of the probability beyond the upper 95 % quantile that is left beyond the one that is given.
 const UPPER_TAIL: f64 = 0.4;
+/// The same of the lower 5 % quantile: central intervals, which the upper tail widens, lose some of that below.
+const LOWER_TAIL: f64 = 1.25;
 /// How much a quantile grows for want of runs.
 const FEW_RUNS: f64 = 0.7;
 /// How far beyond the extreme residual a quantile may lie, in distances of the extreme from the median.
@@ -232,8 +235,9 @@ fn knots(residuals: &[f64]) -> Arc<[(f64, f64)]> {
 /// The probability that is left beyond z (below it for z < 0), 1 − p' in the upper tail: see [`WithSpread`].
 fn tail_beyond(z: f64) -> f64 {
     let (from, to) = (1.281_551_565_545, 1.644_853_626_951); // Φ⁻¹(0.9), Φ⁻¹(0.95)
-    let share = ((z - from) / (to - from)).clamp(0.0, 1.0);
-    normal_cdf(-z.abs()) * (1.0 - (1.0 - UPPER_TAIL) * share)
+    let share = ((z.abs() - from) / (to - from)).clamp(0.0, 1.0);
+    let stretch = if z > 0.0 { UPPER_TAIL } else { LOWER_TAIL };
+    normal_cdf(-z.abs()) * (1.0 + (stretch - 1.0) * share)
 }
 
 /// The conformal quantile of `sorted` residuals with probability `tail` beyond it: above it where `upper`, else below.
