@@ -22,7 +22,7 @@ pub enum Spread {
 /// [`Spread::Gaussian`] is the paper's σ(τ). [`Spread::Calibrated`] says of a run with mean ŷ and own scale u (a Gaussian
 /// process has one for each run, most predictors one for all) that the p-quantile of y_T, z = Φ⁻¹(p), is
 ///
-/// ŷ + s · (1 + 0.7·(1 + z²)/(n − 3)) · [(1 − w)·k·t_ν(p') + w·c_p'],  s = u · local(ŷ)
+/// ŷ + s · (1 + 0.35·(1 + z²)/(n − 3)) · [(1 − w)·k·t_ν(p') + w·c_p'],  s = u · local(ŷ)
 ///
 /// | symbol | meaning |
 /// |---|---|
@@ -31,7 +31,7 @@ pub enum Spread {
 /// | k, ν | scale and degrees of freedom of the t distribution most likely to give the r_i |
 /// | c_p | conformal quantile of the r_i: the p(n + 1)-th, straight lines between; beyond the sample up to its extreme and 15 % of that's distance from the median |
 /// | w | n/(n + 50) |
-/// | p' | p from 0.1 to 0.9; from 0.95 on 1 − p' = 0.4·(1 − p), up to 0.05 p' = 1.25·p; between, a straight line in z |
+/// | p' | p from 0.1 to 0.9; from 0.95 on 1 − p' = 0.3·(1 − p), up to 0.05 p' = 1.25·p; between, a straight line in z |
 ///
 /// p' is what the best runs need: a run is among the best partly because it ends above its forecast, so a bound that holds
 /// for 95 % of all runs holds for only 80–90 % of the truly best tenth, and those are the ones that a stop rule must not
@@ -120,11 +120,11 @@ const PRIOR_MASS: f64 = 16.0;
 /// n at which conformal quantiles weigh as much as the t distribution.
 const HALF_CONFORMAL: f64 = 50.0;
 /// The share of the probability beyond the upper 95 % quantile that is left beyond the one that is given.
-const UPPER_TAIL: f64 = 0.4;
+const UPPER_TAIL: f64 = 0.3;
 /// The same of the lower 5 % quantile: central intervals, which the upper tail widens, lose some of that below.
 const LOWER_TAIL: f64 = 1.25;
 /// How much a quantile grows for want of runs.
-const FEW_RUNS: f64 = 0.7;
+const FEW_RUNS: f64 = 0.35;
 /// How far beyond the extreme residual a quantile may lie, in distances of the extreme from the median.
 const BEYOND: f64 = 0.15;
 /// Degrees of freedom that are tried.
