@@ -3,8 +3,16 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
 use thiserror::Error;
+
+/// How often, and how long each time, a lock is waited for whose holder is dead: two seconds in all.
+const WAITS: u32 = 200;
+const WAIT: Duration = Duration::from_millis(10);
 
 /// Why the lock was not taken.
 #[derive(Debug, Error)]
@@ -31,19 +39,32 @@ pub enum LockError {
 /// An exclusive lock, held until it is dropped or the process ends, however it ends.
 ///
 /// The lock is the operating system's advisory lock on the open file (`flock`), not the file's existence: a stale file
-/// hinders nobody. Child processes do not inherit it.
+/// hinders nobody. Child processes do not inherit it; one that its parent was killed in the act of starting holds it for
+/// the moment until it executes its program, which [`Lock::acquire`] waits for.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock `path`, and writes this process's id into it for others to name.
+    /// Takes the lock `path`, and writes this process's id into it for others to name. Waits a little if the process
+    /// that signed it is dead.
     pub(crate) fn acquire(path: PathBuf) -> Result<Self, LockError> {
-        match try_acquire(&path) {
-            Ok(file) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => Err(LockError::Held { holder: holder(&path), path }),
-            Err(TryLockError::Error(source)) => Err(LockError::Unavailable { path, source }),
+        let mut waits = 0..WAITS;
+        loop {
+            match try_acquire(&path) {
+                Ok(file) => return Ok(Self { _file: file }),
+                Err(TryLockError::Error(source)) => return Err(LockError::Unavailable { path, source }),
+                Err(TryLockError::WouldBlock) => {
+                    let holder = holder(&path);
+                    if !holder.is_some_and(is_dead) || waits.next().is_none() {
+                        let holder = holder.map(|pid| format!("process {pid}"));
+                        let holder = holder.unwrap_or_else(|| "an unknown process".to_owned());
+                        return Err(LockError::Held { path, holder });
+                    }
+                    std::thread::sleep(WAIT);
+                }
+            }
         }
     }
 }
@@ -63,13 +84,16 @@ fn sign(file: &mut File) -> io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-fn holder(path: &Path) -> String {
+/// Who signed the lock.
+fn holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(32).read_to_string(&mut text));
-    match read.ok().and_then(|_| text.trim().parse::<u32>().ok()) {
-        Some(pid) => format!("process {pid}"),
-        None => "an unknown process".to_owned(),
-    }
+    File::open(path).and_then(|file| file.take(32).read_to_string(&mut text)).ok()?;
+    text.trim().parse().ok()
+}
+
+fn is_dead(pid: u32) -> bool {
+    let Ok(pid) = i32::try_from(pid) else { return false };
+    kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH)
 }
 
 #[cfg(test)]
@@ -85,6 +109,24 @@ mod tests {
         assert!(refusal.contains(&format!("process {}", std::process::id())), "{refusal}");
         drop(first);
         Lock::acquire(path).expect("it was let go");
+    }
+
+    #[test]
+    fn what_a_dead_process_left_locked_is_waited_for() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("log.lock");
+        let orphan = std::fs::File::create(&path).expect("a file is written");
+        orphan.try_lock().expect("nobody holds it");
+        let mut dead = std::process::Command::new("true").spawn().expect("a process");
+        let pid = dead.id();
+        dead.wait().expect("it ends");
+        std::fs::write(&path, format!("{pid}\n")).expect("it is signed");
+        let release = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            drop(orphan);
+        });
+        Lock::acquire(path).expect("it was let go in time");
+        release.join().expect("it ends");
     }
 
     #[test]
