@@ -1,9 +1,12 @@
 //! `foretell search` with rungs, Q-learning and runs handed in: real processes that pause and go on from checkpoints.
 
+mod common;
+
+use common::{foretell, json, records, text};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Rises towards a top that depends on the learning rate, or on how many convolutions a network has. Keeps its epoch in a
@@ -30,12 +33,6 @@ while [ $epoch -lt $FORETELL_UNTIL ]; do
   report
 done
 "#;
-
-fn foretell(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-    command.current_dir(folder).args(arguments).stdin(Stdio::null());
-    command
-}
 
 /// A study of [`TRAINER`] kept in `study`, with the flags `more`, one trial at a time.
 fn search(folder: &Path, more: &[&str]) -> Command {
@@ -70,20 +67,10 @@ const Q_LEARNING: [&str; 12] = [
     "10",
 ];
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)))
-}
-
-/// The records of the log, those of the given events.
-fn records(folder: &Path, events: &[&str]) -> Vec<Value> {
-    let log = std::fs::read_to_string(folder.join("study/events.jsonl")).unwrap();
-    let all = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone());
-    all.filter(|record| events.contains(&record["event"].as_str().unwrap())).collect()
+/// The records of the log that are of the given events.
+fn records_of(folder: &Path, events: &[&str]) -> Vec<Value> {
+    let wanted = |record: &Value| events.contains(&record["event"].as_str().unwrap());
+    records(folder).into_iter().filter(wanted).collect()
 }
 
 /// How often each (trial, epoch) was trained, by the trials' own account.
@@ -143,8 +130,10 @@ fn q_learning_over_ones_own_command_learns_draws_its_figure_and_keeps_its_table(
     let result = json(&search(folder.path(), &flags).output().unwrap());
     assert_eq!(result["trials"]["total"], 40);
     assert!(result["trials"]["stopped"].as_u64().unwrap() > 5, "{}", result["trials"]);
-    let nets: BTreeSet<String> =
-        records(folder.path(), &["started"]).iter().map(|r| r["configuration"]["net"].to_string()).collect();
+    let nets: BTreeSet<String> = records_of(folder.path(), &["started"])
+        .iter()
+        .map(|r| r["configuration"]["net"].to_string())
+        .collect();
     assert_eq!(nets.len(), 40, "a network is trained twice");
     let figure = std::fs::read_to_string(folder.path().join("q.svg")).unwrap();
     assert!(figure.contains("Q-learning: sh train.sh {net}") && figure.contains("ε = 1"), "{figure}");
@@ -159,11 +148,11 @@ fn q_learning_over_ones_own_command_learns_draws_its_figure_and_keeps_its_table(
 fn a_q_learning_study_can_be_prolonged_without_a_change_of_its_schedule() {
     let folder = tempfile::tempdir().unwrap();
     json(&search(folder.path(), &Q_LEARNING).output().unwrap());
-    let before = records(folder.path(), &["started", "reported", "decided", "completed"]);
+    let before = records_of(folder.path(), &["started", "reported", "decided", "completed"]);
     let longer: Vec<&str> = Q_LEARNING.iter().map(|&flag| if flag == "40" { "44" } else { flag }).collect();
     let result = json(&search(folder.path(), &longer).output().unwrap());
     assert_eq!(result["trials"]["total"], 44);
-    let after = records(folder.path(), &["started", "reported", "decided", "completed"]);
+    let after = records_of(folder.path(), &["started", "reported", "decided", "completed"]);
     assert_eq!(before, after[..before.len()]);
 }
 
@@ -186,9 +175,9 @@ fn runs_of_another_study_or_of_a_file_replace_the_burn_in() {
         assert!(json(&output)["trials"]["stopped"].as_u64().unwrap() >= 2, "{}", text(&output.stdout));
         let said = text(&output.stderr);
         assert!(said.contains(&format!("learning from 20 runs of {source}")), "{said}");
-        let decided = records(folder.path(), &["decided"]);
+        let decided = records_of(folder.path(), &["decided"]);
         assert!(decided.iter().all(|decision| decision["reason"] != "burn_in"));
-        assert_eq!(records(folder.path(), &["handed_in"]).len(), 20);
+        assert_eq!(records_of(folder.path(), &["handed_in"]).len(), 20);
         std::fs::remove_dir_all(folder.path().join("study")).unwrap();
     }
 }
@@ -266,10 +255,13 @@ fn kill_often(flags: &[&str], kills: u64) {
     let survived = json(&search(wild.path(), flags).output().unwrap());
     for event in ["reported", "decided", "paused", "completed", "failed"] {
         // not assert_eq: it would print hundreds of records
-        assert!(records(calm.path(), &[event]) == records(wild.path(), &[event]), "other `{event}` records");
+        assert!(
+            records_of(calm.path(), &[event]) == records_of(wild.path(), &[event]),
+            "other `{event}` records"
+        );
     }
     let jobs = |folder: &Path| -> BTreeSet<(u64, u64, String)> {
-        let started = records(folder, &["started"]);
+        let started = records_of(folder, &["started"]);
         let job = |r: &Value| {
             (r["trial"].as_u64().unwrap(), r["until"].as_u64().unwrap(), r["configuration"].to_string())
         };

@@ -1,9 +1,12 @@
 //! `foretell search` as a user runs it: the program itself, real trial processes, kills and restarts.
 
+mod common;
+
+use common::{foretell, json, records, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A training that rises towards a top which depends on the learning rate; one line an epoch.
@@ -18,12 +21,6 @@ while [ $epoch -le $FORETELL_MAX_RESOURCE ]; do
   epoch=$((epoch + 1))
 done
 "#;
-
-fn foretell(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
-    command.current_dir(folder).args(arguments).stdin(Stdio::null());
-    command
-}
 
 /// A study of `trials` trials of `epochs` epochs of [`TRAINER`], kept in `study`.
 fn sized_search(folder: &Path, trials: &str, epochs: &str, more: &[&str]) -> Command {
@@ -49,21 +46,6 @@ fn sized_search(folder: &Path, trials: &str, epochs: &str, more: &[&str]) -> Com
 
 fn search(folder: &Path, more: &[&str]) -> Command {
     sized_search(folder, "16", "8", more)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)))
-}
-
-/// The records of a study's log.
-fn records(folder: &Path) -> Vec<Value> {
-    let log = std::fs::read_to_string(folder.join("study/events.jsonl")).unwrap();
-    log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone()).collect()
 }
 
 /// (trial, step, action) of every decision.

@@ -13,6 +13,7 @@ mod parameter;
 mod parameter_space;
 mod q_learning;
 mod random;
+mod range;
 mod record;
 mod replay;
 mod sampler;
@@ -36,6 +37,7 @@ pub use parameter::{Condition, Parameter, ParameterError, ParameterKind};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use q_learning::*;
 pub use random::{RandomNetwork, RandomSampler, replay_stream, trial_seed, trial_stream};
+pub use range::RangeError;
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
     OrderingOutcome, Outcome, ReplayError, ReplaySpec, Setting, Table, Trace, TrialTrace, replay,

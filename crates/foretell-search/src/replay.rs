@@ -12,6 +12,7 @@ pub use table::Table;
 use crate::brackets::plan;
 use crate::f_hyperband::LevelData;
 use crate::random::trial_stream;
+use crate::range::{RangeError, at_least_one, growth, share};
 use crate::schedule::{Schedule, ScheduleError};
 use crate::stopper::{ByForecast, Stopper};
 use clock::{Clock, Scene};
@@ -58,23 +59,9 @@ pub enum ReplayError {
         /// Points of a recorded run.
         points: usize,
     },
-    /// A number that must be at least 1.
-    #[error("{field} is 0; it must be at least 1")]
-    Zero {
-        /// The field.
-        field: &'static str,
-    },
-    /// A share outside [0, 1).
-    #[error("{field} = {value} is outside [0, 1)")]
-    Share {
-        /// The field.
-        field: &'static str,
-        /// As given.
-        value: f64,
-    },
-    /// The factor of refitting leaves no growth.
-    #[error("refit factor {0} must be a number above 1: 1.25 learns again with every quarter more runs")]
-    Refit(f64),
+    /// A number is out of range.
+    #[error(transparent)]
+    Range(#[from] RangeError),
     /// The stop rule is none.
     #[error(transparent)]
     Rule(#[from] StopRuleError),
@@ -154,29 +141,19 @@ impl ReplaySpec {
             _ => 0.5,
         };
         StopRule { stop_probability, offset: self.offset, nth_best: self.nth_best }.validate()?;
-        for (field, value) in [
-            ("orderings", self.orderings),
-            ("workers", self.workers),
-            ("first look", self.first_look as usize),
-            ("points between looks", self.look_every as usize),
-            ("burn-in", self.burn_in),
-        ] {
-            if value == 0 {
-                return Err(ReplayError::Zero { field });
-            }
-        }
-        if !(0.0..1.0).contains(&self.exempt) {
-            return Err(ReplayError::Share { field: "exempt share", value: self.exempt });
-        }
-        if let Some(factor) = self.refit.filter(|factor| !(*factor > 1.0 && factor.is_finite())) {
-            return Err(ReplayError::Refit(factor));
-        }
+        at_least_one(&[
+            ("orderings", self.orderings as u64),
+            ("workers", self.workers as u64),
+            ("first look", self.first_look),
+            ("points between looks", self.look_every),
+            ("burn-in", self.burn_in as u64),
+            ("largest resource", self.resource(table)),
+        ])?;
+        share("exempt share", self.exempt)?;
+        growth("refit factor", self.refit)?;
         let max_resource = self.resource(table);
         if max_resource > table.points() as u64 {
             return Err(ReplayError::TooShort { max_resource, points: table.points() });
-        }
-        if max_resource == 0 {
-            return Err(ReplayError::Zero { field: "largest resource" });
         }
         let needed = if self.warm_start > 0 { self.warm_start } else { self.burn_in };
         let whole = matches!(

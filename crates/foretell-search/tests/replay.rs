@@ -347,7 +347,7 @@ fn bad_settings_are_refused_with_their_numbers() {
         (ReplaySpec { stopper: Stopper::Oracle, burn_in: 20, ..good }, "burn-in of 20"),
         (ReplaySpec { max_resource: Some(10), ..good }, "10, but the recorded runs have 9"),
         (ReplaySpec { orderings: 0, ..good }, "orderings is 0"),
-        (ReplaySpec { exempt: 1.0, ..good }, "exempt share = 1"),
+        (ReplaySpec { exempt: 1.0, ..good }, "exempt share 1"),
         (ReplaySpec { refit: Some(1.0), ..good }, "refit factor 1"),
         (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good }, "9 epochs each"),
     ];

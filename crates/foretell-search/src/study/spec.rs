@@ -1,6 +1,7 @@
 //! What determines a study, and why something is none.
 
 use crate::q_learning::QLearningError;
+use crate::range::{RangeError, at_least_one, growth, share};
 use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
@@ -98,18 +99,9 @@ pub enum StudyError {
         /// The trials.
         trials: u64,
     },
-    /// A number that must be at least 1.
-    #[error("{field} is 0; it must be at least 1")]
-    Zero {
-        /// The field.
-        field: &'static str,
-    },
-    /// A share outside [0, 1).
-    #[error("exempt share {0} is outside [0, 1)")]
-    Exempt(f64),
-    /// The factor of refitting leaves no growth.
-    #[error("refit factor {0} must be a number above 1: 1.25 learns again with every quarter more trials")]
-    Refit(f64),
+    /// A number is out of range.
+    #[error(transparent)]
+    Range(#[from] RangeError),
     /// Q-learning builds networks layer by layer.
     #[error(
         "q-learning searches networks layer by layer: it needs the space metaqnn, not parameters of a command"
@@ -164,28 +156,20 @@ impl StudySpec {
     /// The [`StudyError`] of the first field that is wrong.
     pub fn validate(&self) -> Result<(), StudyError> {
         self.schedule.validate(self.trials, self.max_resource)?;
-        for (field, value) in [
+        at_least_one(&[
             ("trials", self.trials),
             ("epochs", self.max_resource),
             ("burn-in", self.burn_in),
             ("agreeing checks", self.agreeing_checks),
-        ] {
-            if value == 0 {
-                return Err(StudyError::Zero { field });
-            }
-        }
+        ])?;
         if self.stopping != Stopping::Off && self.burn_in > self.trials {
             return Err(StudyError::BurnIn { burn_in: self.burn_in, trials: self.trials });
         }
-        if self.policy == Policy::Patience(0) {
-            return Err(StudyError::Zero { field: "patience" });
+        if let Policy::Patience(reports) = self.policy {
+            at_least_one(&[("patience", reports as u64)])?;
         }
-        if !(0.0..1.0).contains(&self.exempt) {
-            return Err(StudyError::Exempt(self.exempt));
-        }
-        if let Some(factor) = self.refit.filter(|factor| !(*factor > 1.0 && factor.is_finite())) {
-            return Err(StudyError::Refit(factor));
-        }
+        share("exempt share", self.exempt)?;
+        growth("refit factor", self.refit)?;
         self.rule.validate()?;
         predictor(&self.predictor, &PredictorOptions::default())?;
         self.validate_sampler()

@@ -1,0 +1,28 @@
+//! What the tests of live searches share: the program, its answer, its log.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The program, to be run in `folder`.
+pub(crate) fn foretell(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_foretell"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The answer of a search that went well.
+pub(crate) fn json(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)))
+}
+
+/// The records of the log of the study in `folder`.
+pub(crate) fn records(folder: &Path) -> Vec<Value> {
+    let log = std::fs::read_to_string(folder.join("study/events.jsonl")).unwrap();
+    log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone()).collect()
+}
