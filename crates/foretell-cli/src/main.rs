@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// Forecasts where neural-network trainings will end, and stops the ones that will not win.
 #[derive(Parser)]
 #[command(version, propagate_version = true)]
-struct Arguments {
+struct Program {
     #[command(subcommand)]
     command: Command,
 }
@@ -36,7 +36,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let result = match Program::parse().command {
         Command::Search(arguments) => commands::search::run(&arguments),
         Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
         Command::Forecast(arguments) => commands::forecast::run(&arguments),

@@ -227,6 +227,80 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     assert!(said.contains("cannot find the command `no-such-program`"), "{said}");
 }
 
+const STUDY: &str = r#"
+# a study in a file
+trials = 6
+epochs = 3
+burn-in = 6
+metric = 'val_acc=([\d.]+)'
+workers = 1
+format = "json"
+out = "study"
+no-stopping = true
+command = ["sh", "train.sh", "{lr}"]
+
+[param]
+optimizer = "choice:sgd,adam"
+momentum = "float:0:1 if optimizer=sgd"
+lr = "log:1e-4:1"
+"#;
+
+#[test]
+fn a_study_in_a_file_is_the_study_of_its_flags_and_the_command_line_comes_first() {
+    let (by_file, by_flags) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for folder in [&by_file, &by_flags] {
+        std::fs::write(folder.path().join("train.sh"), TRAINER).unwrap();
+    }
+    std::fs::write(by_file.path().join("study.toml"), STUDY).unwrap();
+    let told = ["search", "study.toml", "--trials", "4", "--burn-in", "2"];
+    let result = json(&foretell(by_file.path(), &told).output().unwrap());
+    assert_eq!(result["trials"]["completed"], 4);
+    let flags =
+        ["search", "--trials", "4", "--epochs", "3", "--burn-in", "2", "--workers", "1", "--out", "study"];
+    let more = ["--metric", r"val_acc=([\d.]+)", "--format", "json", "--no-stopping"];
+    let parameters =
+        ["--param", "optimizer=choice:sgd,adam", "--param", "momentum=float:0:1 if optimizer=sgd"];
+    let rest = ["--param", "lr=log:1e-4:1", "--", "sh", "train.sh", "{lr}"];
+    let flags = [&flags[..], &more, &parameters, &rest].concat();
+    json(&foretell(by_flags.path(), &flags).output().unwrap());
+    assert_eq!(records(by_file.path()), records(by_flags.path()));
+}
+
+#[test]
+fn a_wrong_study_file_is_told_by_file_line_and_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |file: &str, more: &[&str]| {
+        std::fs::write(folder.path().join("study.toml"), file).unwrap();
+        let output = foretell(folder.path(), &[&["search", "study.toml"], more].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(output.stdout.is_empty());
+        text(&output.stderr)
+    };
+    for (file, wanted) in [
+        ("epochs = 3\ntrails = 4\n", ["study.toml:2: ", "'--trails'", "'--trials'"].as_slice()),
+        ("\n\ntrials = \"four\"\n", &["study.toml:3: ", "invalid value 'four'", "--trials"]),
+        ("trials = 4\ntrials = 5\n", &["study.toml:2: ", "duplicate key"]),
+        ("command = \"python train.py\"\n", &["study.toml:1: ", "must be a list of words"]),
+        (
+            "[param]\nlr = 3\nopt = [1]\n",
+            &["study.toml:3: ", "`opt` must be a text or a number, not of kind array"],
+        ),
+        ("trials = { a = 1 }\n", &["study.toml:1: ", "`trials` is a table; the only one is [param]"]),
+        ("help = true\n", &["study.toml:1: ", "command line only"]),
+        (
+            "trials = 4\nruns = 2\n",
+            &["study.toml and the command line: ", "'--trials", "cannot be used with"],
+        ),
+    ] {
+        let said = said(file, &[]);
+        assert!(wanted.iter().all(|wanted| said.contains(wanted)), "{file}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let output = foretell(folder.path(), &["search", "nowhere.toml"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(said.contains("nowhere.toml: ") && said.contains("goes after `--`"), "{said}");
+}
+
 /// A full disk, as far as one can be had without one: files may not grow beyond 8 KiB.
 #[test]
 fn a_full_disk_ends_the_study_with_one_clear_error_and_nothing_acknowledged_is_lost() {

@@ -187,6 +187,9 @@ fn closing(document: &Document) -> String {
         [] => "all released files are there".to_owned(),
         names => format!("not there: {}", names.join(", ")),
     };
+    if published_cells == 0 {
+        return missing;
+    }
     format!(
         "{reached_faithfully} of {published_cells} published numbers are within {AGREE} standard errors as first prepared, \
          {reached} in some preparation; {missing}"

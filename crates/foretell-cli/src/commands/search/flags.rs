@@ -43,6 +43,11 @@ pub(super) enum FigureKind {
 /// The arguments of `foretell search`. Without any: the quickstart, small MetaQNN networks on images drawn at run time.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
+    /// A file with flags: `trials = 40` for `--trials 40`, `[param]` with a line a parameter, `command = ["python", …]`.
+    /// Flags given here take the place of the file's.
+    #[arg(value_name = "STUDY.toml")]
+    pub(super) study: Option<PathBuf>,
+
     /// The networks to search (default: metaqnn); with a command of your own it is given each as `{net}`.
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) space: Option<String>,
@@ -65,7 +70,8 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) batch_size: Option<usize>,
 
-    /// A parameter of the command, such as `lr=log:1e-4:1`, `layers=int:1:8`, `p=float:0:0.9`, `opt=choice:sgd,adam`.
+    /// A parameter of the command, such as `lr=log:1e-4:1`, `layers=int:1:8`, `p=float:0:0.9`, `opt=choice:sgd,adam`,
+    /// `momentum=float:0:1 if opt=sgd`.
     #[arg(long = "param", value_name = "NAME=KIND:…", help_heading = "Your own command")]
     pub(super) parameters: Vec<String>,
     /// Where the metric is in the command's output: a field of its JSON reports, or a pattern such as

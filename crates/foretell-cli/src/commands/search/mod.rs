@@ -3,6 +3,7 @@
 mod describe;
 mod display;
 mod explain;
+mod file;
 mod flags;
 mod learn;
 mod live;
@@ -18,7 +19,14 @@ pub(crate) use flags::Arguments;
 use live::Live;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments) -> Outcome {
+pub(crate) fn run(given: &Arguments) -> Outcome {
+    match &given.study {
+        None => search(given),
+        Some(path) => search(&file::together(path, &std::env::args_os().collect::<Vec<_>>())?),
+    }
+}
+
+fn search(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
         plot::check(path).map_err(Failure::input)?;
     }
