@@ -93,16 +93,6 @@ pub enum ReportProblem {
         /// What stands there.
         found: String,
     },
-    /// The pattern found only the start of a number.
-    #[error(
-        "the metric pattern found `{found}`, but the number there is `{whole}`: let its group match all of it, as in ([-+.\\deE]+)"
-    )]
-    CutShort {
-        /// What the pattern found.
-        found: String,
-        /// The number that stands there.
-        whole: String,
-    },
     /// The step is no whole number from 0.
     #[error("the step `{found}` is no whole number from 0")]
     Step {
