@@ -23,15 +23,20 @@ impl Failure {
         Self::Midway(error.to_string())
     }
 
+    /// What it says.
+    pub(crate) fn message(&self) -> &str {
+        let (Self::Input(message) | Self::Midway(message)) = self;
+        message
+    }
+
     /// Prints the message and gives the exit code.
     #[expect(clippy::print_stderr, reason = "this is where the command line speaks")]
     pub(crate) fn report(self) -> ExitCode {
-        let (message, code) = match self {
-            Self::Input(message) => (message, 2),
-            Self::Midway(message) => (message, 1),
-        };
-        eprintln!("error: {message}");
-        ExitCode::from(code)
+        eprintln!("error: {}", self.message());
+        ExitCode::from(match self {
+            Self::Input(_) => 2,
+            Self::Midway(_) => 1,
+        })
     }
 }
 

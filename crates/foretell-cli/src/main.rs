@@ -6,6 +6,7 @@ mod failure;
 mod output;
 mod plot;
 mod scheduling;
+mod stored;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Command {
     Reproduce(commands::reproduce::Arguments),
     /// What early stopping would have saved on recorded runs, and whether it would have kept the best.
     Replay(Box<commands::replay::Arguments>),
+    /// Look at stored studies: what came of them, why trials were stopped, their curves, whether their logs are whole.
+    Study(commands::study::Arguments),
     /// Train one built-in network, reporting by the trial protocol: what `search --space` starts.
     #[cfg(feature = "nn")]
     Train(commands::train::Arguments),
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Command::Forecast(arguments) => commands::forecast::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
+        Command::Study(arguments) => commands::study::run(&arguments),
         #[cfg(feature = "nn")]
         Command::Train(arguments) => commands::train::run(&arguments),
     };

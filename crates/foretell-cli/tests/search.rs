@@ -301,6 +301,56 @@ fn a_wrong_study_file_is_told_by_file_line_and_key() {
     assert!(said.contains("nowhere.toml: ") && said.contains("goes after `--`"), "{said}");
 }
 
+#[test]
+fn a_stored_study_is_listed_shown_exported_and_examined() {
+    let folder = tempfile::tempdir().unwrap();
+    let result = json(&search(folder.path(), &[]).output().unwrap());
+    let study = |arguments: &[&str]| {
+        let arguments = [&["study"], arguments, &["--format", "json"]].concat();
+        json(&foretell(folder.path(), &arguments).output().unwrap())
+    };
+    let listed = study(&["ls", "."]);
+    assert_eq!(listed["studies"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&listed["studies"][0]["best"], &listed["studies"][0]["done"]),
+        (&result["best"], &true.into())
+    );
+    let shown = study(&["show", "study"]);
+    assert_eq!((&shown["stopped"], &shown["epochs"]), (&result["stopped"], &result["epochs"]));
+    let stopped = &result["stopped"][0];
+    let trial = study(&["show", "study", &stopped["trial"].to_string()]);
+    let last = trial["decisions"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["action"], &last["probability"]), (&"stop".into(), &stopped["probability"]));
+    assert_eq!(trial["values"].as_array().unwrap().len() as u64, stopped["step"].as_u64().unwrap());
+    let table =
+        foretell(folder.path(), &["study", "show", "study", &stopped["trial"].to_string()]).output().unwrap();
+    assert!(text(&table.stdout).contains("stopped: will not win"), "{}", text(&table.stdout));
+
+    assert!(
+        foretell(folder.path(), &["study", "export", "study", "--out", "curves.jsonl"])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let replay = ["replay", "curves.jsonl", "--policy", "none", "--format", "json", "--metric", "val_acc"];
+    let replayed = json(&foretell(folder.path(), &replay).output().unwrap());
+    assert_eq!(replayed["rows"][0]["epochs_full"], result["trials"]["completed"].as_f64().unwrap() * 8.0);
+
+    let log = folder.path().join("study/events.jsonl");
+    let whole = std::fs::read(&log).unwrap();
+    std::fs::write(&log, &whole[..whole.len() - 5]).unwrap();
+    let torn = study(&["doctor", "study"]);
+    assert!(torn["torn_bytes"].as_u64().unwrap() > 5 && torn["done"] == false, "{torn}");
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    std::fs::write(&log, &flipped).unwrap();
+    let output = foretell(folder.path(), &["study", "doctor", "study"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("study/events.jsonl, line "), "{}", text(&output.stderr));
+    let output = foretell(folder.path(), &["study", "show", "nowhere"]).output().unwrap();
+    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("no study in this folder"));
+}
+
 /// A full disk, as far as one can be had without one: files may not grow beyond 8 KiB.
 #[test]
 fn a_full_disk_ends_the_study_with_one_clear_error_and_nothing_acknowledged_is_lost() {

@@ -6,5 +6,6 @@ pub(crate) mod forecast;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod search;
+pub(crate) mod study;
 #[cfg(feature = "nn")]
 pub(crate) mod train;

@@ -3,16 +3,17 @@
 use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::note;
+use crate::stored::{self, Stored};
 use foretell::{Direction, Run};
-use foretell_search::{NETWORK, Record, Space, Study, StudySpec};
+use foretell_search::{NETWORK, Space, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The runs of all `paths`, for the study of `spec`.
 pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let mut runs = Vec::new();
     for path in paths {
-        let log = path.join("events.jsonl");
-        let found = if log.is_file() { of_study(&log, spec)? } else { of_curves(path, spec)? };
+        let is_study = stored::log(path).is_file();
+        let found = if is_study { of_study(path, spec)? } else { of_curves(path, spec)? };
         check(path, &found, spec)?;
         note(&format!("learning from {} runs of {}", found.len(), path.display()));
         runs.extend(found);
@@ -27,24 +28,16 @@ fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
 }
 
 /// The trials of another study that reported anything.
-fn of_study(log: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", log.display()));
-    let (records, _torn_line) = foretell_run::read_log::<Record>(log).map_err(Failure::input)?;
-    let Some(Record::Created { study }) = records.first() else {
-        return Err(wrong(&"does not begin with a study's description"));
-    };
-    if study.direction != spec.direction {
-        return Err(wrong(&"its metric is better in the other direction than this study's; leave it out"));
+fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
+    let stored = Stored::read(directory)?;
+    if stored.study.spec().direction != spec.direction {
+        return Err(Failure::input(format!(
+            "{}: its metric is better in the other direction than this study's; leave it out",
+            directory.display()
+        )));
     }
-    let name = log.parent().map_or_else(String::new, |folder| folder.display().to_string());
-    let study = Study::resume(study.as_ref().clone(), &records).map_err(|error| wrong(&error))?;
-    let trials = study.trials().iter().enumerate().filter(|(_, trial)| !trial.curve.is_empty());
-    let run = |(index, trial): (usize, &foretell_search::Trial)| Run {
-        id: format!("{name} trial {index}"),
-        configuration: trial.configuration.clone(),
-        curve: trial.curve.clone(),
-    };
-    Ok(trials.map(run).collect())
+    let name = directory.display().to_string();
+    Ok(stored.runs(|trial| format!("{name} trial {trial}")))
 }
 
 /// Runs of other configurations, or all too short, teach nothing.

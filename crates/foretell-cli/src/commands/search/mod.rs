@@ -8,7 +8,7 @@ mod flags;
 mod learn;
 mod live;
 mod picture;
-mod report;
+pub(crate) mod report;
 mod workload;
 
 use crate::failure::{Failure, Outcome};
@@ -48,7 +48,7 @@ fn search(arguments: &Arguments) -> Outcome {
     let ran = live.run(&mut |study, record| display.show(study, record));
     display.finish();
     ran?;
-    let document = report::Document::new(&live);
+    let document = report::Document::new("foretell.search/1", live.study(), live.directory());
     if let Some(path) = &arguments.plot {
         let figure = picture::of(live.study(), &live.workload().title, arguments.figure());
         plot::save(path, &figure).map_err(Failure::midway)?;

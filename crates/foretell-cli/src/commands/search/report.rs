@@ -4,16 +4,18 @@ use super::flags::Arguments;
 use super::live::Live;
 use crate::output::table;
 use foretell_search::{
-    NETWORK, Policy, Reason, SamplerSpec, Schedule, StoppedTrial, Stopping, Study, StudySpec, Summary,
+    NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, StoppedTrial, Stopping, Study,
+    StudySpec, Summary,
 };
 use serde::Serialize;
+use std::path::Path;
 
 /// The result as JSON: the summary, and which study it is of.
 #[derive(Serialize)]
 pub(crate) struct Document {
     schema: &'static str,
     /// The folder that keeps it.
-    pub(super) study: String,
+    study: String,
     metric: String,
     sampler: &'static str,
     scheduler: &'static str,
@@ -26,12 +28,12 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// The result of the study as it stands.
-    pub(super) fn new(live: &Live) -> Self {
-        let spec = live.study().spec();
+    /// The result of `study`, kept in `directory`, as it stands.
+    pub(crate) fn new(schema: &'static str, study: &Study, directory: &Path) -> Self {
+        let spec = study.spec();
         Self {
-            schema: "foretell.search/1",
-            study: live.directory().display().to_string(),
+            schema,
+            study: directory.display().to_string(),
             metric: spec.metric.clone(),
             sampler: match spec.sampler {
                 SamplerSpec::Random => "random",
@@ -42,7 +44,7 @@ impl Document {
             burn_in: spec.burn_in,
             predictor: spec.predictor.clone(),
             stop_probability: spec.rule.stop_probability,
-            summary: Summary::of(live.study()),
+            summary: Summary::of(study),
         }
     }
 }
@@ -125,7 +127,7 @@ fn stopping_line(spec: &StudySpec, watching: bool) -> String {
 }
 
 /// The report for people.
-pub(super) fn text(study: &Study, document: &Document) -> String {
+pub(crate) fn text(study: &Study, document: &Document) -> String {
     let summary = &document.summary;
     let mut parts = vec![best(study, summary), spent(study, summary)];
     if !summary.stopped.is_empty() {
@@ -185,22 +187,9 @@ fn spent(study: &Study, summary: &Summary) -> String {
 fn stopped(study: &Study, stopped: &[StoppedTrial]) -> String {
     let watching = study.spec().stopping == Stopping::Shadow;
     let title = if watching { "trials that would have been stopped" } else { "stopped trials" };
-    let number = |value: Option<f64>| value.map_or("–".to_owned(), |v| format!("{v:.4}"));
     let cells = |s: &StoppedTrial| {
-        let reason = match s.reason {
-            Reason::Diverged => "diverged",
-            Reason::BelowMedian => "below the median",
-            Reason::NoImprovement => "no improvement",
-            _ => "will not win",
-        };
-        let mut cells = vec![
-            s.trial.to_string(),
-            s.step.to_string(),
-            reason.to_owned(),
-            s.forecast.map_or("–".to_owned(), |f| format!("{:.4} ± {:.4}", f.mean, f.sd)),
-            number(s.incumbent),
-            s.probability.map_or("–".to_owned(), |p| format!("{:.2} %", p * 100.0)),
-        ];
+        let mut cells = vec![s.trial.to_string(), s.step.to_string(), because(&s.reason)];
+        cells.extend(grounds(s.forecast, s.incumbent, s.probability));
         if watching {
             cells.push(number(s.truth));
         }
@@ -211,6 +200,41 @@ fn stopped(study: &Study, stopped: &[StoppedTrial]) -> String {
         headings.push("really");
     }
     format!("{title}\n{}", table(&headings, &stopped.iter().map(cells).collect::<Vec<_>>()))
+}
+
+/// Why a decision was made, in a few words.
+pub(crate) fn because(reason: &Reason) -> String {
+    match reason {
+        Reason::BurnIn => "burn-in",
+        Reason::NoIncumbent => "nothing to compare with",
+        Reason::MayWin => "may win",
+        Reason::WillNotWin => "will not win",
+        Reason::AwaitingConfirmation => "will not win, if the next check agrees",
+        Reason::BelowMedian => "below the median",
+        Reason::NoImprovement => "no improvement",
+        Reason::Exempt => "exempt from stopping",
+        Reason::Diverged => "diverged",
+        Reason::AlreadyStopped => "would have been stopped before",
+        Reason::NoForecast(why) => return format!("no forecast: {why}"),
+        _ => "",
+    }
+    .to_owned()
+}
+
+/// What a decision rests on: the forecast, what it was compared with, and how sure it is.
+pub(crate) fn grounds(
+    forecast: Option<RecordedForecast>,
+    incumbent: Option<f64>,
+    probability: Option<f64>,
+) -> [String; 3] {
+    let forecast = forecast.map(|forecast| format!("{:.4} ± {:.4}", forecast.mean, forecast.sd));
+    let sure = probability.map(|probability| format!("{:.2} %", probability * 100.0));
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    [or_dash(forecast), number(incumbent), or_dash(sure)]
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), |value| format!("{value:.4}"))
 }
 
 fn shadow(summary: &Summary) -> Option<String> {

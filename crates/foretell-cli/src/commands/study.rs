@@ -1,0 +1,310 @@
+//! `foretell study`: looks at stored studies, also while they run; changes nothing.
+
+use super::search::report;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Format, note, print, print_json, table};
+use crate::stored::{self, Stored};
+use foretell_search::{Best, Decision, Record, Spent, Summary, Tally, Trial, TrialState};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+const SCHEMA: &str = "foretell.study/1";
+
+/// The arguments of `foretell study`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+    /// The form of the result.
+    #[arg(long, value_enum, default_value_t, global = true)]
+    format: Format,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// The studies in a folder.
+    Ls {
+        /// The folder that holds the studies' folders.
+        #[arg(default_value = "foretell-out")]
+        folder: PathBuf,
+    },
+    /// What came of a study so far; of one trial its curve and why it was stopped or went on.
+    Show {
+        /// The study's folder.
+        study: PathBuf,
+        /// The trial's number.
+        trial: Option<u64>,
+    },
+    /// The study's curves as JSON lines, which the other commands read.
+    Export {
+        /// The study's folder.
+        study: PathBuf,
+        /// The file to write (default: standard output).
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Whether the study's log is whole, and what its next start would make up for.
+    Doctor {
+        /// The study's folder.
+        study: PathBuf,
+    },
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    match &arguments.action {
+        Action::Ls { folder } => list(folder, arguments.format),
+        Action::Show { study, trial: None } => show(&Stored::read(study)?, arguments.format),
+        Action::Show { study, trial: Some(trial) } => {
+            show_trial(&Stored::read(study)?, *trial, arguments.format)
+        }
+        Action::Export { study, out } => export(&Stored::read(study)?, out.as_deref()),
+        Action::Doctor { study } => doctor(&Stored::read(study)?, arguments.format),
+    }
+}
+
+/// One study of a listing.
+#[derive(Serialize)]
+struct Listed {
+    study: String,
+    metric: String,
+    done: bool,
+    trials: Tally,
+    epochs: Spent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<Best>,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    schema: &'static str,
+    studies: Vec<Listed>,
+}
+
+fn list(folder: &Path, format: Format) -> Outcome {
+    let failed = |error: std::io::Error| Failure::input(format!("{}: {error}", folder.display()));
+    let mut directories: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(failed)?
+        .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
+        .collect::<Result<_, _>>()?;
+    directories.retain(|directory| stored::log(directory).is_file());
+    directories.sort();
+    let studies = directories.iter().filter_map(|directory| match Stored::read(directory) {
+        Ok(stored) => Some(listed(&stored)),
+        Err(failure) => {
+            note(&format!("left out: {}", failure.message()));
+            None
+        }
+    });
+    let listing = Listing { schema: SCHEMA, studies: studies.collect() };
+    match format {
+        Format::Json => print_json(&listing),
+        Format::Table => print(&listing_text(&listing)),
+    }
+}
+
+fn listed(stored: &Stored) -> Listed {
+    let Summary { trials, epochs, best, .. } = Summary::of(&stored.study);
+    Listed {
+        study: stored.directory.display().to_string(),
+        metric: stored.study.spec().metric.clone(),
+        done: stored.study.is_done(),
+        trials,
+        epochs,
+        best,
+    }
+}
+
+fn listing_text(listing: &Listing) -> String {
+    let row = |listed: &Listed| {
+        let best = listed.best.as_ref();
+        vec![
+            listed.study.clone(),
+            if listed.done { "done" } else { "unfinished" }.to_owned(),
+            listed.trials.total.to_string(),
+            listed.trials.stopped.to_string(),
+            format!("{} of {}", listed.epochs.spent, listed.epochs.without_stopping),
+            best.map_or("–".to_owned(), |best| {
+                format!("{} {:.4} (trial {})", listed.metric, best.score, best.trial)
+            }),
+        ]
+    };
+    let rows: Vec<Vec<String>> = listing.studies.iter().map(row).collect();
+    table(&["study", "", "trials", "stopped", "epochs", "best"], &rows)
+}
+
+fn show(stored: &Stored, format: Format) -> Outcome {
+    let document = report::Document::new(SCHEMA, &stored.study, &stored.directory);
+    match format {
+        Format::Json => print_json(&document),
+        Format::Table => print(&report::text(&stored.study, &document)),
+    }
+}
+
+/// One trial, with all that was decided about it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    schema: &'static str,
+    trial: u64,
+    configuration: &'a foretell::Configuration,
+    #[serde(flatten)]
+    state: &'a TrialState,
+    steps: Vec<f64>,
+    values: Vec<f64>,
+    decisions: Vec<&'a Decision>,
+}
+
+fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
+    let trials = stored.study.trials();
+    let Some(trial) = trials.get(number as usize) else {
+        return Err(Failure::input(format!(
+            "{} has no trial {number}; its {} trials are numbered from 0",
+            stored.directory.display(),
+            trials.len()
+        )));
+    };
+    let decisions = stored.records.iter().filter_map(|record| match record {
+        Record::Decided(decision) if decision.trial == number => Some(decision),
+        _ => None,
+    });
+    let direction = stored.study.spec().direction;
+    let shown = Shown {
+        schema: SCHEMA,
+        trial: number,
+        configuration: &trial.configuration,
+        state: &trial.state,
+        steps: trial.curve.steps().to_vec(),
+        values: trial.curve.scores().iter().map(|&score| direction.value(score)).collect(),
+        decisions: decisions.collect(),
+    };
+    match format {
+        Format::Json => print_json(&shown),
+        Format::Table => print(&trial_text(stored, trial, &shown)),
+    }
+}
+
+fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
+    let state = match &trial.state {
+        TrialState::Paused { .. } => "paused at its rung".to_owned(),
+        TrialState::Completed { .. } => "trained to its end".to_owned(),
+        TrialState::Stopped { reason, .. } => format!("stopped: {}", report::because(reason)),
+        TrialState::Failed { reason } => format!("failed: {reason}"),
+        _ => "unfinished".to_owned(),
+    };
+    let settings = shown.configuration.iter().map(|(name, value)| format!("  {name} {value}"));
+    let mut text = format!(
+        "trial {}: {state}, after {} of {} epochs\n{}",
+        shown.trial,
+        trial.step,
+        trial.until,
+        settings.collect::<Vec<_>>().join("\n")
+    );
+    // the last decision at a step: a promoted trial is judged again where it stands
+    let decisions: BTreeMap<u64, &Decision> =
+        shown.decisions.iter().map(|&decided| (decided.step, decided)).collect();
+    let rows: Vec<Vec<String>> = shown
+        .steps
+        .iter()
+        .zip(&shown.values)
+        .map(|(&step, value)| {
+            let mut cells = vec![step.to_string(), format!("{value:.4}")];
+            cells.extend(
+                decisions
+                    .get(&(step as u64))
+                    .map_or_else(|| vec![String::new(); 5], |decided| judged(decided)),
+            );
+            cells
+        })
+        .collect();
+    let metric = stored.study.spec().metric.as_str();
+    let headings = ["epoch", metric, "forecast", "against", "sure", "then", "why"];
+    text += &format!("\n\n{}", table(&headings, &rows));
+    text
+}
+
+/// A decision in the columns forecast, against, sure, then, why.
+fn judged(decision: &Decision) -> Vec<String> {
+    let [forecast, against, sure] =
+        report::grounds(decision.forecast, decision.incumbent, decision.probability);
+    let then = match decision.action {
+        foretell::Action::Stop => "stop",
+        foretell::Action::Continue => "go on",
+    };
+    vec![forecast, against, sure, then.to_owned(), report::because(&decision.reason)]
+}
+
+fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
+    let spec = stored.study.spec();
+    let runs = stored.runs(|trial| trial.to_string());
+    let write = |writer: &mut dyn Write| {
+        foretell_logs::write_json_lines(&mut *writer, &runs, &spec.metric, spec.direction)?;
+        writer.flush()
+    };
+    let Some(path) = out else {
+        return write(&mut std::io::stdout().lock()).or_else(|error| match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(Failure::midway(format!("cannot write to standard output: {error}"))),
+        });
+    };
+    let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
+    let file = File::create(path).map_err(failed)?;
+    write(&mut BufWriter::new(file)).map_err(failed)?;
+    note(&format!("{} curves written to {}", runs.len(), path.display()));
+    Ok(())
+}
+
+/// What was found in a log.
+#[derive(Serialize)]
+struct Diagnosis {
+    schema: &'static str,
+    study: String,
+    records: usize,
+    trials: usize,
+    /// Bytes of a torn last line, which was never acknowledged.
+    torn_bytes: u64,
+    /// Trials that run, or were cut off: the study's next start takes them up.
+    open: Vec<u64>,
+    done: bool,
+}
+
+fn doctor(stored: &Stored, format: Format) -> Outcome {
+    let trials = stored.study.trials();
+    let diagnosis = Diagnosis {
+        schema: SCHEMA,
+        study: stored.directory.display().to_string(),
+        records: stored.records.len(),
+        trials: trials.len(),
+        torn_bytes: stored.dropped.as_ref().map_or(0, |dropped| dropped.bytes),
+        open: (0..trials.len() as u64).filter(|&trial| trials[trial as usize].is_open()).collect(),
+        done: stored.study.is_done(),
+    };
+    match format {
+        Format::Json => print_json(&diagnosis),
+        Format::Table => print(&diagnosis_text(&diagnosis)),
+    }
+}
+
+fn diagnosis_text(diagnosis: &Diagnosis) -> String {
+    let Diagnosis { study, records, trials, torn_bytes, open, done, .. } = diagnosis;
+    let mut lines = vec![format!(
+        "{study}: the log is sound: {records} records of {trials} trials, every checksum right, all of them follow"
+    )];
+    if *torn_bytes > 0 {
+        lines.push(format!(
+            "its last line is torn ({torn_bytes} bytes, never acknowledged); the next start drops it"
+        ));
+    }
+    if !open.is_empty() {
+        let numbers: Vec<String> = open.iter().map(u64::to_string).collect();
+        lines.push(format!(
+            "running or cut off: trials {}; if the search runs no more, the same command takes them up",
+            numbers.join(", ")
+        ));
+    }
+    let end = if *done { "the study is done" } else { "the study is unfinished" };
+    lines.push(end.to_owned());
+    lines.join("\n")
+}

@@ -1,0 +1,53 @@
+//! Studies as they are stored: read from their logs, without lock or change, also while they run.
+
+use crate::failure::Failure;
+use foretell::Run;
+use foretell_run::Dropped;
+use foretell_search::{Record, Study};
+use std::path::{Path, PathBuf};
+
+/// A study read from its folder.
+pub(crate) struct Stored {
+    /// The folder.
+    pub(crate) directory: PathBuf,
+    pub(crate) study: Study,
+    pub(crate) records: Vec<Record>,
+    /// A torn last line; in a study that runs it may be a record on its way.
+    pub(crate) dropped: Option<Dropped>,
+}
+
+/// The log of the study in `directory`.
+pub(crate) fn log(directory: &Path) -> PathBuf {
+    directory.join("events.jsonl")
+}
+
+impl Stored {
+    /// Reads the study in `directory`.
+    pub(crate) fn read(directory: &Path) -> Result<Self, Failure> {
+        let log = log(directory);
+        if !log.is_file() {
+            return Err(Failure::input(format!(
+                "{}: there is no study in this folder (no events.jsonl); name the folder that `foretell search` said it keeps the study in",
+                directory.display()
+            )));
+        }
+        let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", log.display()));
+        let (records, dropped) = foretell_run::read_log::<Record>(&log).map_err(Failure::input)?;
+        let Some(Record::Created { study }) = records.first() else {
+            return Err(wrong(&"does not begin with a study's description"));
+        };
+        let study = Study::resume(study.as_ref().clone(), &records).map_err(|error| wrong(&error))?;
+        Ok(Self { directory: directory.to_owned(), study, records, dropped })
+    }
+
+    /// The curves of its trials that reported anything; `name` gives the id of a trial.
+    pub(crate) fn runs(&self, name: impl Fn(usize) -> String) -> Vec<Run> {
+        let trials = self.study.trials().iter().enumerate().filter(|(_, trial)| !trial.curve.is_empty());
+        let run = |(index, trial): (usize, &foretell_search::Trial)| Run {
+            id: name(index),
+            configuration: trial.configuration.clone(),
+            curve: trial.curve.clone(),
+        };
+        trials.map(run).collect()
+    }
+}
