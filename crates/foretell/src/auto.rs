@@ -2,7 +2,6 @@
 
 use crate::blend::Blend;
 use crate::forecast::Forecast;
-use crate::gp::last_score;
 use crate::predictor::{FitError, Model, Predictor, check_training};
 use crate::spread::{Spread, with_spread};
 use crate::training::{Query, TrainingSet};
@@ -125,6 +124,7 @@ struct AutoModel {
     blend: Blend,
     /// `None` where too few runs started to treat the others apart.
     idle: Option<Idle>,
+    floor: Option<f64>,
     held_out: Vec<Forecast>,
 }
 
@@ -138,24 +138,24 @@ impl AutoModel {
         let blend = Blend::fit(&training.select(&used), seed);
         let blend = blend.ok_or(FitError::NotFinite { run: 0, what: "squared distance from the mean" })?;
         let variance = blend.left_out.iter().map(|(_, scale)| scale * scale).sum::<f64>() / used.len() as f64;
-        let last = |i: usize| last_score(&training.query(i));
-        let gains: Vec<f64> = idle.iter().map(|&i| training.targets[i] - last(i)).collect();
+        let last = training.last_scores();
+        let gains: Vec<f64> = idle.iter().map(|&i| training.targets[i] - last[i]).collect();
         let mut held_out = vec![Forecast::gaussian(0.0, 0.0); training.len()];
         for (&i, &(mean, scale)) in used.iter().zip(&blend.left_out) {
             held_out[i] = Forecast::gaussian(mean, scale);
         }
         for (k, &i) in idle.iter().enumerate() {
             let others: Vec<f64> = gains[..k].iter().chain(&gains[k + 1..]).copied().collect();
-            held_out[i] = Idle::new(&others, variance).forecast(last(i));
+            held_out[i] = Idle::new(&others, variance).forecast(last[i]);
         }
-        Ok(Self { blend, idle: apart.then(|| Idle::new(&gains, variance)), held_out })
+        Ok(Self { blend, idle: apart.then(|| Idle::new(&gains, variance)), floor: training.floor, held_out })
     }
 }
 
 impl Model for AutoModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
         match self.idle {
-            Some(idle) if never_started(query.prefix) => idle.forecast(last_score(query)),
+            Some(idle) if never_started(query.prefix) => idle.forecast(query.last_score(self.floor)),
             _ => {
                 let (mean, scale) = self.blend.forecast(query);
                 Forecast::gaussian(mean, scale)

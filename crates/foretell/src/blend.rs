@@ -4,7 +4,7 @@ use crate::compact::Compact;
 use crate::dual_ridge::DualRidge;
 use crate::features::time_series_features;
 use crate::forest::{ExtraTrees, Forest};
-use crate::gp::{Design, Pair, Relation, last_score, last_scores};
+use crate::gp::{Design, Pair, Relation};
 use crate::kernel_ridge::KernelFit;
 use crate::matrix::Matrix;
 use crate::neighbours::Neighbours;
@@ -28,6 +28,7 @@ pub(crate) struct Blend {
     design: Design,
     pair: Pair,
     pair_weight: f64,
+    floor: Option<f64>,
     /// The other experts with their weights.
     others: Vec<(f64, Expert)>,
     /// For each run: (its forecast without it, its scale).
@@ -85,7 +86,7 @@ impl Blend {
     pub(crate) fn fit(training: &TrainingSet, seed: u64) -> Option<Self> {
         let (compact, rows) = Compact::fit(training);
         let design = Design::new(&rows, compact.groups());
-        let last = last_scores(training);
+        let last = training.last_scores();
         let pair = Pair::fit(&design, &training.targets, &last)?;
         let fitted = fit_others(training, &rows, &design, &last, seed);
         let clip = |forecasts: &[f64]| -> Vec<f64> {
@@ -104,7 +105,7 @@ impl Blend {
         let left_out = left_out.collect();
         let others =
             weights[1..].iter().copied().zip(fitted.into_iter().map(|fitted| fitted.expert)).collect();
-        Some(Self { compact, design, pair_weight: weights[0], pair, others, left_out })
+        Some(Self { compact, design, pair_weight: weights[0], pair, floor: training.floor, others, left_out })
     }
 
     /// The mean and scale of the final score of a new run.
@@ -112,7 +113,7 @@ impl Blend {
         let mut row = Vec::new();
         self.compact.row(query, &mut row);
         let relation = self.design.relate(&row);
-        let last = last_score(query);
+        let last = query.last_score(self.floor);
         let known = Known { row: &row, relation: &relation, query, last };
         let (own, scale) = self.pair.forecast(&relation, last);
         let reach = self.pair.reach();

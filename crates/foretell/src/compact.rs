@@ -243,6 +243,7 @@ mod tests {
             configurations: Matrix::from_fn(curves.len(), 1, |i, _| i as f64),
             groups: vec![FeatureGroup::Hyperparameter],
             targets: curves.iter().map(|c| c[c.len() - 1]).collect(),
+            floor: None,
         }
     }
 

@@ -497,6 +497,7 @@ struct GaussianProcessModel {
     compact: Compact,
     design: Design,
     pair: Pair,
+    floor: Option<f64>,
     held_out: Vec<Forecast>,
 }
 
@@ -509,10 +510,10 @@ impl Predictor for GaussianProcess {
         check_training(self.name(), 3, training)?;
         let (compact, rows) = Compact::fit(training);
         let design = Design::new(&rows, compact.groups());
-        let pair = Pair::fit(&design, &training.targets, &last_scores(training));
+        let pair = Pair::fit(&design, &training.targets, &training.last_scores());
         let pair = pair.ok_or(FitError::NotFinite { run: 0, what: "squared distance from the mean" })?;
         let held_out = pair.left_out.iter().map(|&(mean, sd)| Forecast::gaussian(mean, sd)).collect();
-        Ok(Box::new(GaussianProcessModel { compact, design, pair, held_out }))
+        Ok(Box::new(GaussianProcessModel { compact, design, pair, floor: training.floor, held_out }))
     }
 }
 
@@ -520,23 +521,13 @@ impl Model for GaussianProcessModel {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
         let mut row = Vec::new();
         self.compact.row(query, &mut row);
-        let (mean, sd) = self.pair.forecast(&self.design.relate(&row), last_score(query));
+        let (mean, sd) = self.pair.forecast(&self.design.relate(&row), query.last_score(self.floor));
         Forecast::gaussian(mean, sd)
     }
 
     fn held_out(&self) -> &[Forecast] {
         &self.held_out
     }
-}
-
-/// y_τ of a query; 0 before the first point.
-pub(crate) fn last_score(query: &Query<'_>) -> f64 {
-    query.prefix.last().copied().unwrap_or(0.0)
-}
-
-/// y_τ of each training run.
-pub(crate) fn last_scores(training: &TrainingSet) -> Vec<f64> {
-    (0..training.len()).map(|i| last_score(&training.query(i))).collect()
 }
 
 #[cfg(test)]

@@ -83,7 +83,8 @@ pub struct HistoryOptions {
 ///
 /// * Curves that share their steps keep them; otherwise values are interpolated straight-line onto a grid, and steps
 ///   before a curve's first point get its first value.
-/// * A run that diverged counts as finished, with a final score of [`History::floor`]; so does any value below it.
+/// * A run that diverged counts as finished, with a final score of [`History::floor`], and so does one that ends below it.
+/// * Points below the floor are drawn together, see [`History::prefix_of`].
 /// * A run that ends before the target without diverging is unfinished: it can be asked about, not learnt from.
 #[derive(Clone, Debug)]
 pub struct History {
@@ -97,6 +98,8 @@ pub struct History {
     direction: Direction,
     scale: Scale,
     floor: f64,
+    /// How far points may lie below the floor.
+    depth: f64,
 }
 
 impl History {
@@ -117,13 +120,15 @@ impl History {
         }
         let scale = options.scale.unwrap_or_else(|| Scale::detect(options.direction, curves.iter().copied()));
         let grid = common_grid(&curves, target);
+        let (floor, depth) = floor(&curves, target, options.direction, scale);
         let mut history = Self {
             prefixes: Vec::new(),
             finals: Vec::new(),
             configurations: runs.iter().map(|run| run.configuration.clone()).collect(),
             groups: options.groups.clone(),
             direction: options.direction,
-            floor: floor(&curves, target, options.direction, scale),
+            floor,
+            depth,
             grid,
             scale,
         };
@@ -134,7 +139,7 @@ impl History {
             let last = if curve.diverged_at().is_some() {
                 history.floor
             } else {
-                prefix.last().copied().unwrap_or(0.0)
+                prefix.last().map_or(0.0, |last| last.max(floor))
             };
             history.finals.push(finished.then_some(last));
             history.prefixes.push(prefix);
@@ -142,8 +147,11 @@ impl History {
         Ok(history)
     }
 
-    /// The scores of `curve` on the grid, as far as it goes, on the history's scale and not below its floor. Steps after
-    /// a divergence get the floor.
+    /// The scores of `curve` on the grid, as far as it goes, on the history's scale.
+    ///
+    /// A score s below the floor f becomes f − R·d/(R + d), d = f − s, R the distance of the floor from the runs' median first
+    /// score: how deep it is still tells a run that recovers from one that does not, but none is deeper than f − R. That is
+    /// where steps after a divergence stand.
     pub fn prefix_of(&self, curve: &Curve) -> Vec<f64> {
         let Some((&first, &start)) = curve.scores().first().zip(curve.steps().first()) else {
             let diverged = curve.diverged_at();
@@ -151,20 +159,26 @@ impl History {
                 .grid
                 .iter()
                 .filter(|&&step| diverged.is_some_and(|at| at <= step))
-                .map(|_| self.floor)
+                .map(|_| self.floor - self.depth)
                 .collect();
         };
         let mut prefix = Vec::with_capacity(self.grid.len());
         for &step in &self.grid {
             let score = curve.interpolate(step).or((step < start).then_some(first));
             match score {
-                Some(score) => prefix.push(self.scale.apply(score, self.direction).max(self.floor)),
-                None if curve.diverged_at().is_some() => prefix.push(self.floor),
+                Some(score) => prefix.push(self.drawn_up(self.scale.apply(score, self.direction))),
+                None if curve.diverged_at().is_some() => prefix.push(self.floor - self.depth),
                 None => break,
             }
         }
         // steps before the first point count only once that point is there
         prefix
+    }
+
+    /// `score`, drawn up if it is below the floor: see [`History::prefix_of`].
+    fn drawn_up(&self, score: f64) -> f64 {
+        let below = self.floor - score;
+        if below > 0.0 { self.floor - self.depth * (1.0 - self.depth / (self.depth + below)) } else { score }
     }
 
     /// The grid of steps; the last one is the target.
@@ -238,6 +252,7 @@ impl History {
             configurations: Matrix::from_rows(&encoded),
             groups: encoder.groups(),
             targets: used.iter().filter_map(|&i| self.finals[i]).collect(),
+            floor: Some(self.floor),
         }
     }
 }
@@ -279,15 +294,16 @@ fn from_ordered_bits(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
 }
 
-/// See [`History::floor`].
-fn floor(curves: &[&Curve], target: f64, direction: Direction, scale: Scale) -> f64 {
+/// See [`History::floor`]; and its distance from the runs' median first score.
+fn floor(curves: &[&Curve], target: f64, direction: Direction, scale: Scale) -> (f64, f64) {
     let scaled = |score: f64| scale.apply(score, direction);
     let mut first: Vec<f64> = curves.iter().filter_map(|c| c.scores().first()).map(|&s| scaled(s)).collect();
     first.sort_by(f64::total_cmp);
     let start = crate::statistics::quantile_of_sorted(&first, 0.5);
     let finals = curves.iter().filter_map(|c| c.until(target).last()).map(|(_, s)| scaled(s));
     let best = finals.fold(f64::NEG_INFINITY, f64::max);
-    if best > start { start - (best - start) } else { f64::MIN }
+    let depth = best - start;
+    if depth > 0.0 { (start - depth, depth) } else { (f64::MIN, 0.0) }
 }
 
 #[cfg(test)]
@@ -332,6 +348,28 @@ mod tests {
             assert!((history.value(history.final_score(i).unwrap()) - e * e).abs() < 1e-9);
         }
         assert!((history.value(history.final_score(0).unwrap()) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn points_below_the_floor_keep_their_order_and_stay_within_reach() {
+        let down = Direction::Minimize;
+        let at = |score: f64| (-score).exp();
+        let steps = [1.0, 2.0, 3.0, 4.0];
+        let runs = [
+            run("good", &steps, &[at(-1.0), at(-0.5), at(-0.2), at(0.0)], down),
+            run("recovers", &steps, &[at(-1.0), at(-3.0), at(-2.5), at(-0.5)], down),
+            run("lost", &steps, &[at(-1.0), at(-30.0), at(-2.0), f64::NAN], down),
+        ];
+        let history = History::new(&runs, &HistoryOptions { direction: down, ..Default::default() }).unwrap();
+        // first −1, best 0: the floor is −2 and its depth 1; 1 below is drawn up to 1/2 below, ½ to ⅓, 28 to 28/29
+        let expected =
+            [(1, [-1.0, -2.5, -2.0 - 1.0 / 3.0, -0.5]), (2, [-1.0, -2.0 - 28.0 / 29.0, -2.0, -3.0])];
+        for (i, expected) in expected {
+            for (got, want) in history.prefix(i).iter().zip(expected) {
+                assert!((got - want).abs() < 1e-9, "run {i}: {got} for {want}");
+            }
+        }
+        assert!((history.final_score(2).unwrap() + 2.0).abs() < 1e-9, "no final score is below the floor");
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct TrainingSet {
     pub groups: Vec<FeatureGroup>,
     /// Scores at `target_step`, length n.
     pub targets: Vec<f64>,
+    /// What a failed run is said to end at: no final score is lower, though points of a curve may be. `None` if not known.
+    pub floor: Option<f64>,
 }
 
 /// One run whose final score is asked for.
@@ -45,6 +47,11 @@ impl TrainingSet {
         Query { prefix: self.prefixes.row(i), configuration: self.configurations.row(i) }
     }
 
+    /// Where each run stands: [`Query::last_score`].
+    pub(crate) fn last_scores(&self) -> Vec<f64> {
+        (0..self.len()).map(|i| self.query(i).last_score(self.floor)).collect()
+    }
+
     /// The runs `indices`, in that order.
     #[must_use]
     pub fn select(&self, indices: &[usize]) -> Self {
@@ -55,6 +62,15 @@ impl TrainingSet {
             configurations: self.configurations.select(indices),
             groups: self.groups.clone(),
             targets: indices.iter().map(|&i| self.targets[i]).collect(),
+            floor: self.floor,
         }
+    }
+}
+
+impl Query<'_> {
+    /// y_τ, or `floor` where that is higher: what the run would end at if it went no further. 0 before the first point.
+    pub(crate) fn last_score(&self, floor: Option<f64>) -> f64 {
+        let last = self.prefix.last().copied().unwrap_or(0.0);
+        floor.map_or(last, |floor| last.max(floor))
     }
 }

@@ -61,9 +61,9 @@ impl Table {
         &self.scores[run]
     }
 
-    /// The score of `run` after `points` points.
+    /// The result of `run` after `points` points: its score, not below the history's floor.
     pub fn score(&self, run: usize, points: u64) -> f64 {
-        self.scores[run][points as usize - 1]
+        self.scores[run][points as usize - 1].max(self.history.floor())
     }
 
     /// The last score of `run`.
@@ -125,6 +125,7 @@ impl Table {
             configurations: Matrix::from_rows(encoded),
             groups: encoder.groups(),
             targets: runs.iter().map(|&run| self.score(run, level)).collect(),
+            floor: Some(self.history.floor()),
         }
     }
 }
