@@ -114,6 +114,40 @@ pub(crate) fn sum_lanes(lanes: [f64; LANES]) -> f64 {
     ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
 }
 
+/// The first `width` numbers of four rows of a matrix whose rows are `stride` apart.
+#[inline(always)]
+pub(crate) fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&[f64]; 4] {
+    let [i, j, k, l] = rows;
+    // not `map`, which is not always inlined
+    [
+        &a[i * stride..i * stride + width],
+        &a[j * stride..j * stride + width],
+        &a[k * stride..k * stride + width],
+        &a[l * stride..l * stride + width],
+    ]
+}
+
+/// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorises best.
+#[inline(always)]
+pub(crate) fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
+    for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
+        *o += (c[0] * x0 + c[1] * x1) + (c[2] * x2 + c[3] * x3);
+    }
+}
+
+/// The entries i … i + 3 of `vector`.
+#[inline(always)]
+pub(crate) fn four_of(vector: &[f64], i: usize) -> [f64; 4] {
+    [vector[i], vector[i + 1], vector[i + 2], vector[i + 3]]
+}
+
+/// [`sum_lanes`] of lanes that a loop has filled, which the compiler is kept from seeing through to: it would cut the loop
+/// into 128-bit pieces to suit the sum.
+#[inline(always)]
+fn sum_filled(lanes: [f64; LANES]) -> f64 {
+    sum_lanes(std::hint::black_box(lanes))
+}
+
 /// Σ a_i·b_i in lanes; the body of [`dot`], to be used inside other dispatched functions.
 #[inline(always)]
 pub(crate) fn dot_body(a: &[f64], b: &[f64]) -> f64 {
@@ -127,7 +161,7 @@ pub(crate) fn dot_body(a: &[f64], b: &[f64]) -> f64 {
             lanes[l] += block_a[l] * block_b[l];
         }
     }
-    let mut sum = sum_lanes(lanes);
+    let mut sum = sum_filled(lanes);
     for (x, y) in rest_a.iter().zip(rest_b) {
         sum += x * y;
     }
@@ -148,7 +182,7 @@ pub(crate) fn squared_distance_body(a: &[f64], b: &[f64]) -> f64 {
             lanes[l] += difference * difference;
         }
     }
-    let mut sum = sum_lanes(lanes);
+    let mut sum = sum_filled(lanes);
     for (x, y) in rest_a.iter().zip(rest_b) {
         sum += (x - y) * (x - y);
     }

@@ -22,7 +22,7 @@
 
 use super::solver::{KernelMatrix, Problem};
 use crate::inverse::Symmetric;
-use crate::simd::{LANES, dispatched, dot_body, sum_lanes};
+use crate::simd::{LANES, add_four, dispatched, dot_body, four_of, four_rows, sum_lanes};
 
 /// Where a point stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -534,33 +534,6 @@ dispatched! {
         }
         (sum_lanes(above), sum_lanes(below))
     }
-}
-
-/// The first `width` numbers of four rows of a matrix whose rows are `stride` apart.
-#[inline(always)]
-fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&[f64]; 4] {
-    let [i, j, k, l] = rows;
-    // not `map`, which is not always inlined
-    [
-        &a[i * stride..i * stride + width],
-        &a[j * stride..j * stride + width],
-        &a[k * stride..k * stride + width],
-        &a[l * stride..l * stride + width],
-    ]
-}
-
-/// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorises best.
-#[inline(always)]
-fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
-    for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
-        *o += (c[0] * x0 + c[1] * x1) + (c[2] * x2 + c[3] * x3);
-    }
-}
-
-/// The entries i … i + 3 of `vector`.
-#[inline(always)]
-fn four_of(vector: &[f64], i: usize) -> [f64; 4] {
-    [vector[i], vector[i + 1], vector[i + 2], vector[i + 3]]
 }
 
 dispatched! {
