@@ -191,8 +191,8 @@ struct Fitted {
     sigma: f64,
 }
 
-/// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` has their kernel under the scalings
-/// without each run.
+/// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` says how
+/// their pairwise sums change without each run.
 fn fit_in(
     scaled: &Scaled,
     d: usize,
