@@ -7,7 +7,10 @@ use crate::inverse::Symmetric;
 use crate::lbfgs::{Limits, minimise};
 use crate::matrix::Matrix;
 use crate::predictor::{FitError, Model, Predictor, check_training};
-use crate::simd::{LANES, dispatched, dot, exp_body, inner_products, squared_distances, sum_lanes};
+use crate::simd::{
+    LANES, add_four, dispatched, dot, exp_body, four_of, four_rows, inner_products, squared_distances,
+    sum_lanes,
+};
 use crate::statistics::quantile_of_sorted;
 use crate::training::{Query, TrainingSet};
 use std::ops::Range;
@@ -182,7 +185,7 @@ impl Process {
         let [l0, l1, l2] = &relation.products;
         cross_kernel(d0, d1, d2, l0, l1, l2, w, v, s, &mut k);
         let own: f64 = s + CONSTANT + e + (0..GROUPS).map(|g| v[g] * relation.own[g]).sum::<f64>();
-        let variance = own - quadratic(&self.inverse.data, self.inverse.stride, &k);
+        let variance = own - quadratic(&self.inverse.data, self.inverse.stride, &k, &mut vec![0.0; k.len()]);
         (self.target.invert(dot(&k, &self.alpha)), self.target.scale * variance.max(e).sqrt())
     }
 }
@@ -403,14 +406,22 @@ dispatched! {
 }
 
 dispatched! {
-    /// kᵀ·A·k for a matrix with both triangles.
-    pub(crate) fn quadratic(data: &[f64], stride: usize, k: &[f64]) -> f64 {
-        let mut sum = 0.0;
-        for (i, own) in k.iter().enumerate() {
-            let below = crate::simd::dot_body(&data[i * stride..i * stride + i], &k[..i]);
-            sum += own * (2.0 * below + own * data[i * stride + i]);
+    /// kᵀ·A·k for a symmetric matrix of which rows hold the lower triangle; `sums` is room for as many numbers as `k` has.
+    pub(crate) fn quadratic(data: &[f64], stride: usize, k: &[f64], sums: &mut [f64]) -> f64 {
+        sums.fill(0.0);
+        let whole = k.len() / 4 * 4;
+        for i in (0..whole).step_by(4) {
+            // four rows at a time up to the block on the diagonal
+            add_four(&mut sums[..i], four_of(k, i), four_rows(data, stride, [i, i + 1, i + 2, i + 3], i));
         }
-        sum
+        for (i, own) in k.iter().enumerate() {
+            let from = if i < whole { i / 4 * 4 } else { 0 };
+            for (sum, a) in sums[from..i].iter_mut().zip(&data[i * stride + from..]) {
+                *sum += own * a;
+            }
+        }
+        let diagonal = data.iter().step_by(stride + 1);
+        k.iter().zip(&*sums).zip(diagonal).map(|((own, sum), a)| own * (2.0 * sum + own * a)).sum()
     }
 }
 
@@ -533,11 +544,31 @@ impl Model for GaussianProcessModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::with_each_instruction_set;
 
     fn wave(n: usize) -> (Design, Vec<f64>) {
         let rows = Matrix::from_fn(n, 5, |i, j| ((i * (j + 1)) as f64 * 0.7).sin() * 1.4);
         let y = (0..n).map(|i| rows.row(i)[0] + 0.5 * (2.0 * rows.row(i)[3]).sin()).collect();
         (Design::new(&rows, &[0..2, 2..3, 3..5]), y)
+    }
+
+    #[test]
+    fn the_quadratic_form_is_that_of_the_plain_loops() {
+        for n in [1_usize, 3, 4, 7, 8, 21, 40] {
+            let stride = n.next_multiple_of(LANES);
+            let entry = |i: usize, j: usize| ((i.max(j) * 7 + i.min(j)) as f64 * 0.9).sin();
+            let data: Vec<f64> = (0..stride * stride)
+                .map(|at| if at % stride <= at / stride { entry(at / stride, at % stride) } else { 9.0 })
+                .collect();
+            let k: Vec<f64> = (0..n).map(|i| (i as f64 * 0.6).cos()).collect();
+            let plain: f64 = (0..n * n).map(|at| k[at / n] * entry(at / n, at % n) * k[at % n]).sum();
+            let all = with_each_instruction_set(|| quadratic(&data, stride, &k, &mut vec![0.0; n]));
+            assert!(
+                all.iter().all(|found| found.total_cmp(&all[0]).is_eq()),
+                "n = {n}: instruction sets differ"
+            );
+            assert!((all[0] - plain).abs() < 1e-11, "n = {n}: {} {plain}", all[0]);
+        }
     }
 
     #[test]

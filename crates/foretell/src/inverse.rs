@@ -21,6 +21,13 @@ impl Symmetric {
         Self { n, stride, data: vec![0.0; stride * stride] }
     }
 
+    /// Makes room for order `n`; the numbers are whatever was there.
+    pub(crate) fn shape(&mut self, n: usize) {
+        self.n = n;
+        self.stride = n.next_multiple_of(LANES);
+        self.data.resize(self.stride * self.stride, 0.0);
+    }
+
     /// Entry (i, i).
     pub(crate) fn diagonal(&self, i: usize) -> f64 {
         self.data[i * self.stride + i]
@@ -47,6 +54,23 @@ impl Symmetric {
         multiply_symmetric(&self.data, self.stride, x, out);
     }
 
+    /// Writes the whole matrix into the leading rows of `out`, which are `stride` apart; zeros pad rows and columns to
+    /// whole blocks of eight, as far as `out` goes.
+    pub(crate) fn expand(&self, stride: usize, out: &mut [f64]) {
+        let n = self.n;
+        for i in 0..n {
+            let row = &self.data[i * self.stride..][..=i];
+            out[i * stride..][..=i].copy_from_slice(row);
+            out[i * stride + n..i * stride + self.stride].fill(0.0);
+            for (j, value) in row.iter().enumerate() {
+                out[j * stride + i] = *value;
+            }
+        }
+        for row in out.chunks_mut(stride.max(1)).take(self.stride).skip(n) {
+            row[..self.stride].fill(0.0);
+        }
+    }
+
     /// Copies the lower triangle onto the upper one.
     pub(crate) fn mirror(&mut self) {
         for i in 0..self.n {
@@ -63,7 +87,7 @@ impl Symmetric {
 fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
     let mut factor = [[0.0; LANES]; LANES];
     let mut inverse_factor = [[0.0; LANES]; LANES];
-    let mut log_determinant = 0.0;
+    let mut determinant = 1.0;
     for i in 0..LANES {
         for j in 0..i {
             let mut sum = block[i][j];
@@ -76,8 +100,8 @@ fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
         for value in &factor[i][..i] {
             pivot -= value * value;
         }
-        // a pivot that is not positive gives NaN or −∞ here, which the caller sees
-        log_determinant += pivot.ln();
+        // a pivot that is not positive gives NaN or −∞ in the end, which the caller sees
+        determinant *= if pivot > 0.0 { pivot } else { f64::NAN };
         inverse_factor[i][i] = 1.0 / pivot.sqrt();
         for j in 0..i {
             let mut sum = 0.0;
@@ -95,16 +119,16 @@ fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
             }
         }
     }
-    (inverse, log_determinant)
+    (inverse, determinant.ln())
 }
 
 dispatched! {
     /// Sweeps every block of a padded symmetric matrix: see [`Symmetric::invert`].
     pub(crate) fn sweep(data: &mut [f64], stride: usize, log_determinant: &mut [f64; 1]) {
         let blocks = stride / LANES;
-        // columns[c][b] holds A[pivot b][8c..8c+8]; scaled[i] holds A_iP·Q
+        // columns[c][b] holds A[pivot b][8c..8c+8], and scaled[c][b] the same of Q·A_PR
         let mut columns = vec![[[0.0; LANES]; LANES]; blocks];
-        let mut scaled = vec![[0.0; LANES]; stride];
+        let mut scaled = vec![[[0.0; LANES]; LANES]; blocks];
         for p in 0..blocks {
             let first = p * LANES;
             for b in 0..LANES {
@@ -122,20 +146,21 @@ dispatched! {
             }
             let (inverse, log) = invert_block(&columns[p]);
             log_determinant[0] += log;
-            for (rows, column) in scaled.as_chunks_mut::<LANES>().0.iter_mut().zip(&columns) {
-                for (l, row) in rows.iter_mut().enumerate() {
-                    *row = [0.0; LANES];
+            for (rows, column) in scaled.iter_mut().zip(&columns) {
+                for (c, row) in rows.iter_mut().enumerate() {
+                    let mut sum = [0.0; LANES];
                     for b in 0..LANES {
-                        for c in 0..LANES {
-                            row[c] += column[b][l] * inverse[b][c];
+                        for l in 0..LANES {
+                            sum[l] += inverse[b][c] * column[b][l];
                         }
                     }
+                    *row = sum;
                 }
             }
             for r in (0..blocks).filter(|&r| r != p) {
                 for half in [0, 4] {
                     let top = r * LANES + half;
-                    let factors = [scaled[top], scaled[top + 1], scaled[top + 2], scaled[top + 3]];
+                    let factors = &scaled[r];
                     let rows = &mut data[top * stride..(top + 4) * stride];
                     let (a, rest) = rows.split_at_mut(stride);
                     let (b, rest) = rest.split_at_mut(stride);
@@ -145,9 +170,9 @@ dispatched! {
                     for ((((a, b), c), d), column) in chunks.zip(&columns[..=r]) {
                         let mut sums = [*a, *b, *c, *d];
                         for k in 0..LANES {
-                            for (sum, factor) in sums.iter_mut().zip(&factors) {
+                            for (sum, factor) in sums.iter_mut().zip(&factors[k][half..half + 4]) {
                                 for l in 0..LANES {
-                                    sum[l] -= factor[k] * column[k][l];
+                                    sum[l] -= factor * column[k][l];
                                 }
                             }
                         }
@@ -155,9 +180,10 @@ dispatched! {
                     }
                 }
             }
-            for i in 0..first {
-                for b in 0..LANES {
-                    data[(first + b) * stride + i] = scaled[i][b];
+            for b in 0..LANES {
+                let row = &mut data[(first + b) * stride..(first + b) * stride + first];
+                for (chunk, block) in row.as_chunks_mut::<LANES>().0.iter_mut().zip(&scaled) {
+                    *chunk = block[b];
                 }
             }
             for (b, row) in inverse.iter().enumerate() {
@@ -166,7 +192,9 @@ dispatched! {
                 }
             }
             for i in first + LANES..stride {
-                data[i * stride + first..i * stride + first + LANES].copy_from_slice(&scaled[i]);
+                for (b, cell) in data[i * stride + first..i * stride + first + LANES].iter_mut().enumerate() {
+                    *cell = scaled[i / LANES][b][i % LANES];
+                }
             }
         }
         for value in data.iter_mut() {
@@ -238,6 +266,22 @@ mod tests {
         let mut pair = Symmetric::zeros(2);
         (pair.data[0], pair.data[8], pair.data[9]) = (a, b, a);
         assert!((pair.invert().unwrap() - (a * a - b * b).ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_expanded_matrix_is_symmetric_and_its_padding_empty() {
+        for n in [3, 8, 13] {
+            let (a, stride) = (sample(n), 24);
+            let mut out = vec![f64::NAN; stride * stride];
+            a.expand(stride, &mut out);
+            for i in 0..a.stride {
+                for j in 0..a.stride {
+                    let inside = i < n && j < n;
+                    let expected = if inside { a.data[i.max(j) * a.stride + i.min(j)] } else { 0.0 };
+                    assert!(out[i * stride + j].total_cmp(&expected).is_eq(), "n = {n}: ({i}, {j})");
+                }
+            }
+        }
     }
 
     #[test]

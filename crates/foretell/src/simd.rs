@@ -5,6 +5,9 @@
 //! instructions were just found to be there. No version contracts multiply and add, and all sum in the same order, so all
 //! give the same bits: [`tests`] compares them.
 
+#[cfg(target_arch = "x86_64")]
+use std::sync::atomic::{AtomicU8, Ordering};
+
 /// Lanes of the widest vector, in `f64`.
 pub(crate) const LANES: usize = 8;
 
@@ -69,6 +72,27 @@ pub(crate) fn instruction_set() -> InstructionSet {
     if let Some(allowed) = ALLOWED.get() {
         return allowed;
     }
+    let known = FOUND.load(Ordering::Relaxed);
+    if let Some(&set) = SETS.get(usize::from(known)) {
+        return set;
+    }
+    let found = detect();
+    let place = SETS.iter().position(|&set| set == found).map_or(u8::MAX, |place| place as u8);
+    FOUND.store(place, Ordering::Relaxed);
+    found
+}
+
+/// Every set.
+#[cfg(target_arch = "x86_64")]
+const SETS: [InstructionSet; 3] = [InstructionSet::Baseline, InstructionSet::Avx2, InstructionSet::Avx512];
+
+/// The place in [`SETS`] of what [`detect`] found, beyond its end before: one look is cheaper than one a feature.
+#[cfg(target_arch = "x86_64")]
+static FOUND: AtomicU8 = AtomicU8::new(u8::MAX);
+
+/// Asks the processor.
+#[cfg(target_arch = "x86_64")]
+fn detect() -> InstructionSet {
     let has = |features: [bool; 4]| features.iter().all(|&found| found);
     if has([
         is_x86_feature_detected!("avx512f"),
@@ -90,6 +114,40 @@ pub(crate) fn sum_lanes(lanes: [f64; LANES]) -> f64 {
     ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
 }
 
+/// The first `width` numbers of four rows of a matrix whose rows are `stride` apart.
+#[inline(always)]
+pub(crate) fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&[f64]; 4] {
+    let [i, j, k, l] = rows;
+    // not `map`, which is not always inlined
+    [
+        &a[i * stride..i * stride + width],
+        &a[j * stride..j * stride + width],
+        &a[k * stride..k * stride + width],
+        &a[l * stride..l * stride + width],
+    ]
+}
+
+/// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorises best.
+#[inline(always)]
+pub(crate) fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
+    for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
+        *o += (c[0] * x0 + c[1] * x1) + (c[2] * x2 + c[3] * x3);
+    }
+}
+
+/// The entries i … i + 3 of `vector`.
+#[inline(always)]
+pub(crate) fn four_of(vector: &[f64], i: usize) -> [f64; 4] {
+    [vector[i], vector[i + 1], vector[i + 2], vector[i + 3]]
+}
+
+/// [`sum_lanes`] of lanes that a loop has filled, which the compiler is kept from seeing through to: it would cut the loop
+/// into 128-bit pieces to suit the sum.
+#[inline(always)]
+fn sum_filled(lanes: [f64; LANES]) -> f64 {
+    sum_lanes(std::hint::black_box(lanes))
+}
+
 /// Σ a_i·b_i in lanes; the body of [`dot`], to be used inside other dispatched functions.
 #[inline(always)]
 pub(crate) fn dot_body(a: &[f64], b: &[f64]) -> f64 {
@@ -103,7 +161,7 @@ pub(crate) fn dot_body(a: &[f64], b: &[f64]) -> f64 {
             lanes[l] += block_a[l] * block_b[l];
         }
     }
-    let mut sum = sum_lanes(lanes);
+    let mut sum = sum_filled(lanes);
     for (x, y) in rest_a.iter().zip(rest_b) {
         sum += x * y;
     }
@@ -124,7 +182,7 @@ pub(crate) fn squared_distance_body(a: &[f64], b: &[f64]) -> f64 {
             lanes[l] += difference * difference;
         }
     }
-    let mut sum = sum_lanes(lanes);
+    let mut sum = sum_filled(lanes);
     for (x, y) in rest_a.iter().zip(rest_b) {
         sum += (x - y) * (x - y);
     }
@@ -167,13 +225,19 @@ pub(crate) fn exp_body(x: f64) -> f64 {
     if x < -708.0 { 0.0 } else { p * power }
 }
 
-/// 2^x = 2^k·2^f for x ≤ 0 (below −1021, 2^−1021): 2^k and f, |f| ≤ ½.
+/// 2^x = 2^k·2^f for x ≤ 0 (below −1021, 2^−1021): k where the exponent's bits are, and f, |f| ≤ ½.
 #[inline(always)]
-fn split_power(x: f64) -> (f64, f64) {
+fn split_power(x: f64) -> (u64, f64) {
     const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5·2^52, as in `exp_body`
     let clamped = if x < -1021.0 { -1021.0 } else { x };
     let shifted = clamped + ROUND;
-    (f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52), clamped - (shifted - ROUND))
+    (shifted.to_bits() << 52, clamped - (shifted - ROUND))
+}
+
+/// p·2^k for `split_power`'s k, p and the product being normal numbers: an addition to the exponent.
+#[inline(always)]
+fn times_power(p: f64, k: u64) -> f64 {
+    f64::from_bits(p.to_bits().wrapping_add(k))
 }
 
 /// 2^x for x ≤ 0 (2^−1021 below −1021), relative error below 5e-16: for kernels, whose γ takes up the factor log₂e.
@@ -182,22 +246,15 @@ fn split_power(x: f64) -> (f64, f64) {
 #[inline(always)]
 pub(crate) fn exp2_body(x: f64) -> f64 {
     let (power, f) = split_power(x);
-    let mut p = 7.037_278_846_726_901e-9;
-    for coefficient in [
-        1.020_853_792_965_740_4e-7,
-        1.321_566_283_595_924e-6,
-        1.525_265_811_640_985_5e-5,
-        1.540_352_996_112_707_6e-4,
-        1.333_355_822_856_176_6e-3,
-        9.618_129_108_034_597e-3,
-        5.550_410_866_445_883e-2,
-        2.402_265_069_590_876_8e-1,
-        6.931_471_805_599_498e-1,
-        1.0,
-    ] {
-        p = p * f + coefficient;
-    }
-    p * power
+    // the small terms in pairs (Estrin), a shorter chain than Horner's, and the large ones last, for rounding's sake
+    let (f2, f4) = (f * f, (f * f) * (f * f));
+    let pair = |low: f64, high: f64| low + high * f;
+    let middle = pair(9.618_129_108_034_597e-3, 1.333_355_822_856_176_6e-3)
+        + f2 * pair(1.540_352_996_112_707_6e-4, 1.525_265_811_640_985_5e-5);
+    let end = pair(1.321_566_283_595_924e-6, 1.020_853_792_965_740_4e-7) + f2 * 7.037_278_846_726_901e-9;
+    let start = pair(2.402_265_069_590_876_8e-1, 5.550_410_866_445_883e-2);
+    let high = start + f2 * (middle + f4 * end);
+    times_power(1.0 + (f * 6.931_471_805_599_498e-1 + f2 * high), power)
 }
 
 /// 2^x for x ≤ 0 (2^−1021 below −1021), relative error below 5e-11: for forecasts, where that is plenty.
@@ -213,7 +270,7 @@ pub(crate) fn exp2_rough_body(x: f64) -> f64 {
         + f2 * pair(0.240_226_511_981_572_07, 0.055_504_103_534_532_085);
     let end = pair(0.009_618_027_253_711_37, 0.001_333_392_255_907_752_7)
         + f2 * pair(0.000_154_692_911_308_010_6, 0.000_015_201_922_641_975_562);
-    (start + f4 * end) * power
+    times_power(start + f4 * end, power)
 }
 
 dispatched! {

@@ -85,7 +85,10 @@ impl Trees {
             let mut at = group.map(|(root, _)| root);
             let depth = group.iter().map(|&(_, depth)| depth).max().unwrap_or(0);
             for _ in 0..depth {
-                at = at.map(|at| self.step(at, row));
+                // not `map`, which is not always inlined
+                for at in &mut at {
+                    *at = self.step(*at, row);
+                }
             }
             at.iter().for_each(|&at| receive(self.means[at as usize]));
         }

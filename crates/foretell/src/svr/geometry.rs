@@ -7,80 +7,172 @@
 
 use super::search::Kernel;
 use super::solver::KernelMatrix;
-use crate::simd::{LANES, dispatched, exp2_body};
+use crate::simd::{LANES, dispatched, exp_scaled, exp2_body};
+use std::ops::Range;
 
-/// Pairwise sums of n points for several weightings of their features.
+/// The features of points, eight points after eight points, each block feature after feature: as pairwise sums read them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Points {
+    features: usize,
+    values: Vec<f64>,
+}
+
+impl Points {
+    /// From `columns`, feature after feature, each padded to `stride`.
+    pub(crate) fn new(columns: &[f64], stride: usize) -> Self {
+        let features = columns.len().checked_div(stride).unwrap_or(0);
+        let block = |b: usize| (0..features).flat_map(move |f| &columns[f * stride + b..][..LANES]);
+        Self { features, values: (0..stride).step_by(LANES).flat_map(block).copied().collect() }
+    }
+}
+
+/// Pairwise sums of n points for several weightings of their features; `f32` where the sums are small changes to others.
 ///
-/// Only blocks of eight columns up to the diagonal's are kept. O(weightings · n²/2) memory.
+/// O(weightings · n²/2) memory: each weighting's sums are a packed triangle ([`row_start`]).
 #[derive(Clone, Debug)]
-pub(crate) struct Geometry {
-    pub(crate) n: usize,
-    pub(crate) stride: usize,
+pub(crate) struct Geometry<T = f64> {
+    n: usize,
     kernel: Kernel,
     /// How many weightings go through memory together: 4 or 8.
     group: usize,
-    /// One n × stride matrix a weighting, rounded up to whole groups.
-    sums: Vec<f64>,
+    /// One packed triangle a weighting, rounded up to whole groups.
+    sums: Vec<T>,
 }
 
-impl Geometry {
-    /// Sums of no features yet.
-    pub(crate) fn new(n: usize, kernel: Kernel, weightings: usize) -> Self {
-        let stride = n.next_multiple_of(LANES);
-        let group = if weightings <= 4 { 4 } else { 8 };
-        let sums = vec![0.0; weightings.next_multiple_of(group) * n * stride];
-        Self { n, stride, kernel, group, sums }
+/// Where row `i` of a packed triangle begins: rows are padded to the end of the diagonal's block of eight columns and
+/// follow one another, so that one loop without remainders goes over all of them.
+fn row_start(i: usize) -> usize {
+    let block = i / LANES;
+    (LANES * block / 2 * LANES + i % LANES * LANES) * (block + 1)
+}
+
+/// What sums are kept in.
+pub(crate) trait Term: Copy + Default + std::ops::Mul<Output = Self> + std::ops::AddAssign {
+    /// The nearest number.
+    fn of(value: f64) -> Self;
+
+    /// Adds features of n [`Points`] to the sums of `group` (4 or 8) weightings, as many as have weights; `from` is n,
+    /// how many features there are, and the first of those added; `product` for the linear kernel.
+    fn accumulate(
+        sums: &mut [Self],
+        points: &[f64],
+        from: [usize; 3],
+        weights: &[Self],
+        group: usize,
+        product: bool,
+    );
+}
+
+impl Term for f64 {
+    fn of(value: f64) -> Self {
+        value
     }
 
-    /// Adds features: `z`, feature after feature, each a padded vector over the points; `weights`, feature after feature,
-    /// each one number a weighting. O(features · weightings · n²/2).
-    pub(crate) fn add(&mut self, z: &[f64], weights: &[f64]) {
-        self.add_from(z, weights, 0);
+    fn accumulate(
+        sums: &mut [Self],
+        points: &[f64],
+        from: [usize; 3],
+        weights: &[Self],
+        group: usize,
+        product: bool,
+    ) {
+        accumulate(sums, points, from, weights, group, product);
+    }
+}
+
+impl Term for f32 {
+    fn of(value: f64) -> Self {
+        value as f32
+    }
+
+    fn accumulate(
+        sums: &mut [Self],
+        points: &[f64],
+        from: [usize; 3],
+        weights: &[Self],
+        group: usize,
+        product: bool,
+    ) {
+        accumulate_changes(sums, points, from, weights, group, product);
+    }
+}
+
+impl<T: Term> Geometry<T> {
+    /// Sums of no features yet.
+    pub(crate) fn new(n: usize, kernel: Kernel, weightings: usize) -> Self {
+        let group = if weightings <= 4 { 4 } else { 8 };
+        let sums = vec![T::default(); weightings.next_multiple_of(group) * row_start(n)];
+        Self { n, kernel, group, sums }
+    }
+
+    /// Adds the features `which` of `points`; `weights`, feature after feature, has one number a weighting.
+    /// O(features · weightings · n²/2).
+    pub(crate) fn add(&mut self, points: &Points, which: Range<usize>, weights: &[f64]) {
+        self.add_from(points, which, weights, 0);
     }
 
     /// [`Geometry::add`] where `weights` has more numbers a feature than there are weightings, those from `first` on being
     /// meant.
-    pub(crate) fn add_from(&mut self, z: &[f64], weights: &[f64], first: usize) {
-        let features = z.len() / self.stride.max(1);
-        let size = self.n * self.stride;
-        if features == 0 || size == 0 {
+    pub(crate) fn add_from(&mut self, points: &Points, which: Range<usize>, weights: &[f64], first: usize) {
+        let size = row_start(self.n);
+        if which.is_empty() || size == 0 {
             return;
         }
-        let width = weights.len() / features;
-        let mut packed = vec![0.0; features * self.group];
+        let width = weights.len() / which.len();
+        let mut packed = vec![T::default(); which.len() * self.group];
         for (g, sums) in self.sums.chunks_mut(size * self.group).enumerate() {
             for (cells, row) in packed.chunks_mut(self.group).zip(weights.chunks(width)) {
                 for (u, cell) in cells.iter_mut().enumerate() {
-                    *cell = row.get(first + g * self.group + u).copied().unwrap_or(0.0);
+                    *cell = T::of(row.get(first + g * self.group + u).copied().unwrap_or(0.0));
                 }
             }
-            let product = self.kernel == Kernel::Linear;
-            accumulate(sums, self.n, self.stride, z, &packed, self.group, product);
+            let from = [self.n, points.features, which.start];
+            T::accumulate(sums, &points.values, from, &packed, self.group, self.kernel == Kernel::Linear);
         }
     }
 
     /// Back to sums of no features.
     pub(crate) fn clear(&mut self) {
-        self.sums.fill(0.0);
+        self.sums.fill(T::default());
     }
 
-    fn of(&self, weighting: usize) -> &[f64] {
-        let size = self.n * self.stride;
+    fn of(&self, weighting: usize) -> &[T] {
+        let size = row_start(self.n);
         &self.sums[weighting * size..(weighting + 1) * size]
     }
+}
 
+impl Geometry {
     /// The sum for points `i` and `j` under a weighting.
     pub(crate) fn at(&self, weighting: usize, i: usize, j: usize) -> f64 {
-        self.of(weighting)[i.max(j) * self.stride + i.min(j)]
+        self.of(weighting)[row_start(i.max(j)) + i.min(j)]
     }
 
     /// The kernel matrix of all points under a weighting; γ is unused by the linear kernel.
     pub(crate) fn kernel_matrix(&self, weighting: usize, gamma: f64, out: &mut KernelMatrix) {
+        out.fill_from(self.kernel, self.of(weighting), self.n, gamma);
+    }
+
+    /// The kernel matrix of the sums under weighting `from` with the sums of `changes` under weighting `to` added.
+    pub(crate) fn changed_kernel_matrix(
+        &self,
+        from: usize,
+        changes: &Geometry<f32>,
+        to: usize,
+        gamma: f64,
+        out: &mut KernelMatrix,
+    ) {
         out.shape(self.n);
+        out.packed.resize(row_start(self.n), 0.0);
         match self.kernel {
-            Kernel::Rbf => mirror_exp(self.of(weighting), self.n, self.stride, gamma, &mut out.data),
-            Kernel::Linear => mirror(self.of(weighting), self.n, self.stride, &mut out.data),
+            Kernel::Rbf => exp_changed(self.of(from), changes.of(to), gamma, &mut out.packed),
+            Kernel::Linear => {
+                for ((cell, sum), change) in out.packed.iter_mut().zip(self.of(from)).zip(changes.of(to)) {
+                    *cell = sum + f64::from(*change);
+                }
+            }
         }
+        unpack(&out.packed, self.n, out.stride, &mut out.data);
     }
 
     /// Copies the sums between `rows` and `columns` under a weighting, row-major, rows padded to `stride` with zeros.
@@ -99,102 +191,151 @@ impl Geometry {
         }
         out
     }
+
+    /// The packed triangle of the sums between the points `among` under a weighting.
+    pub(crate) fn gather_triangle(&self, weighting: usize, among: &[usize]) -> Vec<f64> {
+        let mut out = vec![0.0; row_start(among.len())];
+        for (a, &i) in among.iter().enumerate() {
+            for (cell, &j) in out[row_start(a)..].iter_mut().zip(&among[..=a]) {
+                *cell = self.at(weighting, i, j);
+            }
+        }
+        out
+    }
 }
 
-/// One block of eight columns for `G` weightings: sums over all features, kept in registers.
+impl KernelMatrix {
+    /// The kernel matrix of n points whose sums are a packed triangle.
+    pub(crate) fn fill_from(&mut self, kernel: Kernel, sums: &[f64], n: usize, gamma: f64) {
+        self.shape(n);
+        if kernel == Kernel::Linear {
+            return unpack(sums, n, self.stride, &mut self.data);
+        }
+        self.packed.resize(sums.len(), 0.0);
+        exp_scaled(sums, gamma, &mut self.packed);
+        unpack(&self.packed, n, self.stride, &mut self.data);
+    }
+}
+
+/// One block of eight columns of one row for `G` weightings: sums over all features, kept in registers.
 #[inline(always)]
-fn accumulate_body<const G: usize, const PRODUCT: bool>(
-    sums: &mut [f64],
-    n: usize,
-    stride: usize,
-    z: &[f64],
-    weights: &[f64],
+fn accumulate_block<T: Term, const G: usize, const PRODUCT: bool>(
+    sums: &mut [T],
+    size: usize,
+    columns: &[[f64; LANES]],
+    (row, lane_of_row): (&[[f64; LANES]], usize),
+    weights: &[[T; G]],
 ) {
-    let size = n * stride;
-    for j in 0..n {
-        for k in (0..=j).step_by(LANES) {
-            let mut lanes = [[0.0; LANES]; G];
-            for (u, lane) in lanes.iter_mut().enumerate() {
-                let at = u * size + j * stride + k;
-                lane.copy_from_slice(&sums[at..at + LANES]);
+    let mut lanes = [[T::default(); LANES]; G];
+    for (u, lane) in lanes.iter_mut().enumerate() {
+        lane.copy_from_slice(&sums[u * size..u * size + LANES]);
+    }
+    for ((block, others), weight) in columns.iter().zip(row).zip(weights) {
+        let zj = others[lane_of_row];
+        let mut term = [T::default(); LANES];
+        for l in 0..LANES {
+            term[l] = T::of(if PRODUCT { block[l] * zj } else { (block[l] - zj) * (block[l] - zj) });
+        }
+        for (lane, w) in lanes.iter_mut().zip(weight) {
+            for l in 0..LANES {
+                lane[l] += *w * term[l];
             }
-            for (column, weight) in z.chunks_exact(stride).zip(weights.as_chunks::<G>().0) {
-                let zj = column[j];
-                let block: &[f64; LANES] =
-                    column[k..].first_chunk().expect("columns are padded to whole blocks");
-                let mut term = [0.0; LANES];
-                for l in 0..LANES {
-                    term[l] = if PRODUCT { block[l] * zj } else { (block[l] - zj) * (block[l] - zj) };
+        }
+    }
+    for (u, lane) in lanes.iter().enumerate() {
+        sums[u * size..u * size + LANES].copy_from_slice(lane);
+    }
+}
+
+/// Block of rows after block of rows, so that what is read stays in the nearest cache.
+#[inline(always)]
+fn accumulate_body<T: Term, const G: usize, const PRODUCT: bool>(
+    sums: &mut [T],
+    points: &[f64],
+    [n, features, first]: [usize; 3],
+    weights: &[T],
+) {
+    let (size, weights) = (row_start(n), weights.as_chunks::<G>().0);
+    let points = points.as_chunks::<LANES>().0;
+    let block = |b: usize| &points[b * features + first..][..weights.len()];
+    for top in (0..n).step_by(LANES) {
+        let row = block(top / LANES);
+        for left in (0..=top).step_by(LANES) {
+            let columns = block(left / LANES);
+            for j in top..n.min(top + LANES) {
+                let sums = &mut sums[row_start(j) + left..];
+                accumulate_block::<T, G, PRODUCT>(sums, size, columns, (row, j - top), weights);
+            }
+        }
+    }
+}
+
+dispatched! {
+    /// [`Term::accumulate`] in double precision.
+    pub(crate) fn accumulate(sums: &mut [f64], points: &[f64], from: [usize; 3], weights: &[f64], group: usize, product: bool) {
+        match (group, product) {
+            (4, false) => accumulate_body::<f64, 4, false>(sums, points, from, weights),
+            (4, true) => accumulate_body::<f64, 4, true>(sums, points, from, weights),
+            (_, false) => accumulate_body::<f64, 8, false>(sums, points, from, weights),
+            (_, true) => accumulate_body::<f64, 8, true>(sums, points, from, weights),
+        }
+    }
+}
+
+dispatched! {
+    /// [`Term::accumulate`] in single precision.
+    pub(crate) fn accumulate_changes(sums: &mut [f32], points: &[f64], from: [usize; 3], weights: &[f32], group: usize, product: bool) {
+        match (group, product) {
+            (4, false) => accumulate_body::<f32, 4, false>(sums, points, from, weights),
+            (4, true) => accumulate_body::<f32, 4, true>(sums, points, from, weights),
+            (_, false) => accumulate_body::<f32, 8, false>(sums, points, from, weights),
+            (_, true) => accumulate_body::<f32, 8, true>(sums, points, from, weights),
+        }
+    }
+}
+
+dispatched! {
+    /// out_i = e^(−γ·(sum_i + change_i)).
+    pub(crate) fn exp_changed(sums: &[f64], changes: &[f32], gamma: f64, out: &mut [f64]) {
+        let rate = gamma * std::f64::consts::LOG2_E;
+        for ((value, sum), change) in out.iter_mut().zip(sums).zip(changes) {
+            *value = exp2_body(-rate * (sum + f64::from(*change)));
+        }
+    }
+}
+
+dispatched! {
+    /// The symmetric matrix of a packed triangle, rows padded to `stride` with zeros.
+    pub(crate) fn unpack(packed: &[f64], n: usize, stride: usize, out: &mut [f64]) {
+        for top in (0..n).step_by(LANES) {
+            let rows = LANES.min(n - top);
+            for left in (0..=top).step_by(LANES) {
+                let mut block = [[0.0; LANES]; LANES];
+                for (a, row) in block.iter_mut().take(rows).enumerate() {
+                    row.copy_from_slice(&packed[row_start(top + a) + left..][..LANES]);
                 }
-                for (lane, w) in lanes.iter_mut().zip(weight) {
-                    for l in 0..LANES {
-                        lane[l] += w * term[l];
+                let mut turned = [[0.0; LANES]; LANES];
+                for a in 0..LANES {
+                    for b in 0..LANES {
+                        turned[b][a] = block[a][b];
                     }
                 }
-            }
-            for (u, lane) in lanes.iter().enumerate() {
-                let at = u * size + j * stride + k;
-                sums[at..at + LANES].copy_from_slice(lane);
-            }
-        }
-    }
-}
-
-dispatched! {
-    /// Adds features to the sums of `group` (4 or 8) weightings.
-    pub(crate) fn accumulate(sums: &mut [f64], n: usize, stride: usize, z: &[f64], weights: &[f64], group: usize, product: bool) {
-        match (group, product) {
-            (4, false) => accumulate_body::<4, false>(sums, n, stride, z, weights),
-            (4, true) => accumulate_body::<4, true>(sums, n, stride, z, weights),
-            (_, false) => accumulate_body::<8, false>(sums, n, stride, z, weights),
-            (_, true) => accumulate_body::<8, true>(sums, n, stride, z, weights),
-        }
-    }
-}
-
-/// Copies the lower triangle to the upper one, block of eight by eight after block, and clears the padding.
-#[inline(always)]
-fn reflect(out: &mut [f64], n: usize, stride: usize) {
-    for top in (0..n).step_by(LANES) {
-        let rows = top..n.min(top + LANES);
-        for left in (0..=top).step_by(LANES) {
-            let mut block = [[0.0; LANES]; LANES];
-            for j in rows.clone() {
-                block[j - top].copy_from_slice(&out[j * stride + left..j * stride + left + LANES]);
-            }
-            for k in left..n.min(left + LANES) {
-                let from = if left == top { k + 1 } else { top };
-                for j in from..rows.end {
-                    out[k * stride + j] = block[j - top][k - left];
+                if left == top {
+                    for a in 0..LANES {
+                        for b in 0..LANES {
+                            block[a][b] = if b <= a { block[a][b] } else { turned[a][b] };
+                        }
+                    }
+                } else {
+                    for (b, row) in turned.iter().enumerate() {
+                        out[(left + b) * stride + top..][..LANES].copy_from_slice(row);
+                    }
+                }
+                for (a, row) in block.iter().take(rows).enumerate() {
+                    out[(top + a) * stride + left..][..LANES].copy_from_slice(row);
                 }
             }
         }
-    }
-    for row in out.chunks_mut(stride.max(1)).take(n) {
-        row[n..].fill(0.0);
-    }
-}
-
-dispatched! {
-    /// The symmetric matrix e^(−γ·sums) of the lower triangle of `sums`, padding 0.
-    pub(crate) fn mirror_exp(sums: &[f64], n: usize, stride: usize, gamma: f64, out: &mut [f64]) {
-        let rate = gamma * std::f64::consts::LOG2_E;
-        for j in 0..n {
-            let end = j / LANES * LANES + LANES;
-            let row = j * stride..j * stride + end;
-            for (cell, d) in out[row.clone()].iter_mut().zip(&sums[row]) {
-                *cell = exp2_body(-rate * d);
-            }
-        }
-        reflect(out, n, stride);
-    }
-}
-
-dispatched! {
-    /// The symmetric matrix of the lower triangle of `sums`, padding 0.
-    pub(crate) fn mirror(sums: &[f64], n: usize, stride: usize, out: &mut [f64]) {
-        out.copy_from_slice(sums);
-        reflect(out, n, stride);
     }
 }
 
@@ -212,12 +353,13 @@ mod tests {
     #[test]
     fn sums_are_those_of_the_plain_loop_however_the_features_arrive() {
         let (z, weights) = sample();
+        let points = Points::new(&z, 16);
         for kernel in [Kernel::Rbf, Kernel::Linear] {
             let all = with_each_instruction_set(|| {
                 let (mut at_once, mut split) = (Geometry::new(11, kernel, 5), Geometry::new(11, kernel, 5));
-                at_once.add(&z, &weights);
-                split.add(&z[..3 * 16], &weights[..3 * 5]);
-                split.add(&z[3 * 16..], &weights[3 * 5..]);
+                at_once.add(&points, 0..7, &weights);
+                split.add(&points, 0..3, &weights[..3 * 5]);
+                split.add(&points, 3..7, &weights[3 * 5..]);
                 (at_once, split)
             });
             for (at_once, split) in &all {
@@ -236,10 +378,36 @@ mod tests {
     }
 
     #[test]
+    fn changed_kernels_are_those_of_the_changed_weights() {
+        let (z, weights) = sample();
+        let points = Points::new(&z, 16);
+        let changes: Vec<f64> = weights.iter().map(|w| 0.1 * w - 0.05).collect();
+        let changed: Vec<f64> = weights.iter().zip(&changes).map(|(w, change)| w + change).collect();
+        for kernel in [Kernel::Rbf, Kernel::Linear] {
+            let all = with_each_instruction_set(|| {
+                let (mut before, mut after) = (Geometry::new(11, kernel, 5), Geometry::new(11, kernel, 5));
+                before.add(&points, 0..7, &weights);
+                after.add(&points, 0..7, &changed);
+                let mut by = Geometry::<f32>::new(11, kernel, 5);
+                by.add(&points, 0..7, &changes);
+                let (mut found, mut expected) = (KernelMatrix::default(), KernelMatrix::default());
+                before.changed_kernel_matrix(4, &by, 4, 0.4, &mut found);
+                after.kernel_matrix(4, 0.4, &mut expected);
+                (found.data, expected.data)
+            });
+            for (found, expected) in &all {
+                assert!(found == &all[0].0, "{kernel:?}: instruction sets differ");
+                let apart = found.iter().zip(expected).map(|(a, b)| (a - b).abs());
+                assert!(apart.fold(0.0, f64::max) < 1e-6, "{kernel:?}");
+            }
+        }
+    }
+
+    #[test]
     fn kernel_matrices_are_symmetric_with_empty_padding() {
         let (z, weights) = sample();
         let mut geometry = Geometry::new(11, Kernel::Rbf, 5);
-        geometry.add(&z, &weights);
+        geometry.add(&Points::new(&z, 16), 0..7, &weights);
         let mut matrix = KernelMatrix::default();
         geometry.kernel_matrix(3, 0.4, &mut matrix);
         for i in 0..11 {

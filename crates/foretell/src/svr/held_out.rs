@@ -7,24 +7,26 @@ use super::search::{Kernel, SvrParameters};
 use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
 use crate::features::TargetScaler;
 
-/// The kernel matrices of all runs under the scalings without each run.
+/// How much the scalings without each run change the pairwise sums.
+///
+/// The weights without a run are those of all runs but for some per cent, and only the differences are summed up in single
+/// precision: kernels are then exact to about 1e-9, and to 1e-7 where a run's absence changes a sum altogether.
 pub(super) trait Without {
-    /// The matrix under the scaling without run `left_out`; asked for in the order of the runs.
-    fn kernel_matrix(&mut self, left_out: usize, gamma: f64, out: &mut KernelMatrix);
+    /// Sums of changes, and which weighting of them is the one without run `left_out`; asked for in the order of the runs.
+    fn changes(&mut self, left_out: usize) -> (&Geometry<f32>, usize);
 }
 
-/// From sums kept for all runs: weighting i is that without run i.
-impl Without for &Geometry {
-    fn kernel_matrix(&mut self, left_out: usize, gamma: f64, out: &mut KernelMatrix) {
-        Geometry::kernel_matrix(self, left_out, gamma, out);
+/// Kept for all runs: weighting i is that without run i.
+impl Without for &Geometry<f32> {
+    fn changes(&mut self, left_out: usize) -> (&Geometry<f32>, usize) {
+        (self, left_out)
     }
 }
 
-/// From sums formed for a few runs at a time, which then stay in the cache: n times as many would have to go through
-/// memory.
+/// Formed for a few runs at a time, which then stay in the cache: n times as many would have to go through memory.
 pub(super) struct AFewAtATime<'a> {
     scaled: &'a Scaled,
-    geometry: Geometry,
+    geometry: Geometry<f32>,
     /// The first run after those that `geometry` has.
     next: usize,
 }
@@ -39,22 +41,28 @@ impl<'a> AFewAtATime<'a> {
 }
 
 impl Without for AFewAtATime<'_> {
-    fn kernel_matrix(&mut self, left_out: usize, gamma: f64, out: &mut KernelMatrix) {
+    fn changes(&mut self, left_out: usize) -> (&Geometry<f32>, usize) {
         if left_out >= self.next {
             self.next = left_out - left_out % FEW;
             self.geometry.clear();
-            self.geometry.add_from(&self.scaled.z, &self.scaled.loo_weights, self.next);
+            self.geometry.add_from(
+                &self.scaled.points,
+                0..self.scaled.columns.mean.len(),
+                &self.scaled.loo_changes,
+                self.next,
+            );
             self.next += FEW;
         }
-        self.geometry.kernel_matrix(left_out % FEW, gamma, out);
+        (&self.geometry, left_out % FEW)
     }
 }
 
 /// The forecast of each run by the model of all others, in units of `targets`.
 ///
-/// `without` has the scalings without each run; `full` is the solution on all runs. A left-out run stays in the kernel
+/// `all` has the sums of all runs as weighting `whole`, and `without` how they change; `full` is the solution on all runs. A left-out run stays in the kernel
 /// matrix and takes no part, so its forecast is read off its residual. n solves, most of them a few rounds.
 pub(super) fn leave_one_out(
+    (all, whole): (&Geometry, usize),
     without: &mut impl Without,
     targets: &[f64],
     parameters: SvrParameters,
@@ -63,7 +71,8 @@ pub(super) fn leave_one_out(
     let (mut matrix, mut dual) = (KernelMatrix::default(), Dual::default());
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };
     let one = |left_out: usize| {
-        without.kernel_matrix(left_out, parameters.gamma, &mut matrix);
+        let (changes, which) = without.changes(left_out);
+        all.changed_kernel_matrix(whole, changes, which, parameters.gamma, &mut matrix);
         let others = targets.iter().enumerate().filter(|&(i, _)| i != left_out).map(|(_, &y)| y);
         let target = TargetScaler::fit(others);
         let rescaled: Vec<f64> = targets.iter().map(|&y| target.apply(y)).collect();

@@ -191,8 +191,8 @@ struct Fitted {
     sigma: f64,
 }
 
-/// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` has their kernel under the scalings
-/// without each run.
+/// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` says how
+/// their pairwise sums change without each run.
 fn fit_in(
     scaled: &Scaled,
     d: usize,
@@ -204,14 +204,14 @@ fn fit_in(
 ) -> Fitted {
     let count = count_folds(folds);
     let mut geometry = Geometry::new(scaled.n, kernel, count + 1);
-    geometry.add(scaled.leading(d), &scaled.fold_weights(d, folds, count));
+    geometry.add(&scaled.points, 0..d, &scaled.fold_weights(d, folds, count));
     let choice = search_in(&geometry, y, kernel, draws, folds, true);
     let target = TargetScaler::fit(y.iter().copied());
     let targets: Vec<f64> = y.iter().map(|&y| target.apply(y)).collect();
     let mut matrix = KernelMatrix::default();
     geometry.kernel_matrix(count, choice.parameters.gamma, &mut matrix);
     let solution = refit(&matrix, &targets, choice.parameters);
-    let standardised = leave_one_out(without, &targets, choice.parameters, &solution);
+    let standardised = leave_one_out((&geometry, count), without, &targets, choice.parameters, &solution);
     let held_out: Vec<f64> = standardised.into_iter().map(|value| target.invert(value)).collect();
     let sigma = leave_one_out_sigma(&held_out, y);
     Fitted { choice, columns: d, solution, target, held_out, sigma }

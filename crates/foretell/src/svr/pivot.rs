@@ -21,7 +21,8 @@
 //! Source: Nocedal & Wright, *Numerical Optimization*, §16.5 (primal active sets for convex quadratic programs).
 
 use super::solver::{KernelMatrix, Problem};
-use crate::simd::{LANES, dispatched, dot_body, sum_lanes};
+use crate::inverse::Symmetric;
+use crate::simd::{LANES, add_four, dispatched, dot_body, four_of, four_rows, sum_lanes};
 
 /// Where a point stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub(crate) struct Pivot {
     /// 1 where a free point is [`Place::Minus`], compact.
     minus: Vec<f64>,
     compact: Vec<f64>,
+    /// Room for K_FF + μI while it is inverted.
+    block: Symmetric,
     solved: [Vec<f64>; 3],
     delta: Vec<f64>,
 }
@@ -130,13 +133,34 @@ impl Pivot {
         self.invert(kernel);
     }
 
-    /// Computes the inverse of the free points' kernel anew: where that is nearly singular, updates wear it out.
+    /// Computes the inverse of the free points' kernel anew, at once: where that is nearly singular, updates wear it out.
     fn invert(&mut self, kernel: &KernelMatrix) {
         self.free.clear();
-        for i in 0..self.n {
-            if matches!(self.place[i], Place::Plus | Place::Minus) {
-                self.admit(kernel, i);
+        self.free.extend((0..self.n).filter(|&i| matches!(self.place[i], Place::Plus | Place::Minus)));
+        self.block.shape(self.free.len());
+        for (a, &i) in self.free.iter().enumerate() {
+            let row = kernel.row(i);
+            let cells = &mut self.block.data[a * self.block.stride..];
+            for (cell, &j) in cells.iter_mut().zip(&self.free[..=a]) {
+                *cell = row[j];
             }
+            cells[a] += self.ridge;
+        }
+        if self.block.invert().is_none() {
+            return self.invert_by_bordering(kernel);
+        }
+        self.block.expand(self.stride, &mut self.inverse);
+        for a in 0..self.stride {
+            let place = self.free.get(a).map(|&i| self.place[i]);
+            self.plus[a] = f64::from(place == Some(Place::Plus));
+            self.minus[a] = f64::from(place == Some(Place::Minus));
+        }
+    }
+
+    /// The same point after point, each pivot held to at least μ: for a kernel that is not even positive definite with μ.
+    fn invert_by_bordering(&mut self, kernel: &KernelMatrix) {
+        for i in std::mem::take(&mut self.free) {
+            self.admit(kernel, i);
         }
     }
 
@@ -315,9 +339,9 @@ impl Pivot {
                 Place::Minus => (-self.c, 0.0),
                 _ => (0.0, self.c),
             };
-            let space = if d > 0.0 { high - self.beta[i] } else { low - self.beta[i] };
-            if d.abs() > 0.0 && space / d < length {
-                length = (space / d).max(0.0);
+            let space = if d > 0.0 { high - self.beta[i] } else { self.beta[i] - low };
+            if d.abs() > 0.0 && space < length * d.abs() {
+                length = (space / d.abs()).max(0.0);
                 met = Some(a);
             }
         }
@@ -416,20 +440,25 @@ impl Pivot {
 
     /// The bound point that violates optimality most, and where it should go.
     fn violator(&self, levels: Levels, tolerance: f64) -> Option<(usize, Place)> {
-        let mut worst = (tolerance, None);
-        for (i, (&r, place)) in self.residual.iter().zip(&self.place).enumerate() {
-            let (violation, target) = match place {
-                Place::Zero if r - levels.plus > levels.minus - r => (r - levels.plus, Place::Plus),
-                Place::Zero => (levels.minus - r, Place::Minus),
-                Place::High => (levels.plus - r, Place::Plus),
-                Place::Low => (r - levels.minus, if self.closed { Place::Plus } else { Place::Minus }),
-                _ => continue,
-            };
-            if violation > worst.0 {
-                worst = (violation, Some((i, target)));
+        // the residuals that leave a point where it is, by place: looked up, as branches on places are guessed badly
+        let mut within = [(f64::NEG_INFINITY, f64::INFINITY); 6];
+        within[Place::Zero as usize] = (levels.minus, levels.plus);
+        within[Place::High as usize].0 = levels.plus;
+        within[Place::Low as usize].1 = levels.minus;
+        let (mut most, mut worst) = (tolerance, None);
+        for (i, (&r, &place)) in self.residual.iter().zip(&self.place).enumerate() {
+            let (low, high) = within[place as usize];
+            let violation = (r - high).max(low - r);
+            if violation > most {
+                (most, worst) = (violation, Some(i));
             }
         }
-        worst.1
+        let i = worst?;
+        let rises = match self.place[i] {
+            Place::Zero => self.residual[i] - levels.plus > levels.minus - self.residual[i],
+            place => self.closed || place == Place::High,
+        };
+        Some((i, if rises { Place::Plus } else { Place::Minus }))
     }
 
     /// Point `i`, whose place is set, joins the free ones.
@@ -507,29 +536,9 @@ dispatched! {
     }
 }
 
-/// The first `width` numbers of four rows of a matrix whose rows are `stride` apart.
-#[inline(always)]
-fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize) -> [&[f64]; 4] {
-    rows.map(|i| &a[i * stride..i * stride + width])
-}
-
-/// out += Σ_k c_k·row_k. Over slices, not lanes: that is what the compiler vectorises best.
-#[inline(always)]
-fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
-    for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
-        *o += (c[0] * x0 + c[1] * x1) + (c[2] * x2 + c[3] * x3);
-    }
-}
-
-/// The entries i … i + 3 of `vector`, 0 beyond `f`.
-#[inline(always)]
-fn four_of(vector: &[f64], i: usize, f: usize) -> [f64; 4] {
-    std::array::from_fn(|k| if i + k < f { vector[i + k] } else { 0.0 })
-}
-
 dispatched! {
     /// x = A·u, y = A·v, z = A·w for the leading f × f block of the symmetric `a`, in one pass over its rows; zeros
-    /// pad columns to whole blocks of eight and rows to whole blocks of four.
+    /// pad columns to whole blocks of eight, and rows and factors to whole blocks of four.
     pub(crate) fn multiply_three(a: &[f64], stride: usize, f: usize, u: &[f64], v: &[f64], w: &[f64], x: &mut [f64], y: &mut [f64], z: &mut [f64]) {
         let width = f.next_multiple_of(LANES);
         let (x, y, z) = (&mut x[..width], &mut y[..width], &mut z[..width]);
@@ -538,9 +547,9 @@ dispatched! {
         z.fill(0.0);
         for i in (0..f).step_by(4) {
             let rows = four_rows(a, stride, [i, i + 1, i + 2, i + 3], width);
-            add_four(x, four_of(u, i, f), rows);
-            add_four(y, four_of(v, i, f), rows);
-            add_four(z, four_of(w, i, f), rows);
+            add_four(x, four_of(u, i), rows);
+            add_four(y, four_of(v, i), rows);
+            add_four(z, four_of(w, i), rows);
         }
     }
 }
@@ -550,8 +559,9 @@ dispatched! {
     pub(crate) fn subtract_rows(residual: &mut [f64], kernel: &[f64], stride: usize, rows: &[usize], delta: &[f64], t: f64) {
         let whole = rows.len() / 4 * 4;
         for a in (0..whole).step_by(4) {
-            let four = four_rows(kernel, stride, std::array::from_fn(|k| rows[a + k]), stride);
-            add_four(residual, std::array::from_fn(|k| -t * delta[a + k]), four);
+            let four = four_rows(kernel, stride, [rows[a], rows[a + 1], rows[a + 2], rows[a + 3]], stride);
+            let [d0, d1, d2, d3] = four_of(delta, a);
+            add_four(residual, [-t * d0, -t * d1, -t * d2, -t * d3], four);
         }
         for (&i, delta) in rows[whole..].iter().zip(&delta[whole..]) {
             let factor = t * delta;
@@ -581,7 +591,7 @@ dispatched! {
         column.fill(0.0);
         for i in (0..f).step_by(4) {
             let rows = four_rows(inverse, stride, [i, i + 1, i + 2, i + 3], width);
-            add_four(&mut column[..width], four_of(k, i, f), rows);
+            add_four(&mut column[..width], four_of(k, i), rows);
         }
         let pivot = diagonal + ridge - dot_body(&column[..width], &k[..width]);
         let scale = 1.0 / if pivot > ridge { pivot } else { ridge };

@@ -1,6 +1,6 @@
 //! The ν-SVR problem by itself: rows and targets as they are, no scaling, no search.
 
-use super::geometry::Geometry;
+use super::geometry::{Geometry, Points};
 use super::search::{Kernel, SvrParameters};
 use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
 use crate::matrix::Matrix;
@@ -105,7 +105,8 @@ pub fn solve(
     let columns =
         (0..x.columns()).flat_map(|j| (0..stride).map(move |i| if i < n { x.row(i)[j] } else { 0.0 }));
     let mut geometry = Geometry::new(n, kernel, 1);
-    geometry.add(&columns.collect::<Vec<f64>>(), &vec![1.0; x.columns()]);
+    let points = Points::new(&columns.collect::<Vec<f64>>(), stride);
+    geometry.add(&points, 0..x.columns(), &vec![1.0; x.columns()]);
     let mut matrix = KernelMatrix::default();
     geometry.kernel_matrix(0, parameters.gamma, &mut matrix);
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };

@@ -1,5 +1,6 @@
 //! Standardisation on all runs, and what standardising on fewer of them would change: one weight a column.
 
+use super::geometry::Points;
 use crate::matrix::Matrix;
 use crate::simd::LANES;
 
@@ -70,8 +71,10 @@ pub(crate) struct Scaled {
     pub(crate) columns: Columns,
     /// Column after column, each padded with zeros to `stride`.
     pub(crate) z: Vec<f64>,
-    /// Column after column: the weights without each run.
-    pub(crate) loo_weights: Vec<f64>,
+    /// The same, as pairwise sums read them.
+    pub(crate) points: Points,
+    /// Column after column: the weights without each run, less 1.
+    pub(crate) loo_changes: Vec<f64>,
 }
 
 impl Scaled {
@@ -89,10 +92,11 @@ impl Scaled {
             for (cell, value) in scaled.z[j * stride..].iter_mut().zip(&values) {
                 *cell = (value - mean) * inverse;
             }
-            scaled.loo_weights.extend((0..n).map(|i| if scale { column.without(i) } else { 1.0 }));
+            scaled.loo_changes.extend((0..n).map(|i| if scale { column.without(i) - 1.0 } else { 0.0 }));
             scaled.columns.mean.push(mean);
             scaled.columns.inverse.push(inverse);
         }
+        scaled.points = Points::new(&scaled.z, stride);
         scaled
     }
 
@@ -147,7 +151,7 @@ mod tests {
             }
             for left_out in 0..9 {
                 let keep: Vec<usize> = (0..9).filter(|&i| i != left_out).collect();
-                let weighted = distance(&|f| scaled.loo_weights[f * 9 + left_out], a, b);
+                let weighted = distance(&|f| 1.0 + scaled.loo_changes[f * 9 + left_out], a, b);
                 assert!((weighted - direct(&keep, a, b)).abs() < 1e-10, "without {left_out}, {a} {b}");
             }
         }

@@ -11,13 +11,13 @@
 //! B the best sum at the time. A draw is left only if U(d) < B, hence S(d) < B ≤ the final best: it is neither the winner
 //! nor its equal. All others are solved to the end by the same code, and ties go to the smaller index whatever the order.
 
-use super::geometry::{Geometry, mirror, mirror_exp};
+use super::geometry::Geometry;
 use super::scaling::Scaled;
 use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
 use super::tour::follow;
 use crate::features::TargetScaler;
 use crate::matrix::Matrix;
-use crate::simd::{LANES, dot, exp_scaled};
+use crate::simd::{LANES, dot, exp_body, exp_scaled};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ pub fn search(
     let count = count_folds(folds);
     let scaled = Scaled::new(x, scale);
     let mut geometry = Geometry::new(y.len(), kernel, count + 1);
-    geometry.add(&scaled.z, &scaled.fold_weights(x.columns(), folds, count));
+    geometry.add(&scaled.points, 0..x.columns(), &scaled.fold_weights(x.columns(), folds, count));
     search_in(&geometry, y, kernel, draws, folds, scale)
 }
 
@@ -130,14 +130,19 @@ pub(super) fn search_in(
     if kernel == Kernel::Linear {
         bound_by_following(&mut folds, draws, &mut order, &mut bounds, &mut best.solved);
     }
+    let mut hardest: Vec<usize> = (0..count).collect();
     for index in order {
         let draw = &draws[index];
         let needed = best.score * count as f64;
         let known = &bounds[index * count..(index + 1) * count];
-        let Some(sum) = race(&mut folds, draw, known, needed, &mut best.solved) else { continue };
+        let Some(scores) = race(&mut folds, draw, known, &hardest, needed, &mut best.solved) else {
+            continue;
+        };
+        let sum: f64 = scores.iter().sum();
         let score = sum / folds.len().max(1) as f64;
         if score > best.score || (score >= best.score && index < best.index) {
             best = Choice { index, parameters: *draw, score, ..best };
+            hardest.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
         }
     }
     best
@@ -165,37 +170,41 @@ fn bound_by_following(
     order.sort_by(|&a, &b| sum(b).total_cmp(&sum(a)));
 }
 
-/// The sum of the folds' R², or `None` as soon as it cannot reach `needed`; `known` are bounds on each fold's.
+/// The folds' R², or `None` as soon as their sum cannot reach `needed`; `known` are bounds on each fold's. Folds are solved
+/// in `order`: with the hardest first, what they leave to the others falls short soonest.
 fn race(
     folds: &mut [Fold],
     draw: &SvrParameters,
     known: &[f64],
+    order: &[usize],
     needed: f64,
     solved: &mut usize,
-) -> Option<f64> {
+) -> Option<Vec<f64>> {
     // a sum that ties is not to be lost to rounding
     let needed = needed - 1e-9;
-    let coarse: f64 = folds.iter().zip(known).map(|(fold, known)| fold.coarse_bound(draw).min(*known)).sum();
-    if coarse < needed {
-        return None;
+    // fold after fold, 1 standing for the others: most draws are left at the first
+    let mut coarse = folds.len() as f64;
+    for (fold, known) in folds.iter().zip(known) {
+        coarse -= 1.0 - fold.coarse_bound(draw).min(*known);
+        if coarse < needed {
+            return None;
+        }
     }
     let mut bounds: Vec<f64> =
         folds.iter().zip(known).map(|(fold, known)| fold.reach_bound(draw).min(*known)).collect();
-    for f in 0..folds.len() {
+    for &f in order {
         if bounds.iter().sum::<f64>() < needed {
             return None;
         }
         folds[f].enter(draw);
         bounds[f] = bounds[f].min(folds[f].aligned_bound(draw));
-    }
-    for f in 0..folds.len() {
         if bounds.iter().sum::<f64>() < needed {
             return None;
         }
         *solved += 1;
         bounds[f] = folds[f].score(draw);
     }
-    Some(bounds.iter().sum())
+    Some(bounds)
 }
 
 /// Draws in the order in which they are tried, likely winners first: it changes the time, never the result.
@@ -220,13 +229,13 @@ fn promise(draw: &SvrParameters, kernel: Kernel) -> f64 {
 pub(super) struct Fold {
     kind: Kernel,
     targets: Vec<f64>,
-    /// Training points against training points, rows padded.
+    /// Training points against training points, a packed triangle.
     train: Vec<f64>,
     /// Held-out points against training points, rows padded.
     held: Vec<f64>,
     held_targets: Vec<f64>,
-    /// Least and largest entry of each row of `held`.
-    range: Vec<(f64, f64)>,
+    /// The least entry of each row of `held`, then the largest of each.
+    range: Vec<f64>,
     /// Least and largest entry of them all.
     widest: (f64, f64),
     /// ‖y − ȳ‖ of the held-out targets.
@@ -253,22 +262,21 @@ impl Fold {
         let unit = TargetScaler { mean: 0.0, scale: 1.0 };
         let target = if scale { TargetScaler::fit(inside.iter().map(|&i| y[i])) } else { unit };
         let stride = inside.len().next_multiple_of(LANES);
-        let train = geometry.gather(fold, &inside, &inside, stride);
+        let train = geometry.gather_triangle(fold, &inside);
         let held = geometry.gather(fold, &outside, &inside, stride);
         let held_targets: Vec<f64> = outside.iter().map(|&i| target.apply(y[i])).collect();
         let mean = crate::statistics::mean(&held_targets);
         let spread = held_targets.iter().map(|y| (y - mean).powi(2)).sum::<f64>().sqrt();
         let mut kernel = KernelMatrix::default();
-        kernel.shape(inside.len());
         if kind == Kernel::Linear {
-            mirror(&train, inside.len(), stride, &mut kernel.data);
+            kernel.fill_from(kind, &train, inside.len(), 0.0);
         }
         let range: Vec<(f64, f64)> =
             held.chunks(stride.max(1)).map(|row| range(&row[..inside.len()])).collect();
         let mut fold = Self {
             kind,
             widest: range.iter().fold((f64::INFINITY, 0.0), |(l, h), &(low, high)| (low.min(l), high.max(h))),
-            range,
+            range: range.iter().map(|r| r.0).chain(range.iter().map(|r| r.1)).collect(),
             targets: inside.iter().map(|&i| target.apply(y[i])).collect(),
             spread,
             direction: held_targets.iter().map(|y| (y - mean) / spread.max(1e-300)).collect(),
@@ -297,19 +305,28 @@ impl Fold {
     /// H = C·ν·n/2·(k_max − k_min); by the triangle inequality the residuals' norm is at least
     /// ‖y − ȳ‖ − √ΣH², whatever b.
     fn reach_bound(&self, draw: &SvrParameters) -> f64 {
-        let width = |&(low, high): &(f64, f64)| match self.kind {
-            Kernel::Rbf => (-draw.gamma * low).exp() - (-draw.gamma * high).exp(),
-            Kernel::Linear => high - low,
+        let (low, high) = self.range.split_at(self.range.len() / 2);
+        let width = match self.kind {
+            Kernel::Rbf => {
+                let mut ends = vec![0.0; self.range.len()];
+                exp_scaled(&self.range, draw.gamma, &mut ends);
+                let (high, low) = ends.split_at(low.len());
+                distance(high, low)
+            }
+            Kernel::Linear => distance(high, low),
         };
-        self.bound(self.half(draw) * self.range.iter().map(|range| width(range).powi(2)).sum::<f64>().sqrt())
+        self.bound(self.half(draw) * width)
     }
 
     /// [`Fold::reach_bound`] with the widest range of all rows in place of each row's.
     fn coarse_bound(&self, draw: &SvrParameters) -> f64 {
         let (low, high) = self.widest;
         let width = match self.kind {
-            Kernel::Rbf => (-draw.gamma * low).exp() - (-draw.gamma * high).exp(),
-            Kernel::Linear => self.range.iter().fold(0.0, |most: f64, (low, high)| most.max(high - low)),
+            Kernel::Rbf => exp_body(-draw.gamma * low) - exp_body(-draw.gamma * high),
+            Kernel::Linear => {
+                let (low, high) = self.range.split_at(self.range.len() / 2);
+                low.iter().zip(high).fold(0.0, |most: f64, (low, high)| most.max(high - low))
+            }
         };
         self.bound(self.half(draw) * width * (self.held_targets.len() as f64).sqrt())
     }
@@ -365,7 +382,7 @@ impl Fold {
     pub(super) fn score(&mut self, draw: &SvrParameters) -> f64 {
         let n = self.targets.len();
         if self.kind == Kernel::Rbf {
-            mirror_exp(&self.train, n, self.kernel.stride, draw.gamma, &mut self.kernel.data);
+            self.kernel.fill_from(self.kind, &self.train, n, draw.gamma);
         }
         let linear = self.kind == Kernel::Linear;
         let effort = if linear { Effort::SEARCH_LINEAR } else { Effort::SEARCH };
@@ -389,6 +406,11 @@ impl Fold {
         let forecasts: Vec<f64> = rows.map(|row| dot(&row[..n], &beta[..n]) + bias).collect();
         crate::statistics::r_squared(&forecasts, &self.held_targets)
     }
+}
+
+/// ‖a − b‖.
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
 }
 
 /// The least and the largest of `values`.

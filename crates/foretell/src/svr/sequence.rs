@@ -166,13 +166,13 @@ impl Plan<'_> {
         taus: std::ops::Range<usize>,
         draw: &(impl Fn(usize) -> (Vec<SvrParameters>, Folds) + Sync),
     ) -> Vec<SvrModel> {
-        let (n, kernel, stride) = (self.scaled.n, self.svr.kernel, self.scaled.stride);
-        let mut without = Geometry::new(n, kernel, n);
+        let (n, kernel) = (self.scaled.n, self.svr.kernel);
+        let mut without = Geometry::<f32>::new(n, kernel, n);
         let mut done = 0;
         let mut models = Vec::with_capacity(taus.len());
         for tau in taus {
             let d = self.columns(tau);
-            without.add(&self.scaled.z[done * stride..d * stride], &self.scaled.loo_weights[done * n..d * n]);
+            without.add(&self.scaled.points, done..d, &self.scaled.loo_changes[done * n..d * n]);
             done = d;
             let (draws, folds) = draw(tau);
             let fitted =

@@ -117,7 +117,7 @@ mod tests {
         let count = count_folds(&folds);
         let scaled = Scaled::new(&x, true);
         let mut geometry = Geometry::new(n, Kernel::Linear, count + 1);
-        geometry.add(&scaled.z, &scaled.fold_weights(x.columns(), &folds, count));
+        geometry.add(&scaled.points, 0..x.columns(), &scaled.fold_weights(x.columns(), &folds, count));
         (0..count).map(|f| Fold::prepare(&geometry, &y, Kernel::Linear, &folds, f, true)).collect()
     }
 
