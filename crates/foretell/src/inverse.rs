@@ -85,20 +85,20 @@ impl Symmetric {
 /// definite), by Cholesky's factor.
 #[inline(always)]
 fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
-    let mut factor = [[0.0; LANES]; LANES];
+    let mut factor = [[0.0_f64; LANES]; LANES];
     let mut inverse_factor = [[0.0; LANES]; LANES];
     let mut determinant = 1.0;
     for i in 0..LANES {
         for j in 0..i {
             let mut sum = block[i][j];
             for (a, b) in factor[i][..j].iter().zip(&factor[j][..j]) {
-                sum -= a * b;
+                sum = (-*a).mul_add(*b, sum);
             }
             factor[i][j] = sum * inverse_factor[j][j];
         }
         let mut pivot = block[i][i];
         for value in &factor[i][..i] {
-            pivot -= value * value;
+            pivot = (-value).mul_add(*value, pivot);
         }
         // a pivot that is not positive gives NaN or −∞ in the end, which the caller sees
         determinant *= if pivot > 0.0 { pivot } else { f64::NAN };
@@ -106,7 +106,7 @@ fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
         for j in 0..i {
             let mut sum = 0.0;
             for k in j..i {
-                sum -= factor[i][k] * inverse_factor[k][j];
+                sum = (-factor[i][k]).mul_add(inverse_factor[k][j], sum);
             }
             inverse_factor[i][j] = sum * inverse_factor[i][i];
         }
@@ -115,7 +115,7 @@ fn invert_block(block: &[[f64; LANES]; LANES]) -> ([[f64; LANES]; LANES], f64) {
     for row in &inverse_factor {
         for i in 0..LANES {
             for j in 0..LANES {
-                inverse[i][j] += row[i] * row[j];
+                inverse[i][j] = row[i].mul_add(row[j], inverse[i][j]);
             }
         }
     }
@@ -151,7 +151,7 @@ dispatched! {
                     let mut sum = [0.0; LANES];
                     for b in 0..LANES {
                         for l in 0..LANES {
-                            sum[l] += inverse[b][c] * column[b][l];
+                            sum[l] = inverse[b][c].mul_add(column[b][l], sum[l]);
                         }
                     }
                     *row = sum;
@@ -172,7 +172,7 @@ dispatched! {
                         for k in 0..LANES {
                             for (sum, factor) in sums.iter_mut().zip(&factors[k][half..half + 4]) {
                                 for l in 0..LANES {
-                                    sum[l] -= factor * column[k][l];
+                                    sum[l] = (-factor).mul_add(column[k][l], sum[l]);
                                 }
                             }
                         }
@@ -211,7 +211,7 @@ dispatched! {
             let row = &data[i * stride..i * stride + i];
             let own = crate::simd::dot_body(row, &x[..i]) + data[i * stride + i] * x[i];
             for (value, a) in out[..i].iter_mut().zip(row) {
-                *value += a * x[i];
+                *value = a.mul_add(x[i], *value);
             }
             out[i] += own;
         }

@@ -2,8 +2,9 @@
 //!
 //! Every function here has one body, in safe Rust, written in lanes of eight `f64` so that the compiler can vectorise it.
 //! The same body is compiled for AVX-512, AVX2 and the baseline; the only `unsafe` is the call into a version whose
-//! instructions were just found to be there. No version contracts multiply and add, and all sum in the same order, so all
-//! give the same bits: [`tests`] compares them.
+//! instructions were just found to be there. All versions sum in the same order and round as often: `mul_add` is one
+//! instruction in AVX-512, AVX2 (with FMA) and on ARM, and on processors without it a slow call with the same result. So
+//! all give the same bits: [`tests`] compares them.
 
 #[cfg(target_arch = "x86_64")]
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -23,11 +24,11 @@ macro_rules! dispatched {
 
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,fma")]
                 fn avx512($($argument: $type),*) $(-> $result)? {
                     body($($argument),*)
                 }
-                #[target_feature(enable = "avx2")]
+                #[target_feature(enable = "avx2,fma")]
                 fn avx2($($argument: $type),*) $(-> $result)? {
                     body($($argument),*)
                 }
@@ -50,7 +51,7 @@ pub(crate) use dispatched;
 pub(crate) enum InstructionSet {
     /// What every processor of the target has.
     Baseline,
-    /// 256-bit vectors.
+    /// 256-bit vectors, and fused multiply-add.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// 512-bit vectors.
@@ -101,7 +102,7 @@ fn detect() -> InstructionSet {
         is_x86_feature_detected!("avx512bw"),
     ]) {
         InstructionSet::Avx512
-    } else if is_x86_feature_detected!("avx2") {
+    } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         InstructionSet::Avx2
     } else {
         InstructionSet::Baseline
@@ -131,7 +132,7 @@ pub(crate) fn four_rows(a: &[f64], stride: usize, rows: [usize; 4], width: usize
 #[inline(always)]
 pub(crate) fn add_four(out: &mut [f64], c: [f64; 4], [r0, r1, r2, r3]: [&[f64]; 4]) {
     for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
-        *o += (c[0] * x0 + c[1] * x1) + (c[2] * x2 + c[3] * x3);
+        *o = c[0].mul_add(*x0, c[1].mul_add(*x1, c[2].mul_add(*x2, c[3].mul_add(*x3, *o))));
     }
 }
 
@@ -158,12 +159,12 @@ pub(crate) fn dot_body(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
     for (block_a, block_b) in blocks_a.iter().zip(blocks_b) {
         for l in 0..LANES {
-            lanes[l] += block_a[l] * block_b[l];
+            lanes[l] = block_a[l].mul_add(block_b[l], lanes[l]);
         }
     }
     let mut sum = sum_filled(lanes);
     for (x, y) in rest_a.iter().zip(rest_b) {
-        sum += x * y;
+        sum = x.mul_add(*y, sum);
     }
     sum
 }
@@ -179,12 +180,12 @@ pub(crate) fn squared_distance_body(a: &[f64], b: &[f64]) -> f64 {
     for (block_a, block_b) in blocks_a.iter().zip(blocks_b) {
         for l in 0..LANES {
             let difference = block_a[l] - block_b[l];
-            lanes[l] += difference * difference;
+            lanes[l] = difference.mul_add(difference, lanes[l]);
         }
     }
     let mut sum = sum_filled(lanes);
     for (x, y) in rest_a.iter().zip(rest_b) {
-        sum += (x - y) * (x - y);
+        sum = (x - y).mul_add(x - y, sum);
     }
     sum
 }
@@ -201,8 +202,8 @@ pub(crate) fn exp_body(x: f64) -> f64 {
     let clamped = if x < -708.0 { -708.0 } else { x };
     let shifted = clamped * std::f64::consts::LOG2_E + ROUND;
     let k = shifted - ROUND;
-    let r = (clamped - k * LN2_HIGH) - k * LN2_LOW;
-    let mut p = 1.0 / 6_227_020_800.0;
+    let r = (-k).mul_add(LN2_LOW, (-k).mul_add(LN2_HIGH, clamped));
+    let mut p: f64 = 1.0 / 6_227_020_800.0;
     for inverse in [
         1.0 / 479_001_600.0,
         1.0 / 39_916_800.0,
@@ -218,7 +219,7 @@ pub(crate) fn exp_body(x: f64) -> f64 {
         1.0,
         1.0,
     ] {
-        p = p * r + inverse;
+        p = p.mul_add(r, inverse);
     }
     // the low bits of `shifted` hold k in two's complement; 1023 is the exponent's bias
     let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
@@ -248,13 +249,16 @@ pub(crate) fn exp2_body(x: f64) -> f64 {
     let (power, f) = split_power(x);
     // the small terms in pairs (Estrin), a shorter chain than Horner's, and the large ones last, for rounding's sake
     let (f2, f4) = (f * f, (f * f) * (f * f));
-    let pair = |low: f64, high: f64| low + high * f;
-    let middle = pair(9.618_129_108_034_597e-3, 1.333_355_822_856_176_6e-3)
-        + f2 * pair(1.540_352_996_112_707_6e-4, 1.525_265_811_640_985_5e-5);
-    let end = pair(1.321_566_283_595_924e-6, 1.020_853_792_965_740_4e-7) + f2 * 7.037_278_846_726_901e-9;
+    let pair = |low: f64, high: f64| high.mul_add(f, low);
+    let middle = f2.mul_add(
+        pair(1.540_352_996_112_707_6e-4, 1.525_265_811_640_985_5e-5),
+        pair(9.618_129_108_034_597e-3, 1.333_355_822_856_176_6e-3),
+    );
+    let end =
+        f2.mul_add(7.037_278_846_726_901e-9, pair(1.321_566_283_595_924e-6, 1.020_853_792_965_740_4e-7));
     let start = pair(2.402_265_069_590_876_8e-1, 5.550_410_866_445_883e-2);
-    let high = start + f2 * (middle + f4 * end);
-    times_power(1.0 + (f * 6.931_471_805_599_498e-1 + f2 * high), power)
+    let high = f2.mul_add(f4.mul_add(end, middle), start);
+    times_power(1.0 + f.mul_add(6.931_471_805_599_498e-1, f2 * high), power)
 }
 
 /// 2^x for x ≤ 0 (2^−1021 below −1021), relative error below 5e-11: for forecasts, where that is plenty.
@@ -265,12 +269,16 @@ pub(crate) fn exp2_rough_body(x: f64) -> f64 {
     let (power, f) = split_power(x);
     // pairs first (Estrin), a shorter chain than Horner's
     let (f2, f4) = (f * f, (f * f) * (f * f));
-    let pair = |low: f64, high: f64| low + high * f;
-    let start = pair(0.999_999_999_961_682, 0.693_147_180_728_445_6)
-        + f2 * pair(0.240_226_511_981_572_07, 0.055_504_103_534_532_085);
-    let end = pair(0.009_618_027_253_711_37, 0.001_333_392_255_907_752_7)
-        + f2 * pair(0.000_154_692_911_308_010_6, 0.000_015_201_922_641_975_562);
-    times_power(start + f4 * end, power)
+    let pair = |low: f64, high: f64| high.mul_add(f, low);
+    let start = f2.mul_add(
+        pair(0.240_226_511_981_572_07, 0.055_504_103_534_532_085),
+        pair(0.999_999_999_961_682, 0.693_147_180_728_445_6),
+    );
+    let end = f2.mul_add(
+        pair(0.000_154_692_911_308_010_6, 0.000_015_201_922_641_975_562),
+        pair(0.009_618_027_253_711_37, 0.001_333_392_255_907_752_7),
+    );
+    times_power(f4.mul_add(end, start), power)
 }
 
 dispatched! {

@@ -10,19 +10,23 @@ use super::solver::KernelMatrix;
 use crate::simd::{LANES, dispatched, exp_scaled, exp2_body};
 use std::ops::Range;
 
-/// The features of points, eight points after eight points, each block feature after feature: as pairwise sums read them.
+/// The features of points, eight points after eight points, each block feature after feature: as pairwise sums in `T` read
+/// them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Points {
+pub(crate) struct Points<T = f64> {
     features: usize,
-    values: Vec<f64>,
+    values: Vec<T>,
 }
 
-impl Points {
+impl<T: Term> Points<T> {
     /// From `columns`, feature after feature, each padded to `stride`.
     pub(crate) fn new(columns: &[f64], stride: usize) -> Self {
         let features = columns.len().checked_div(stride).unwrap_or(0);
         let block = |b: usize| (0..features).flat_map(move |f| &columns[f * stride + b..][..LANES]);
-        Self { features, values: (0..stride).step_by(LANES).flat_map(block).copied().collect() }
+        Self {
+            features,
+            values: (0..stride).step_by(LANES).flat_map(block).map(|&value| T::of(value)).collect(),
+        }
     }
 }
 
@@ -47,7 +51,12 @@ fn row_start(i: usize) -> usize {
 }
 
 /// What sums are kept in.
-pub(crate) trait Term: Copy + Default + std::ops::Mul<Output = Self> + std::ops::AddAssign {
+pub(crate) trait Term:
+    Copy + Default + std::ops::Sub<Output = Self> + std::ops::Mul<Output = Self>
+{
+    /// self·b + c, rounded once.
+    fn times_plus(self, b: Self, c: Self) -> Self;
+
     /// The nearest number.
     fn of(value: f64) -> Self;
 
@@ -55,7 +64,7 @@ pub(crate) trait Term: Copy + Default + std::ops::Mul<Output = Self> + std::ops:
     /// how many features there are, and the first of those added; `product` for the linear kernel.
     fn accumulate(
         sums: &mut [Self],
-        points: &[f64],
+        points: &[Self],
         from: [usize; 3],
         weights: &[Self],
         group: usize,
@@ -64,13 +73,18 @@ pub(crate) trait Term: Copy + Default + std::ops::Mul<Output = Self> + std::ops:
 }
 
 impl Term for f64 {
+    #[inline(always)]
+    fn times_plus(self, b: Self, c: Self) -> Self {
+        self.mul_add(b, c)
+    }
+
     fn of(value: f64) -> Self {
         value
     }
 
     fn accumulate(
         sums: &mut [Self],
-        points: &[f64],
+        points: &[Self],
         from: [usize; 3],
         weights: &[Self],
         group: usize,
@@ -81,13 +95,18 @@ impl Term for f64 {
 }
 
 impl Term for f32 {
+    #[inline(always)]
+    fn times_plus(self, b: Self, c: Self) -> Self {
+        self.mul_add(b, c)
+    }
+
     fn of(value: f64) -> Self {
         value as f32
     }
 
     fn accumulate(
         sums: &mut [Self],
-        points: &[f64],
+        points: &[Self],
         from: [usize; 3],
         weights: &[Self],
         group: usize,
@@ -107,13 +126,19 @@ impl<T: Term> Geometry<T> {
 
     /// Adds the features `which` of `points`; `weights`, feature after feature, has one number a weighting.
     /// O(features · weightings · n²/2).
-    pub(crate) fn add(&mut self, points: &Points, which: Range<usize>, weights: &[f64]) {
+    pub(crate) fn add(&mut self, points: &Points<T>, which: Range<usize>, weights: &[f64]) {
         self.add_from(points, which, weights, 0);
     }
 
     /// [`Geometry::add`] where `weights` has more numbers a feature than there are weightings, those from `first` on being
     /// meant.
-    pub(crate) fn add_from(&mut self, points: &Points, which: Range<usize>, weights: &[f64], first: usize) {
+    pub(crate) fn add_from(
+        &mut self,
+        points: &Points<T>,
+        which: Range<usize>,
+        weights: &[f64],
+        first: usize,
+    ) {
         let size = row_start(self.n);
         if which.is_empty() || size == 0 {
             return;
@@ -222,8 +247,8 @@ impl KernelMatrix {
 fn accumulate_block<T: Term, const G: usize, const PRODUCT: bool>(
     sums: &mut [T],
     size: usize,
-    columns: &[[f64; LANES]],
-    (row, lane_of_row): (&[[f64; LANES]], usize),
+    columns: &[[T; LANES]],
+    (row, lane_of_row): (&[[T; LANES]], usize),
     weights: &[[T; G]],
 ) {
     let mut lanes = [[T::default(); LANES]; G];
@@ -234,11 +259,11 @@ fn accumulate_block<T: Term, const G: usize, const PRODUCT: bool>(
         let zj = others[lane_of_row];
         let mut term = [T::default(); LANES];
         for l in 0..LANES {
-            term[l] = T::of(if PRODUCT { block[l] * zj } else { (block[l] - zj) * (block[l] - zj) });
+            term[l] = if PRODUCT { block[l] * zj } else { (block[l] - zj) * (block[l] - zj) };
         }
         for (lane, w) in lanes.iter_mut().zip(weight) {
             for l in 0..LANES {
-                lane[l] += *w * term[l];
+                lane[l] = w.times_plus(term[l], lane[l]);
             }
         }
     }
@@ -251,7 +276,7 @@ fn accumulate_block<T: Term, const G: usize, const PRODUCT: bool>(
 #[inline(always)]
 fn accumulate_body<T: Term, const G: usize, const PRODUCT: bool>(
     sums: &mut [T],
-    points: &[f64],
+    points: &[T],
     [n, features, first]: [usize; 3],
     weights: &[T],
 ) {
@@ -284,7 +309,7 @@ dispatched! {
 
 dispatched! {
     /// [`Term::accumulate`] in single precision.
-    pub(crate) fn accumulate_changes(sums: &mut [f32], points: &[f64], from: [usize; 3], weights: &[f32], group: usize, product: bool) {
+    pub(crate) fn accumulate_changes(sums: &mut [f32], points: &[f32], from: [usize; 3], weights: &[f32], group: usize, product: bool) {
         match (group, product) {
             (4, false) => accumulate_body::<f32, 4, false>(sums, points, from, weights),
             (4, true) => accumulate_body::<f32, 4, true>(sums, points, from, weights),
@@ -389,7 +414,7 @@ mod tests {
                 before.add(&points, 0..7, &weights);
                 after.add(&points, 0..7, &changed);
                 let mut by = Geometry::<f32>::new(11, kernel, 5);
-                by.add(&points, 0..7, &changes);
+                by.add(&Points::new(&z, 16), 0..7, &changes);
                 let (mut found, mut expected) = (KernelMatrix::default(), KernelMatrix::default());
                 before.changed_kernel_matrix(4, &by, 4, 0.4, &mut found);
                 after.kernel_matrix(4, 0.4, &mut expected);

@@ -46,7 +46,7 @@ impl Without for AFewAtATime<'_> {
             self.next = left_out - left_out % FEW;
             self.geometry.clear();
             self.geometry.add_from(
-                &self.scaled.points,
+                &self.scaled.rough_points,
                 0..self.scaled.columns.mean.len(),
                 &self.scaled.loo_changes,
                 self.next,

@@ -81,7 +81,7 @@ dispatched! {
                 for u in 0..TILE {
                     for l in 0..LANES {
                         let difference = points[u][l] - value;
-                        distance[u][l] += difference * difference;
+                        distance[u][l] = difference.mul_add(difference, distance[u][l]);
                     }
                 }
             }
@@ -92,7 +92,7 @@ dispatched! {
             }
             for (k, b) in kernel.as_chunks::<LANES>().0.iter().zip(betas) {
                 for l in 0..LANES {
-                    sum[l] += b[l] * k[l];
+                    sum[l] = b[l].mul_add(k[l], sum[l]);
                 }
             }
         }

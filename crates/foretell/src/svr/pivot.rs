@@ -566,7 +566,7 @@ dispatched! {
         for (&i, delta) in rows[whole..].iter().zip(&delta[whole..]) {
             let factor = t * delta;
             for (g, x) in residual.iter_mut().zip(&kernel[i * stride..(i + 1) * stride]) {
-                *g -= factor * x;
+                *g = (-factor).mul_add(*x, *g);
             }
         }
     }
@@ -600,7 +600,7 @@ dispatched! {
         for i in 0..=f {
             let factor = column[i] * scale;
             for (cell, c) in inverse[i * stride..i * stride + width].iter_mut().zip(&column[..width]) {
-                *cell += factor * c;
+                *cell = factor.mul_add(*c, *cell);
             }
         }
     }
@@ -624,7 +624,7 @@ dispatched! {
         for i in 0..=last {
             let factor = column[i] * scale;
             for (cell, c) in inverse[i * stride..i * stride + width].iter_mut().zip(&column[..width]) {
-                *cell -= factor * c;
+                *cell = (-factor).mul_add(*c, *cell);
             }
         }
         for i in 0..=last {

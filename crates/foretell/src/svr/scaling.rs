@@ -73,6 +73,8 @@ pub(crate) struct Scaled {
     pub(crate) z: Vec<f64>,
     /// The same, as pairwise sums read them.
     pub(crate) points: Points,
+    /// The same in single precision.
+    pub(crate) rough_points: Points<f32>,
     /// Column after column: the weights without each run, less 1.
     pub(crate) loo_changes: Vec<f64>,
 }
@@ -97,6 +99,7 @@ impl Scaled {
             scaled.columns.inverse.push(inverse);
         }
         scaled.points = Points::new(&scaled.z, stride);
+        scaled.rough_points = Points::new(&scaled.z, stride);
         scaled
     }
 

@@ -172,7 +172,7 @@ impl Plan<'_> {
         let mut models = Vec::with_capacity(taus.len());
         for tau in taus {
             let d = self.columns(tau);
-            without.add(&self.scaled.points, done..d, &self.scaled.loo_changes[done * n..d * n]);
+            without.add(&self.scaled.rough_points, done..d, &self.scaled.loo_changes[done * n..d * n]);
             done = d;
             let (draws, folds) = draw(tau);
             let fitted =
@@ -265,7 +265,7 @@ fn approach<const COLUMNS: usize>(distances: &mut [f64], columns: &[f64], row: &
         let mut sum = distances[i];
         for c in 0..COLUMNS {
             let difference = columns[c][i] - row[c];
-            sum += difference * difference;
+            sum = difference.mul_add(difference, sum);
         }
         distances[i] = sum;
     }
