@@ -22,7 +22,7 @@
 
 use super::solver::{KernelMatrix, Problem};
 use crate::inverse::Symmetric;
-use crate::simd::{LANES, add_four, dispatched, dot_body, four_of, four_rows, sum_lanes};
+use crate::simd::{LANES, add_four, dispatched, dot, dot_body, four_of, four_rows, sum_lanes};
 
 /// Where a point stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -283,7 +283,7 @@ impl Pivot {
         let (owed_plus, owed_minus) = self.owed();
         let [p, q, t] = &mut self.solved;
         multiply_three(&self.inverse, self.stride, f, &self.compact, &self.plus, &self.minus, p, q, t);
-        let sum = |a: &[f64], b: &[f64]| a[..f].iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+        let sum = |a: &[f64], b: &[f64]| dot(&a[..f], &b[..f]);
         let (a11, a12, a22) = (sum(&self.plus, q), sum(&self.plus, t), sum(&self.minus, t));
         let (r1, r2) = (sum(&self.plus, p) - owed_plus, sum(&self.minus, p) - owed_minus);
         let levels = match (a11 > 0.0, a22 > 0.0) {
