@@ -145,7 +145,7 @@ pub(crate) fn four_of(vector: &[f64], i: usize) -> [f64; 4] {
 /// [`sum_lanes`] of lanes that a loop has filled, which the compiler is kept from seeing through to: it would cut the loop
 /// into 128-bit pieces to suit the sum.
 #[inline(always)]
-fn sum_filled(lanes: [f64; LANES]) -> f64 {
+pub(crate) fn sum_filled(lanes: [f64; LANES]) -> f64 {
     sum_lanes(std::hint::black_box(lanes))
 }
 

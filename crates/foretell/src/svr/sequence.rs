@@ -8,7 +8,7 @@ use super::{FEWEST, NuSvr, by_content, by_epoch, fit_in};
 use crate::features::design_matrix;
 use crate::forecast::Forecast;
 use crate::predictor::{FitError, Predictor, check_training};
-use crate::simd::{LANES, dispatched, dot, exp2_rough_body, sum_lanes};
+use crate::simd::{LANES, dispatched, dot, exp2_rough_body, sum_filled};
 use crate::training::TrainingSet;
 use rayon::prelude::*;
 
@@ -128,17 +128,18 @@ impl SequentialSvr {
         let seen = if linear {
             Seen::Row(Vec::with_capacity(self.columns.mean.len()))
         } else {
-            Seen::Distances(vec![0.0; self.stride], vec![0.0; self.stride])
+            Seen::Distances(vec![0.0; self.stride])
         };
         let mut trial =
             RunningTrial { models: self, curve: EpochFeatures::default(), tau: 0, shown: 0, seen };
         let Some(first) = self.models.first() else { return trial };
+        let unweighted = vec![0.0; self.stride];
         for together in self.used.chunks(TOGETHER) {
             let mut features = [0.0; TOGETHER];
             for (feature, &j) in features.iter_mut().zip(together) {
                 *feature = configuration[j];
             }
-            trial.take(&features[..together.len()], &[], &first.expansion);
+            trial.take(&features[..together.len()], &unweighted, &first.expansion);
         }
         trial
     }
@@ -199,8 +200,8 @@ pub struct RunningTrial<'a> {
 /// What a running trial keeps of its features, standardised.
 #[derive(Clone, Debug)]
 enum Seen {
-    /// For the RBF kernel: squared distances to the training runs, padded, and room for as many kernel values.
-    Distances(Vec<f64>, Vec<f64>),
+    /// For the RBF kernel: squared distances to the training runs, padded.
+    Distances(Vec<f64>),
     /// For the linear kernel: the features themselves.
     Row(Vec<f64>),
 }
@@ -227,8 +228,7 @@ impl RunningTrial<'_> {
         self.tau
     }
 
-    /// Takes at most three features and gives the value of `expansion`, whose β on all training runs are `beta`; an empty
-    /// `beta` makes it 0 for the RBF kernel.
+    /// Takes at most three features and gives the value of `expansion`, whose β on all training runs are `beta`.
     #[inline]
     fn take(&mut self, features: &[f64], beta: &[f64], expansion: &Expansion) -> f64 {
         let (from, Columns { mean, inverse }) = (self.shown, &self.models.columns);
@@ -240,11 +240,11 @@ impl RunningTrial<'_> {
         }
         let new = &standardised[..features.len()];
         match (&mut self.seen, expansion) {
-            (Seen::Distances(distances, kernel), Expansion::Rbf { gamma, .. }) => {
+            (Seen::Distances(distances), Expansion::Rbf { gamma, .. }) => {
                 let stride = distances.len();
                 let columns = &self.models.z[from * stride..self.shown * stride];
                 let rate = gamma * std::f64::consts::LOG2_E;
-                approach_and_expand(distances, columns, new, beta, rate, kernel)
+                approach_and_expand(distances, columns, new, beta, rate)
             }
             (Seen::Row(row), Expansion::Linear { weights }) => {
                 row.extend(new);
@@ -255,43 +255,53 @@ impl RunningTrial<'_> {
     }
 }
 
-/// Adds the squared differences between columns and a row's values to distances.
+/// [`approach_and_expand`] for a known number of columns, eight points at a time.
 #[inline(always)]
-fn approach<const COLUMNS: usize>(distances: &mut [f64], columns: &[f64], row: &[f64]) {
+fn approach<const COLUMNS: usize>(
+    distances: &mut [f64],
+    columns: &[f64],
+    row: &[f64],
+    beta: &[f64],
+    rate: f64,
+) -> f64 {
     let n = distances.len();
-    let columns: [&[f64]; COLUMNS] = std::array::from_fn(|c| &columns[c * n..(c + 1) * n]);
+    let columns: [&[[f64; LANES]]; COLUMNS] =
+        std::array::from_fn(|c| columns[c * n..(c + 1) * n].as_chunks().0);
     let row: [f64; COLUMNS] = std::array::from_fn(|c| row[c]);
-    for i in 0..n {
-        let mut sum = distances[i];
+    let mut sum = [0.0; LANES];
+    for (i, (cells, betas)) in
+        distances.as_chunks_mut().0.iter_mut().zip(beta.as_chunks::<LANES>().0).enumerate()
+    {
+        let mut near: [f64; LANES] = *cells;
         for c in 0..COLUMNS {
-            let difference = columns[c][i] - row[c];
-            sum = difference.mul_add(difference, sum);
+            let column = &columns[c][i];
+            for l in 0..LANES {
+                let difference = column[l] - row[c];
+                near[l] = difference.mul_add(difference, near[l]);
+            }
         }
-        distances[i] = sum;
+        *cells = near;
+        let mut kernel = [0.0; LANES];
+        for (k, d) in kernel.iter_mut().zip(&near) {
+            *k = exp2_rough_body(-rate * d);
+        }
+        for l in 0..LANES {
+            sum[l] = betas[l].mul_add(kernel[l], sum[l]);
+        }
     }
+    sum_filled(sum)
 }
 
 dispatched! {
     /// Adds the squared differences between at most three new columns and a row's values to `distances`, and gives
-    /// Σ_i β_i·2^(−rate·distance_i): γ of the RBF kernel is rate·ln 2. `terms` is room for as many numbers.
-    pub(crate) fn approach_and_expand(distances: &mut [f64], columns: &[f64], row: &[f64], beta: &[f64], rate: f64, terms: &mut [f64]) -> f64 {
+    /// Σ_i β_i·2^(−rate·distance_i): γ of the RBF kernel is rate·ln 2. All are whole blocks of eight.
+    pub(crate) fn approach_and_expand(distances: &mut [f64], columns: &[f64], row: &[f64], beta: &[f64], rate: f64) -> f64 {
         match row.len() {
-            1 => approach::<1>(distances, columns, row),
-            2 => approach::<2>(distances, columns, row),
-            3 => approach::<3>(distances, columns, row),
-            _ => {}
+            0 => approach::<0>(distances, columns, row, beta, rate),
+            1 => approach::<1>(distances, columns, row, beta, rate),
+            2 => approach::<2>(distances, columns, row, beta, rate),
+            _ => approach::<3>(distances, columns, row, beta, rate),
         }
-        // over slices, not lanes: what the compiler vectorises 2^x in
-        for ((term, d), b) in terms.iter_mut().zip(&*distances).zip(beta) {
-            *term = b * exp2_rough_body(-rate * d);
-        }
-        let mut sum = [0.0; LANES];
-        for block in terms[..beta.len()].as_chunks::<LANES>().0 {
-            for l in 0..LANES {
-                sum[l] += block[l];
-            }
-        }
-        sum_lanes(sum)
     }
 }
 
