@@ -270,9 +270,18 @@ impl Search {
         let trial = self.trials.get(index).filter(|_| score.is_finite())?;
         let content = format!("best: {}, {}", trial.name, short(score));
         let content = font::shorten(&content, LABEL, panel.area.width());
-        let below = if self.maximize { -7.0 } else { 7.0 + 0.75 * LABEL };
         let x = panel.area.right + strip.min(0.0);
-        let text = Text::new((x, panel.y.at(score) + below), content, LABEL, BLUE);
+        // clear of the curve under the label, too
+        let from = x - font::width(&content, LABEL, true);
+        let under =
+            trial.points.iter().filter_map(|&point| panel.place(point)).filter(|place| place.0 >= from);
+        let line = panel.y.at(score);
+        let y = if self.maximize {
+            under.fold(line, |top, place| top.min(place.1)) - 7.0
+        } else {
+            under.fold(line, |bottom, place| bottom.max(place.1)) + 7.0 + 0.75 * LABEL
+        };
+        let text = Text::new((x, y), content, LABEL, BLUE);
         Some(group("label", vec![Shape::Text(text.anchored(Anchor::End).bold().haloed())]))
     }
 
