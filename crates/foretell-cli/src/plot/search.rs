@@ -273,8 +273,9 @@ impl Search {
         let x = panel.area.right + strip.min(0.0);
         // clear of the curve under the label, too
         let from = x - font::width(&content, LABEL, true);
-        let under =
-            trial.points.iter().filter_map(|&point| panel.place(point)).filter(|place| place.0 >= from);
+        let places: Vec<(f64, f64)> = trial.points.iter().filter_map(|&point| panel.place(point)).collect();
+        let first = places.iter().position(|place| place.0 >= from).unwrap_or(0).saturating_sub(1);
+        let under = places[first..].iter();
         let line = panel.y.at(score);
         let y = if self.maximize {
             under.fold(line, |top, place| top.min(place.1)) - 7.0
