@@ -52,7 +52,8 @@ fn main() {
     let table = table(runs, 60);
     let stopper = Stopper::Forecast(ByForecast { stop_probability: 0.95, ..ByForecast::default() });
     let full = ReplaySpec { stopper, ..ReplaySpec::default() };
-    let refitting = ReplaySpec { refit: Some(1.25), ..full };
+    // after every run that finishes: with a larger factor too few finish to learn again at all
+    let refitting = ReplaySpec { refit: Some(1.01), ..full };
     let schedule = |runs| Schedule::Hyperband {
         eta: 3,
         runs,
