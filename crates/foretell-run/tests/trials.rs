@@ -240,7 +240,8 @@ fn a_stopped_trial_has_time_to_write_its_checkpoint() {
     assert_eq!(reports(&kinds), [(9, Some(1.0))], "what it reports while it stops is heard, too");
     let (status, stopped_by_us, tail) = end(&kinds);
     assert_eq!((status, stopped_by_us), (Status::Exited(0), true));
-    assert_eq!(tail.last().map(String::as_str), Some("saved"), "{tail:?}");
+    // the shell may say after it that its `sleep` was terminated
+    assert!(tail.iter().any(|line| line == "saved"), "{tail:?}");
 }
 
 #[test]
