@@ -244,9 +244,10 @@ fn tail_beyond(z: f64, n: f64) -> f64 {
     let (p90, p95, p99) = (1.281_551_565_545, 1.644_853_626_951, 2.326_347_874_041); // Φ⁻¹
     let between = |from: f64, to: f64| ((z.abs() - from) / (to - from)).clamp(0.0, 1.0);
     let (nearer, farther) = UPPER_TAIL;
-    let stretch = match z > 0.0 {
-        true => (nearer + (farther - nearer) * between(p95, p99)) * (n / ENOUGH).clamp(1.0 / 3.0, 1.0),
-        false => LOWER_TAIL,
+    let stretch = if z > 0.0 {
+        (nearer + (farther - nearer) * between(p95, p99)) * (n / ENOUGH).clamp(1.0 / 3.0, 1.0)
+    } else {
+        LOWER_TAIL
     };
     normal_cdf(-z.abs()) * (1.0 + (stretch - 1.0) * between(p90, p95))
 }

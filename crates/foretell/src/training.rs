@@ -18,7 +18,8 @@ pub struct TrainingSet {
     pub groups: Vec<FeatureGroup>,
     /// Scores at `target_step`, length n.
     pub targets: Vec<f64>,
-    /// What a failed run is said to end at: no final score is lower, though points of a curve may be. `None` if not known.
+    /// What a failed run is said to end at, in units of `targets`: none of these is lower, though points of a curve may
+    /// be. `None` if not known.
     pub floor: Option<f64>,
 }
 

@@ -72,50 +72,6 @@ pub(crate) trait Term:
     );
 }
 
-impl Term for f64 {
-    #[inline(always)]
-    fn times_plus(self, b: Self, c: Self) -> Self {
-        self.mul_add(b, c)
-    }
-
-    fn of(value: f64) -> Self {
-        value
-    }
-
-    fn accumulate(
-        sums: &mut [Self],
-        points: &[Self],
-        from: [usize; 3],
-        weights: &[Self],
-        group: usize,
-        product: bool,
-    ) {
-        accumulate(sums, points, from, weights, group, product);
-    }
-}
-
-impl Term for f32 {
-    #[inline(always)]
-    fn times_plus(self, b: Self, c: Self) -> Self {
-        self.mul_add(b, c)
-    }
-
-    fn of(value: f64) -> Self {
-        value as f32
-    }
-
-    fn accumulate(
-        sums: &mut [Self],
-        points: &[Self],
-        from: [usize; 3],
-        weights: &[Self],
-        group: usize,
-        product: bool,
-    ) {
-        accumulate_changes(sums, points, from, weights, group, product);
-    }
-}
-
 impl<T: Term> Geometry<T> {
     /// Sums of no features yet.
     pub(crate) fn new(n: usize, kernel: Kernel, weightings: usize) -> Self {
@@ -295,29 +251,47 @@ fn accumulate_body<T: Term, const G: usize, const PRODUCT: bool>(
     }
 }
 
-dispatched! {
-    /// [`Term::accumulate`] in double precision.
-    pub(crate) fn accumulate(sums: &mut [f64], points: &[f64], from: [usize; 3], weights: &[f64], group: usize, product: bool) {
-        match (group, product) {
-            (4, false) => accumulate_body::<f64, 4, false>(sums, points, from, weights),
-            (4, true) => accumulate_body::<f64, 4, true>(sums, points, from, weights),
-            (_, false) => accumulate_body::<f64, 8, false>(sums, points, from, weights),
-            (_, true) => accumulate_body::<f64, 8, true>(sums, points, from, weights),
+/// Sums kept in `$number`, and [`Term::accumulate`] in them, called `$accumulate`.
+macro_rules! term {
+    ($number:ident, $accumulate:ident) => {
+        impl Term for $number {
+            #[inline(always)]
+            fn times_plus(self, b: Self, c: Self) -> Self {
+                self.mul_add(b, c)
+            }
+
+            fn of(value: f64) -> Self {
+                value as Self
+            }
+
+            fn accumulate(
+                sums: &mut [Self],
+                points: &[Self],
+                from: [usize; 3],
+                weights: &[Self],
+                group: usize,
+                product: bool,
+            ) {
+                $accumulate(sums, points, from, weights, group, product);
+            }
         }
-    }
+
+        dispatched! {
+            /// [`Term::accumulate`].
+            pub(crate) fn $accumulate(sums: &mut [$number], points: &[$number], from: [usize; 3], weights: &[$number], group: usize, product: bool) {
+                match (group, product) {
+                    (4, false) => accumulate_body::<$number, 4, false>(sums, points, from, weights),
+                    (4, true) => accumulate_body::<$number, 4, true>(sums, points, from, weights),
+                    (_, false) => accumulate_body::<$number, 8, false>(sums, points, from, weights),
+                    (_, true) => accumulate_body::<$number, 8, true>(sums, points, from, weights),
+                }
+            }
+        }
+    };
 }
 
-dispatched! {
-    /// [`Term::accumulate`] in single precision.
-    pub(crate) fn accumulate_changes(sums: &mut [f32], points: &[f32], from: [usize; 3], weights: &[f32], group: usize, product: bool) {
-        match (group, product) {
-            (4, false) => accumulate_body::<f32, 4, false>(sums, points, from, weights),
-            (4, true) => accumulate_body::<f32, 4, true>(sums, points, from, weights),
-            (_, false) => accumulate_body::<f32, 8, false>(sums, points, from, weights),
-            (_, true) => accumulate_body::<f32, 8, true>(sums, points, from, weights),
-        }
-    }
-}
+term!(f64, accumulate);
+term!(f32, accumulate_changes);
 
 dispatched! {
     /// out_i = e^(−γ·(sum_i + change_i)).

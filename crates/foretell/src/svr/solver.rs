@@ -202,9 +202,9 @@ impl Dual {
     /// Starts with α and α* level: β = 0, and every point is free in a closed tube.
     fn start_even(&mut self, problem: &Problem<'_>) {
         self.reset(problem);
-        for (variables, cap) in self.alpha.iter_mut().zip(&mut self.alpha_star).zip(&self.cap) {
-            let level = 0.5 * problem.penalty.nu * cap;
-            (*variables.0, *variables.1) = (level, level);
+        for ((alpha, alpha_star), cap) in self.alpha.iter_mut().zip(&mut self.alpha_star).zip(&self.cap) {
+            *alpha = 0.5 * problem.penalty.nu * cap;
+            *alpha_star = *alpha;
         }
         self.refresh_gradient(problem);
     }

@@ -4,6 +4,7 @@ use super::flags::Arguments;
 use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
+use crate::stored;
 use foretell::{Action, Run};
 use foretell_run::{EventLog, Executor, MessageKind, Opened, Report, Status, TrialSpec, kill_leftover};
 use foretell_search::{Input, Record, Study, StudySpec, Summary, Trial, TrialState};
@@ -48,7 +49,7 @@ impl Live {
         handed_in: &[Run],
     ) -> Result<Self, Failure> {
         let Opened { mut log, records, dropped } =
-            EventLog::<Record>::open(directory.join("events.jsonl")).map_err(Failure::input)?;
+            EventLog::<Record>::open(stored::log(directory)).map_err(Failure::input)?;
         if let Some(dropped) = dropped {
             note(&format!(
                 "{}: dropped a torn last line of {} bytes, which was never acknowledged",
