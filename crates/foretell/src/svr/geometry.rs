@@ -21,12 +21,13 @@ pub(crate) struct Points<T = f64> {
 impl<T: Term> Points<T> {
     /// From `columns`, feature after feature, each padded to `stride`.
     pub(crate) fn new(columns: &[f64], stride: usize) -> Self {
-        let features = columns.len().checked_div(stride).unwrap_or(0);
-        let block = |b: usize| (0..features).flat_map(move |f| &columns[f * stride + b..][..LANES]);
-        Self {
-            features,
-            values: (0..stride).step_by(LANES).flat_map(block).map(|&value| T::of(value)).collect(),
+        let mut values = Vec::with_capacity(columns.len());
+        for block in (0..stride).step_by(LANES) {
+            for column in columns.chunks_exact(stride) {
+                values.extend(column[block..block + LANES].iter().map(|&value| T::of(value)));
+            }
         }
+        Self { features: columns.len().checked_div(stride).unwrap_or(0), values }
     }
 }
 
@@ -37,7 +38,7 @@ impl<T: Term> Points<T> {
 pub(crate) struct Geometry<T = f64> {
     n: usize,
     kernel: Kernel,
-    /// How many weightings go through memory together: 4 or 8.
+    /// How many weightings go through memory together: 1, 4 or 8.
     group: usize,
     /// One packed triangle a weighting, rounded up to whole groups.
     sums: Vec<T>,
@@ -60,7 +61,7 @@ pub(crate) trait Term:
     /// The nearest number.
     fn of(value: f64) -> Self;
 
-    /// Adds features of n [`Points`] to the sums of `group` (4 or 8) weightings, as many as have weights; `from` is n,
+    /// Adds features of n [`Points`] to the sums of `group` (1, 4 or 8) weightings, as many as have weights; `from` is n,
     /// how many features there are, and the first of those added; `product` for the linear kernel.
     fn accumulate(
         sums: &mut [Self],
@@ -75,7 +76,11 @@ pub(crate) trait Term:
 impl<T: Term> Geometry<T> {
     /// Sums of no features yet.
     pub(crate) fn new(n: usize, kernel: Kernel, weightings: usize) -> Self {
-        let group = if weightings <= 4 { 4 } else { 8 };
+        let group = match weightings {
+            ..=1 => 1,
+            2..=4 => 4,
+            _ => 8,
+        };
         let sums = vec![T::default(); weightings.next_multiple_of(group) * row_start(n)];
         Self { n, kernel, group, sums }
     }
@@ -280,6 +285,8 @@ macro_rules! term {
             /// [`Term::accumulate`].
             pub(crate) fn $accumulate(sums: &mut [$number], points: &[$number], from: [usize; 3], weights: &[$number], group: usize, product: bool) {
                 match (group, product) {
+                    (1, false) => accumulate_body::<$number, 1, false>(sums, points, from, weights),
+                    (1, true) => accumulate_body::<$number, 1, true>(sums, points, from, weights),
                     (4, false) => accumulate_body::<$number, 4, false>(sums, points, from, weights),
                     (4, true) => accumulate_body::<$number, 4, true>(sums, points, from, weights),
                     (_, false) => accumulate_body::<$number, 8, false>(sums, points, from, weights),

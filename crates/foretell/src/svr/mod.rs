@@ -62,7 +62,7 @@ const FEWEST: usize = 6;
 
 impl Effort {
     /// While searching. libsvm's own tolerance is 1e-3; a finer one ranks close draws as the exact solutions would.
-    const SEARCH: Self = Self { tolerance: 1e-5, steps: 20_000, start: 2 };
+    const SEARCH: Self = Self { tolerance: 1e-5, steps: 20_000, start: 3 };
     /// With a linear kernel, whose active set is far from the start's. Finer, as few draws are solved from a cold start
     /// and their scores are compared with those of followed solutions.
     const SEARCH_LINEAR: Self = Self { tolerance: 1e-7, start: 5, ..Self::SEARCH };

@@ -102,11 +102,14 @@ pub fn solve(
     check(x, y, kernel, parameters)?;
     let n = y.len();
     let stride = n.next_multiple_of(LANES);
-    let columns =
-        (0..x.columns()).flat_map(|j| (0..stride).map(move |i| if i < n { x.row(i)[j] } else { 0.0 }));
+    let mut columns = vec![0.0; x.columns() * stride];
+    for i in 0..n {
+        for (column, value) in columns.chunks_exact_mut(stride).zip(x.row(i)) {
+            column[i] = *value;
+        }
+    }
     let mut geometry = Geometry::new(n, kernel, 1);
-    let points = Points::new(&columns.collect::<Vec<f64>>(), stride);
-    geometry.add(&points, 0..x.columns(), &vec![1.0; x.columns()]);
+    geometry.add(&Points::new(&columns, stride), 0..x.columns(), &vec![1.0; x.columns()]);
     let mut matrix = KernelMatrix::default();
     geometry.kernel_matrix(0, parameters.gamma, &mut matrix);
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };

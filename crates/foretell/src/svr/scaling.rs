@@ -113,10 +113,11 @@ impl Scaled {
     pub(crate) fn fold_weights(&self, d: usize, folds: &[usize], count: usize) -> Vec<f64> {
         let mut weights = vec![1.0; d * (count + 1)];
         if self.scale {
+            let inside = |f: usize| (0..self.n).filter(|&i| folds[i] != f).collect::<Vec<usize>>();
+            let inside: Vec<Vec<usize>> = (0..count).map(inside).collect();
             for (row, column) in weights.chunks_mut(count + 1).zip(self.z.chunks(self.stride)) {
-                for (f, weight) in row[..count].iter_mut().enumerate() {
-                    let inside = column.iter().zip(folds).filter(|&(_, &fold)| fold != f).map(|(&z, _)| z);
-                    *weight = inverse_or_zero(moments(inside).1).powi(2);
+                for (weight, inside) in row.iter_mut().zip(&inside) {
+                    *weight = inverse_or_zero(moments(inside.iter().map(|&i| column[i])).1).powi(2);
                 }
             }
         }

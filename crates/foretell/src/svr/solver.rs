@@ -13,7 +13,8 @@
 //! ```
 //!
 //! One gradient g = Kβ − y serves both blocks: it is ∂/∂α, and −g is ∂/∂α*. Each step moves weight between two α, or
-//! between two α*, chosen by the second-order rule of Fan, Chen & Lin (2005).
+//! between two α*: in the few steps before the active-set method takes over, the pair that violates optimality most (more
+//! of these steps fit into the same time); after it, that of the second-order rule of Fan, Chen & Lin (2005).
 
 use super::pivot::{Ended, Pivot, subtract_rows};
 use crate::simd::{LANES, dispatched, sum_lanes};
@@ -234,7 +235,7 @@ impl Dual {
             return self.take_turns(problem, effort, (0, f64::INFINITY), true);
         }
         self.start_cold(problem);
-        let first = self.descend(problem, effort, effort.start * problem.kernel.n);
+        let first = self.descend(problem, effort, effort.start * problem.kernel.n, false);
         self.take_turns(problem, effort, first, false)
     }
 
@@ -281,7 +282,7 @@ impl Dual {
                 self.refresh_gradient(problem);
             }
             let more = if ended == Ended::Optimal { problem.kernel.n } else { effort.steps / ROUNDS };
-            let (taken, left) = self.descend(problem, effort, more);
+            let (taken, left) = self.descend(problem, effort, more, true);
             steps += taken;
             violation = left;
         }
@@ -295,8 +296,15 @@ impl Dual {
         shift_onto(&mut self.alpha_star[..self.n], &self.cap, problem.half());
     }
 
-    /// At most `steps` steps of sequential minimal optimisation; gives the steps taken and the violation left.
-    fn descend(&mut self, problem: &Problem<'_>, effort: Effort, steps: usize) -> (usize, f64) {
+    /// At most `steps` steps of sequential minimal optimisation by the second-order rule or not; gives the steps taken
+    /// and the violation left.
+    fn descend(
+        &mut self,
+        problem: &Problem<'_>,
+        effort: Effort,
+        steps: usize,
+        second_order: bool,
+    ) -> (usize, f64) {
         let mut progress = [0.0; 2];
         minimise(
             &problem.kernel.data,
@@ -308,6 +316,7 @@ impl Dual {
             &mut self.gradient,
             effort.tolerance,
             steps,
+            second_order,
             &mut progress,
         );
         (progress[0] as usize, progress[1])
@@ -422,7 +431,8 @@ dispatched! {
     /// Sequential minimal optimisation on padded vectors, in place; `progress` receives (steps, violation left).
     ///
     /// Each round finds, in one pass over the gradient, the best point to grow and the worst to shrink in each block;
-    /// takes the block that violates optimality more; picks the partner by largest second-order gain; and moves.
+    /// takes the block that violates optimality more; picks the partner, the worst to shrink or, `second_order`, that of
+    /// the largest second-order gain, in another pass; and moves.
     pub(crate) fn minimise(
         kernel: &[f64],
         stride: usize,
@@ -433,6 +443,7 @@ dispatched! {
         gradient: &mut [f64],
         tolerance: f64,
         most_steps: usize,
+        second_order: bool,
         progress: &mut [f64; 2],
     ) {
         let mut steps = 0;
@@ -464,27 +475,36 @@ dispatched! {
             if worst <= tolerance || worst.is_nan() || steps >= most_steps {
                 return;
             }
-            // 2. the partner with the largest second-order gain (g_j − g_i)²/(k_ii + k_jj − 2k_ij)
+            // 2. the partner: the other end of the violation, or that with the largest second-order gain
+            // (g_j − g_i)²/(k_ii + k_jj − 2k_ij)
             let sign = if starred { -1.0 } else { 1.0 };
             let low = sign * gradient[i];
             let variables: &mut [f64] = if starred { &mut *alpha_star } else { &mut *alpha };
             let row_i = &kernel[i * stride..(i + 1) * stride];
             let diagonal_i = diagonal[i];
-            let mut gain = i64::MIN;
-            for (index, (((g, a), k), d)) in gradient.iter().zip(&*variables).zip(row_i).zip(diagonal).enumerate() {
-                let difference = sign * g - low;
+            let curvature = |k: f64, d: f64| {
                 let curvature = diagonal_i + d - 2.0 * k;
-                let curvature = if curvature > 1e-12 { curvature } else { 1e-12 };
-                let usable = (*a > 0.0) & (difference > 0.0);
-                let key = key(difference * difference / curvature, index, mask);
-                gain = gain.max(if usable { key } else { i64::MIN });
-            }
-            let Some(j) = place_of(gain, mask) else { return };
+                if curvature > 1e-12 { curvature } else { 1e-12 }
+            };
+            let partner = if second_order {
+                let mut gain = i64::MIN;
+                let points = gradient.iter().zip(&*variables).zip(row_i).zip(diagonal);
+                for (index, (((g, a), k), d)) in points.enumerate() {
+                    let difference = sign * g - low;
+                    let usable = (*a > 0.0) & (difference > 0.0);
+                    let key = key(difference * difference / curvature(*k, *d), index, mask);
+                    gain = gain.max(if usable { key } else { i64::MIN });
+                }
+                place_of(gain, mask)
+            } else if starred {
+                shrink_star
+            } else {
+                shrink
+            };
+            let Some(j) = partner else { return };
             // 3. move: variable i up, variable j down
             let row_j = &kernel[j * stride..(j + 1) * stride];
-            let curvature = diagonal_i + diagonal[j] - 2.0 * row_i[j];
-            let curvature = if curvature > 1e-12 { curvature } else { 1e-12 };
-            let wanted = (sign * gradient[j] - low) / curvature;
+            let wanted = (sign * gradient[j] - low) / curvature(row_i[j], diagonal[j]);
             let room = cap[i] - variables[i];
             let mut step = wanted;
             if room < step {
@@ -624,7 +644,7 @@ mod tests {
                 even.start_even(&problem);
                 let even = even.take_turns(&problem, EXACT, (0, f64::INFINITY), true);
                 cold.start_cold(&problem);
-                let first = cold.descend(&problem, EXACT, EXACT.start * 12);
+                let first = cold.descend(&problem, EXACT, EXACT.start * 12, false);
                 let cold = cold.take_turns(&problem, EXACT, first, false);
                 assert!(even.violation <= 1e-9 && cold.violation <= 1e-9, "{gamma} {c} {nu}");
                 assert!((even.epsilon - cold.epsilon).abs() < 1e-7, "{gamma} {c} {nu}: {even:?} {cold:?}");
