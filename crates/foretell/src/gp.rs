@@ -6,10 +6,10 @@ use crate::forecast::Forecast;
 use crate::inverse::Symmetric;
 use crate::lbfgs::{Limits, minimise};
 use crate::matrix::Matrix;
+use crate::points::Points;
 use crate::predictor::{FitError, Model, Predictor, check_training};
 use crate::simd::{
-    LANES, add_four, dispatched, dot, exp_body, four_of, four_rows, inner_products, squared_distances,
-    sum_lanes,
+    LANES, dispatched, dot, dot_body, exp_body, four_of, inner_products, squared_distances, sum_lanes,
 };
 use crate::statistics::quantile_of_sorted;
 use crate::training::{Query, TrainingSet};
@@ -62,6 +62,8 @@ pub(crate) struct Design {
     stride: usize,
     /// The columns of each group, shape (n, dimension).
     features: [Matrix; GROUPS],
+    /// The same, as a new run is compared with them.
+    points: [Points; GROUPS],
     distances: [Vec<f64>; GROUPS],
     products: [Vec<f64>; GROUPS],
 }
@@ -84,7 +86,8 @@ impl Design {
             scale(&mut distances[g], 1.0 / d.max(1) as f64);
             scale(&mut products[g], 1.0 / d.max(1) as f64);
         }
-        Self { n, stride, features, distances, products }
+        let points = features.each_ref().map(Points::of_rows);
+        Self { n, stride, features, points, distances, products }
     }
 
     /// How many runs.
@@ -110,15 +113,12 @@ impl Design {
             let d = self.features[g].columns();
             let own = &row[start..start + d];
             start += d;
-            let x = self.features[g].as_slice();
-            let mut out = vec![0.0; self.n];
-            squared_distances(own, x, d, self.n, &mut out);
-            scale(&mut out, 1.0 / d.max(1) as f64);
-            relation.distances[g] = out;
-            let mut out = vec![0.0; self.n];
-            inner_products(own, x, d, self.n, &mut out);
-            scale(&mut out, 1.0 / d.max(1) as f64);
-            relation.products[g] = out;
+            let scaled = |mut sums: Vec<f64>| {
+                scale(&mut sums, 1.0 / d.max(1) as f64);
+                sums
+            };
+            relation.distances[g] = scaled(self.points[g].distances(own, self.n));
+            relation.products[g] = scaled(self.points[g].products(own, self.n));
             relation.own[g] = dot(own, own) / d.max(1) as f64;
         }
         relation
@@ -147,8 +147,8 @@ pub(crate) struct Relation {
 pub(crate) struct Process {
     parameters: Parameters,
     target: TargetScaler,
-    /// K⁻¹, both triangles.
-    inverse: Symmetric,
+    /// L of K⁻¹ = L·Lᵀ, which gives kᵀK⁻¹k = ‖Lᵀk‖².
+    factor: Factor,
     /// K⁻¹·y.
     alpha: Vec<f64>,
     /// For each run: (its forecast without it, the standard deviation of that).
@@ -173,8 +173,7 @@ impl Process {
                 (mean, target.scale / precision.sqrt())
             })
             .collect();
-        work.kernel.mirror();
-        Some(Self { parameters, target, inverse: work.kernel, alpha, left_out })
+        Some(Self { parameters, target, factor: Factor::of(work.kernel), alpha, left_out })
     }
 
     /// The mean and standard deviation (noise included) of the target of a new run.
@@ -185,7 +184,7 @@ impl Process {
         let [l0, l1, l2] = &relation.products;
         cross_kernel(d0, d1, d2, l0, l1, l2, w, v, s, &mut k);
         let own: f64 = s + CONSTANT + e + (0..GROUPS).map(|g| v[g] * relation.own[g]).sum::<f64>();
-        let variance = own - quadratic(&self.inverse.data, self.inverse.stride, &k, &mut vec![0.0; k.len()]);
+        let variance = own - self.factor.quadratic(&k);
         (self.target.invert(dot(&k, &self.alpha)), self.target.scale * variance.max(e).sqrt())
     }
 }
@@ -224,6 +223,7 @@ impl Design {
         Self {
             n,
             stride,
+            points: features.each_ref().map(Points::of_rows),
             features,
             distances: self.distances.each_ref().map(pick),
             products: self.products.each_ref().map(pick),
@@ -405,23 +405,56 @@ dispatched! {
     }
 }
 
-dispatched! {
-    /// kᵀ·A·k for a symmetric matrix of which rows hold the lower triangle; `sums` is room for as many numbers as `k` has.
-    pub(crate) fn quadratic(data: &[f64], stride: usize, k: &[f64], sums: &mut [f64]) -> f64 {
-        sums.fill(0.0);
-        let whole = k.len() / 4 * 4;
-        for i in (0..whole).step_by(4) {
-            // four rows at a time up to the block on the diagonal
-            add_four(&mut sums[..i], four_of(k, i), four_rows(data, stride, [i, i + 1, i + 2, i + 3], i));
+/// L of A = L·Lᵀ in single precision, half the memory that a forecast waits for. Rounding L, whose eigenvalues are the roots
+/// of those of A, moves kᵀAk = ‖Lᵀk‖² far less than rounding A would: on recorded curves, with up to 300 runs, predictive
+/// deviations by 1e-5 in the mean and by 3e-4 at most.
+struct Factor {
+    /// How many rows.
+    n: usize,
+    /// Four rows after four rows, each padded with zeros to the end of the block of eight columns on the diagonal.
+    rows: Vec<f32>,
+}
+
+impl Factor {
+    /// Of a symmetric positive definite matrix.
+    fn of(mut matrix: Symmetric) -> Self {
+        matrix.factorise(f64::MIN_POSITIVE);
+        let n = matrix.n;
+        let mut rows =
+            Vec::with_capacity(n.next_multiple_of(LANES) * (n.next_multiple_of(LANES) + LANES) / 2);
+        for i in 0..n.next_multiple_of(4) {
+            let row = if i < n { &matrix.data[i * matrix.stride..=i * matrix.stride + i] } else { &[] };
+            let width = (i + 1).next_multiple_of(LANES);
+            rows.extend(row.iter().map(|&value| value as f32).chain(std::iter::repeat(0.0)).take(width));
         }
-        for (i, own) in k.iter().enumerate() {
-            let from = if i < whole { i / 4 * 4 } else { 0 };
-            for (sum, a) in sums[from..i].iter_mut().zip(&data[i * stride + from..]) {
-                *sum += own * a;
+        Self { n, rows }
+    }
+
+    /// ‖Lᵀk‖².
+    fn quadratic(&self, k: &[f64]) -> f64 {
+        let mut padded = k.to_vec();
+        padded.resize(self.n.next_multiple_of(LANES), 0.0);
+        squared_norm_of_product(&self.rows, &padded, &mut vec![0.0; padded.len()])
+    }
+}
+
+dispatched! {
+    /// ‖Lᵀk‖² for the rows of a [`Factor`]; `k` is padded with zeros to a multiple of eight, and `sums` has its length.
+    pub(crate) fn squared_norm_of_product(rows: &[f32], k: &[f64], sums: &mut [f64]) -> f64 {
+        let mut rest = rows;
+        for i in (0..k.len()).step_by(4) {
+            let width = (i + 4).next_multiple_of(LANES);
+            let Some((four, after)) = rest.split_at_checked(4 * width) else { break };
+            rest = after;
+            let (r0, r1) = four.split_at(2 * width);
+            let ((r0, r1), (r2, r3)) = (r0.split_at(width), r1.split_at(width));
+            let [c0, c1, c2, c3] = four_of(k, i).map(|c| c as f32);
+            let rows = r0.iter().zip(r1).zip(r2).zip(r3);
+            for (sum, (((x0, x1), x2), x3)) in sums[..width].iter_mut().zip(rows) {
+                *sum += f64::from(c0.mul_add(*x0, c1.mul_add(*x1, c2.mul_add(*x2, c3 * x3))));
             }
         }
-        let diagonal = data.iter().step_by(stride + 1);
-        k.iter().zip(&*sums).zip(diagonal).map(|((own, sum), a)| own * (2.0 * sum + own * a)).sum()
+        dot_body(sums, sums)
     }
 }
 
@@ -555,19 +588,24 @@ mod tests {
     #[test]
     fn the_quadratic_form_is_that_of_the_plain_loops() {
         for n in [1_usize, 3, 4, 7, 8, 21, 40] {
-            let stride = n.next_multiple_of(LANES);
-            let entry = |i: usize, j: usize| ((i.max(j) * 7 + i.min(j)) as f64 * 0.9).sin();
-            let data: Vec<f64> = (0..stride * stride)
-                .map(|at| if at % stride <= at / stride { entry(at / stride, at % stride) } else { 9.0 })
-                .collect();
+            let entry = |i: usize, j: usize| {
+                let apart = i.abs_diff(j) as f64;
+                (-0.1 * apart * apart).exp() + if i == j { 0.05 } else { 0.0 }
+            };
+            let mut matrix = Symmetric::zeros(n);
+            for i in 0..n {
+                for j in 0..=i {
+                    matrix.data[i * matrix.stride + j] = entry(i, j);
+                }
+            }
             let k: Vec<f64> = (0..n).map(|i| (i as f64 * 0.6).cos()).collect();
             let plain: f64 = (0..n * n).map(|at| k[at / n] * entry(at / n, at % n) * k[at % n]).sum();
-            let all = with_each_instruction_set(|| quadratic(&data, stride, &k, &mut vec![0.0; n]));
+            let all = with_each_instruction_set(|| Factor::of(matrix.clone()).quadratic(&k));
             assert!(
                 all.iter().all(|found| found.total_cmp(&all[0]).is_eq()),
                 "n = {n}: instruction sets differ"
             );
-            assert!((all[0] - plain).abs() < 1e-11, "n = {n}: {} {plain}", all[0]);
+            assert!((all[0] / plain - 1.0).abs() < 1e-6, "n = {n}: {} {plain}", all[0]);
         }
     }
 
@@ -605,18 +643,18 @@ mod tests {
             let z: Vec<f64> = keep.iter().map(|&i| whole.target.apply(y[i])).collect();
             let mut alpha = vec![0.0; 23];
             work.kernel.multiply(&z, &mut alpha);
-            work.kernel.mirror();
             let model = Process {
                 parameters,
                 target: whole.target,
-                inverse: work.kernel,
+                factor: Factor::of(work.kernel),
                 alpha,
                 left_out: Vec::new(),
             };
             let row: Vec<f64> = design.features.iter().flat_map(|x| x.row(left).to_vec()).collect();
             let (mean, sd) = model.forecast(&part.relate(&row));
             let expected = whole.left_out[left];
-            assert!((mean - expected.0).abs() < 1e-8 && (sd - expected.1).abs() < 1e-8, "run {left}");
+            // the deviation of a new run comes from single precision
+            assert!((mean - expected.0).abs() < 1e-8 && (sd / expected.1 - 1.0).abs() < 1e-5, "run {left}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The inverse and the log determinant of a symmetric positive definite matrix, by block sweeps.
 
-use crate::simd::{LANES, dispatched};
+use crate::simd::{LANES, dispatched, dot_body};
 
 /// A symmetric matrix of order n, stored as its lower triangle in rows padded to blocks of eight: `data[i·stride + j]` for
 /// j ≤ i. What stands above the diagonal is arbitrary.
@@ -71,13 +71,10 @@ impl Symmetric {
         }
     }
 
-    /// Copies the lower triangle onto the upper one.
-    pub(crate) fn mirror(&mut self) {
-        for i in 0..self.n {
-            for j in 0..i {
-                self.data[j * self.stride + i] = self.data[i * self.stride + j];
-            }
-        }
+    /// Replaces the matrix A by the factor L of A = L·Lᵀ, L a lower triangle; a pivot that rounding leaves below `least`
+    /// is taken for that. O(n³/6).
+    pub(crate) fn factorise(&mut self, least: f64) {
+        factorise(&mut self.data, self.stride, self.n, least);
     }
 }
 
@@ -204,12 +201,27 @@ dispatched! {
 }
 
 dispatched! {
+    /// [`Symmetric::factorise`] of the leading n × n block: row after row, by products of earlier rows.
+    pub(crate) fn factorise(data: &mut [f64], stride: usize, n: usize, least: f64) {
+        for i in 0..n {
+            let (above, row) = data.split_at_mut(i * stride);
+            for j in 0..i {
+                let other = &above[j * stride..=j * stride + j];
+                row[j] = (row[j] - dot_body(&row[..j], &other[..j])) / other[j];
+            }
+            let pivot = row[i] - dot_body(&row[..i], &row[..i]);
+            row[i] = if pivot > least { pivot } else { least }.sqrt();
+        }
+    }
+}
+
+dispatched! {
     /// out = A·x for a symmetric A of which rows hold the lower triangle.
     pub(crate) fn multiply_symmetric(data: &[f64], stride: usize, x: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         for i in 0..x.len() {
             let row = &data[i * stride..i * stride + i];
-            let own = crate::simd::dot_body(row, &x[..i]) + data[i * stride + i] * x[i];
+            let own = dot_body(row, &x[..i]) + data[i * stride + i] * x[i];
             for (value, a) in out[..i].iter_mut().zip(row) {
                 *value = a.mul_add(x[i], *value);
             }

@@ -3,6 +3,7 @@
 use crate::features::{FeatureSet, Scaler, TargetScaler};
 use crate::linear::{dual_left_out, least, penalties, squares};
 use crate::matrix::Matrix;
+use crate::points::Points;
 use crate::predictor::{FitError, Model, Predictor};
 use crate::row_regression::{RowRegression, fit_rows};
 use crate::simd::{dot, exp_scaled, squared_distances};
@@ -45,8 +46,8 @@ impl Predictor for KernelRidge {
 pub(crate) struct KernelFit {
     scaler: Scaler,
     target: TargetScaler,
-    rows: Matrix,
-    /// What forecasts may ask of each column of `rows`.
+    points: Points,
+    /// What forecasts may ask of each column of `points`.
     reach: Vec<(f64, f64)>,
     gamma: f64,
     alpha: Vec<f64>,
@@ -88,7 +89,7 @@ impl KernelFit {
             reach: reach(&rows, 0.1),
             scaler,
             target,
-            rows,
+            points: Points::of_rows(&rows),
         }
     }
 
@@ -98,9 +99,8 @@ impl KernelFit {
         for (value, &(low, high)) in row.iter_mut().zip(&self.reach) {
             *value = value.clamp(low, high);
         }
-        let n = self.alpha.len();
-        let (mut distances, mut kernel) = (vec![0.0; n], vec![0.0; n]);
-        squared_distances(row, self.rows.as_slice(), row.len(), n.max(1), &mut distances);
+        let distances = self.points.distances(row, self.alpha.len());
+        let mut kernel = vec![0.0; distances.len()];
         exp_scaled(&distances, self.gamma, &mut kernel);
         self.target.invert(self.bias + dot(&kernel, &self.alpha))
     }

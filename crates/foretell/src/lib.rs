@@ -62,6 +62,7 @@ mod matrix;
 mod metric;
 mod named;
 mod neighbours;
+mod points;
 mod predictor;
 mod row_order;
 mod row_regression;

@@ -43,8 +43,8 @@ pub(super) struct Trees {
     nodes: Vec<Node>,
     /// The mean target of the rows in each node.
     means: Vec<f64>,
-    /// (root, depth) of each tree.
-    roots: Vec<(u32, u32)>,
+    /// The root of each tree.
+    roots: Vec<u32>,
 }
 
 impl Trees {
@@ -65,42 +65,53 @@ impl Trees {
         let offset = self.nodes.len() as u32;
         self.nodes.extend(other.nodes.iter().map(|node| Node { left: node.left + offset, ..*node }));
         self.means.extend_from_slice(&other.means);
-        self.roots.extend(other.roots.iter().map(|&(root, depth)| (root + offset, depth)));
+        self.roots.extend(other.roots.iter().map(|root| root + offset));
     }
 
     /// What tree `tree` says about `row`.
     pub(super) fn forecast(&self, tree: usize, row: &[f64]) -> f64 {
-        let (mut at, depth) = self.roots[tree];
-        for _ in 0..depth {
-            at = self.step(at, row);
-        }
-        self.means[at as usize]
+        let [leaf] = self.leaves([self.roots[tree]], row);
+        self.means[leaf as usize]
     }
 
     /// Hands what each tree says about `row` to `receive`, in order; eight trees are walked at a time, because each
     /// step waits for the memory of the one before.
     pub(super) fn forecasts(&self, row: &[f64], mut receive: impl FnMut(f64)) {
         let (groups, rest) = self.roots.as_chunks::<8>();
+        let mut hand_over =
+            |leaves: &[u32]| leaves.iter().for_each(|&leaf| receive(self.means[leaf as usize]));
         for group in groups {
-            let mut at = group.map(|(root, _)| root);
-            let depth = group.iter().map(|&(_, depth)| depth).max().unwrap_or(0);
-            for _ in 0..depth {
-                // not `map`, which is not always inlined
-                for at in &mut at {
-                    *at = self.step(*at, row);
-                }
-            }
-            at.iter().for_each(|&at| receive(self.means[at as usize]));
+            hand_over(&self.leaves(*group, row));
         }
-        for tree in self.len() - rest.len()..self.len() {
-            receive(self.forecast(tree, row));
+        if let [first, ..] = rest {
+            let mut group = [*first; 8];
+            group[..rest.len()].copy_from_slice(rest);
+            hand_over(&self.leaves(group, row)[..rest.len()]);
         }
     }
 
+    /// The leaves that `row` comes to from the nodes `at`.
+    #[inline(always)]
+    fn leaves<const TREES: usize>(&self, mut at: [u32; TREES], row: &[f64]) -> [u32; TREES] {
+        loop {
+            let mut moving = false;
+            // not `map`, which is not always inlined
+            for at in &mut at {
+                let next = self.step(*at, row);
+                moving |= next != *at;
+                *at = next;
+            }
+            if !moving {
+                return at;
+            }
+        }
+    }
+
+    /// One level down; a leaf stays where it is, and has nothing to ask of a row without features.
     #[inline(always)]
     fn step(&self, at: u32, row: &[f64]) -> u32 {
         let node = &self.nodes[at as usize];
-        node.left + u32::from(row[node.feature as usize] > node.threshold)
+        node.left + u32::from(row.get(node.feature as usize).is_some_and(|&value| value > node.threshold))
     }
 
     fn push_leaf(&mut self, mean: f64) -> u32 {
@@ -186,7 +197,6 @@ pub(super) struct Grower {
 /// A node still to be split.
 struct Pending {
     node: u32,
-    depth: u32,
     start: usize,
     end: usize,
 }
@@ -223,10 +233,8 @@ impl Grower {
         let (low, high) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)));
         let flat = 1e-12 * (high - low);
         let root = trees.push_leaf(0.0);
-        let mut deepest = 0;
-        self.pending.push(Pending { node: root, depth: 0, start: 0, end: self.samples.len() });
-        while let Some(Pending { node, depth, start, end }) = self.pending.pop() {
-            deepest = deepest.max(depth);
+        self.pending.push(Pending { node: root, start: 0, end: self.samples.len() });
+        while let Some(Pending { node, start, end }) = self.pending.pop() {
             let mean = self.center(start, end);
             trees.means[node as usize] = mean;
             let Some(split) = self.split(recipe, start, end, flat, &mut random) else { continue };
@@ -235,10 +243,10 @@ impl Grower {
             trees.push_leaf(mean);
             trees.nodes[node as usize] =
                 Node { threshold: split.threshold, feature: split.feature as u32, left };
-            self.pending.push(Pending { node: left + 1, depth: depth + 1, start: middle, end });
-            self.pending.push(Pending { node: left, depth: depth + 1, start, end: middle });
+            self.pending.push(Pending { node: left + 1, start: middle, end });
+            self.pending.push(Pending { node: left, start, end: middle });
         }
-        trees.roots.push((root, deepest));
+        trees.roots.push(root);
     }
 
     /// How often each of the recipe's rows (by position in `rows`) was drawn for the last tree.

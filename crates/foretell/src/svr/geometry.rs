@@ -7,29 +7,9 @@
 
 use super::search::Kernel;
 use super::solver::KernelMatrix;
+use crate::points::Points;
 use crate::simd::{LANES, dispatched, exp_scaled, exp2_body};
 use std::ops::Range;
-
-/// The features of points, eight points after eight points, each block feature after feature: as pairwise sums in `T` read
-/// them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Points<T = f64> {
-    features: usize,
-    values: Vec<T>,
-}
-
-impl<T: Term> Points<T> {
-    /// From `columns`, feature after feature, each padded to `stride`.
-    pub(crate) fn new(columns: &[f64], stride: usize) -> Self {
-        let mut values = Vec::with_capacity(columns.len());
-        for block in (0..stride).step_by(LANES) {
-            for column in columns.chunks_exact(stride) {
-                values.extend(column[block..block + LANES].iter().map(|&value| T::of(value)));
-            }
-        }
-        Self { features: columns.len().checked_div(stride).unwrap_or(0), values }
-    }
-}
 
 /// Pairwise sums of n points for several weightings of their features; `f32` where the sums are small changes to others.
 ///
@@ -359,7 +339,7 @@ mod tests {
     #[test]
     fn sums_are_those_of_the_plain_loop_however_the_features_arrive() {
         let (z, weights) = sample();
-        let points = Points::new(&z, 16);
+        let points = Points::new(&z, 16, |z| z);
         for kernel in [Kernel::Rbf, Kernel::Linear] {
             let all = with_each_instruction_set(|| {
                 let (mut at_once, mut split) = (Geometry::new(11, kernel, 5), Geometry::new(11, kernel, 5));
@@ -386,7 +366,7 @@ mod tests {
     #[test]
     fn changed_kernels_are_those_of_the_changed_weights() {
         let (z, weights) = sample();
-        let points = Points::new(&z, 16);
+        let points = Points::new(&z, 16, |z| z);
         let changes: Vec<f64> = weights.iter().map(|w| 0.1 * w - 0.05).collect();
         let changed: Vec<f64> = weights.iter().zip(&changes).map(|(w, change)| w + change).collect();
         for kernel in [Kernel::Rbf, Kernel::Linear] {
@@ -395,7 +375,7 @@ mod tests {
                 before.add(&points, 0..7, &weights);
                 after.add(&points, 0..7, &changed);
                 let mut by = Geometry::<f32>::new(11, kernel, 5);
-                by.add(&Points::new(&z, 16), 0..7, &changes);
+                by.add(&Points::new(&z, 16, |z| z as f32), 0..7, &changes);
                 let (mut found, mut expected) = (KernelMatrix::default(), KernelMatrix::default());
                 before.changed_kernel_matrix(4, &by, 4, 0.4, &mut found);
                 after.kernel_matrix(4, 0.4, &mut expected);
@@ -413,7 +393,7 @@ mod tests {
     fn kernel_matrices_are_symmetric_with_empty_padding() {
         let (z, weights) = sample();
         let mut geometry = Geometry::new(11, Kernel::Rbf, 5);
-        geometry.add(&Points::new(&z, 16), 0..7, &weights);
+        geometry.add(&Points::new(&z, 16, |z| z), 0..7, &weights);
         let mut matrix = KernelMatrix::default();
         geometry.kernel_matrix(3, 0.4, &mut matrix);
         for i in 0..11 {

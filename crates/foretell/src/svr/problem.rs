@@ -1,10 +1,10 @@
 //! The ν-SVR problem by itself: rows and targets as they are, no scaling, no search.
 
-use super::geometry::{Geometry, Points};
+use super::geometry::Geometry;
 use super::search::{Kernel, SvrParameters};
 use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
 use crate::matrix::Matrix;
-use crate::simd::LANES;
+use crate::points::Points;
 use thiserror::Error;
 
 /// Why a ν-SVR problem cannot be solved.
@@ -101,15 +101,8 @@ pub fn solve(
 ) -> Result<SvrSolution, SvrError> {
     check(x, y, kernel, parameters)?;
     let n = y.len();
-    let stride = n.next_multiple_of(LANES);
-    let mut columns = vec![0.0; x.columns() * stride];
-    for i in 0..n {
-        for (column, value) in columns.chunks_exact_mut(stride).zip(x.row(i)) {
-            column[i] = *value;
-        }
-    }
     let mut geometry = Geometry::new(n, kernel, 1);
-    geometry.add(&Points::new(&columns, stride), 0..x.columns(), &vec![1.0; x.columns()]);
+    geometry.add(&Points::of_rows(x), 0..x.columns(), &vec![1.0; x.columns()]);
     let mut matrix = KernelMatrix::default();
     geometry.kernel_matrix(0, parameters.gamma, &mut matrix);
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };

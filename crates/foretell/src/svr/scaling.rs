@@ -1,7 +1,7 @@
 //! Standardisation on all runs, and what standardising on fewer of them would change: one weight a column.
 
-use super::geometry::Points;
 use crate::matrix::Matrix;
+use crate::points::Points;
 use crate::simd::LANES;
 
 /// A spread below this share of the mean is rounding, and the column constant.
@@ -98,8 +98,8 @@ impl Scaled {
             scaled.columns.mean.push(mean);
             scaled.columns.inverse.push(inverse);
         }
-        scaled.points = Points::new(&scaled.z, stride);
-        scaled.rough_points = Points::new(&scaled.z, stride);
+        scaled.points = Points::new(&scaled.z, stride, |z| z);
+        scaled.rough_points = Points::new(&scaled.z, stride, |z| z as f32);
         scaled
     }
 

@@ -1,0 +1,118 @@
+//! Points in the order in which what they have to do with a new one, or with each other, is fastest to compute.
+
+use crate::matrix::Matrix;
+use crate::simd::{LANES, dispatched};
+
+/// The features of points, eight points after eight points, each block feature after feature; zeros pad the last block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Points<T = f64> {
+    /// How many features.
+    pub(crate) features: usize,
+    /// Blocks of eight points, `features` rows of eight numbers each.
+    pub(crate) values: Vec<T>,
+}
+
+impl<T> Points<T> {
+    /// From `columns`, feature after feature, each padded to `stride`, a multiple of eight; `of` rounds each number.
+    pub(crate) fn new(columns: &[f64], stride: usize, of: impl Fn(f64) -> T) -> Self {
+        let mut values = Vec::with_capacity(columns.len());
+        for block in (0..stride).step_by(LANES) {
+            for column in columns.chunks_exact(stride) {
+                values.extend(column[block..block + LANES].iter().map(|&value| of(value)));
+            }
+        }
+        Self { features: columns.len().checked_div(stride).unwrap_or(0), values }
+    }
+}
+
+impl Points {
+    /// The rows of `x`, shape (n, features).
+    pub(crate) fn of_rows(x: &Matrix) -> Self {
+        let stride = x.rows().next_multiple_of(LANES);
+        let mut columns = vec![0.0; x.columns() * stride];
+        for i in 0..x.rows() {
+            for (column, value) in columns.chunks_exact_mut(stride).zip(x.row(i)) {
+                column[i] = *value;
+            }
+        }
+        Self::new(&columns, stride, |value| value)
+    }
+
+    /// ‖x_i − row‖² for each of the `n` points.
+    pub(crate) fn distances(&self, row: &[f64], n: usize) -> Vec<f64> {
+        let mut out = vec![0.0; n.next_multiple_of(LANES)];
+        distances_to(&self.values, row, &mut out);
+        out.truncate(n);
+        out
+    }
+
+    /// x_i·row for each of the `n` points.
+    pub(crate) fn products(&self, row: &[f64], n: usize) -> Vec<f64> {
+        let mut out = vec![0.0; n.next_multiple_of(LANES)];
+        products_to(&self.values, row, &mut out);
+        out.truncate(n);
+        out
+    }
+}
+
+/// out_i = Σ_f of(x_if, row_f, sum so far), the sums over even and over odd features apart: half as long a chain.
+#[inline(always)]
+fn sums_to(values: &[f64], row: &[f64], out: &mut [f64], add: impl Fn(f64, f64, f64) -> f64) {
+    let (row_pairs, row_rest) = row.as_chunks::<2>();
+    let blocks = values.as_chunks::<LANES>().0;
+    for (b, cells) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let (pairs, rest) = blocks[b * row.len()..(b + 1) * row.len()].as_chunks::<2>();
+        let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
+        for ([a, b], [x, y]) in pairs.iter().zip(row_pairs) {
+            for l in 0..LANES {
+                even[l] = add(a[l], *x, even[l]);
+                odd[l] = add(b[l], *y, odd[l]);
+            }
+        }
+        for (a, x) in rest.iter().zip(row_rest) {
+            for l in 0..LANES {
+                even[l] = add(a[l], *x, even[l]);
+            }
+        }
+        for l in 0..LANES {
+            cells[l] = even[l] + odd[l];
+        }
+    }
+}
+
+dispatched! {
+    /// [`Points::distances`] on padded points.
+    pub(crate) fn distances_to(values: &[f64], row: &[f64], out: &mut [f64]) {
+        sums_to(values, row, out, #[inline(always)] |x, y, sum| (x - y).mul_add(x - y, sum));
+    }
+}
+
+dispatched! {
+    /// [`Points::products`] on padded points.
+    pub(crate) fn products_to(values: &[f64], row: &[f64], out: &mut [f64]) {
+        sums_to(values, row, out, #[inline(always)] |x, y, sum| x.mul_add(y, sum));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::with_each_instruction_set;
+
+    #[test]
+    fn a_new_row_relates_to_all_points_as_the_plain_loops_say() {
+        for (n, d) in [(1, 0), (3, 1), (8, 2), (13, 5), (21, 8)] {
+            let x = Matrix::from_fn(n, d, |i, j| ((i * 5 + j) as f64 * 0.7).sin());
+            let row: Vec<f64> = (0..d).map(|j| (j as f64 * 1.3).cos()).collect();
+            let points = Points::of_rows(&x);
+            let all = with_each_instruction_set(|| (points.distances(&row, n), points.products(&row, n)));
+            assert!(all.iter().all(|found| found == &all[0]), "n = {n}, d = {d}: instruction sets differ");
+            for i in 0..n {
+                let pairs = || x.row(i).iter().zip(&row);
+                let distance: f64 = pairs().map(|(a, b)| (a - b).powi(2)).sum();
+                let product: f64 = pairs().map(|(a, b)| a * b).sum();
+                assert!((all[0].0[i] - distance).abs() < 1e-13 && (all[0].1[i] - product).abs() < 1e-13);
+            }
+        }
+    }
+}
