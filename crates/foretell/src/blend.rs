@@ -41,6 +41,8 @@ struct Known<'a> {
     relation: &'a Relation,
     query: &'a Query<'a>,
     last: f64,
+    /// [`Pair::beyond`].
+    beyond: f64,
 }
 
 /// A fitted expert beside the pair. All but the first forecast the gain y_T − y_τ.
@@ -57,7 +59,7 @@ impl Expert {
     /// The final score it forecasts.
     fn forecast(&self, known: &Known<'_>) -> f64 {
         let gain = match self {
-            Self::Trees(forest) => return forest.predict(known.row),
+            Self::Trees(forest) => return forest.predict(known.row) + known.beyond,
             Self::GainTrees(forest) => forest.predict(known.row),
             Self::Neighbours(neighbours) => neighbours.forecast(known.relation),
             Self::Ridge(ridge) => ridge.forecast(point_row(known.query)),
@@ -114,7 +116,7 @@ impl Blend {
         self.compact.row(query, &mut row);
         let relation = self.design.relate(&row);
         let last = query.last_score(self.floor);
-        let known = Known { row: &row, relation: &relation, query, last };
+        let known = Known { row: &row, relation: &relation, query, last, beyond: self.pair.beyond(last) };
         let (own, scale) = self.pair.forecast(&relation, last);
         let reach = self.pair.reach();
         let others =

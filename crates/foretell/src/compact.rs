@@ -7,7 +7,7 @@ use crate::training::{Query, TrainingSet};
 use std::ops::Range;
 
 /// A feature outside the range of the training runs is moved to within this share of the range beyond it.
-const MARGIN: f64 = 0.1;
+pub(crate) const MARGIN: f64 = 0.1;
 /// Exponents c of the power laws m + b·t^(−c) that extrapolate a curve; 0 stands for m + b·ln t.
 const EXPONENTS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 0.0];
 /// Level features come first.
