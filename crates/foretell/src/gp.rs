@@ -53,6 +53,17 @@ impl Parameters {
         let at = |k: usize| theta[k].exp();
         Self { w: [at(0), at(1), at(2)], v: [at(3), at(4), at(5)], s: at(6), e: at(7) + JITTER }
     }
+
+    /// The variance of a run's target, noise included, `own` being its L_g with itself.
+    fn variance(&self, own: [f64; GROUPS]) -> f64 {
+        self.s + CONSTANT + self.e + self.v.iter().zip(own).map(|(v, own)| v * own).sum::<f64>()
+    }
+
+    /// The trace of K.
+    fn trace(&self, design: &Design) -> f64 {
+        let own = |i: usize| design.products.each_ref().map(|products| products[i * design.stride + i]);
+        (0..design.n).map(|i| self.variance(own(i))).sum()
+    }
 }
 
 /// Features of runs, and what kernels need of every pair: D_g, the squared distance, and L_g, the inner product, in each
@@ -173,7 +184,8 @@ impl Process {
                 (mean, target.scale / precision.sqrt())
             })
             .collect();
-        Some(Self { parameters, target, factor: Factor::of(work.kernel), alpha, left_out })
+        let factor = Factor::of(work.kernel, 1.0 / parameters.trace(design));
+        Some(Self { parameters, target, factor, alpha, left_out })
     }
 
     /// The mean and standard deviation (noise included) of the target of a new run.
@@ -183,8 +195,7 @@ impl Process {
         let [d0, d1, d2] = &relation.distances;
         let [l0, l1, l2] = &relation.products;
         cross_kernel(d0, d1, d2, l0, l1, l2, w, v, s, &mut k);
-        let own: f64 = s + CONSTANT + e + (0..GROUPS).map(|g| v[g] * relation.own[g]).sum::<f64>();
-        let variance = own - self.factor.quadratic(&k);
+        let variance = self.parameters.variance(relation.own) - self.factor.quadratic(&k);
         (self.target.invert(dot(&k, &self.alpha)), self.target.scale * variance.max(e).sqrt())
     }
 }
@@ -416,9 +427,9 @@ struct Factor {
 }
 
 impl Factor {
-    /// Of a symmetric positive definite matrix.
-    fn of(mut matrix: Symmetric) -> Self {
-        matrix.factorise(f64::MIN_POSITIVE);
+    /// Of a symmetric positive definite matrix, none of whose eigenvalues is below `least` but for rounding.
+    fn of(mut matrix: Symmetric, least: f64) -> Self {
+        matrix.factorise(least);
         let n = matrix.n;
         let mut rows =
             Vec::with_capacity(n.next_multiple_of(LANES) * (n.next_multiple_of(LANES) + LANES) / 2);
@@ -550,8 +561,9 @@ impl Pair {
 /// Two Gaussian processes with grouped kernels on compact curve features: the mean of one on y_T and of one on y_T − y_τ.
 ///
 /// Each has a squared-exponential and a linear kernel for each group of features (level of the curve, shape of the curve,
-/// configuration), with eight hyperparameters at their maximum a posteriori. The spread is each run's own predictive
-/// standard deviation, Gaussian. Needs 3 runs. O(n³) to fit, O(n²) to forecast.
+/// configuration), with eight hyperparameters at their maximum a posteriori. Where y_τ is further than a tenth of their range
+/// below or above those of all runs, by b, the forecast of y_T moves by b. The spread is each run's own predictive standard
+/// deviation, √(s² + (0.3·b)²), Gaussian. Needs 3 runs. O(n³) to fit, O(n²) to forecast.
 ///
 /// Source: Rasmussen & Williams 2006; features and groups are Foretell's own.
 #[derive(Clone, Copy, Debug, Default)]
@@ -620,7 +632,7 @@ mod tests {
             }
             let k: Vec<f64> = (0..n).map(|i| (i as f64 * 0.6).cos()).collect();
             let plain: f64 = (0..n * n).map(|at| k[at / n] * entry(at / n, at % n) * k[at % n]).sum();
-            let all = with_each_instruction_set(|| Factor::of(matrix.clone()).quadratic(&k));
+            let all = with_each_instruction_set(|| Factor::of(matrix.clone(), 0.05).quadratic(&k));
             assert!(
                 all.iter().all(|found| found.total_cmp(&all[0]).is_eq()),
                 "n = {n}: instruction sets differ"
@@ -666,7 +678,7 @@ mod tests {
             let model = Process {
                 parameters,
                 target: whole.target,
-                factor: Factor::of(work.kernel),
+                factor: Factor::of(work.kernel, 1.0 / parameters.trace(&part)),
                 alpha,
                 left_out: Vec::new(),
             };
