@@ -457,10 +457,9 @@ dispatched! {
             let width = (i + 4).next_multiple_of(LANES);
             let Some((four, after)) = rest.split_at_checked(4 * width) else { break };
             rest = after;
-            let (r0, r1) = four.split_at(2 * width);
-            let ((r0, r1), (r2, r3)) = (r0.split_at(width), r1.split_at(width));
+            let row = |r: usize| &four[r * width..(r + 1) * width];
+            let rows = row(0).iter().zip(row(1)).zip(row(2)).zip(row(3));
             let [c0, c1, c2, c3] = four_of(k, i).map(|c| c as f32);
-            let rows = r0.iter().zip(r1).zip(r2).zip(r3);
             for (sum, (((x0, x1), x2), x3)) in sums[..width].iter_mut().zip(rows) {
                 *sum += f64::from(c0.mul_add(*x0, c1.mul_add(*x1, c2.mul_add(*x2, c3 * x3))));
             }
