@@ -32,7 +32,7 @@ fn parameters(kernel: Kernel, draw: SvrParameters, eps: f64) -> SvmParameter {
     }
 }
 
-/// Single fits as [`crate::ours::one_fit`], and how far its predictions are from ours at tolerance 1e-6.
+/// Single fits as [`crate::ours::one_fit`], and how far its predictions are from ours at tolerance 1e-8.
 pub fn libsvm(arrays: &Arrays) -> Outcome<Value> {
     let inside: Vec<usize> = (0..arrays.folds.len()).filter(|&i| arrays.folds[i] != 0).collect();
     let (x, y) = arrays.standardised(arrays.tau, &inside);
