@@ -123,6 +123,25 @@ fn f_hyperband_spends_less_than_its_plan_and_shows_the_bound() -> Tested {
 }
 
 #[test]
+fn a_burn_in_that_no_draw_outlasts_is_said_to_stop_nothing() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 40, 9)?;
+    let path = curves.to_string_lossy();
+    let answer = |burn_in: &str| -> Result<String, Box<dyn Error>> {
+        let flags =
+            ["--scheduler", "f-hyperband", "--predictor", "last-value", "--runs", "1", "--orderings", "1"];
+        let output = foretell(&[&["replay", &*path], &flags[..], &["--burn-in", burn_in]].concat())?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    // R = 9, eta = 3: 9 + 5 + 3 configurations
+    assert!(answer("17")?.contains("A burn-in of 17 is no less than the 17 configurations tried"));
+    assert!(!answer("16")?.contains("nothing could be stopped"));
+    Ok(())
+}
+
+#[test]
 fn every_picture_is_drawn() -> Tested {
     let folder = tempfile::tempdir()?;
     let curves = folder.path().join("runs.csv");

@@ -141,6 +141,13 @@ fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
         foretell_search::plan(arguments.max_resource.unwrap_or(file.table.points() as u64), arguments.eta)
     });
     lines.extend(plan_of.and_then(Result::ok).map(|plan| plan.to_string()));
+    let waits = |row: &&Row| !matches!(row.policy, "none" | "i-epoch") && row.burn_in >= row.runs;
+    if let Some(row) = file.rows.iter().find(waits).filter(|_| arguments.warm_start == 0) {
+        lines.push(format!(
+            "A burn-in of {} is no less than the {} configurations tried: nothing could be stopped; lower --burn-in.",
+            row.burn_in, row.runs
+        ));
+    }
     lines.join("\n")
 }
 
