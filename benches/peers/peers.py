@@ -127,7 +127,7 @@ def check(ours, theirs):
             (f"{kernel}: forecasts differ by {gap:.1e} standard deviations of the target (< {room})", gap < room),
             (f"{kernel}: leave-one-out forecasts differ by {left_out:.1e} (< {room})", left_out < room),
         ]
-    # its single precision, 6e-8, times sums of some hundreds of coefficients
+    # libsvm's single precision, 6e-8, times a sum of coefficients of some hundreds
     furthest = ours["libsvm_rs"]["furthest_prediction"]
     found.append((f"libsvm-rs: predictions at tolerance 1e-8 differ by {furthest:.1e} (< 1e-5)", furthest < 1e-5))
     return found

@@ -2,7 +2,7 @@
 
 use crate::features::Scaler;
 use crate::matrix::Matrix;
-use crate::statistics::standard_deviation;
+use crate::statistics::{range, standard_deviation, widened};
 use crate::training::{Query, TrainingSet};
 use std::ops::Range;
 
@@ -51,11 +51,9 @@ impl Compact {
         let all: Vec<usize> = (0..raw.rows()).collect();
         let scaled = scaler.transform(&raw, &all);
         let kept: Vec<(usize, f64, f64)> = (0..raw.columns())
-            .map(|j| (j, scaled.column(j)))
-            .map(|(j, column)| {
-                let low = column.iter().copied().fold(f64::INFINITY, f64::min);
-                let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                (j, low - MARGIN * (high - low), high + MARGIN * (high - low))
+            .map(|j| {
+                let (low, high) = widened(range(scaled.column(j).into_iter()), MARGIN);
+                (j, low, high)
             })
             .filter(|&(_, low, high)| high > low)
             .collect();

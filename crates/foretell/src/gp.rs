@@ -11,7 +11,7 @@ use crate::predictor::{FitError, Model, Predictor, check_training};
 use crate::simd::{
     LANES, dispatched, dot, dot_body, exp_body, four_of, inner_products, squared_distances, sum_lanes,
 };
-use crate::statistics::quantile_of_sorted;
+use crate::statistics::{quantile_of_sorted, range, widened};
 use crate::training::{Query, TrainingSet};
 use std::ops::Range;
 
@@ -525,9 +525,7 @@ impl Pair {
         let (direct, gain) = rayon::join(|| Process::fit(design, targets), || Process::fit(design, &gains));
         let (direct, gain) = (direct?, gain?);
         let reach = Reach::new(targets, &gains);
-        let least = last.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = last.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let lasts = (least - MARGIN * (most - least), most + MARGIN * (most - least));
+        let lasts = widened(range(last.iter().copied()), MARGIN);
         let left_out = direct.left_out.iter().zip(&gain.left_out).zip(last);
         let left_out = left_out.map(|((&a, &b), &last)| Self::combine(a, b, last, &reach)).collect();
         Some(Self { direct, gain, reach, lasts, left_out })

@@ -7,6 +7,7 @@ use crate::points::Points;
 use crate::predictor::{FitError, Model, Predictor};
 use crate::row_regression::{RowRegression, fit_rows};
 use crate::simd::{dot, exp_scaled, squared_distances};
+use crate::statistics::{range, widened};
 use crate::training::TrainingSet;
 use crate::tridiagonal::{Resolved, Tridiagonal};
 
@@ -109,13 +110,7 @@ impl KernelFit {
 /// The range of each column, wider on both sides by `share` of itself: beyond, a smooth kernel with a small penalty grows
 /// like a polynomial.
 pub(crate) fn reach(rows: &Matrix, share: f64) -> Vec<(f64, f64)> {
-    let mut limits = vec![(f64::INFINITY, f64::NEG_INFINITY); rows.columns()];
-    for i in 0..rows.rows() {
-        for (limit, &value) in limits.iter_mut().zip(rows.row(i)) {
-            *limit = (limit.0.min(value), limit.1.max(value));
-        }
-    }
-    limits.into_iter().map(|(l, h)| (l - share * (h - l), h + share * (h - l))).collect()
+    (0..rows.columns()).map(|j| widened(range(rows.column(j).into_iter()), share)).collect()
 }
 
 /// How many columns are not zero throughout; at least 1.

@@ -55,7 +55,8 @@ impl Points {
     }
 }
 
-/// out_i = Σ_f of(x_if, row_f, sum so far), the sums over even and over odd features apart: half as long a chain.
+/// out_i = what `add`(x_if, row_f, sum so far) comes to over all features f, even and odd ones summed apart: half as long
+/// a chain.
 #[inline(always)]
 fn sums_to(values: &[f64], row: &[f64], out: &mut [f64], add: impl Fn(f64, f64, f64) -> f64) {
     let (row_pairs, row_rest) = row.as_chunks::<2>();

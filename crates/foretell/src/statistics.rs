@@ -16,6 +16,16 @@ pub fn standard_error(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { standard_deviation(values) / (values.len() as f64).sqrt() }
 }
 
+/// The least and the largest of `values`; (∞, −∞) for none.
+pub(crate) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+}
+
+/// A range, wider on both sides by `share` of itself.
+pub(crate) fn widened((low, high): (f64, f64), share: f64) -> (f64, f64) {
+    (low - share * (high - low), high + share * (high - low))
+}
+
 /// The p-quantile of `sorted` (increasing), straight-line interpolated between order statistics (R's type 7).
 ///
 /// # Panics

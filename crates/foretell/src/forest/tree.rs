@@ -3,6 +3,7 @@
 use super::columns::Columns;
 use super::random::Stream;
 use crate::simd::{LANES, dispatched};
+use crate::statistics::range;
 
 /// How a node chooses the threshold of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,7 +231,7 @@ impl Grower {
             *place = feature as u32;
         }
         let targets = self.samples.iter().map(|sample| sample.target);
-        let (low, high) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)));
+        let (low, high) = range(targets);
         let flat = 1e-12 * (high - low);
         let root = trees.push_leaf(0.0);
         self.pending.push(Pending { node: root, start: 0, end: self.samples.len() });
@@ -300,7 +301,7 @@ impl Grower {
         random: &mut Stream,
     ) -> Option<Split> {
         let targets = self.samples[start..end].iter().map(|sample| sample.target);
-        let (low, high) = targets.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)));
+        let (low, high) = range(targets);
         if end - start < 2 || high - low <= flat {
             return None;
         }

@@ -13,11 +13,12 @@
 
 use super::geometry::Geometry;
 use super::scaling::Scaled;
-use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem};
+use super::solver::{Dual, Effort, KernelMatrix, Penalty, Problem, in_order};
 use super::tour::follow;
 use crate::features::TargetScaler;
 use crate::matrix::Matrix;
 use crate::simd::{LANES, dot, exp_body, exp_scaled};
+use crate::statistics::range;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -209,13 +210,9 @@ fn race(
 
 /// Draws in the order in which they are tried, likely winners first: it changes the time, never the result.
 fn promising_order(draws: &[SvrParameters], kernel: Kernel) -> Vec<usize> {
-    // a number's bits, in order as integers, which sort faster
-    let key = |promise: f64| {
-        let bits = promise.to_bits().cast_signed();
-        bits ^ ((bits >> 63) & i64::MAX)
-    };
+    // integers sort faster
     let mut order: Vec<(i64, usize)> =
-        draws.iter().enumerate().map(|(i, draw)| (key(-promise(draw, kernel)), i)).collect();
+        draws.iter().enumerate().map(|(i, draw)| (in_order(-promise(draw, kernel)), i)).collect();
     order.sort_unstable();
     order.into_iter().map(|(_, i)| i).collect()
 }
@@ -277,7 +274,7 @@ impl Fold {
             kernel.fill_from(kind, &train, inside.len(), 0.0);
         }
         let range: Vec<(f64, f64)> =
-            held.chunks(stride.max(1)).map(|row| range(&row[..inside.len()])).collect();
+            held.chunks(stride.max(1)).map(|row| range(row[..inside.len()].iter().copied())).collect();
         let mut fold = Self {
             kind,
             widest: range.iter().fold((f64::INFINITY, 0.0), |(l, h), &(low, high)| (low.min(l), high.max(h))),
@@ -416,11 +413,6 @@ impl Fold {
 /// ‖a − b‖.
 fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
-}
-
-/// The least and the largest of `values`.
-fn range(values: &[f64]) -> (f64, f64) {
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)))
 }
 
 /// The random stream of a search: the study's seed, and τ so that every τ draws its own.

@@ -415,10 +415,15 @@ dispatched! {
 /// count as equal.
 #[inline(always)]
 fn key(value: f64, index: usize, mask: i64) -> i64 {
+    (in_order(value) & !mask) | index as i64
+}
+
+/// The bits of a number as an integer of the same order.
+#[inline(always)]
+pub(super) fn in_order(value: f64) -> i64 {
     let bits = value.to_bits().cast_signed();
     // a negative number's other bits count downwards
-    let ordered = bits ^ ((bits >> 63) & i64::MAX);
-    (ordered & !mask) | index as i64
+    bits ^ ((bits >> 63) & i64::MAX)
 }
 
 /// The index that a key carries; `None` for the start of a reduction, which no key reached.
