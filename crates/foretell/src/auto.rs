@@ -19,8 +19,8 @@ const STARTED: usize = 10;
 /// | expert | what it is | held out by |
 /// |---|---|---|
 /// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form |
-/// | trees | 100 extremely randomised trees on the same features, on y_T | out-of-bag |
-/// | gain trees | the same on y_T − y_τ | out-of-bag |
+/// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag |
+/// | gain trees | 64 more on y_T − y_τ | out-of-bag |
 /// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out |
 /// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form |
 /// | kernel ridge | Gaussian kernel on the paper's features, on y_T − y_τ | leave-one-out, closed form |
@@ -29,7 +29,7 @@ const STARTED: usize = 10;
 /// Held-out squared errors of trees, gain trees and kernel ridge count 0.8, 0.9 and 1.2 times: out-of-bag errors come from 37 % of
 /// the trees, and a kernel's width is chosen by the same errors. Where y_τ is further than a tenth of their range below or
 /// above those of all runs, by b, forecasts of y_T move by b as those of the gain do. Every ŷ_e is clipped to what finished
-/// runs have done from here. The scale is √(s² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as [`Spread::Calibrated`] says. A curve whose
+/// runs have done from here. The scale is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as [`Spread::Calibrated`] says. A curve whose
 /// points (five or more) are all the same has never started: it teaches the experts nothing, and its forecast is y_τ plus the
 /// mean gain of such runs, shrunk as if one more had gained nothing.
 ///

@@ -22,7 +22,7 @@ const SHARPEST: f64 = 2.0;
 
 /// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ (mse_min / mse_e)^p·exp(−t_e), p = min(2, n/50), t_e the t-statistic of how much larger
 /// e's held-out squared errors are than the best expert's; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The
-/// scale of a forecast is √(s² + Σ_e a_e (ŷ_e − ŷ)²), s that of the pair of Gaussian processes.
+/// scale of a forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s that of the pair of Gaussian processes.
 pub(crate) struct Blend {
     compact: Compact,
     design: Design,
@@ -125,12 +125,14 @@ impl Blend {
     }
 }
 
-/// The mean of weighted `forecasts`, and the standard deviation of their mixture if each has standard deviation `scale`:
-/// √(scale² + Σ a_e (ŷ_e − ŷ)²). Experts that disagree make a forecast less sure.
+/// The mean ŷ of weighted `forecasts`, and √(scale² + (ŷ_0 − ŷ)² + Σ a_e (ŷ_e − ŷ)²), `scale` being the standard deviation of
+/// the first: how far, in the mean, it takes the truth to be from ŷ, and how far the others are. Experts that disagree make
+/// a forecast less sure, most of all where others overrule the one that says how sure it is.
 fn mixture(forecasts: &[(f64, f64)], scale: f64) -> (f64, f64) {
     let mean: f64 = forecasts.iter().map(|(weight, forecast)| weight * forecast).sum();
     let between: f64 = forecasts.iter().map(|(weight, forecast)| weight * (forecast - mean).powi(2)).sum();
-    (mean, (scale * scale + between).sqrt())
+    let overruled = forecasts.first().map_or(0.0, |(_, first)| first - mean);
+    (mean, (scale * scale + overruled * overruled + between).sqrt())
 }
 
 /// An expert, its held-out forecasts of y_T, and how large its squared errors on new runs are beside those.
@@ -155,7 +157,7 @@ fn fit_others(
     };
     let recipe = ExtraTrees { seed, ..ExtraTrees::default() };
     let trees = recipe.fit(rows, &training.targets);
-    let gain_trees = recipe.fit(rows, &gains);
+    let gain_trees = ExtraTrees { seed: seed.wrapping_add(1), ..recipe }.fit(rows, &gains);
     let neighbours = Neighbours::fit(design, &gains);
     let kernel = KernelFit::of_few_widths(&matrix(curve_row), &gains);
     let (mean_gain, without) = mean_gain(&gains);
@@ -213,9 +215,9 @@ mod tests {
 
     #[test]
     fn experts_that_disagree_make_a_forecast_less_sure() {
-        // 0.8·1 + 0.2·2 = 1.2; 0.8·0.04 + 0.2·0.64 = 0.16
+        // 0.8·1 + 0.2·2 = 1.2; 0.09 + 0.04 + 0.8·0.04 + 0.2·0.64
         let (mean, scale) = mixture(&[(0.8, 1.0), (0.2, 2.0)], 0.3);
-        assert!((mean - 1.2).abs() < 1e-12 && (scale - 0.5).abs() < 1e-12);
+        assert!((mean - 1.2).abs() < 1e-12 && (scale - 0.29_f64.sqrt()).abs() < 1e-12);
         let (mean, scale) = mixture(&[(0.5, 1.0), (0.5, 1.0)], 0.3);
         assert!((mean - 1.0).abs() < 1e-12 && (scale - 0.3).abs() < 1e-12);
     }

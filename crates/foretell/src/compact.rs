@@ -2,23 +2,19 @@
 
 use crate::features::Scaler;
 use crate::matrix::Matrix;
-use crate::statistics::{range, standard_deviation, widened};
+use crate::statistics::{mean, range, widened};
 use crate::training::{Query, TrainingSet};
 use std::ops::Range;
 
 /// A feature outside the range of the training runs is moved to within this share of the range beyond it.
 pub(crate) const MARGIN: f64 = 0.1;
-/// Exponents c of the power laws m + b·t^(−c) that extrapolate a curve; 0 stands for m + b·ln t.
-const EXPONENTS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 0.0];
 /// Level features come first.
 const LEVELS: usize = 3;
 
 /// Turns what is known of a run into standardised features in three groups.
 ///
-/// * level: y_τ; the mean of the last max(1, τ/8) points (of the last two when that is one); the best so far.
-/// * shape: y_τ − y_{τ−ℓ} for ℓ = 1, 2, 4, 8 … < τ and for ℓ = τ − 1; best − y_τ; mean − y_τ; for τ ≥ 6 the slope of a
-///   line through the last h = max(4, τ/2) points and the log of its residual spread; p − y_τ, p the power-law
-///   extrapolation to the target step.
+/// * level: y_τ; the mean of the last max(2, τ/8) points; the best so far.
+/// * shape: y_τ − y_{τ−ℓ} for the Fibonacci numbers ℓ = 1, 2, 3, 5, 8 … < τ and for ℓ = τ − 1; best − y_τ.
 /// * configuration: its encoded columns.
 ///
 /// Each is standardised by the training runs, kept within their range ± 10 %, and left out if it never varies.
@@ -37,7 +33,7 @@ pub(crate) struct Compact {
 impl Compact {
     /// Fits the features on a training set; gives them and the training runs' rows, shape (n, kept columns).
     pub(crate) fn fit(training: &TrainingSet) -> (Self, Matrix) {
-        let curve = CurveFeatures::new(training);
+        let curve = CurveFeatures::new(training.steps.len());
         let rows: Vec<Vec<f64>> = (0..training.len())
             .map(|i| {
                 let mut row = Vec::new();
@@ -88,36 +84,20 @@ struct CurveFeatures {
     recent: usize,
     /// Lags of the differences.
     lags: Vec<usize>,
-    /// The line through the last points, where τ ≥ 6.
-    line: Option<Line>,
-    power_laws: Vec<Line>,
-    /// The smallest spread that is told from none.
-    resolution: f64,
 }
 
 impl CurveFeatures {
-    fn new(training: &TrainingSet) -> Self {
-        let tau = training.steps.len();
-        let mut lags: Vec<usize> =
-            std::iter::successors(Some(1), |lag| Some(2 * lag)).take_while(|&lag| lag < tau).collect();
+    fn new(tau: usize) -> Self {
+        let fibonacci = std::iter::successors(Some((1, 2)), |&(lag, next)| Some((next, lag + next)));
+        let mut lags: Vec<usize> = fibonacci.map(|(lag, _)| lag).take_while(|&lag| lag < tau).collect();
         if tau > 1 && lags.last() != Some(&(tau - 1)) {
             lags.push(tau - 1);
         }
-        let times = positive_times(&training.steps, training.target_step);
-        let last = (tau / 2).max(4).min(tau);
-        let spread = standard_deviation(&training.targets);
-        Self {
-            tau,
-            recent: if tau / 8 > 1 { tau / 8 } else { tau.min(2) },
-            line: (tau >= 6).then(|| Line::new(&times[tau - last..tau], times[tau])),
-            power_laws: power_laws(&times),
-            lags,
-            resolution: 1e-3 * if spread > 0.0 { spread } else { 1.0 },
-        }
+        Self { tau, recent: (tau / 8).max(2).min(tau), lags }
     }
 
     fn width(&self) -> usize {
-        LEVELS + self.lags.len() + 2 + 2 * usize::from(self.line.is_some()) + 1
+        LEVELS + self.lags.len() + 1
     }
 
     fn append(&self, y: &[f64], row: &mut Vec<f64>) {
@@ -126,105 +106,10 @@ impl CurveFeatures {
             row.extend(std::iter::repeat_n(0.0, self.width()));
             return;
         };
-        let recent = &y[y.len().saturating_sub(self.recent)..];
-        let mean = recent.iter().sum::<f64>() / recent.len() as f64;
         let best = y.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        row.extend([last, mean, best]);
+        row.extend([last, mean(&y[y.len().saturating_sub(self.recent)..]), best]);
         row.extend(self.lags.iter().map(|lag| last - y[y.len().saturating_sub(lag + 1)]));
-        row.extend([best - last, mean - last]);
-        if let Some(line) = &self.line {
-            let (slope, squares) = line.fit(y);
-            row.extend([slope, ((squares / line.len() as f64).sqrt() + self.resolution).ln()]);
-        }
-        row.push(self.extrapolate(y, last, best) - last);
-    }
-
-    /// The best of the rising power laws, at the target, within the range seen widened by itself on each side.
-    fn extrapolate(&self, y: &[f64], last: f64, best: f64) -> f64 {
-        let worst = y.iter().copied().fold(f64::INFINITY, f64::min);
-        let mut found = (f64::INFINITY, last);
-        for law in &self.power_laws {
-            let (at_target, squares) = law.rising(y);
-            if squares < found.0 {
-                found = (squares, at_target);
-            }
-        }
-        found.1.clamp(worst - (best - worst), best + (best - worst))
-    }
-}
-
-/// Steps and the target as positive times: as they are, or counted from one step before the first.
-fn positive_times(steps: &[f64], target: f64) -> Vec<f64> {
-    let all: Vec<f64> = steps.iter().copied().chain([target]).collect();
-    let first = all[0];
-    let shift = if first > 0.0 { 0.0 } else { all.get(1).map_or(1.0, |second| second - first) - first };
-    all.into_iter().map(|t| t + shift).collect()
-}
-
-/// The power laws fitted to what came after the first quarter, where τ ≥ 8; none for less than two points.
-fn power_laws(times: &[f64]) -> Vec<Line> {
-    let tau = times.len() - 1;
-    let from = if tau >= 8 { tau / 4 } else { 0 };
-    if tau < 2 {
-        return Vec::new();
-    }
-    // times relative to the target keep powers near 1, whatever the unit of the resource
-    let basis = |c: f64, t: f64| if c > 0.0 { -(t / times[tau]).powf(-c) } else { (t / times[tau]).ln() };
-    let law = |&c: &f64| {
-        let x: Vec<f64> = times[from..tau].iter().map(|&t| basis(c, t)).collect();
-        Line::new(&x, basis(c, times[tau]))
-    };
-    EXPONENTS.iter().map(law).collect()
-}
-
-/// Least squares of y on one fixed regressor x, prepared so that a fit is two passes over y's last points.
-#[derive(Clone, Debug)]
-struct Line {
-    /// x − x̄.
-    centred: Vec<f64>,
-    /// 1 / Σ(x − x̄)², 0 if x does not vary.
-    inverse: f64,
-    /// x − x̄ at the target.
-    target: f64,
-}
-
-impl Line {
-    fn new(x: &[f64], target: f64) -> Self {
-        let mean = x.iter().sum::<f64>() / x.len() as f64;
-        let centred: Vec<f64> = x.iter().map(|x| x - mean).collect();
-        let squares: f64 = centred.iter().map(|x| x * x).sum();
-        Self { inverse: if squares > 0.0 { 1.0 / squares } else { 0.0 }, target: target - mean, centred }
-    }
-
-    fn len(&self) -> usize {
-        self.centred.len()
-    }
-
-    /// (mean, slope) of the last points of `y`.
-    fn coefficients(&self, y: &[f64]) -> (f64, f64) {
-        let points = &y[y.len().saturating_sub(self.len())..];
-        let mean = points.iter().sum::<f64>() / points.len() as f64;
-        let product: f64 = self.centred.iter().zip(points).map(|(x, y)| x * (y - mean)).sum();
-        (mean, product * self.inverse)
-    }
-
-    /// Σ (y − mean − slope·x)² over the last points of `y`.
-    fn squares(&self, y: &[f64], mean: f64, slope: f64) -> f64 {
-        let points = &y[y.len().saturating_sub(self.len())..];
-        self.centred.iter().zip(points).map(|(x, y)| (y - mean - slope * x).powi(2)).sum()
-    }
-
-    /// (slope, squared error) of the line.
-    fn fit(&self, y: &[f64]) -> (f64, f64) {
-        let (mean, slope) = self.coefficients(y);
-        (slope, self.squares(y, mean, slope))
-    }
-
-    /// (value at the target, squared error) of the line with a slope that is not negative.
-    fn rising(&self, y: &[f64]) -> (f64, f64) {
-        let (mean, slope) = self.coefficients(y);
-        let slope = slope.max(0.0);
-        (mean + slope * self.target, self.squares(y, mean, slope))
+        row.push(best - last);
     }
 }
 
@@ -250,24 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn a_power_law_is_extrapolated_to_its_end() {
-        for (c, tau) in [(0.25, 12), (0.5, 10), (1.0, 6), (2.0, 20)] {
-            let curve = power_law(0.9, 0.5, c);
-            let set = training(&[curve.clone(), power_law(0.5, 0.2, c)], tau);
-            let features = CurveFeatures::new(&set);
-            let seen = &curve[..tau];
-            let p = features.extrapolate(seen, seen[tau - 1], seen[tau - 1]);
-            assert!((p - curve[39]).abs() < 1e-9, "c = {c}: {p} for {}", curve[39]);
-        }
-    }
-
-    #[test]
     fn level_and_shape_are_what_their_definitions_say() {
-        let y: Vec<f64> = vec![0.1, 0.5, 0.4, 0.6, 0.55];
-        let features = CurveFeatures::new(&training(&[y.clone(), y.clone()], 5));
+        let features = CurveFeatures::new(5);
         let mut row = Vec::new();
-        features.append(&y, &mut row);
-        let expected = [0.55, 0.575, 0.6, -0.05, 0.15, 0.45, 0.05, 0.025];
+        features.append(&[0.1, 0.5, 0.4, 0.6, 0.55], &mut row);
+        let expected = [0.55, 0.575, 0.6, -0.05, 0.15, 0.05, 0.45, 0.05];
         for (k, (got, want)) in row.iter().zip(expected).enumerate() {
             assert!((got - want).abs() < 1e-12, "feature {k}: {got} for {want}");
         }

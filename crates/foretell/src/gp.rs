@@ -124,13 +124,9 @@ impl Design {
             let d = self.features[g].columns();
             let own = &row[start..start + d];
             start += d;
-            let scaled = |mut sums: Vec<f64>| {
-                scale(&mut sums, 1.0 / d.max(1) as f64);
-                sums
-            };
-            relation.distances[g] = scaled(self.points[g].distances(own, self.n));
-            relation.products[g] = scaled(self.points[g].products(own, self.n));
-            relation.own[g] = dot(own, own) / d.max(1) as f64;
+            let share = 1.0 / d.max(1) as f64;
+            (relation.distances[g], relation.products[g]) = self.points[g].relate(own, share, self.n);
+            relation.own[g] = share * dot(own, own);
         }
         relation
     }

@@ -46,52 +46,61 @@ impl Points {
         out
     }
 
-    /// x_i·row for each of the `n` points.
-    pub(crate) fn products(&self, row: &[f64], n: usize) -> Vec<f64> {
-        let mut out = vec![0.0; n.next_multiple_of(LANES)];
-        products_to(&self.values, row, &mut out);
-        out.truncate(n);
-        out
-    }
-}
-
-/// out_i = what `add`(x_if, row_f, sum so far) comes to over all features f, even and odd ones summed apart: half as long
-/// a chain.
-#[inline(always)]
-fn sums_to(values: &[f64], row: &[f64], out: &mut [f64], add: impl Fn(f64, f64, f64) -> f64) {
-    let (row_pairs, row_rest) = row.as_chunks::<2>();
-    let blocks = values.as_chunks::<LANES>().0;
-    for (b, cells) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-        let (pairs, rest) = blocks[b * row.len()..(b + 1) * row.len()].as_chunks::<2>();
-        let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
-        for ([a, b], [x, y]) in pairs.iter().zip(row_pairs) {
-            for l in 0..LANES {
-                even[l] = add(a[l], *x, even[l]);
-                odd[l] = add(b[l], *y, odd[l]);
-            }
-        }
-        for (a, x) in rest.iter().zip(row_rest) {
-            for l in 0..LANES {
-                even[l] = add(a[l], *x, even[l]);
-            }
-        }
-        for l in 0..LANES {
-            cells[l] = even[l] + odd[l];
-        }
+    /// ‖x_i − row‖²·`scale` and x_i·row·`scale` for each of the `n` points.
+    pub(crate) fn relate(&self, row: &[f64], scale: f64, n: usize) -> (Vec<f64>, Vec<f64>) {
+        let padded = || vec![0.0; n.next_multiple_of(LANES)];
+        let (mut distances, mut products) = (padded(), padded());
+        relations_to(&self.values, row, scale, &mut distances, &mut products);
+        distances.truncate(n);
+        products.truncate(n);
+        (distances, products)
     }
 }
 
 dispatched! {
-    /// [`Points::distances`] on padded points.
+    /// [`Points::distances`] on padded points. Even and odd features are summed apart: half as long a chain.
     pub(crate) fn distances_to(values: &[f64], row: &[f64], out: &mut [f64]) {
-        sums_to(values, row, out, #[inline(always)] |x, y, sum| (x - y).mul_add(x - y, sum));
+        let (row_pairs, row_rest) = row.as_chunks::<2>();
+        let blocks = values.as_chunks::<LANES>().0;
+        for (b, cells) in out.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let (pairs, rest) = blocks[b * row.len()..(b + 1) * row.len()].as_chunks::<2>();
+            let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
+            for ([a, b], [x, y]) in pairs.iter().zip(row_pairs) {
+                for l in 0..LANES {
+                    even[l] = (a[l] - x).mul_add(a[l] - x, even[l]);
+                    odd[l] = (b[l] - y).mul_add(b[l] - y, odd[l]);
+                }
+            }
+            for (a, x) in rest.iter().zip(row_rest) {
+                for l in 0..LANES {
+                    even[l] = (a[l] - x).mul_add(a[l] - x, even[l]);
+                }
+            }
+            for l in 0..LANES {
+                cells[l] = even[l] + odd[l];
+            }
+        }
     }
 }
 
 dispatched! {
-    /// [`Points::products`] on padded points.
-    pub(crate) fn products_to(values: &[f64], row: &[f64], out: &mut [f64]) {
-        sums_to(values, row, out, #[inline(always)] |x, y, sum| x.mul_add(y, sum));
+    /// [`Points::relate`] on padded points.
+    pub(crate) fn relations_to(values: &[f64], row: &[f64], scale: f64, distances: &mut [f64], products: &mut [f64]) {
+        let blocks = values.as_chunks::<LANES>().0;
+        let (distances, products) = (distances.as_chunks_mut::<LANES>().0, products.as_chunks_mut::<LANES>().0);
+        for (b, (distances, products)) in distances.iter_mut().zip(products).enumerate() {
+            let (mut distance, mut product) = ([0.0; LANES], [0.0; LANES]);
+            for (cells, x) in blocks[b * row.len()..(b + 1) * row.len()].iter().zip(row) {
+                for l in 0..LANES {
+                    distance[l] = (cells[l] - x).mul_add(cells[l] - x, distance[l]);
+                    product[l] = cells[l].mul_add(*x, product[l]);
+                }
+            }
+            for l in 0..LANES {
+                distances[l] = scale * distance[l];
+                products[l] = scale * product[l];
+            }
+        }
     }
 }
 
@@ -106,13 +115,15 @@ mod tests {
             let x = Matrix::from_fn(n, d, |i, j| ((i * 5 + j) as f64 * 0.7).sin());
             let row: Vec<f64> = (0..d).map(|j| (j as f64 * 1.3).cos()).collect();
             let points = Points::of_rows(&x);
-            let all = with_each_instruction_set(|| (points.distances(&row, n), points.products(&row, n)));
+            let all = with_each_instruction_set(|| (points.distances(&row, n), points.relate(&row, 0.5, n)));
             assert!(all.iter().all(|found| found == &all[0]), "n = {n}, d = {d}: instruction sets differ");
             for i in 0..n {
                 let pairs = || x.row(i).iter().zip(&row);
                 let distance: f64 = pairs().map(|(a, b)| (a - b).powi(2)).sum();
                 let product: f64 = pairs().map(|(a, b)| a * b).sum();
-                assert!((all[0].0[i] - distance).abs() < 1e-13 && (all[0].1[i] - product).abs() < 1e-13);
+                let (found, (half, half_product)) = &all[0];
+                assert!((found[i] - distance).abs() < 1e-13 && (half[i] - distance / 2.0).abs() < 1e-13);
+                assert!((half_product[i] - product / 2.0).abs() < 1e-13);
             }
         }
     }

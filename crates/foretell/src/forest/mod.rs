@@ -102,7 +102,7 @@ impl Model for ForestModel {
 ///
 /// | field | meaning | default |
 /// |---|---|---|
-/// | `trees` | how many trees | 100 |
+/// | `trees` | how many trees | 64 |
 /// | `share` | share of the features a split looks at, in (0, 1]; at least one feature | 0.4 |
 /// | `bootstrap` | grow each tree from n rows drawn with replacement; needed for out-of-bag forecasts | true |
 /// | `seed` | of all draws | 0 |
@@ -119,7 +119,7 @@ pub(crate) struct ExtraTrees {
 
 impl Default for ExtraTrees {
     fn default() -> Self {
-        Self { trees: 100, share: 0.4, bootstrap: true, seed: 0 }
+        Self { trees: 64, share: 0.4, bootstrap: true, seed: 0 }
     }
 }
 
