@@ -144,6 +144,7 @@ mod tests {
             assert!((got - want).abs() < 1e-12, "feature {k}: {got} for {want}");
         }
         assert_eq!(row.len(), features.width());
+        assert_eq!(CurveFeatures::new(12).lags, [1, 2, 3, 5, 8, 11]);
     }
 
     #[test]
