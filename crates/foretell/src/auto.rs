@@ -29,9 +29,9 @@ const STARTED: usize = 10;
 /// Held-out squared errors of trees, gain trees and kernel ridge count 0.8, 0.9 and 1.2 times: out-of-bag errors come from 37 % of
 /// the trees, and a kernel's width is chosen by the same errors. Where y_τ is further than a tenth of their range below or
 /// above those of all runs, by b, forecasts of y_T move by b as those of the gain do. Every ŷ_e is clipped to what finished
-/// runs have done from here. The scale is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as [`Spread::Calibrated`] says. A curve whose
-/// points (five or more) are all the same has never started: it teaches the experts nothing, and its forecast is y_τ plus the
-/// mean gain of such runs, shrunk as if one more had gained nothing.
+/// runs have done from here. The scale is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as
+/// [`Spread::Calibrated`] says. A curve whose points (five or more) are all the same has never started: it teaches the experts
+/// nothing, and its forecast is y_τ plus the mean gain of such runs, shrunk as if one more had gained nothing.
 ///
 /// Needs 3 runs; the order of runs does not matter. O(n³) to fit, O(n²) to forecast. Sources: the experts'; the weights
 /// are Foretell's own.

@@ -553,10 +553,16 @@ impl Pair {
 
 /// Two Gaussian processes with grouped kernels on compact curve features: the mean of one on y_T and of one on y_T − y_τ.
 ///
-/// Each has a squared-exponential and a linear kernel for each group of features (level of the curve, shape of the curve,
-/// configuration), with eight hyperparameters at their maximum a posteriori. Where y_τ is further than a tenth of their range
-/// below or above those of all runs, by b, the forecast of y_T moves by b. The spread is each run's own predictive standard
-/// deviation, √(s² + (0.3·b)²), Gaussian. Needs 3 runs. O(n³) to fit, O(n²) to forecast.
+/// | group | features |
+/// |---|---|
+/// | level | y_τ; the mean of the last max(2, τ/8) points; the best so far |
+/// | shape | y_τ − y_{τ−ℓ} for the Fibonacci numbers ℓ = 1, 2, 3, 5, 8 … < τ and for ℓ = τ − 1; best − y_τ |
+/// | configuration | its encoded columns |
+///
+/// Each process has a squared-exponential and a linear kernel for each group, with eight hyperparameters at their maximum a
+/// posteriori. Where y_τ is further than a tenth of their range below or above those of all runs, by b, the forecast of y_T
+/// moves by b. The spread is each run's own predictive standard deviation, √(s² + (0.3·b)²), Gaussian. Needs 3 runs. O(n³) to
+/// fit, O(n²) to forecast.
 ///
 /// Source: Rasmussen & Williams 2006; features and groups are Foretell's own.
 #[derive(Clone, Copy, Debug, Default)]

@@ -43,11 +43,10 @@ impl Neighbours {
         let [level, shape, configuration] = &relation.distances;
         let curve = level.iter().zip(shape).map(|(&a, &b)| curve_distance(a, b, self.dimensions));
         let distances: Vec<f64> = curve.zip(configuration).map(|(m, c)| m + self.omega * c).collect();
-        // what is not negative is ordered as its bits are
-        let mut bits: Vec<u64> = distances.iter().map(|distance| distance.to_bits()).collect();
-        let kth = self.k.min(bits.len()) - 1;
-        let width = f64::from_bits(*bits.select_nth_unstable(kth).1);
-        weighted_mean(&distances, width, &self.gains, &mut vec![0.0; distances.len()])
+        let mut sorted = distances.clone();
+        let kth = self.k.min(sorted.len()) - 1;
+        let width = *sorted.select_nth_unstable_by(kth, f64::total_cmp).1;
+        weighted_mean(&distances, width, &self.gains, &mut sorted)
     }
 }
 
