@@ -12,26 +12,26 @@ const NEVER_STARTED: usize = 5;
 /// So many runs that did start are needed to treat the others apart.
 const STARTED: usize = 10;
 
-/// The default: ŷ = Σ_e a_e ŷ_e over seven experts, a_e ∝ (mse_min / mse_e)^p·exp(−t_e) from held-out errors, p = min(2, n/50), t_e
-/// how surely expert e is worse than the best of them: the mean of how much larger its squared errors are, over the standard
-/// error of that mean.
+/// The default: ŷ = Σ_e a_e ŷ_e over seven experts, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−t_e) from held-out errors,
+/// p = min(2, n/50), t_e how surely expert e is worse than the best of them: the mean of how much larger its squared errors are,
+/// over the standard error of that mean.
 ///
-/// | expert | what it is | held out by |
-/// |---|---|---|
-/// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form |
-/// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag |
-/// | gain trees | 64 more on y_T − y_τ | out-of-bag |
-/// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out |
-/// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form |
-/// | kernel ridge | Gaussian kernel on the paper's features, on y_T − y_τ | leave-one-out, closed form |
-/// | mean gain | y_τ + mean of y_T − y_τ, shrunk as if one more run had gained nothing | leave-one-out |
+/// | expert | what it is | held out by | prior weight q |
+/// |---|---|---|---|
+/// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form | 1 |
+/// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag | n/(n + 10) |
+/// | gain trees | 64 more on y_T − y_τ | out-of-bag | 1 |
+/// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out | 1 |
+/// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form | 0.3 |
+/// | kernel ridge | Gaussian kernel on the paper's features, on y_T − y_τ | leave-one-out, closed form | 0.3 |
+/// | mean gain | y_τ + mean of y_T − y_τ, shrunk as if one more run had gained nothing | leave-one-out | 1 |
 ///
-/// Held-out squared errors of trees, gain trees and kernel ridge count 0.8, 0.9 and 1.2 times: out-of-bag errors come from 37 % of
-/// the trees, and a kernel's width is chosen by the same errors. Where y_τ is further than a tenth of their range below or
-/// above those of all runs, by b, forecasts of y_T move by b as those of the gain do. Every ŷ_e is clipped to what finished
-/// runs have done from here. The scale is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as
-/// [`Spread::Calibrated`] says. A curve whose points (five or more) are all the same has never started: it teaches the experts
-/// nothing, and its forecast is y_τ plus the mean gain of such runs, shrunk as if one more had gained nothing.
+/// Held-out squared errors of trees and gain trees count 0.8 and 0.9 times, as out-of-bag errors come from 37 % of the trees.
+/// Where y_τ is further than a tenth of their range below or above those of all runs, by b, forecasts of y_T move by b as those
+/// of the gain do. Every ŷ_e is clipped to what finished runs have done from here. The scale is
+/// √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as [`Spread::Calibrated`] says. A curve whose points
+/// (five or more) are all the same has never started: it teaches the experts nothing, and its forecast is y_τ plus the mean gain
+/// of such runs, shrunk as if one more had gained nothing.
 ///
 /// Needs 3 runs; the order of runs does not matter. O(n³) to fit, O(n²) to forecast. Sources: the experts'; the weights
 /// are Foretell's own.

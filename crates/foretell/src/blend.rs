@@ -11,18 +11,21 @@ use crate::neighbours::Neighbours;
 use crate::statistics::{mean, standard_deviation};
 use crate::training::{Query, TrainingSet};
 
-/// How large squared errors on new runs are beside held-out ones, where it is known that they differ: out-of-bag forecasts
-/// come from 37 % of the trees; a kernel's width is chosen by the very leave-one-out errors.
+/// How large squared errors on new runs are beside held-out ones: out-of-bag forecasts come from 37 % of the trees.
 const TREES: f64 = 0.8;
 const GAIN_TREES: f64 = 0.9;
-const KERNEL: f64 = 1.2;
+/// How much experts weigh before any error is seen, where that is not 1: regressions on all points are at times far worse on
+/// new runs than held-out errors say, and from few runs trees on y_T know few values.
+const REGRESSION_PRIOR: f64 = 0.3;
+const RUNS_FOR_TREES: f64 = 10.0;
 /// Runs for each power of the ratio of errors, and its largest power: from few runs ratios say little.
 const RUNS_A_POWER: f64 = 50.0;
 const SHARPEST: f64 = 2.0;
 
-/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ (mse_min / mse_e)^p·exp(−t_e), p = min(2, n/50), t_e the t-statistic of how much larger
-/// e's held-out squared errors are than the best expert's; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The
-/// scale of a forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s that of the pair of Gaussian processes.
+/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−t_e), q_e its prior weight, p = min(2, n/50), t_e the
+/// t-statistic of how much larger e's held-out squared errors are than the best expert's; every ŷ_e is clipped to the runs'
+/// [`Reach`](crate::gp::Reach). The scale of a forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s that of the pair of
+/// Gaussian processes.
 pub(crate) struct Blend {
     compact: Compact,
     design: Design,
@@ -97,9 +100,9 @@ impl Blend {
         let own: Vec<f64> = pair.left_out.iter().map(|left_out| left_out.0).collect();
         let mut held_out = vec![own];
         held_out.extend(fitted.iter().map(|fitted| clip(&fitted.held_out)));
-        let beside: Vec<f64> =
-            std::iter::once(1.0).chain(fitted.iter().map(|fitted| fitted.beside)).collect();
-        let weights = weights(&held_out, &beside, &training.targets);
+        let trust: Vec<Trust> =
+            std::iter::once(Trust::FULL).chain(fitted.iter().map(|fitted| fitted.trust)).collect();
+        let weights = weights(&held_out, &trust, &training.targets);
         let left_out = (0..training.len()).map(|i| {
             let forecasts = weights.iter().zip(&held_out).map(|(&weight, forecasts)| (weight, forecasts[i]));
             mixture(&forecasts.collect::<Vec<_>>(), pair.left_out[i].1)
@@ -135,11 +138,24 @@ fn mixture(forecasts: &[(f64, f64)], scale: f64) -> (f64, f64) {
     (mean, (scale * scale + overruled * overruled + between).sqrt())
 }
 
-/// An expert, its held-out forecasts of y_T, and how large its squared errors on new runs are beside those.
+/// What is known of an expert before its errors are.
+#[derive(Clone, Copy)]
+struct Trust {
+    /// How much it weighs.
+    prior: f64,
+    /// How large its squared errors on new runs are beside held-out ones.
+    beside: f64,
+}
+
+impl Trust {
+    const FULL: Self = Self { prior: 1.0, beside: 1.0 };
+}
+
+/// An expert, its held-out forecasts of y_T, and how far those are to be trusted.
 struct Fitted {
     expert: Expert,
     held_out: Vec<f64>,
-    beside: f64,
+    trust: Trust,
 }
 
 /// All experts but the pair.
@@ -161,16 +177,20 @@ fn fit_others(
     let neighbours = Neighbours::fit(design, &gains);
     let kernel = KernelFit::of_few_widths(&matrix(curve_row), &gains);
     let (mean_gain, without) = mean_gain(&gains);
-    let fitted = |held_out, beside, expert| Fitted { expert, held_out, beside };
+    let n = training.len() as f64;
+    let on_scores = Trust { prior: n / (n + RUNS_FOR_TREES), beside: TREES };
+    let on_gains = Trust { beside: GAIN_TREES, ..Trust::FULL };
+    let regression = Trust { prior: REGRESSION_PRIOR, ..Trust::FULL };
+    let fitted = |held_out, trust, expert| Fitted { expert, held_out, trust };
     let mut all = vec![
-        fitted(trees.out_of_bag().to_vec(), TREES, Expert::Trees(trees)),
-        fitted(from_here(gain_trees.out_of_bag()), GAIN_TREES, Expert::GainTrees(gain_trees)),
-        fitted(from_here(&neighbours.left_out), 1.0, Expert::Neighbours(neighbours)),
-        fitted(from_here(&kernel.held_out), KERNEL, Expert::KernelRidge(kernel)),
-        fitted(from_here(&without), 1.0, Expert::MeanGain(mean_gain)),
+        fitted(trees.out_of_bag().to_vec(), on_scores, Expert::Trees(trees)),
+        fitted(from_here(gain_trees.out_of_bag()), on_gains, Expert::GainTrees(gain_trees)),
+        fitted(from_here(&neighbours.left_out), Trust::FULL, Expert::Neighbours(neighbours)),
+        fitted(from_here(&kernel.held_out), regression, Expert::KernelRidge(kernel)),
+        fitted(from_here(&without), Trust::FULL, Expert::MeanGain(mean_gain)),
     ];
     if let Some(ridge) = DualRidge::fit(&matrix(point_row), &gains) {
-        all.push(fitted(from_here(&ridge.left_out), 1.0, Expert::Ridge(ridge)));
+        all.push(fitted(from_here(&ridge.left_out), regression, Expert::Ridge(ridge)));
     }
     all
 }
@@ -181,21 +201,21 @@ fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
     (total / (n + 1.0), gains.iter().map(|gain| (total - gain) / n).collect())
 }
 
-/// Weights ∝ (mse_min / mse_e)^p·exp(−t_e) that sum to 1, p = min(2, n/50), t_e = (mean of d) / (standard error of that mean) over
-/// runs, d = how much larger expert e's squared error is than that of the expert with the least mean; squared errors of e
-/// count `beside[e]` times. O(n·experts). The weights are Foretell's own.
-fn weights(held_out: &[Vec<f64>], beside: &[f64], targets: &[f64]) -> Vec<f64> {
-    let squares = |(forecasts, factor): (&Vec<f64>, &f64)| -> Vec<f64> {
-        forecasts.iter().zip(targets).map(|(f, y)| factor * (y - f).powi(2)).collect()
+/// Weights ∝ q_e·(mse_min / mse_e)^p·exp(−t_e) that sum to 1, p = min(2, n/50), t_e = (mean of d) / (standard error of that
+/// mean) over runs, d = how much larger expert e's squared error is than that of the expert with the least mean; q_e is
+/// `trust[e].prior`, and squared errors of e count `trust[e].beside` times. O(n·experts). The weights are Foretell's own.
+fn weights(held_out: &[Vec<f64>], trust: &[Trust], targets: &[f64]) -> Vec<f64> {
+    let squares = |(forecasts, trust): (&Vec<f64>, &Trust)| -> Vec<f64> {
+        forecasts.iter().zip(targets).map(|(f, y)| trust.beside * (y - f).powi(2)).collect()
     };
-    let errors: Vec<Vec<f64>> = held_out.iter().zip(beside).map(squares).collect();
+    let errors: Vec<Vec<f64>> = held_out.iter().zip(trust).map(squares).collect();
     let means: Vec<f64> = errors.iter().map(|errors| mean(errors)).collect();
     let best = (0..means.len()).min_by(|&a, &b| means[a].total_cmp(&means[b])).unwrap_or(0);
     let power = (targets.len() as f64 / RUNS_A_POWER).min(SHARPEST);
     let raw: Vec<f64> = (0..means.len())
         .map(|e| {
             let ratio = if means[e] > 0.0 { means[best] / means[e] } else { 1.0 };
-            ratio.powf(power) * (-excess(&errors[e], &errors[best])).exp()
+            trust[e].prior * ratio.powf(power) * (-excess(&errors[e], &errors[best])).exp()
         })
         .collect();
     let total: f64 = raw.iter().sum();
@@ -230,7 +250,7 @@ mod tests {
         let surely = vec![2.0_f64.sqrt(), 2.0, 2.0_f64.sqrt(), 2.0];
         // d = 8, −1, −1, −1: mean 1.25, deviation 3.897
         let once = vec![3.0, 0.0, 0.0, 0.0];
-        let found = weights(&[best.clone(), surely, once, best], &[1.0; 4], &targets);
+        let found = weights(&[best.clone(), surely, once, best], &[Trust::FULL; 4], &targets);
         assert!((found[1] / found[0] - 3.0_f64.powf(-0.08) * (-4.0_f64).exp()).abs() < 1e-12, "{found:?}");
         assert!(
             (found[2] / found[0] - 2.25_f64.powf(-0.08) * (-2.5 / 3.897_114_317_f64).exp()).abs() < 1e-9,
@@ -242,7 +262,14 @@ mod tests {
     #[test]
     fn held_out_errors_count_as_often_as_told() {
         let forecasts = vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]];
-        let found = weights(&forecasts, &[1.0, 0.5], &[0.0; 3]);
+        let found = weights(&forecasts, &[Trust::FULL, Trust { beside: 0.5, ..Trust::FULL }], &[0.0; 3]);
         assert!(found[1] > found[0], "{found:?}");
+    }
+
+    #[test]
+    fn an_expert_of_less_prior_weight_weighs_less_by_as_much() {
+        let forecasts = vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]];
+        let found = weights(&forecasts, &[Trust::FULL, Trust { prior: 0.25, ..Trust::FULL }], &[0.0; 3]);
+        assert!((found[0] - 0.8).abs() < 1e-12 && (found[1] - 0.2).abs() < 1e-12, "{found:?}");
     }
 }
