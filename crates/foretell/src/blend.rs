@@ -14,9 +14,10 @@ use crate::training::{Query, TrainingSet};
 /// How large squared errors on new runs are beside held-out ones: out-of-bag forecasts come from 37 % of the trees.
 const TREES: f64 = 0.8;
 const GAIN_TREES: f64 = 0.9;
-/// How much experts weigh before any error is seen, where that is not 1: regressions on all points are at times far worse on
-/// new runs than held-out errors say, and from few runs trees on y_T know few values.
+/// How much the ridge and the kernel ridge weigh before any error is seen, others weighing 1: on new runs they are at times far
+/// worse than their held-out errors say.
 const REGRESSION_PRIOR: f64 = 0.3;
+/// With so many runs trees on y_T weigh half as much as with endless ones: from few runs they know few values of y_T.
 const RUNS_FOR_TREES: f64 = 10.0;
 /// Runs for each power of the ratio of errors, and its largest power: from few runs ratios say little.
 const RUNS_A_POWER: f64 = 50.0;
@@ -144,11 +145,11 @@ struct Trust {
     /// How much it weighs.
     prior: f64,
     /// How large its squared errors on new runs are beside held-out ones.
-    beside: f64,
+    error_ratio: f64,
 }
 
 impl Trust {
-    const FULL: Self = Self { prior: 1.0, beside: 1.0 };
+    const FULL: Self = Self { prior: 1.0, error_ratio: 1.0 };
 }
 
 /// An expert, its held-out forecasts of y_T, and how far those are to be trusted.
@@ -178,8 +179,8 @@ fn fit_others(
     let kernel = KernelFit::of_few_widths(&matrix(curve_row), &gains);
     let (mean_gain, without) = mean_gain(&gains);
     let n = training.len() as f64;
-    let on_scores = Trust { prior: n / (n + RUNS_FOR_TREES), beside: TREES };
-    let on_gains = Trust { beside: GAIN_TREES, ..Trust::FULL };
+    let on_scores = Trust { prior: n / (n + RUNS_FOR_TREES), error_ratio: TREES };
+    let on_gains = Trust { error_ratio: GAIN_TREES, ..Trust::FULL };
     let regression = Trust { prior: REGRESSION_PRIOR, ..Trust::FULL };
     let fitted = |held_out, trust, expert| Fitted { expert, held_out, trust };
     let mut all = vec![
@@ -203,10 +204,10 @@ fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
 
 /// Weights ∝ q_e·(mse_min / mse_e)^p·exp(−t_e) that sum to 1, p = min(2, n/50), t_e = (mean of d) / (standard error of that
 /// mean) over runs, d = how much larger expert e's squared error is than that of the expert with the least mean; q_e is
-/// `trust[e].prior`, and squared errors of e count `trust[e].beside` times. O(n·experts). The weights are Foretell's own.
+/// `trust[e].prior`, and squared errors of e count `trust[e].error_ratio` times. O(n·experts). The weights are Foretell's own.
 fn weights(held_out: &[Vec<f64>], trust: &[Trust], targets: &[f64]) -> Vec<f64> {
     let squares = |(forecasts, trust): (&Vec<f64>, &Trust)| -> Vec<f64> {
-        forecasts.iter().zip(targets).map(|(f, y)| trust.beside * (y - f).powi(2)).collect()
+        forecasts.iter().zip(targets).map(|(f, y)| trust.error_ratio * (y - f).powi(2)).collect()
     };
     let errors: Vec<Vec<f64>> = held_out.iter().zip(trust).map(squares).collect();
     let means: Vec<f64> = errors.iter().map(|errors| mean(errors)).collect();
@@ -262,7 +263,7 @@ mod tests {
     #[test]
     fn held_out_errors_count_as_often_as_told() {
         let forecasts = vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]];
-        let found = weights(&forecasts, &[Trust::FULL, Trust { beside: 0.5, ..Trust::FULL }], &[0.0; 3]);
+        let found = weights(&forecasts, &[Trust::FULL, Trust { error_ratio: 0.5, ..Trust::FULL }], &[0.0; 3]);
         assert!(found[1] > found[0], "{found:?}");
     }
 
