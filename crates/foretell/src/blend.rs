@@ -4,7 +4,7 @@ use crate::compact::Compact;
 use crate::dual_ridge::DualRidge;
 use crate::features::time_series_features;
 use crate::forest::{ExtraTrees, Forest};
-use crate::gp::{Design, Pair, Relation};
+use crate::gp::{Design, Pair, PairFit, Relation};
 use crate::kernel_ridge::KernelFit;
 use crate::matrix::Matrix;
 use crate::neighbours::Neighbours;
@@ -90,10 +90,8 @@ fn curve_row(query: &Query<'_>) -> Vec<f64> {
 impl Blend {
     /// Fits all experts. `None` if the numbers allow no fit.
     pub(crate) fn fit(training: &TrainingSet, seed: u64) -> Option<Self> {
-        let (compact, rows) = Compact::fit(training);
-        let design = Design::new(&rows, compact.groups());
         let last = training.last_scores();
-        let pair = Pair::fit(&design, &training.targets, &last)?;
+        let PairFit { compact, rows, design, pair } = PairFit::new(training, &last)?;
         let fitted = fit_others(training, &rows, &design, &last, seed);
         let clip = |forecasts: &[f64]| -> Vec<f64> {
             forecasts.iter().zip(&last).map(|(&forecast, &last)| pair.reach().clip(forecast, last)).collect()

@@ -1,7 +1,8 @@
 //! Compact features: a few numbers that say where a curve stands (level) and how it moves (shape), beside the configuration.
 
-use crate::features::Scaler;
+use crate::features::{Scaler, TargetScaler};
 use crate::matrix::Matrix;
+use crate::simd::dot;
 use crate::statistics::{mean, range, widened};
 use crate::training::{Query, TrainingSet};
 use std::ops::Range;
@@ -10,6 +11,12 @@ use std::ops::Range;
 pub(crate) const MARGIN: f64 = 0.1;
 /// Level features come first.
 const LEVELS: usize = 3;
+/// Columns whose correlation is this near 1 or −1 say the same.
+const SAME: f64 = 1.0 - 1e-9;
+/// The relevance that every column is taken to have besides what the runs show of it.
+const LEAST_RELEVANCE: f64 = 0.05;
+/// Where the variance of x² that 1 and x leave over is at most this, x has two values.
+const TWO_VALUES: f64 = 1e-6;
 
 /// Turns what is known of a run into standardised features in three groups.
 ///
@@ -17,13 +24,14 @@ const LEVELS: usize = 3;
 /// * shape: y_τ − y_{τ−ℓ} for the Fibonacci numbers ℓ = 1, 2, 3, 5, 8 … < τ and for ℓ = τ − 1; best − y_τ.
 /// * configuration: its encoded columns.
 ///
-/// Each is standardised by the training runs, kept within their range ± 10 %, and left out if it never varies.
+/// Each is standardised by the training runs, kept within their range ± 10 %, and left out if it never varies or says the same
+/// as an earlier one of its group. Then it is weighed: column j times c_j, c_j² ∝ 0.05 + r_j with mean 1 in each group, r_j
+/// its [`relevance`] for y_T and for y_T − y_τ, in the mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Compact {
     curve: CurveFeatures,
     scaler: Scaler,
-    /// Per kept column: its place among the raw ones, and its allowed range after standardisation.
-    kept: Vec<(usize, f64, f64)>,
+    kept: Vec<Kept>,
     /// Where each group stands among the kept columns: level, shape, configuration.
     groups: [Range<usize>; 3],
     /// Raw columns.
@@ -46,18 +54,43 @@ impl Compact {
         let scaler = Scaler::fit(&raw, 0..raw.rows());
         let all: Vec<usize> = (0..raw.rows()).collect();
         let scaled = scaler.transform(&raw, &all);
-        let kept: Vec<(usize, f64, f64)> = (0..raw.columns())
-            .map(|j| {
-                let (low, high) = widened(range(scaled.column(j).into_iter()), MARGIN);
-                (j, low, high)
-            })
-            .filter(|&(_, low, high)| high > low)
-            .collect();
-        let before = |limit: usize| kept.iter().filter(|column| column.0 < limit).count();
-        let (level, shape) = (before(LEVELS), before(curve.width()));
-        let groups = [0..level, level..shape, shape..kept.len()];
-        let rows = Matrix::from_fn(raw.rows(), kept.len(), |i, j| scaled.row(i)[kept[j].0]);
+        let columns: Vec<Vec<f64>> = (0..raw.columns()).map(|j| scaled.column(j)).collect();
+        let mut kept = Vec::new();
+        let ends = [0, LEVELS, curve.width(), raw.columns()];
+        let groups = [0, 1, 2].map(|g| {
+            let start = kept.len();
+            for column in ends[g]..ends[g + 1] {
+                let range = widened(range(columns[column].iter().copied()), MARGIN);
+                let repeated =
+                    |kept: &Kept| correlation(&columns[kept.column], &columns[column]).abs() > SAME;
+                if range.1 > range.0 && !kept[start..].iter().any(repeated) {
+                    kept.push(Kept { column, range, weight: 1.0 });
+                }
+            }
+            start..kept.len()
+        });
+        let gains = training.targets.iter().zip(training.last_scores()).map(|(y, last)| y - last);
+        let targets = [training.targets.clone(), gains.collect()].map(|y: Vec<f64>| {
+            let scaler = TargetScaler::fit(y.iter().copied());
+            y.into_iter().map(|y| scaler.apply(y)).collect::<Vec<_>>()
+        });
+        for group in &groups {
+            let kept = &mut kept[group.clone()];
+            for feature in &mut *kept {
+                let relevances = targets.each_ref().map(|target| relevance(&columns[feature.column], target));
+                feature.weight = LEAST_RELEVANCE + mean(&relevances);
+            }
+            let total = mean(&kept.iter().map(|feature| feature.weight).collect::<Vec<_>>());
+            kept.iter_mut().for_each(|feature| feature.weight = (feature.weight / total).sqrt());
+        }
+        let rows =
+            Matrix::from_fn(raw.rows(), kept.len(), |i, j| kept[j].weight * columns[kept[j].column][i]);
         (Self { width: raw.columns(), curve, scaler, kept, groups }, rows)
+    }
+
+    /// Multiplies the weights of the features by `factors`, one for each.
+    pub(crate) fn reweigh(&mut self, factors: &[f64]) {
+        self.kept.iter_mut().zip(factors).for_each(|(kept, factor)| kept.weight *= factor);
     }
 
     /// The features of `query`, into `row`.
@@ -67,13 +100,46 @@ impl Compact {
         raw.extend_from_slice(query.configuration);
         self.scaler.apply(&mut raw);
         row.clear();
-        row.extend(self.kept.iter().map(|&(j, low, high)| raw[j].clamp(low, high)));
+        row.extend(
+            self.kept.iter().map(|kept| kept.weight * raw[kept.column].clamp(kept.range.0, kept.range.1)),
+        );
     }
 
     /// Where level, shape and configuration stand in a row.
     pub(crate) fn groups(&self) -> &[Range<usize>; 3] {
         &self.groups
     }
+}
+
+/// How much a standardised column `x` tells of a standardised `target`: R² of the least-squares parabola of `target` in x (a line
+/// where x has two values), less 2/n (1/n), its mean where they have nothing to do with each other; at least 0.
+fn relevance(x: &[f64], target: &[f64]) -> f64 {
+    let n = x.len() as f64;
+    let skewness = mean(&x.iter().map(|x| x.powi(3)).collect::<Vec<_>>());
+    // x² without what 1 and x say of it
+    let square: Vec<f64> = x.iter().map(|x| x * x - 1.0 - skewness * x).collect();
+    let (line, variance) = (correlation(x, target).powi(2), correlation(&square, &square));
+    let (explained, terms) = if variance > TWO_VALUES {
+        (line + correlation(&square, target).powi(2) / variance, 2.0)
+    } else {
+        (line, 1.0)
+    };
+    (explained - terms / n).max(0.0)
+}
+
+/// The correlation of two standardised columns.
+fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    dot(a, b) / a.len() as f64
+}
+
+/// A column that is a feature.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    /// Its place among the raw columns.
+    column: usize,
+    /// Its allowed range after standardisation.
+    range: (f64, f64),
+    weight: f64,
 }
 
 /// The level and shape features of a curve seen for τ steps.
@@ -151,9 +217,48 @@ mod tests {
     fn one_point_and_constant_curves_leave_only_what_varies() {
         let curves: Vec<Vec<f64>> = (0..4).map(|i| vec![f64::from(i); 40]).collect();
         let (one, rows) = Compact::fit(&training(&curves, 1));
-        assert_eq!((one.groups().clone(), rows.columns()), ([0..3, 3..3, 3..4], 4));
+        assert_eq!((one.groups().clone(), rows.columns()), ([0..1, 1..1, 1..2], 2));
         let (many, _) = Compact::fit(&training(&vec![vec![0.5; 40]; 4], 10));
         assert_eq!(many.groups().clone(), [0..0, 0..0, 0..1]);
+    }
+
+    #[test]
+    fn relevance_is_that_of_a_parabola_less_chance() {
+        let x: Vec<f64> = [-1.5, -0.5, 0.5, 1.5].map(|v: f64| v / 1.25_f64.sqrt()).to_vec();
+        let standard = |y: &[f64]| -> Vec<f64> {
+            let scaler = TargetScaler::fit(y.iter().copied());
+            y.iter().map(|&y| scaler.apply(y)).collect()
+        };
+        let parabola = standard(&x.iter().map(|x| x * x + x).collect::<Vec<_>>());
+        assert!((relevance(&x, &parabola) - 0.5).abs() < 1e-12, "all of it, less 2/4");
+        let cubic = standard(&[-1.0, 3.0, -3.0, 1.0]);
+        assert!(relevance(&x, &cubic).abs() < 1e-12);
+        let sides = [1.0, 1.0, -1.0, -1.0];
+        assert!((relevance(&sides, &sides) - 0.75).abs() < 1e-12, "two values: a line, less 1/4");
+        assert!(relevance(&x, &[0.0; 4]).abs() < 1e-12, "a constant target");
+    }
+
+    #[test]
+    fn a_repeated_column_counts_once_and_one_that_says_nothing_weighs_little() {
+        let n = 40;
+        // columns that have nothing to do with each other
+        let part = |i: usize, k: usize| (i as f64 * [0.618, 0.414, 0.732][k]).fract();
+        let set = TrainingSet {
+            steps: vec![1.0],
+            target_step: 2.0,
+            prefixes: Matrix::from_fn(n, 1, |i, _| part(i, 0)),
+            configurations: Matrix::from_fn(n, 4, |i, j| {
+                [part(i, 1), 3.0 - 2.0 * part(i, 1), part(i, 2), 5.0][j]
+            }),
+            groups: vec![FeatureGroup::Hyperparameter; 4],
+            targets: (0..n).map(|i| 0.2 * part(i, 0) + 4.0 * (part(i, 1) - 0.5).powi(2)).collect(),
+            floor: None,
+        };
+        let (compact, rows) = Compact::fit(&set);
+        assert_eq!(compact.groups().clone(), [0..1, 1..1, 1..3], "y_τ, its mean and its best are the same");
+        let variance = |j: usize| mean(&rows.column(j).iter().map(|v| v * v).collect::<Vec<_>>());
+        assert!((variance(1) + variance(2) - 2.0).abs() < 1e-12 && variance(1) > 5.0 * variance(2));
+        assert!((variance(0) - 1.0).abs() < 1e-12);
     }
 
     #[test]

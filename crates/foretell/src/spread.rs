@@ -22,7 +22,7 @@ pub enum Spread {
 /// [`Spread::Gaussian`] is the paper's σ(τ). [`Spread::Calibrated`] says of a run with mean ŷ and own scale u (a Gaussian
 /// process has one for each run, most predictors one for all) that the p-quantile of y_T, z = Φ⁻¹(p), is
 ///
-/// ŷ + s · (1 + 2/n) · [(1 − w)·k·t_ν(p') + w·c_p'],  s = u · local(ŷ)
+/// ŷ + s · (1 + 2.5/n) · [(1 − w)·k·t_ν(p') + w·c_p'],  s = u · local(ŷ)
 ///
 /// | symbol | meaning |
 /// |---|---|
@@ -39,7 +39,7 @@ pub enum Spread {
 /// that central intervals stay near their nominal probability.
 ///
 /// Held-out residuals are of forecasts whose hyperparameters and weights were chosen on those very runs: new ones are larger,
-/// by a quarter at 10 runs, a tenth at 30 and a twentieth at 100 (medians over nine sets of real curves). That is what 2/n
+/// by a quarter at 10 runs, a tenth at 30 and a twentieth at 100 (medians over nine sets of real curves). That is what 2.5/n
 /// makes up for, as far as t_ν and c_p do not; m, because from few runs the best are forecast worse than others.
 ///
 /// O(n²) beside the fit of the predictor, O(log n) beside its forecasts. Sources: Baker et al. 2017, §4 (Gaussian);
@@ -131,7 +131,7 @@ const ENOUGH: f64 = 30.0;
 /// The same of the lower 5 % quantile: central intervals, which the upper tail widens, lose some of that below.
 const LOWER_TAIL: f64 = 1.25;
 /// How many runs' worth of residuals the choice of hyperparameters and weights hides: quantiles grow by this over n.
-const HIDDEN: f64 = 2.0;
+const HIDDEN: f64 = 2.5;
 /// How far beyond the extreme residual a quantile may lie, in distances of the extreme from the median.
 const BEYOND: f64 = 0.15;
 /// Degrees of freedom that are tried.
