@@ -6,6 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// All predictors.
+const ALL: &str = "auto,gp,svr-rbf,svr-linear,random-forest,ols,ridge,kernel-ridge,last-value";
+
 type Tested = Result<(), Box<dyn Error>>;
 
 fn foretell(arguments: &[&str]) -> std::io::Result<Output> {
@@ -26,6 +29,37 @@ fn write_curves(path: &Path, runs: u32) -> std::io::Result<()> {
         writeln!(text, "{lr},{layers},{}", values.join(",")).expect("text grows");
     }
     fs::write(path, text)
+}
+
+/// The curves in `benches/curves` are of networks that Foretell trained itself; no choice in its predictors was made by them.
+#[test]
+fn the_default_leads_on_curves_that_it_was_not_made_by() -> Tested {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/curves");
+    let sets = ["cifar10-random", "cifar10-q-learning", "shapes-q-learning"];
+    let files = sets.map(|set| folder.join(format!("{set}.jsonl.gz")).to_string_lossy().into_owned());
+    let mut arguments = vec!["evaluate"];
+    arguments.extend(files.iter().map(String::as_str));
+    arguments.extend(["--predictor", ALL, "--observed", "0.1,0.3,0.5", "--train", "20"]);
+    arguments.extend(["--repeats", "10", "--format", "json"]);
+    let output = foretell(&arguments)?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let rows = document["rows"].as_array().ok_or("rows is no list")?;
+    let mut leads = Vec::new();
+    for set in sets {
+        for observed in [0.1, 0.3, 0.5] {
+            let here = |row: &&serde_json::Value| row["curves"] == set && row["observed"] == observed;
+            let r2 = |row: &serde_json::Value| row["r2_mean"].as_f64().unwrap_or(f64::NEG_INFINITY);
+            let (auto, others): (Vec<_>, Vec<_>) =
+                rows.iter().filter(here).partition(|row| row["predictor"] == "auto");
+            let best = others.iter().map(|row| r2(row)).fold(f64::NEG_INFINITY, f64::max);
+            assert_eq!((auto.len(), others.len()), (1, 8), "{set} at {observed}");
+            leads.push(r2(auto[0]) - best);
+            assert!(r2(auto[0]) > best - 0.02, "{set} at {observed}: auto {} for {best}", r2(auto[0]));
+        }
+    }
+    assert!(leads.iter().filter(|&&lead| lead > 0.0).count() >= 7, "auto leads by {leads:?}");
+    Ok(())
 }
 
 #[test]

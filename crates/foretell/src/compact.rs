@@ -62,7 +62,7 @@ impl Compact {
             for column in ends[g]..ends[g + 1] {
                 let range = widened(range(columns[column].iter().copied()), MARGIN);
                 let repeated =
-                    |kept: &Kept| correlation(&columns[kept.column], &columns[column]).abs() > SAME;
+                    |kept: &Kept| mean_product(&columns[kept.column], &columns[column]).abs() > SAME;
                 if range.1 > range.0 && !kept[start..].iter().any(repeated) {
                     kept.push(Kept { column, range, weight: 1.0 });
                 }
@@ -118,17 +118,17 @@ fn relevance(x: &[f64], target: &[f64]) -> f64 {
     let skewness = mean(&x.iter().map(|x| x.powi(3)).collect::<Vec<_>>());
     // x² without what 1 and x say of it
     let square: Vec<f64> = x.iter().map(|x| x * x - 1.0 - skewness * x).collect();
-    let (line, variance) = (correlation(x, target).powi(2), correlation(&square, &square));
+    let (line, variance) = (mean_product(x, target).powi(2), mean_product(&square, &square));
     let (explained, terms) = if variance > TWO_VALUES {
-        (line + correlation(&square, target).powi(2) / variance, 2.0)
+        (line + mean_product(&square, target).powi(2) / variance, 2.0)
     } else {
         (line, 1.0)
     };
     (explained - terms / n).max(0.0)
 }
 
-/// The correlation of two standardised columns.
-fn correlation(a: &[f64], b: &[f64]) -> f64 {
+/// The mean of a_i·b_i: the correlation of standardised columns.
+fn mean_product(a: &[f64], b: &[f64]) -> f64 {
     dot(a, b) / a.len() as f64
 }
 

@@ -602,9 +602,9 @@ pub(crate) struct PairFit {
 impl PairFit {
     /// Fits features, their weights and both processes; `last` holds y_τ of each run. `None` if the numbers allow no fit.
     ///
-    /// The weights of the configuration's columns take one step of automatic relevance determination: with the processes
-    /// tuned, ln c_j² grows by 0.3 times its slope, summed over both log marginal likelihoods (which is where their slope
-    /// and that of a prior N(0, 0.3) cancel), by 1 at most; then both are tuned again.
+    /// The weights c_j of the configuration's columns take one step of automatic relevance determination: with the processes
+    /// tuned, ln c_j² moves by 0.3 times its slope, summed over both log marginal likelihoods (there a straight line of that
+    /// slope and a prior N(0, 0.3) are largest together), by 1 at most; then both are tuned again.
     pub(crate) fn new(training: &TrainingSet, last: &[f64]) -> Option<Self> {
         let (mut compact, mut rows) = Compact::fit(training);
         let mut design = Design::new(&rows, compact.groups());
@@ -645,12 +645,12 @@ impl PairFit {
 /// | shape | y_τ − y_{τ−ℓ} for the Fibonacci numbers ℓ = 1, 2, 3, 5, 8 … < τ and for ℓ = τ − 1; best − y_τ |
 /// | configuration | its encoded columns |
 ///
-/// Columns are standardised, those that say the same as an earlier one left out, and weighed by how much of y_T and of y_T − y_τ
-/// a parabola in each explains. Each process has a squared-exponential and a linear kernel for each group, with eight
-/// hyperparameters at their maximum a posteriori; the weights of the configuration's columns then move once along the slope of
-/// the marginal likelihood, and the hyperparameters are found anew. Where y_τ is further than a tenth of their range below or above those of all runs, by b, the forecast of y_T
-/// moves by b. The spread is each run's own predictive standard deviation, √(s² + (0.3·b)²), Gaussian. Needs 3 runs. O(n³) to
-/// fit, O(n²) to forecast.
+/// Columns are standardised; those that say the same as an earlier one of their group are left out, the others weighed by how
+/// much of y_T and of y_T − y_τ a parabola in each explains. Each process has a squared-exponential and a linear kernel for
+/// each group, with eight hyperparameters at their maximum a posteriori; the weights of the configuration's columns then move
+/// once along the slope of the marginal likelihood, and the hyperparameters are found anew. Where y_τ is further than a tenth
+/// of their range below or above those of all runs, by b, the forecast of y_T moves by b. The spread is each run's own
+/// predictive standard deviation, √(s² + (0.3·b)²), Gaussian. Needs 3 runs. O(n³) to fit, O(n²) to forecast.
 ///
 /// Source: Rasmussen & Williams 2006 (5.1: automatic relevance determination); features, groups and weights are Foretell's own.
 #[derive(Clone, Copy, Debug, Default)]
