@@ -22,6 +22,11 @@ const CONFIGURATION: usize = 2;
 const RELEVANCE_VARIANCE: f64 = 0.3;
 /// Hyperparameters, as logs: w of each group, v of each group, s², e.
 const PARAMETERS: usize = 2 * GROUPS + 2;
+/// The place of e among them.
+const NOISE: usize = PARAMETERS - 1;
+/// ln 10: the step in which ln e is raised where K cannot be inverted, until it is above `MOST_NOISE`.
+const RAISE: f64 = std::f64::consts::LN_10;
+const MOST_NOISE: f64 = 60.0;
 /// The variance of the constant.
 const CONSTANT: f64 = 0.5;
 /// The least noise variance.
@@ -181,9 +186,8 @@ impl Tuned {
     fn new(design: &Design, targets: &[f64], start: &[f64]) -> Option<Self> {
         let target = TargetScaler::fit(targets.iter().copied());
         let y: Vec<f64> = targets.iter().map(|&value| target.apply(value)).collect();
-        let theta = tune(design, &y, start);
         let mut work = Work::new(design);
-        work.invert_kernel(design, &Parameters::of_logs(&theta))?;
+        let theta = work.invert_with_noise(design, &tune(design, &y, start))?;
         work.kernel.multiply(&y, &mut work.alpha);
         Some(Self { theta, target, y, work })
     }
@@ -305,6 +309,20 @@ impl Work {
             self.kernel.data[i * stride + i] += e;
         }
         self.kernel.invert()
+    }
+
+    /// K⁻¹ into `kernel`, with ten times the noise, and again, until K can be inverted: runs without noise leave it near to singular,
+    /// most of all where `theta` was found on a part of them or with other features. Gives `theta` with that noise; `None`
+    /// where noise does not help.
+    fn invert_with_noise(&mut self, design: &Design, theta: &[f64]) -> Option<Vec<f64>> {
+        let mut theta = theta.to_vec();
+        while self.invert_kernel(design, &Parameters::of_logs(&theta)).is_none() {
+            if theta[NOISE] > MOST_NOISE {
+                return None;
+            }
+            theta[NOISE] += RAISE;
+        }
+        Some(theta)
     }
 
     /// −ln posterior at `theta` and its gradient, up to a constant: ½ yᵀK⁻¹y + ½ ln det K + Σ (θ − μ)²/(2 sd²), with
@@ -817,6 +835,25 @@ mod tests {
         let left_out: Vec<f64> = process.left_out.iter().map(|l| l.0).collect();
         let r2 = crate::statistics::r_squared(&left_out, &y);
         assert!(r2 > 0.95, "R² {r2}");
+    }
+
+    #[test]
+    fn a_kernel_that_cannot_be_inverted_is_given_as_much_noise_as_it_needs() {
+        let (design, _) = wave(40);
+        let mut work = Work::new(&design);
+        let mut theta = priors().map(|prior| prior.0);
+        theta[3..6].fill(40.0);
+        theta[NOISE] = -20.0;
+        assert!(
+            work.invert_kernel(&design, &Parameters::of_logs(&theta)).is_none(),
+            "there is something to do"
+        );
+        let found = work.invert_with_noise(&design, &theta).unwrap();
+        assert!(found[NOISE] > theta[NOISE] && found[..NOISE] == theta[..NOISE]);
+        let least = Parameters::of_logs(&[&found[..NOISE], &[found[NOISE] - RAISE]].concat());
+        assert!(work.invert_kernel(&design, &least).is_none(), "a tenth of it is too little");
+        theta[0] = f64::NAN;
+        assert!(work.invert_with_noise(&design, &theta).is_none());
     }
 
     #[test]
