@@ -72,16 +72,10 @@ impl Compact {
         let gains = training.targets.iter().zip(training.last_scores()).map(|(y, last)| y - last);
         let targets = [training.targets.clone(), gains.collect()].map(|y: Vec<f64>| {
             let scaler = TargetScaler::fit(y.iter().copied());
-            y.into_iter().map(|y| scaler.apply(y)).collect::<Vec<_>>()
+            y.into_iter().map(|y| scaler.apply(y)).collect()
         });
         for group in &groups {
-            let kept = &mut kept[group.clone()];
-            for feature in &mut *kept {
-                let relevances = targets.each_ref().map(|target| relevance(&columns[feature.column], target));
-                feature.weight = LEAST_RELEVANCE + mean(&relevances);
-            }
-            let total = mean(&kept.iter().map(|feature| feature.weight).collect::<Vec<_>>());
-            kept.iter_mut().for_each(|feature| feature.weight = (feature.weight / total).sqrt());
+            weigh(&mut kept[group.clone()], &columns, &targets);
         }
         let rows =
             Matrix::from_fn(raw.rows(), kept.len(), |i, j| kept[j].weight * columns[kept[j].column][i]);
@@ -109,6 +103,16 @@ impl Compact {
     pub(crate) fn groups(&self) -> &[Range<usize>; 3] {
         &self.groups
     }
+}
+
+/// Weighs the features of one group by the relevance of their standardised `columns` for both standardised `targets`.
+fn weigh(group: &mut [Kept], columns: &[Vec<f64>], targets: &[Vec<f64>; 2]) {
+    for feature in &mut *group {
+        let relevances = targets.each_ref().map(|target| relevance(&columns[feature.column], target));
+        feature.weight = LEAST_RELEVANCE + mean(&relevances);
+    }
+    let center = mean(&group.iter().map(|feature| feature.weight).collect::<Vec<_>>());
+    group.iter_mut().for_each(|feature| feature.weight = (feature.weight / center).sqrt());
 }
 
 /// How much a standardised column `x` tells of a standardised `target`: R² of the least-squares parabola of `target` in x (a line
