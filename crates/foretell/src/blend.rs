@@ -81,7 +81,7 @@ fn point_row(query: &Query<'_>) -> Vec<f64> {
 
 /// The features of the kernel ridge, which are the paper's: every point, differences and the configuration.
 fn curve_row(query: &Query<'_>) -> Vec<f64> {
-    let mut row = Vec::new();
+    let mut row = Vec::with_capacity(3 * query.prefix.len() + query.configuration.len());
     time_series_features(query.prefix, &mut row);
     row.extend_from_slice(query.configuration);
     row

@@ -1,7 +1,7 @@
 //! Kernel-weighted neighbours: runs that looked alike so far gain alike from here.
 
 use crate::gp::{Design, Relation};
-use crate::simd::{dot, exp_scaled};
+use crate::simd::{dot, exp_scaled, sum};
 
 /// Weights ω of the configuration's distance beside the curve's.
 const OMEGAS: [f64; 4] = [0.0, 0.3, 1.0, 3.0];
@@ -40,13 +40,15 @@ impl Neighbours {
 
     /// The gain of a new run.
     pub(crate) fn forecast(&self, relation: &Relation) -> f64 {
-        let [level, shape, configuration] = &relation.distances;
+        let [level, shape, configuration] = relation.distances();
         let curve = level.iter().zip(shape).map(|(&a, &b)| curve_distance(a, b, self.dimensions));
-        let distances: Vec<f64> = curve.zip(configuration).map(|(m, c)| m + self.omega * c).collect();
-        let mut sorted = distances.clone();
-        let kth = self.k.min(sorted.len()) - 1;
-        let width = *sorted.select_nth_unstable_by(kth, f64::total_cmp).1;
-        weighted_mean(&distances, width, &self.gains, &mut sorted)
+        let mut distances: Vec<f64> = curve.zip(configuration).map(|(m, c)| m + self.omega * c).collect();
+        let mut weights = distances.clone();
+        let kth = self.k.min(weights.len()) - 1;
+        let (nearer, width, _) = weights.select_nth_unstable_by(kth, f64::total_cmp);
+        let (nearest, width) = (nearer.iter().copied().fold(*width, f64::min), *width);
+        distances.iter_mut().for_each(|distance| *distance -= nearest);
+        weighted_mean(&distances, width, &self.gains, &mut weights)
     }
 }
 
@@ -60,15 +62,11 @@ fn curve_distance(level: f64, shape: f64, dimensions: (f64, f64)) -> f64 {
     (level * dimensions.0 + shape * dimensions.1) / (dimensions.0 + dimensions.1).max(1.0)
 }
 
-/// Σ W·gain / Σ W; the largest weight is 1, so that far away the nearest run decides.
-fn weighted_mean(distances: &[f64], width: f64, gains: &[f64], weights: &mut [f64]) -> f64 {
-    let nearest = distances.iter().copied().fold(f64::INFINITY, f64::min);
-    for (weight, distance) in weights.iter_mut().zip(distances) {
-        *weight = distance - nearest;
-    }
-    let excess = weights.to_vec();
-    exp_scaled(&excess, 2.0 / width.max(1e-12), weights);
-    dot(weights, gains) / weights.iter().sum::<f64>()
+/// Σ W·gain / Σ W, W = e^(−2·farther/width), `farther` being how much farther each run is than the nearest: the largest weight
+/// is 1, so that far away the nearest run decides. `weights` takes the W.
+fn weighted_mean(farther: &[f64], width: f64, gains: &[f64], weights: &mut [f64]) -> f64 {
+    exp_scaled(farther, 2.0 / width.max(1e-12), weights);
+    dot(weights, gains) / sum(weights)
 }
 
 /// For each of [`NEIGHBOURS`] the gain of each run, forecast from the others.
@@ -84,6 +82,7 @@ fn leave_one_out(design: &Design, gains: &[f64], dimensions: (f64, f64), omega: 
         }
         let mut sorted = others.clone();
         sorted.sort_unstable_by(f64::total_cmp);
+        others.iter_mut().for_each(|distance| *distance -= sorted[0]);
         for (k, forecasts) in NEIGHBOURS.iter().zip(&mut forecasts) {
             let width = sorted[k.min(&sorted.len()) - 1];
             forecasts[i] = weighted_mean(&others, width, &theirs, &mut weights);

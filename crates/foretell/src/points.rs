@@ -46,14 +46,9 @@ impl Points {
         out
     }
 
-    /// ‖x_i − row‖²·`scale` and x_i·row·`scale` for each of the `n` points.
-    pub(crate) fn relate(&self, row: &[f64], scale: f64, n: usize) -> (Vec<f64>, Vec<f64>) {
-        let padded = || vec![0.0; n.next_multiple_of(LANES)];
-        let (mut distances, mut products) = (padded(), padded());
-        relations_to(&self.values, row, scale, &mut distances, &mut products);
-        distances.truncate(n);
-        products.truncate(n);
-        (distances, products)
+    /// ‖x_i − row‖²·`scale` into `distances` and x_i·row·`scale` into `products`, whose lengths are that of the points in whole lanes.
+    pub(crate) fn relate(&self, row: &[f64], scale: f64, distances: &mut [f64], products: &mut [f64]) {
+        relations_to(&self.values, row, scale, distances, products);
     }
 }
 
@@ -115,13 +110,18 @@ mod tests {
             let x = Matrix::from_fn(n, d, |i, j| ((i * 5 + j) as f64 * 0.7).sin());
             let row: Vec<f64> = (0..d).map(|j| (j as f64 * 1.3).cos()).collect();
             let points = Points::of_rows(&x);
-            let all = with_each_instruction_set(|| (points.distances(&row, n), points.relate(&row, 0.5, n)));
+            let all = with_each_instruction_set(|| {
+                let (mut half, mut half_product) = (vec![0.0; 24], vec![0.0; 24]);
+                let padded = n.next_multiple_of(LANES);
+                points.relate(&row, 0.5, &mut half[..padded], &mut half_product[..padded]);
+                (points.distances(&row, n), half, half_product)
+            });
             assert!(all.iter().all(|found| found == &all[0]), "n = {n}, d = {d}: instruction sets differ");
             for i in 0..n {
                 let pairs = || x.row(i).iter().zip(&row);
                 let distance: f64 = pairs().map(|(a, b)| (a - b).powi(2)).sum();
                 let product: f64 = pairs().map(|(a, b)| a * b).sum();
-                let (found, (half, half_product)) = &all[0];
+                let (found, half, half_product) = &all[0];
                 assert!((found[i] - distance).abs() < 1e-13 && (half[i] - distance / 2.0).abs() < 1e-13);
                 assert!((half_product[i] - product / 2.0).abs() < 1e-13);
             }

@@ -289,6 +289,20 @@ dispatched! {
 }
 
 dispatched! {
+    /// Σ a_i, in lanes.
+    pub(crate) fn sum(a: &[f64]) -> f64 {
+        let (blocks, rest) = a.as_chunks::<LANES>();
+        let mut lanes = [0.0; LANES];
+        for block in blocks {
+            for l in 0..LANES {
+                lanes[l] += block[l];
+            }
+        }
+        sum_filled(lanes) + rest.iter().sum::<f64>()
+    }
+}
+
+dispatched! {
     /// out_i = e^(−γ·d_i), relative error below 5e-16 + 4e-16·γ·d_i.
     pub(crate) fn exp_scaled(distances: &[f64], gamma: f64, out: &mut [f64]) {
         let rate = gamma * std::f64::consts::LOG2_E;
@@ -383,12 +397,15 @@ mod tests {
             inner_products(&a, &b, 37, 16, &mut products);
             let mut kernel = vec![0.0; distances.len()];
             exp_scaled(&distances, 0.3, &mut kernel);
-            (distances, products, kernel)
+            let total = sum(&kernel[..21 * 16 - 3]);
+            (distances, products, kernel, total)
         });
         for result in &all {
             assert!(result == &all[0], "instruction sets differ");
         }
-        let (distances, products, _) = &all[0];
+        let (distances, products, kernel, total) = &all[0];
+        let plain_total: f64 = kernel[..21 * 16 - 3].iter().sum();
+        assert!((total / plain_total - 1.0).abs() < 1e-13);
         let plain_distance: f64 = a[..37].iter().zip(&b[37..74]).map(|(x, y)| (x - y).powi(2)).sum();
         let plain_product: f64 = a[..37].iter().zip(&b[37..74]).map(|(x, y)| x * y).sum();
         assert!((distances[1] - plain_distance).abs() < 1e-12 && (products[1] - plain_product).abs() < 1e-12);
