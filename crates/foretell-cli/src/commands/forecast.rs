@@ -83,13 +83,24 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         history: recorded.name.clone(),
         predictor: arguments.predictor.clone(),
         target_step: history.grid().last().copied().unwrap_or(0.0),
-        best: history.value(best),
+        best: recorded_value(&recorded.runs, history, best),
         rows,
     };
     match arguments.format {
         Format::Json => print_json(&document),
         Format::Table => print(&as_table(&document)),
     }
+}
+
+/// The value that made a run's final score `score`, as it was recorded: a way through logarithms would give 65.18999999999998
+/// for 65.19.
+fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
+    let made_it = |i: &usize| history.final_score(*i).is_some_and(|own| own.total_cmp(&score).is_eq());
+    let target = history.grid().last().copied();
+    let run = (0..history.len()).find(made_it).map(|i| &runs[i]);
+    let recorded = run.zip(target).and_then(|(run, target)| run.curve.interpolate(target));
+    let recorded = recorded.filter(|_| score > history.floor());
+    recorded.map_or(history.value(score), |score| history.direction().value(score))
 }
 
 fn no_finished_run(name: &str) -> Failure {
