@@ -13,6 +13,7 @@ use crate::simd::{
 };
 use crate::statistics::{quantile_of_sorted, range, widened};
 use crate::training::{Query, TrainingSet};
+use crate::warp::{Warp, WarpPrior};
 use std::ops::Range;
 
 /// Groups of features: level, shape, configuration.
@@ -175,12 +176,14 @@ impl Relation {
 
 /// A Gaussian process fitted on a [`Design`] and targets.
 ///
-/// K = s²·exp(−Σ_g w_g D_g) + Σ_g v_g L_g + ½ + (e + 10⁻⁶)·I on standardised targets, the eight hyperparameters at their
+/// K = s²·exp(−Σ_g w_g D_g) + Σ_g v_g L_g + ½ + (e + 10⁻⁶)·I on warped and standardised targets, the eight hyperparameters at their
 /// maximum a posteriori. O(n³) for each of at most 40 iterations; O(n²) to forecast.
 ///
 /// Source: Rasmussen & Williams, *Gaussian Processes for Machine Learning*, chapters 2 and 5 (leave-one-out: 5.4.2).
 pub(crate) struct Process {
     parameters: Parameters,
+    /// `None`: targets as they are.
+    warp: Option<Warp>,
     target: TargetScaler,
     /// L of K⁻¹ = L·Lᵀ, which gives kᵀK⁻¹k = ‖Lᵀk‖².
     factor: Factor,
@@ -194,22 +197,36 @@ pub(crate) struct Process {
 struct Tuned {
     /// The hyperparameters, as logs.
     theta: Vec<f64>,
+    warp: Option<Warp>,
     target: TargetScaler,
-    /// Standardised targets.
+    /// Warped and standardised targets.
     y: Vec<f64>,
     /// K⁻¹, and α = K⁻¹·y.
     work: Work,
 }
 
 impl Tuned {
-    /// Finds the hyperparameters for `targets`, from `start` on; `None` if the numbers allow none.
-    fn new(design: &Design, targets: &[f64], start: &[f64]) -> Option<Self> {
-        let target = TargetScaler::fit(targets.iter().copied());
-        let y: Vec<f64> = targets.iter().map(|&value| target.apply(value)).collect();
+    /// Finds the hyperparameters for warped `targets`, from `start` on; `None` if the numbers allow none.
+    fn new(design: &Design, targets: &[f64], warp: Option<Warp>, start: &[f64]) -> Option<Self> {
+        let mut y = targets.to_vec();
+        if let Some(warp) = warp {
+            y.iter_mut().for_each(|y| *y = warp.apply(*y));
+        }
+        let target = TargetScaler::fit(y.iter().copied());
+        y.iter_mut().for_each(|y| *y = target.apply(*y));
         let mut work = Work::new(design);
         let theta = work.invert_with_noise(design, &tune(design, &y, start))?;
         work.kernel.multiply(&y, &mut work.alpha);
-        Some(Self { theta, target, y, work })
+        Some(Self { theta, warp, target, y, work })
+    }
+
+    /// The likeliest warp of `targets`, the hyperparameters being what they are.
+    fn likeliest_warp(&self, prior: WarpPrior, targets: &[f64]) -> Option<Warp> {
+        let mut product = vec![0.0; targets.len()];
+        Warp::likeliest(prior, targets, |z| {
+            self.work.kernel.multiply(z, &mut product);
+            dot(z, &product)
+        })
     }
 
     /// For each column j of group `g`, the slope of the log marginal likelihood in ln c_j², c_j its weight:
@@ -236,16 +253,17 @@ impl Tuned {
 
     /// The process itself.
     fn process(self, design: &Design) -> Process {
-        let Self { theta, target, y, work } = self;
+        let Self { theta, warp, target, y, work } = self;
         let parameters = Parameters::of_logs(&theta);
         let left_out = (0..design.n)
             .map(|i| {
                 let precision = work.kernel.diagonal(i);
-                (target.invert(y[i] - work.alpha[i] / precision), target.scale / precision.sqrt())
+                let mean = target.invert(y[i] - work.alpha[i] / precision);
+                turned_back(warp, (mean, target.scale / precision.sqrt()))
             })
             .collect();
         let factor = Factor::of(work.kernel, 1.0 / parameters.trace(design));
-        Process { parameters, target, factor, alpha: work.alpha, left_out }
+        Process { parameters, warp, target, factor, alpha: work.alpha, left_out }
     }
 }
 
@@ -259,8 +277,14 @@ impl Process {
         let ([d0, d1, d2], [l0, l1, l2]) = (relation.distances(), relation.products());
         cross_kernel(d0, d1, d2, l0, l1, l2, w, v, s, &mut k[..n]);
         let variance = self.parameters.variance(relation.own) - self.factor.quadratic(k, sums);
-        (self.target.invert(dot(&k[..n], &self.alpha)), self.target.scale * variance.max(e).sqrt())
+        let mean = self.target.invert(dot(&k[..n], &self.alpha));
+        turned_back(self.warp, (mean, self.target.scale * variance.max(e).sqrt()))
     }
+}
+
+/// A mean and standard deviation of warped targets as those of targets.
+fn turned_back(warp: Option<Warp>, normal: (f64, f64)) -> (f64, f64) {
+    warp.map_or(normal, |warp| warp.invert(normal))
 }
 
 /// The hyperparameters (logs) of largest posterior, searched from `start` on, on at most [`MOST_TUNED`] runs, evenly spread in
@@ -635,28 +659,26 @@ pub(crate) struct PairFit {
 }
 
 impl PairFit {
-    /// Fits features, their weights and both processes; `last` holds y_τ of each run. `None` if the numbers allow no fit.
+    /// Fits features, their weights, warps and both processes; `last` holds y_τ of each run. `None` if the numbers allow no fit.
     ///
-    /// The weights c_j of the configuration's columns take one step of automatic relevance determination: with the processes
-    /// tuned, ln c_j² moves by 0.3 times its slope, summed over both log marginal likelihoods (there a straight line of that
-    /// slope and a prior N(0, 0.3) are largest together), by 1 at most; then both are tuned again.
+    /// Both processes are tuned with the warps their priors think likeliest. The weights c_j of the configuration's columns then
+    /// take one step of automatic relevance determination: ln c_j² moves by 0.3 times its slope, summed over both log marginal
+    /// likelihoods (there a straight line of that slope and a prior N(0, 0.3) are largest together), by 1 at most; each process
+    /// takes the warp that is likeliest with its kernel as it is; and both are tuned again.
     pub(crate) fn new(training: &TrainingSet, last: &[f64]) -> Option<Self> {
         let (mut compact, mut rows) = Compact::fit(training);
         let mut design = Design::new(&rows, compact.groups());
         let targets = &training.targets;
         let gains: Vec<f64> = targets.iter().zip(last).map(|(y, last)| y - last).collect();
-        let tune = |design: &Design, starts: [&[f64]; 2]| -> Option<(Tuned, Tuned)> {
-            let (direct, gain) = rayon::join(
-                || Tuned::new(design, targets, starts[0]),
-                || Tuned::new(design, &gains, starts[1]),
-            );
-            direct.zip(gain)
-        };
         let start = priors().map(|prior| prior.0);
-        let mut tuned = tune(&design, [&start, &start])?;
+        let (direct, gain) = rayon::join(
+            || Tuned::new(&design, targets, Warp::first(WarpPrior::SCORES, targets), &start),
+            || Tuned::new(&design, &gains, Warp::first(WarpPrior::GAINS, &gains), &start),
+        );
+        let (direct, gain) = direct.zip(gain)?;
         let configuration = compact.groups()[CONFIGURATION].clone();
         if configuration.len() > 1 {
-            let slopes = [&tuned.0, &tuned.1].map(|tuned| tuned.column_slopes(&design, CONFIGURATION));
+            let slopes = [&direct, &gain].map(|tuned| tuned.column_slopes(&design, CONFIGURATION));
             let mut factors = vec![1.0; rows.columns()];
             for (k, j) in configuration.enumerate() {
                 let step = RELEVANCE_VARIANCE * (slopes[0][k] + slopes[1][k]);
@@ -665,8 +687,15 @@ impl PairFit {
             compact.reweigh(&factors);
             rows = Matrix::from_fn(rows.rows(), rows.columns(), |i, j| rows.row(i)[j] * factors[j]);
             design = Design::new(&rows, compact.groups());
-            tuned = tune(&design, [&tuned.0.theta, &tuned.1.theta])?;
         }
+        let again = |tuned: &Tuned, prior, targets: &[f64]| {
+            Tuned::new(&design, targets, tuned.likeliest_warp(prior, targets), &tuned.theta)
+        };
+        let (direct, gain) = rayon::join(
+            || again(&direct, WarpPrior::SCORES, targets),
+            || again(&gain, WarpPrior::GAINS, &gains),
+        );
+        let tuned = direct.zip(gain)?;
         let pair = Pair::new(&design, tuned, targets, &gains, last);
         Some(Self { compact, rows, design, pair })
     }
@@ -682,12 +711,14 @@ impl PairFit {
 ///
 /// Columns are standardised; those that say the same as an earlier one of their group are left out, the others weighed by how
 /// much of y_T and of y_T − y_τ a parabola in each explains. Each process has a squared-exponential and a linear kernel for
-/// each group, with eight hyperparameters at their maximum a posteriori; the weights of the configuration's columns then move
-/// once along the slope of the marginal likelihood, and the hyperparameters are found anew. Where y_τ is further than a tenth
-/// of their range below or above those of all runs, by b, the forecast of y_T moves by b. The spread is each run's own
+/// each group, with eight hyperparameters at their maximum a posteriori, and is warped: it is fitted on −ln(β − y), β above all
+/// its targets y, or, for gains, on ln(y − β), β below them, whichever is likelier. The weights of the configuration's columns
+/// move once along the slope of the marginal likelihood, and the hyperparameters are found anew. Where y_τ is further than a
+/// tenth of their range below or above those of all runs, by b, the forecast of y_T moves by b. The spread is each run's own
 /// predictive standard deviation, √(s² + (0.3·b)²), Gaussian. Needs 3 runs. O(n³) to fit, O(n²) to forecast.
 ///
-/// Source: Rasmussen & Williams 2006 (5.1: automatic relevance determination); features, groups and weights are Foretell's own.
+/// Source: Rasmussen & Williams 2006 (5.1: automatic relevance determination); Snelson, Rasmussen & Ghahramani 2003 (warps);
+/// features, groups and weights are Foretell's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GaussianProcess;
 
@@ -739,7 +770,7 @@ mod tests {
     }
 
     fn tuned(design: &Design, y: &[f64]) -> Tuned {
-        Tuned::new(design, y, &priors().map(|prior| prior.0)).unwrap()
+        Tuned::new(design, y, None, &priors().map(|prior| prior.0)).unwrap()
     }
 
     fn process(design: &Design, y: &[f64]) -> Process {
@@ -836,6 +867,7 @@ mod tests {
             work.kernel.multiply(&z, &mut alpha);
             let model = Process {
                 parameters,
+                warp: whole.warp,
                 target: whole.target,
                 factor: Factor::of(work.kernel, 1.0 / parameters.trace(&part)),
                 alpha,
@@ -856,6 +888,21 @@ mod tests {
         let left_out: Vec<f64> = process.left_out.iter().map(|l| l.0).collect();
         let r2 = crate::statistics::r_squared(&left_out, &y);
         assert!(r2 > 0.95, "R² {r2}");
+    }
+
+    #[test]
+    fn scores_that_crowd_below_a_ceiling_are_forecast_better_warped() {
+        let (design, y) = wave(60);
+        let scores: Vec<f64> = y.iter().map(|y| 0.9 - 0.1 * (-y).exp()).collect();
+        let plain = tuned(&design, &scores);
+        let warp = plain.likeliest_warp(WarpPrior::SCORES, &scores);
+        assert!(warp.is_some());
+        let warped = Tuned::new(&design, &scores, warp, &plain.theta).unwrap();
+        let [plain, warped] = [plain, warped].map(|tuned| {
+            let left_out = tuned.process(&design).left_out;
+            left_out.iter().zip(&scores).map(|(left_out, y)| (left_out.0 - y).powi(2)).sum::<f64>()
+        });
+        assert!(warped < 0.5 * plain, "{warped} {plain}");
     }
 
     #[test]

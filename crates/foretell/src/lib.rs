@@ -73,6 +73,7 @@ mod stop;
 pub mod svr;
 mod training;
 mod tridiagonal;
+mod warp;
 
 pub use architecture::{ArchitectureError, Counts, ImageShape, Layer, LayerSequence};
 pub use auto::Auto;

@@ -31,7 +31,7 @@ pub enum Spread {
 /// | k, ν | scale and degrees of freedom of the t distribution most likely to give the r_i |
 /// | c_p | conformal quantile of the r_i: the p(n + 1)-th, straight lines between; beyond the sample up to its extreme and 15 % of that's distance from the median |
 /// | w | n/(n + 50) |
-/// | p' | p from 0.1 to 0.9; at 0.95 1 − p' = 0.25·m·(1 − p), from 0.99 on 0.3·m·(1 − p), m = n/30 between ⅓ and 1; up to 0.05 p' = 1.25·p; between, the factors are straight lines in z |
+/// | p' | p from 0.1 to 0.9; at 0.95 1 − p' = 0.2·m·(1 − p), from 0.99 on 0.25·m·(1 − p), m = n/30 between ⅓ and 1; up to 0.05 p' = 1.25·p; between, the factors are straight lines in z |
 ///
 /// p' is what the best runs need: a run is among the best partly because it ends above its forecast, so a bound that holds
 /// for 95 % of all runs holds for only 80–90 % of the truly best tenth, and those are the ones that a stop rule must not
@@ -125,7 +125,7 @@ const PRIOR_MASS: f64 = 16.0;
 const HALF_CONFORMAL: f64 = 50.0;
 /// The shares of the probability beyond the upper 95 % and 99 % quantiles that are left beyond those that are given, from
 /// `ENOUGH` runs on.
-const UPPER_TAIL: (f64, f64) = (0.25, 0.3);
+const UPPER_TAIL: (f64, f64) = (0.2, 0.25);
 /// From fewer runs the shares are less, in proportion, down to a third.
 const ENOUGH: f64 = 30.0;
 /// The same of the lower 5 % quantile: central intervals, which the upper tail widens, lose some of that below.
@@ -338,9 +338,9 @@ mod tests {
 
     #[test]
     fn from_few_runs_the_upper_bound_is_stretched_farther_and_never_falls() {
-        // Φ⁻¹ of 0.95 and 0.99: 0.25·⅓·0.05 and 0.3·⅓·0.01 are left beyond from 10 runs, three times that from 30 on
+        // Φ⁻¹ of 0.95 and 0.99: 0.2·⅓·0.05 and 0.25·⅓·0.01 are left beyond from 10 runs, three times that from 30 on
         for (n, at_95, at_99) in
-            [(3.0, 0.05 / 12.0, 0.001), (10.0, 0.05 / 12.0, 0.001), (30.0, 0.0125, 0.003)]
+            [(3.0, 0.01 / 3.0, 0.0025 / 3.0), (10.0, 0.01 / 3.0, 0.0025 / 3.0), (30.0, 0.01, 0.0025)]
         {
             assert!((tail_beyond(1.644_853_626_951, n) - at_95).abs() < 1e-9, "{n} runs at 95 %");
             assert!((tail_beyond(2.326_347_874_041, n) - at_99).abs() < 1e-9, "{n} runs at 99 %");
