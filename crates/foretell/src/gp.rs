@@ -131,13 +131,13 @@ impl Design {
         let (distances, products) = numbers.split_at_mut(GROUPS * self.stride);
         let mut own = [0.0; GROUPS];
         let mut rest = row;
-        for g in 0..GROUPS {
+        for (g, own) in own.iter_mut().enumerate() {
             let (group, after) = rest.split_at(self.features[g].columns());
             rest = after;
             let share = 1.0 / group.len().max(1) as f64;
             let part = g * self.stride..(g + 1) * self.stride;
             self.points[g].relate(group, share, &mut distances[part.clone()], &mut products[part]);
-            own[g] = share * dot(group, group);
+            *own = share * dot(group, group);
         }
         Relation { n: self.n, stride: self.stride, numbers, own }
     }
