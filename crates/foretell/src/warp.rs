@@ -44,7 +44,7 @@ pub(crate) struct Warp {
     bound: f64,
     /// The mean target.
     middle: f64,
-    /// What z is held to where it is turned back: the targets' range, wider by itself on both sides.
+    /// What z is held to where it is turned back: the range of the targets' z, wider by itself on both sides.
     reach: (f64, f64),
 }
 
@@ -84,6 +84,7 @@ impl Warp {
         Some(best.1)
     }
 
+    /// The warp whose bound is `room` ranges of the targets beyond them; `None` as [`Warp::first`].
     fn new(side: Side, room: f64, targets: &[f64]) -> Option<Self> {
         let (low, high) = range(targets.iter().copied());
         let length = high - low;
@@ -107,11 +108,12 @@ impl Warp {
         }
     }
 
-    /// The mean and standard deviation of y where z is normal with mean `z` and standard deviation `sd` (above 1: taken for 1).
+    /// The mean and standard deviation of y, in its own unit, where z is normal with mean `z` and standard deviation `sd`.
     ///
-    /// The mean is that of a log-normal distance from the bound, b ∓ e^(∓z + sd²/2). So is the deviation where the bound is
-    /// below. Where it is above, the deviation is sd times the slope of y at the mean target: the bound is known no better
-    /// than from the best run so far, and a deviation that shrinks towards it would be too sure of runs that are better.
+    /// The mean is that of a log-normal distance from the bound, b ∓ e^(∓z + sd²/2), and so is the deviation where the bound is
+    /// below; both take an sd above 1 for 1. Where the bound is above, the deviation is sd times the slope of y at the mean
+    /// target: the bound is known no better than from the best run so far, and a deviation that shrinks towards it would be too
+    /// sure of runs that are better.
     pub(crate) fn invert(&self, (z, sd): (f64, f64)) -> (f64, f64) {
         let z = z.clamp(self.reach.0, self.reach.1);
         let variance = (sd * sd).min(1.0);

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// The value that made a run's final score `score`, as it was recorded: a way through logarithms would give 65.18999999999998
-/// for 65.19.
+/// for 65.19. A score at the floor is that of failed runs, of which no recorded value tells.
 fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     let made_it = |i: &usize| history.final_score(*i).is_some_and(|own| own.total_cmp(&score).is_eq());
     let target = history.grid().last().copied();
