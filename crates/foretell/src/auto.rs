@@ -12,21 +12,22 @@ const NEVER_STARTED: usize = 5;
 /// So many runs that did start are needed to treat the others apart.
 const STARTED: usize = 10;
 
-/// The default: ŷ = Σ_e a_e ŷ_e over seven experts, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−t_e) from held-out errors,
-/// p = min(2, n/50), t_e how surely expert e is worse than the best of them: the mean of how much larger its squared errors are,
-/// over the standard error of that mean.
+/// The default: ŷ = Σ_e a_e ŷ_e over seven experts, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−0.75·t_e) from held-out errors,
+/// p = min(1, n/150), t_e how surely expert e is worse than the best of them: the mean of how much larger its squared errors are,
+/// over the standard error of that mean. A run's squared error counts 1/√s times, s being the pair's deviation there: where
+/// nobody knows much, errors say little of who knows more.
 ///
-/// | expert | what it is | held out by | prior weight q |
+/// | expert | what it is | held out by | prior weight q, r = n/(n + 10) |
 /// |---|---|---|---|
 /// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form | 1 |
-/// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag | n/(n + 10) |
-/// | gain trees | 64 more on y_T − y_τ | out-of-bag | 1 |
-/// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out | 1 |
-/// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form | 0.3 |
-/// | kernel ridge | Gaussian kernel on the paper's features, on y_T − y_τ | leave-one-out, closed form | 0.3 |
-/// | mean gain | y_τ + mean of y_T − y_τ, shrunk as if one more run had gained nothing | leave-one-out | 1 |
+/// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag | r·n/(n + 30) |
+/// | gain trees | 64 more on y_T − y_τ | out-of-bag | r |
+/// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out | r |
+/// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form | 0.2·r |
+/// | kernel ridge | Gaussian kernel on the paper's features, on y_T − y_τ | leave-one-out, closed form | 0.2·r |
+/// | mean gain | y_τ + mean of y_T − y_τ, shrunk as if one more run had gained nothing | leave-one-out | r |
 ///
-/// Held-out squared errors of trees and gain trees count 0.8 and 0.9 times, as out-of-bag errors come from 37 % of the trees.
+/// Held-out squared errors of trees count 0.8 times, as out-of-bag errors come from 37 % of the trees.
 /// Where y_τ is further than a tenth of their range below or above those of all runs, by b, forecasts of y_T move by b as those
 /// of the gain do. Every ŷ_e is clipped to what finished runs have done from here. The scale is
 /// √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as [`Spread::Calibrated`] says. A curve whose points

@@ -13,20 +13,23 @@ use crate::training::{Query, TrainingSet};
 
 /// How large squared errors on new runs are beside held-out ones: out-of-bag forecasts come from 37 % of the trees.
 const TREES: f64 = 0.8;
-const GAIN_TREES: f64 = 0.9;
-/// How much the ridge and the kernel ridge weigh before any error is seen, others weighing 1: on new runs they are at times far
-/// worse than their held-out errors say.
-const REGRESSION_PRIOR: f64 = 0.3;
-/// With so many runs trees on y_T weigh half as much as with endless ones: from few runs they know few values of y_T.
-const RUNS_FOR_TREES: f64 = 10.0;
-/// Runs for each power of the ratio of errors, and its largest power: from few runs ratios say little.
-const RUNS_A_POWER: f64 = 50.0;
-const SHARPEST: f64 = 2.0;
+/// How much the ridge and the kernel ridge weigh beside others before any error is seen: on new runs they are at times far worse
+/// than their held-out errors say.
+const REGRESSION_PRIOR: f64 = 0.2;
+/// With so many runs every expert but the pair weighs half as much as with endless ones: it has priors that hold for most curves,
+/// while from few runs the others know little.
+const RUNS_TO_LEARN: f64 = 10.0;
+/// With so many runs trees on y_T weigh half of that: they forecast no value that no run had.
+const RUNS_FOR_TREES: f64 = 30.0;
+/// So many runs until weights follow the ratio of errors in full: from few runs ratios say little.
+const RUNS_FOR_RATIOS: f64 = 150.0;
+/// How many times the t-statistic of an expert's larger errors counts.
+const DOUBT: f64 = 0.75;
 
-/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−t_e), q_e its prior weight, p = min(2, n/50), t_e the
-/// t-statistic of how much larger e's held-out squared errors are than the best expert's; every ŷ_e is clipped to the runs'
-/// [`Reach`](crate::gp::Reach). The scale of a forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s that of the pair of
-/// Gaussian processes.
+/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−0.75·t_e), q_e its prior weight, p = min(1, n/150), mse_e
+/// the mean of its held-out squared errors over √s, s the deviation of the pair of Gaussian processes on each run, t_e the
+/// t-statistic of how much larger those are than the best expert's; every ŷ_e is clipped to the runs'
+/// [`Reach`](crate::gp::Reach). The scale of a forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²).
 pub(crate) struct Blend {
     compact: Compact,
     design: Design,
@@ -101,7 +104,9 @@ impl Blend {
         held_out.extend(fitted.iter().map(|fitted| clip(&fitted.held_out)));
         let trust: Vec<Trust> =
             std::iter::once(Trust::FULL).chain(fitted.iter().map(|fitted| fitted.trust)).collect();
-        let weights = weights(&held_out, &trust, &training.targets);
+        let noisiness: Vec<f64> =
+            pair.left_out.iter().map(|(_, s)| s.sqrt().max(f64::MIN_POSITIVE)).collect();
+        let weights = weights(&held_out, &trust, &training.targets, &noisiness);
         let left_out = (0..training.len()).map(|i| {
             let forecasts = weights.iter().zip(&held_out).map(|(&weight, forecasts)| (weight, forecasts[i]));
             mixture(&forecasts.collect::<Vec<_>>(), pair.left_out[i].1)
@@ -177,16 +182,18 @@ fn fit_others(
     let kernel = KernelFit::of_few_widths(&matrix(curve_row), &gains);
     let (mean_gain, without) = mean_gain(&gains);
     let n = training.len() as f64;
-    let on_scores = Trust { prior: n / (n + RUNS_FOR_TREES), error_ratio: TREES };
-    let on_gains = Trust { error_ratio: GAIN_TREES, ..Trust::FULL };
-    let regression = Trust { prior: REGRESSION_PRIOR, ..Trust::FULL };
+    let learnt = n / (n + RUNS_TO_LEARN);
+    let other = Trust { prior: learnt, error_ratio: 1.0 };
+    let on_scores = Trust { prior: learnt * n / (n + RUNS_FOR_TREES), error_ratio: TREES };
+    let on_gains = Trust { error_ratio: TREES, ..other };
+    let regression = Trust { prior: REGRESSION_PRIOR * learnt, ..other };
     let fitted = |held_out, trust, expert| Fitted { expert, held_out, trust };
     let mut all = vec![
         fitted(trees.out_of_bag().to_vec(), on_scores, Expert::Trees(trees)),
         fitted(from_here(gain_trees.out_of_bag()), on_gains, Expert::GainTrees(gain_trees)),
-        fitted(from_here(&neighbours.left_out), Trust::FULL, Expert::Neighbours(neighbours)),
+        fitted(from_here(&neighbours.left_out), other, Expert::Neighbours(neighbours)),
         fitted(from_here(&kernel.held_out), regression, Expert::KernelRidge(kernel)),
-        fitted(from_here(&without), Trust::FULL, Expert::MeanGain(mean_gain)),
+        fitted(from_here(&without), other, Expert::MeanGain(mean_gain)),
     ];
     if let Some(ridge) = DualRidge::fit(&matrix(point_row), &gains) {
         all.push(fitted(from_here(&ridge.left_out), regression, Expert::Ridge(ridge)));
@@ -200,21 +207,23 @@ fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
     (total / (n + 1.0), gains.iter().map(|gain| (total - gain) / n).collect())
 }
 
-/// Weights ∝ q_e·(mse_min / mse_e)^p·exp(−t_e) that sum to 1, p = min(2, n/50), t_e = (mean of d) / (standard error of that
-/// mean) over runs, d = how much larger expert e's squared error is than that of the expert with the least mean; q_e is
-/// `trust[e].prior`, and squared errors of e count `trust[e].error_ratio` times. O(n·experts). The weights are Foretell's own.
-fn weights(held_out: &[Vec<f64>], trust: &[Trust], targets: &[f64]) -> Vec<f64> {
+/// Weights ∝ q_e·(mse_min / mse_e)^p·exp(−0.75·t_e) that sum to 1, p = min(1, n/150), mse_e the mean over runs of expert e's squared
+/// error over the run's `noisiness`, t_e = (mean of d) / (standard error of that mean), d = how much larger those of e are than
+/// those of the expert with the least mean; q_e is `trust[e].prior`, and squared errors of e count `trust[e].error_ratio`
+/// times. O(n·experts). The weights are Foretell's own.
+fn weights(held_out: &[Vec<f64>], trust: &[Trust], targets: &[f64], noisiness: &[f64]) -> Vec<f64> {
     let squares = |(forecasts, trust): (&Vec<f64>, &Trust)| -> Vec<f64> {
-        forecasts.iter().zip(targets).map(|(f, y)| trust.error_ratio * (y - f).powi(2)).collect()
+        let runs = forecasts.iter().zip(targets).zip(noisiness);
+        runs.map(|((f, y), noisiness)| trust.error_ratio * (y - f).powi(2) / noisiness).collect()
     };
     let errors: Vec<Vec<f64>> = held_out.iter().zip(trust).map(squares).collect();
     let means: Vec<f64> = errors.iter().map(|errors| mean(errors)).collect();
     let best = (0..means.len()).min_by(|&a, &b| means[a].total_cmp(&means[b])).unwrap_or(0);
-    let power = (targets.len() as f64 / RUNS_A_POWER).min(SHARPEST);
+    let power = (targets.len() as f64 / RUNS_FOR_RATIOS).min(1.0);
     let raw: Vec<f64> = (0..means.len())
         .map(|e| {
             let ratio = if means[e] > 0.0 { means[best] / means[e] } else { 1.0 };
-            trust[e].prior * ratio.powf(power) * (-excess(&errors[e], &errors[best])).exp()
+            trust[e].prior * ratio.powf(power) * (-DOUBT * excess(&errors[e], &errors[best])).exp()
         })
         .collect();
     let total: f64 = raw.iter().sum();
@@ -249,26 +258,35 @@ mod tests {
         let surely = vec![2.0_f64.sqrt(), 2.0, 2.0_f64.sqrt(), 2.0];
         // d = 8, −1, −1, −1: mean 1.25, deviation 3.897
         let once = vec![3.0, 0.0, 0.0, 0.0];
-        let found = weights(&[best.clone(), surely, once, best], &[Trust::FULL; 4], &targets);
-        assert!((found[1] / found[0] - 3.0_f64.powf(-0.08) * (-4.0_f64).exp()).abs() < 1e-12, "{found:?}");
-        assert!(
-            (found[2] / found[0] - 2.25_f64.powf(-0.08) * (-2.5 / 3.897_114_317_f64).exp()).abs() < 1e-9,
-            "{found:?}"
-        );
+        let found = weights(&[best.clone(), surely, once, best], &[Trust::FULL; 4], &targets, &[1.0; 4]);
+        let beside_best = |ratio: f64, t: f64| ratio.powf(-4.0 / 150.0) * (-0.75 * t).exp();
+        assert!((found[1] / found[0] - beside_best(3.0, 4.0)).abs() < 1e-12, "{found:?}");
+        assert!((found[2] / found[0] - beside_best(2.25, 2.5 / 3.897_114_317)).abs() < 1e-9, "{found:?}");
         assert!((found[0] - found[3]).abs() < 1e-12 && (found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
     }
 
     #[test]
     fn held_out_errors_count_as_often_as_told() {
         let forecasts = vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]];
-        let found = weights(&forecasts, &[Trust::FULL, Trust { error_ratio: 0.5, ..Trust::FULL }], &[0.0; 3]);
+        let trust = [Trust::FULL, Trust { error_ratio: 0.5, ..Trust::FULL }];
+        let found = weights(&forecasts, &trust, &[0.0; 3], &[1.0; 3]);
         assert!(found[1] > found[0], "{found:?}");
+    }
+
+    #[test]
+    fn errors_count_less_on_runs_that_are_noisy() {
+        // the first errs by 2 on a run four times as noisy as the other, on which the second errs by 1.5
+        let forecasts = vec![vec![2.0, 1.0], vec![1.0, 1.5]];
+        let weigh = |noisiness| weights(&forecasts, &[Trust::FULL; 2], &[0.0; 2], noisiness);
+        assert!(weigh(&[1.0, 1.0])[0] < 0.5);
+        assert!(weigh(&[4.0, 1.0])[0] > 0.5);
     }
 
     #[test]
     fn an_expert_of_less_prior_weight_weighs_less_by_as_much() {
         let forecasts = vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]];
-        let found = weights(&forecasts, &[Trust::FULL, Trust { prior: 0.25, ..Trust::FULL }], &[0.0; 3]);
+        let found =
+            weights(&forecasts, &[Trust::FULL, Trust { prior: 0.25, ..Trust::FULL }], &[0.0; 3], &[1.0; 3]);
         assert!((found[0] - 0.8).abs() < 1e-12 && (found[1] - 0.2).abs() < 1e-12, "{found:?}");
     }
 }
