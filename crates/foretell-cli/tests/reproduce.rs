@@ -54,6 +54,20 @@ fn write_cuda_convnets(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("cudaconvnet_cifar10.csv"), text)
 }
 
+/// LSTMs, every tenth of which ends badly.
+fn write_lstms(folder: &Path) -> std::io::Result<()> {
+    let names: Vec<String> = (0..12).map(|epoch| format!("ep_{epoch}")).collect();
+    let mut text = format!("base_model,n_layer,n_inputs,{}\n", names.join(","));
+    for run in 0..60_u32 {
+        let (layers, inputs) = (2 + run % 4, 10 + 20 * run);
+        let end = if run % 10 == 0 { 150.0 } else { 65.0 } + f64::from(inputs) / 100.0;
+        let values: Vec<String> =
+            (0..12).map(|epoch| format!("{:.2}", end + 300.0 * 0.5_f64.powi(epoch))).collect();
+        writeln!(text, "lstm,{layers},{inputs},{}", values.join(",")).expect("text grows");
+    }
+    fs::write(folder.join("lstm_ptb.csv"), text)
+}
+
 const QUICK: [&str; 6] = ["--train", "30", "--repeats", "2", "--draws", "10"];
 
 fn reproduce(folder: &Path, more: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
@@ -131,6 +145,23 @@ fn shallow_networks_are_learnt_from_and_deep_ones_forecast() -> Tested {
     let runs: Vec<Option<u64>> = sets.iter().map(|set| set["runs"].as_u64()).collect();
     // two dead runs are left out, and half of the runs have each schedule
     assert_eq!(runs, [Some(100), Some(51), Some(100)]);
+    Ok(())
+}
+
+#[test]
+fn runs_that_end_badly_are_left_out_where_a_preparation_says_so() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_lstms(folder.path())?;
+    let document = reproduce(folder.path(), &["--only", "table-2"])?;
+    let sets = document["sets"].as_array().ok_or("no sets")?;
+    let runs: Vec<Option<u64>> = sets.iter().map(|set| set["runs"].as_u64()).collect();
+    assert_eq!(runs, [Some(60), Some(60), Some(54)]);
+    let text = sets[2].to_string();
+    assert!(text.contains("6 runs that do not end below 100 removed"), "{text}");
+    // the end follows from the inputs, which the weights grow with
+    for row in rows(&document, |row| row["features"] == "ap" && row["preparation"] == "ends below 100") {
+        assert!(row["r2_mean"].as_f64() > Some(0.5), "{row}");
+    }
     Ok(())
 }
 

@@ -52,12 +52,12 @@ impl QLearning {
         let panel = Panel::new(area, x, y.padded(0.06, 0.05));
         page.draw(panel.grid());
         page.draw([panel.clip(self.dots(&panel)), panel.clip(self.levels(&panel))]);
-        page.draw(self.means(&panel));
         page.draw(self.epsilons(&panel));
         page.draw(panel.x_axis());
         let below = Panel { area: Rect { bottom: area.bottom + 20.0, ..area }, ..panel };
         page.draw(below.axis_labels("models trained", &self.metric));
         page.draw([bands::lines(&panel, &all, |_, i| i)]);
+        page.draw(self.means(&panel));
         page.draw(bands::names(&panel, &all));
         page.figure
     }

@@ -1,7 +1,7 @@
 //! The eight files that the paper's authors released, and how each is read for a faithful replica.
 
 use crate::failure::Failure;
-use foretell::{Configuration, Direction, FeatureGroup, History, HistoryOptions, Scale, Value};
+use foretell::{Configuration, Direction, FeatureGroup, History, HistoryOptions, Run, Scale, Value};
 use foretell_logs::{ReadOptions, Recorded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +15,8 @@ pub(super) struct Preparation {
     scale: Scale,
     exclude: &'static [&'static str],
     keep: Option<fn(&Configuration) -> bool>,
+    /// Only runs that end below this are kept.
+    below: Option<f64>,
     derive: Option<fn(&mut Configuration)>,
 }
 
@@ -44,6 +46,7 @@ const AS_RELEASED: Preparation = Preparation {
     scale: Scale::Linear,
     exclude: &["net"],
     keep: None,
+    below: None,
     derive: None,
 };
 
@@ -104,14 +107,21 @@ pub(super) const RELEASED: [Released; 8] = [
         direction: Direction::Minimize,
         preparations: &[
             Preparation {
-                name: "raw perplexity",
-                says: "perplexity as it is; AP = n_layer, n_inputs",
+                name: "weights, depth",
+                says: "perplexity as it is; AP = the weights, counted from layers and inputs (8·layers·inputs² + 20000·inputs), and layers",
+                derive: Some(count_lstm),
                 ..AS_RELEASED
             },
             Preparation {
                 name: "log perplexity",
-                says: "features and target are logarithms of the perplexity; AP = n_layer, n_inputs",
+                says: "features and target are logarithms of the perplexity; AP = n_layer and log10 n_inputs",
                 scale: Scale::Log,
+                ..AS_RELEASED
+            },
+            Preparation {
+                name: "ends below 100",
+                says: "perplexity as it is; AP = n_layer and log10 n_inputs",
+                below: Some(100.0),
                 ..AS_RELEASED
             },
         ],
@@ -165,6 +175,12 @@ impl Released {
         if let Some(keep) = preparation.keep {
             recorded.runs.retain(|run| keep(&run.configuration));
         }
+        let finished = recorded.runs.len();
+        if let Some(bound) = preparation.below {
+            let end = |run: &Run| run.curve.last().map(|(_, score)| self.direction.value(score));
+            recorded.runs.retain(|run| end(run).is_some_and(|end| end < bound));
+        }
+        let above = finished - recorded.runs.len();
         let depths = recorded.runs.iter().map(|run| depth(&run.configuration)).collect();
         for run in &mut recorded.runs {
             preparation.prepare(&mut run.configuration);
@@ -173,7 +189,7 @@ impl Released {
         Ok(Prepared {
             stem: self.stem,
             preparation: preparation.name,
-            says: says(preparation, &recorded, dead, &history),
+            says: says(preparation, &recorded, dead, above, &history),
             metric: recorded.metric,
             history: Arc::new(history),
             depths,
@@ -197,12 +213,21 @@ fn lay_out(
     history.map_err(|error| Failure::input(format!("{}: {error}", path.display())))
 }
 
-fn says(preparation: &Preparation, recorded: &Recorded, dead: usize, history: &History) -> String {
+fn says(
+    preparation: &Preparation,
+    recorded: &Recorded,
+    dead: usize,
+    above: usize,
+    history: &History,
+) -> String {
     let removed = recorded.notes.iter().filter(|note| note.topic == foretell_logs::Topic::Removed);
     let mut parts: Vec<String> = vec![preparation.says.to_owned()];
     parts.extend(removed.map(|note| note.text.clone()));
     if dead > 0 {
         parts.push(format!("{dead} more without any score but 0 removed"));
+    }
+    if let Some(bound) = preparation.below {
+        parts.push(format!("{above} runs that do not end below {bound} removed"));
     }
     let floored = (0..history.len()).filter(|&i| history.final_score(i) == Some(history.floor())).count();
     if floored > 0 {
@@ -243,6 +268,17 @@ fn count_resnet(configuration: &mut Configuration) {
     configuration.insert("depth".to_owned(), depth);
 }
 
+/// Puts the weights of an LSTM in the place of its inputs h, beside its l layers: 8·h² a layer, and 10 000 words embedded in h
+/// numbers and told from h numbers. With a minus sign, which standardising makes nothing of: they are to stay linear, and
+/// wide positive columns are taken in logarithms.
+fn count_lstm(configuration: &mut Configuration) {
+    let counted = |name| number(configuration, name);
+    let Some((layers, inputs)) = counted("n_layer").zip(counted("n_inputs")) else { return };
+    configuration.remove("n_inputs");
+    let weights = 8.0 * layers * inputs * inputs + 2.0 * 10_000.0 * inputs;
+    configuration.insert("num_params".to_owned(), Value::Number(-weights));
+}
+
 /// Multiplicative weights of a ResNet with three stages of f, 2f and 4f filters, n blocks of two k × k convolutions a
 /// stage, a first convolution from 3 channels and a last dense layer:
 /// k²·(3f + 2n·f² + 2f² + (2n − 1)·4f² + 8f² + (2n − 1)·16f²) + 4f·classes.
@@ -264,6 +300,16 @@ mod tests {
         let channels = [(3, 16), (16, 16), (16, 16), (16, 32), (32, 32), (32, 64), (64, 64)];
         let expected: i32 = channels.iter().map(|(a, b)| 9 * a * b).sum::<i32>() + 640;
         assert!((resnet_weights(1.0, 16.0, 3.0, 10.0) - f64::from(expected)).abs() < 0.5);
+    }
+
+    #[test]
+    fn weights_of_an_lstm_take_the_place_of_its_inputs() {
+        let released = [("n_layer", 2.0), ("n_inputs", 10.0)];
+        let mut configuration: Configuration =
+            released.iter().map(|&(name, value)| (name.to_owned(), Value::Number(value))).collect();
+        count_lstm(&mut configuration);
+        assert_eq!(configuration.keys().collect::<Vec<_>>(), ["n_layer", "num_params"]);
+        assert_eq!(number(&configuration, "num_params"), Some(-(2.0 * 8.0 * 100.0 + 200_000.0)));
     }
 
     #[test]
