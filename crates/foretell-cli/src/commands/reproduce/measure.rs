@@ -174,7 +174,7 @@ impl Bench {
 fn sides(prepared: &Prepared, depth: f64) -> String {
     let layers = || prepared.depths.iter().flatten();
     let (below, above) = (layers().filter(|&&l| l < depth).count(), layers().filter(|&&l| l > depth).count());
-    format!("{below} shallower and {above} deeper networks are left without repeats")
+    format!("{below} shallower and {above} deeper networks are left")
 }
 
 /// R² × 100 with two decimals, as R².

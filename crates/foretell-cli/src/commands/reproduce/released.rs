@@ -15,6 +15,8 @@ pub(super) struct Preparation {
     scale: Scale,
     exclude: &'static [&'static str],
     keep: Option<fn(&Configuration) -> bool>,
+    /// Whether runs that repeat others stay, so that splits have them on both sides.
+    repeats: bool,
     /// Only runs that end below this are kept.
     below: Option<f64>,
     derive: Option<fn(&mut Configuration)>,
@@ -46,6 +48,7 @@ const AS_RELEASED: Preparation = Preparation {
     scale: Scale::Linear,
     exclude: &["net"],
     keep: None,
+    repeats: false,
     below: None,
     derive: None,
 };
@@ -88,6 +91,15 @@ pub(super) const RELEASED: [Released; 8] = [
                 name: "one schedule",
                 says: "only the runs whose learning rate falls after 35000 steps; AP = log10 of the weights and depth",
                 keep: Some(falls_after_35000_steps),
+                derive: Some(count_resnet),
+                ..AS_RELEASED
+            },
+            Preparation {
+                name: "repeats, log",
+                says: "as one schedule, but repeats stay, and features and target are logarithms of the accuracy",
+                scale: Scale::Log,
+                keep: Some(falls_after_35000_steps),
+                repeats: true,
                 derive: Some(count_resnet),
                 ..AS_RELEASED
             },
@@ -166,8 +178,11 @@ impl Released {
     }
 
     fn prepare_as(&self, preparation: &Preparation, path: &Path) -> Result<Prepared, Failure> {
-        let options =
-            ReadOptions { direction: Some(self.direction), deduplicate: true, ..ReadOptions::default() };
+        let options = ReadOptions {
+            direction: Some(self.direction),
+            deduplicate: !preparation.repeats,
+            ..ReadOptions::default()
+        };
         let mut recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
         let read = recorded.runs.len();
         recorded.runs.retain(|run| run.curve.scores().iter().any(|&score| score != 0.0));
