@@ -85,6 +85,11 @@ fn rows<'a>(
     document["rows"].as_array().into_iter().flatten().filter(|row| of(row)).collect()
 }
 
+/// How many runs each preparation of each file leaves.
+fn runs_of_sets(document: &serde_json::Value) -> Vec<Option<u64>> {
+    document["sets"].as_array().into_iter().flatten().map(|set| set["runs"].as_u64()).collect()
+}
+
 #[test]
 fn each_published_cell_stands_beside_ours_with_the_difference_in_standard_errors() -> Tested {
     let folder = tempfile::tempdir()?;
@@ -142,10 +147,8 @@ fn shallow_networks_are_learnt_from_and_deep_ones_forecast() -> Tested {
     for row in rows(&document, |row| row["depth"] == 32.0) {
         assert!(row["note"].as_str().is_some_and(|note| note.contains("too few")), "{row}");
     }
-    let sets = document["sets"].as_array().ok_or("no sets")?;
-    let runs: Vec<Option<u64>> = sets.iter().map(|set| set["runs"].as_u64()).collect();
     // two dead runs are left out, and half of the runs have each schedule
-    assert_eq!(runs, [Some(100), Some(51), Some(51), Some(100)]);
+    assert_eq!(runs_of_sets(&document), [Some(100), Some(51), Some(51), Some(100)]);
     Ok(())
 }
 
@@ -154,10 +157,8 @@ fn runs_that_end_badly_are_left_out_where_a_preparation_says_so() -> Tested {
     let folder = tempfile::tempdir()?;
     write_lstms(folder.path())?;
     let document = reproduce(folder.path(), &["--only", "table-2"])?;
-    let sets = document["sets"].as_array().ok_or("no sets")?;
-    let runs: Vec<Option<u64>> = sets.iter().map(|set| set["runs"].as_u64()).collect();
-    assert_eq!(runs, [Some(60), Some(60), Some(54)]);
-    let text = sets[2].to_string();
+    assert_eq!(runs_of_sets(&document), [Some(60), Some(60), Some(54)]);
+    let text = document["sets"][2].to_string();
     assert!(text.contains("6 runs that do not end below 100 removed"), "{text}");
     // the end follows from the inputs
     let alone = rows(&document, |row| row["features"] == "ap" && row["preparation"] == "ends below 100");

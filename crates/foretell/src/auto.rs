@@ -15,7 +15,7 @@ const STARTED: usize = 10;
 /// The default: ŷ = Σ_e a_e ŷ_e over seven experts, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−0.75·t_e) from held-out errors,
 /// p = min(1, n/150), t_e how surely expert e is worse than the best of them: the mean of how much larger its squared errors are,
 /// over the standard error of that mean. A run's squared error counts 1/√s times, s being the pair's deviation there: where
-/// nobody knows much, errors say little of who knows more.
+/// the pair is unsure, errors say little of which expert knows more.
 ///
 /// | expert | what it is | held out by | prior weight q, r = n/(n + 10) |
 /// |---|---|---|---|

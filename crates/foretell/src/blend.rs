@@ -104,6 +104,7 @@ impl Blend {
         held_out.extend(fitted.iter().map(|fitted| clip(&fitted.held_out)));
         let trust: Vec<Trust> =
             std::iter::once(Trust::FULL).chain(fitted.iter().map(|fitted| fitted.trust)).collect();
+        // squared errors over s² would let runs that are hard to forecast say nothing, squared errors as they are little else
         let noisiness: Vec<f64> =
             pair.left_out.iter().map(|(_, s)| s.sqrt().max(f64::MIN_POSITIVE)).collect();
         let weights = weights(&held_out, &trust, &training.targets, &noisiness);

@@ -184,18 +184,23 @@ impl Released {
             ..ReadOptions::default()
         };
         let mut recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
+        let mut removed = Vec::new();
         let read = recorded.runs.len();
         recorded.runs.retain(|run| run.curve.scores().iter().any(|&score| score != 0.0));
         let dead = read - recorded.runs.len();
+        if dead > 0 {
+            removed.push(format!("{dead} more without any score but 0 removed"));
+        }
         if let Some(keep) = preparation.keep {
             recorded.runs.retain(|run| keep(&run.configuration));
         }
-        let finished = recorded.runs.len();
         if let Some(bound) = preparation.below {
+            let before = recorded.runs.len();
             let end = |run: &Run| run.curve.last().map(|(_, score)| self.direction.value(score));
             recorded.runs.retain(|run| end(run).is_some_and(|end| end < bound));
+            let worse = before - recorded.runs.len();
+            removed.push(format!("{worse} runs that do not end below {bound} removed"));
         }
-        let above = finished - recorded.runs.len();
         let depths = recorded.runs.iter().map(|run| depth(&run.configuration)).collect();
         for run in &mut recorded.runs {
             preparation.prepare(&mut run.configuration);
@@ -204,7 +209,7 @@ impl Released {
         Ok(Prepared {
             stem: self.stem,
             preparation: preparation.name,
-            says: says(preparation, &recorded, dead, above, &history),
+            says: says(preparation, &recorded, removed, &history),
             metric: recorded.metric,
             history: Arc::new(history),
             depths,
@@ -228,22 +233,10 @@ fn lay_out(
     history.map_err(|error| Failure::input(format!("{}: {error}", path.display())))
 }
 
-fn says(
-    preparation: &Preparation,
-    recorded: &Recorded,
-    dead: usize,
-    above: usize,
-    history: &History,
-) -> String {
-    let removed = recorded.notes.iter().filter(|note| note.topic == foretell_logs::Topic::Removed);
+fn says(preparation: &Preparation, recorded: &Recorded, removed: Vec<String>, history: &History) -> String {
+    let by_reader = recorded.notes.iter().filter(|note| note.topic == foretell_logs::Topic::Removed);
     let mut parts: Vec<String> = vec![preparation.says.to_owned()];
-    parts.extend(removed.map(|note| note.text.clone()));
-    if dead > 0 {
-        parts.push(format!("{dead} more without any score but 0 removed"));
-    }
-    if let Some(bound) = preparation.below {
-        parts.push(format!("{above} runs that do not end below {bound} removed"));
-    }
+    parts.extend(by_reader.map(|note| note.text.clone()).chain(removed));
     let floored = (0..history.len()).filter(|&i| history.final_score(i) == Some(history.floor())).count();
     if floored > 0 {
         let floor = history.value(history.floor());
