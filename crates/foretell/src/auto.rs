@@ -12,20 +12,25 @@ const NEVER_STARTED: usize = 5;
 /// So many runs that did start are needed to treat the others apart.
 const STARTED: usize = 10;
 
-/// The default: ŷ = Σ_e a_e ŷ_e over seven experts, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−0.75·t_e) from held-out errors,
-/// p = min(1, n/150), t_e how surely expert e is worse than the best of them: the mean of how much larger its squared errors are,
-/// over the standard error of that mean. A run's squared error counts 1/√s times, s being the pair's deviation there: where
-/// the pair is unsure, errors say little of which expert knows more.
+/// The default: ŷ = Σ_e a_e ŷ_e over seven experts, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−(0.3 + 0.6·p)·t_e − (1 − p)·g_e) from
+/// held-out errors, p = min(1, n/150), t_e how surely expert e is worse than the best of them: the mean of how much larger its
+/// squared errors are, over the standard error of that mean. A run's squared error counts 1/√s times, s being the pair's deviation
+/// there: where the pair is unsure, errors say little of which expert knows more.
 ///
-/// | expert | what it is | held out by | prior weight q, r = n/(n + 10) |
-/// |---|---|---|---|
-/// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form | 1 |
-/// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag | r·n/(n + 30) |
-/// | gain trees | 64 more on y_T − y_τ | out-of-bag | r |
-/// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out | r |
-/// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form | 0.2·r |
-/// | kernel ridge | Gaussian kernel on the paper's features, on y_T − y_τ | leave-one-out, closed form | 0.2·r |
-/// | mean gain | y_τ + mean of y_T − y_τ, shrunk as if one more run had gained nothing | leave-one-out | r |
+/// From few runs, errors say little of which of seven experts is the best, but they do say whether there is structure that only
+/// the pair has: the others give way to it by g_e = b_e·clip(V − 1.5, −2, 0.5) + 2·clip(min(t − 0.9, 3·D − 2.4, V − 1), 0, 1), g = 0
+/// for the pair itself. V = ln(variance of y_T / mse_pair), D = ln(mse_gain / mse_pair) from squared errors as they are, t how
+/// surely the mean gain is worse than the pair.
+///
+/// | expert | what it is | held out by | prior weight q, r = n/(n + 10) | b |
+/// |---|---|---|---|---|
+/// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form | 1 | |
+/// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag | r·n/(n + 30) | 0 |
+/// | gain trees | 64 more on y_T − y_τ | out-of-bag | r | 0.5 |
+/// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out | r | 1 |
+/// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form | 0.2·r | 0.5 |
+/// | kernel ridge | Gaussian kernel on the paper's features, on y_T − y_τ | leave-one-out, closed form | 0.2·r | 0.5 |
+/// | mean gain | y_τ + mean of y_T − y_τ, shrunk as if one more run had gained nothing | leave-one-out | r | 1 |
 ///
 /// Held-out squared errors of trees count 0.8 times, as out-of-bag errors come from 37 % of the trees.
 /// Where y_τ is further than a tenth of their range below or above those of all runs, by b, forecasts of y_T move by b as those

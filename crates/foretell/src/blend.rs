@@ -23,13 +23,10 @@ const RUNS_TO_LEARN: f64 = 10.0;
 const RUNS_FOR_TREES: f64 = 30.0;
 /// So many runs until weights follow the ratio of errors in full: from few runs ratios say little.
 const RUNS_FOR_RATIOS: f64 = 150.0;
-/// How many times the t-statistic of an expert's larger errors counts.
-const DOUBT: f64 = 0.75;
+/// How many times the t-statistic of an expert's larger errors counts: from few runs, and from [`RUNS_FOR_RATIOS`].
+const DOUBT: (f64, f64) = (0.3, 0.9);
 
-/// ŷ = Σ_e a_e ŷ_e over experts e, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−0.75·t_e), q_e its prior weight, p = min(1, n/150), mse_e
-/// the mean of its held-out squared errors over √s, s the deviation of the pair of Gaussian processes on each run, t_e the
-/// t-statistic of how much larger those are than the best expert's; every ŷ_e is clipped to the runs'
-/// [`Reach`](crate::gp::Reach). The scale of a forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²).
+/// ŷ = Σ_e a_e ŷ_e over experts e, with the [`weights`] a_e; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The scale of a forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²).
 pub(crate) struct Blend {
     compact: Compact,
     design: Design,
@@ -107,7 +104,8 @@ impl Blend {
         // squared errors over s² would let runs that are hard to forecast say nothing, squared errors as they are little else
         let noisiness: Vec<f64> =
             pair.left_out.iter().map(|(_, s)| s.sqrt().max(f64::MIN_POSITIVE)).collect();
-        let weights = weights(&held_out, &trust, &training.targets, &noisiness);
+        let grasp = Grasp::of(&held_out[0], &held_out[1], &training.targets);
+        let weights = weights(&held_out, &trust, grasp, &training.targets, &noisiness);
         let left_out = (0..training.len()).map(|i| {
             let forecasts = weights.iter().zip(&held_out).map(|(&weight, forecasts)| (weight, forecasts[i]));
             mixture(&forecasts.collect::<Vec<_>>(), pair.left_out[i].1)
@@ -150,10 +148,39 @@ struct Trust {
     prior: f64,
     /// How large its squared errors on new runs are beside held-out ones.
     error_ratio: f64,
+    /// How fast it gives way to the pair the more that one explains; negligible for the pair itself.
+    yields: f64,
 }
 
 impl Trust {
-    const FULL: Self = Self { prior: 1.0, error_ratio: 1.0 };
+    const FULL: Self = Self { prior: 1.0, error_ratio: 1.0, yields: 0.0 };
+}
+
+/// How well the pair knows these runs, from its held-out squared errors and those of the mean gain. Which of seven experts is the
+/// best cannot be told from ten errors each, but it can be told whether there is structure that only the pair has.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Grasp {
+    /// ln(variance of y_T / mse_pair) − 1.5, at least −2 and at most 0.5: 0 where the pair explains 78 % of y_T.
+    explained: f64,
+    /// 2·min(t − 0.9, 3·ln(mse_gain / mse_pair) − 2.4, ln(variance of y_T / mse_pair) − 1, 1), at least 0, t the t-statistic of
+    /// how much larger the mean gain's errors are: the pair is surely better, by a lot, and knows y_T at all.
+    surely: f64,
+}
+
+impl Grasp {
+    /// From the held-out forecasts of y_T (`targets`) by the pair and by the mean gain. O(n).
+    fn of(pair: &[f64], gain: &[f64], targets: &[f64]) -> Self {
+        let squares = |forecasts: &[f64]| -> Vec<f64> {
+            forecasts.iter().zip(targets).map(|(f, y)| (y - f).powi(2)).collect()
+        };
+        let (pair, gain) = (squares(pair), squares(gain));
+        let log = |value: f64| value.max(f64::MIN_POSITIVE).ln();
+        let left = log(mean(&pair));
+        let known = log(standard_deviation(targets).powi(2)) - left;
+        let ahead = 3.0 * (log(mean(&gain)) - left) - 2.4;
+        let surely = (excess(&gain, &pair) - 0.9).min(ahead).min(known - 1.0).clamp(0.0, 1.0);
+        Self { explained: (known - 1.5).clamp(-2.0, 0.5), surely: 2.0 * surely }
+    }
 }
 
 /// An expert, its held-out forecasts of y_T, and how far those are to be trusted.
@@ -163,7 +190,7 @@ struct Fitted {
     trust: Trust,
 }
 
-/// All experts but the pair.
+/// All experts but the pair, the mean gain first.
 fn fit_others(
     training: &TrainingSet,
     rows: &Matrix,
@@ -184,17 +211,17 @@ fn fit_others(
     let (mean_gain, without) = mean_gain(&gains);
     let n = training.len() as f64;
     let learnt = n / (n + RUNS_TO_LEARN);
-    let other = Trust { prior: learnt, error_ratio: 1.0 };
-    let on_scores = Trust { prior: learnt * n / (n + RUNS_FOR_TREES), error_ratio: TREES };
-    let on_gains = Trust { error_ratio: TREES, ..other };
-    let regression = Trust { prior: REGRESSION_PRIOR * learnt, ..other };
+    let on_scores = Trust { prior: learnt * n / (n + RUNS_FOR_TREES), error_ratio: TREES, yields: 0.0 };
+    let on_gains = Trust { prior: learnt, error_ratio: TREES, yields: 0.5 };
+    let of_like_runs = Trust { prior: learnt, error_ratio: 1.0, yields: 1.0 };
+    let regression = Trust { prior: REGRESSION_PRIOR * learnt, error_ratio: 1.0, yields: 0.5 };
     let fitted = |held_out, trust, expert| Fitted { expert, held_out, trust };
     let mut all = vec![
+        fitted(from_here(&without), of_like_runs, Expert::MeanGain(mean_gain)),
         fitted(trees.out_of_bag().to_vec(), on_scores, Expert::Trees(trees)),
         fitted(from_here(gain_trees.out_of_bag()), on_gains, Expert::GainTrees(gain_trees)),
-        fitted(from_here(&neighbours.left_out), other, Expert::Neighbours(neighbours)),
+        fitted(from_here(&neighbours.left_out), of_like_runs, Expert::Neighbours(neighbours)),
         fitted(from_here(&kernel.held_out), regression, Expert::KernelRidge(kernel)),
-        fitted(from_here(&without), other, Expert::MeanGain(mean_gain)),
     ];
     if let Some(ridge) = DualRidge::fit(&matrix(point_row), &gains) {
         all.push(fitted(from_here(&ridge.left_out), regression, Expert::Ridge(ridge)));
@@ -208,11 +235,18 @@ fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
     (total / (n + 1.0), gains.iter().map(|gain| (total - gain) / n).collect())
 }
 
-/// Weights ∝ q_e·(mse_min / mse_e)^p·exp(−0.75·t_e) that sum to 1, p = min(1, n/150), mse_e the mean over runs of expert e's squared
-/// error over the run's `noisiness`, t_e = (mean of d) / (standard error of that mean), d = how much larger those of e are than
-/// those of the expert with the least mean; q_e is `trust[e].prior`, and squared errors of e count `trust[e].error_ratio`
-/// times. O(n·experts). The weights are Foretell's own.
-fn weights(held_out: &[Vec<f64>], trust: &[Trust], targets: &[f64], noisiness: &[f64]) -> Vec<f64> {
+/// Weights ∝ q_e·(mse_min / mse_e)^p·exp(−(0.3 + 0.6·p)·t_e − (1 − p)·g_e) that sum to 1, p = min(1, n/150), mse_e the mean over runs of
+/// expert e's squared error over the run's `noisiness`, t_e = (mean of d) / (standard error of that mean), d = how much larger
+/// those of e are than those of the expert with the least mean; q_e is `trust[e].prior`, and squared errors of e count
+/// `trust[e].error_ratio` times. g_e = `trust[e].yields`·`grasp.explained` + `grasp.surely`, but 0 for the pair, which is the first.
+/// O(n·experts). The weights are Foretell's own.
+fn weights(
+    held_out: &[Vec<f64>],
+    trust: &[Trust],
+    grasp: Grasp,
+    targets: &[f64],
+    noisiness: &[f64],
+) -> Vec<f64> {
     let squares = |(forecasts, trust): (&Vec<f64>, &Trust)| -> Vec<f64> {
         let runs = forecasts.iter().zip(targets).zip(noisiness);
         runs.map(|((f, y), noisiness)| trust.error_ratio * (y - f).powi(2) / noisiness).collect()
@@ -221,10 +255,13 @@ fn weights(held_out: &[Vec<f64>], trust: &[Trust], targets: &[f64], noisiness: &
     let means: Vec<f64> = errors.iter().map(|errors| mean(errors)).collect();
     let best = (0..means.len()).min_by(|&a, &b| means[a].total_cmp(&means[b])).unwrap_or(0);
     let power = (targets.len() as f64 / RUNS_FOR_RATIOS).min(1.0);
+    let doubt = DOUBT.0 + (DOUBT.1 - DOUBT.0) * power;
     let raw: Vec<f64> = (0..means.len())
         .map(|e| {
             let ratio = if means[e] > 0.0 { means[best] / means[e] } else { 1.0 };
-            trust[e].prior * ratio.powf(power) * (-DOUBT * excess(&errors[e], &errors[best])).exp()
+            let worse = excess(&errors[e], &errors[best]);
+            let gives_way = if e == 0 { 0.0 } else { trust[e].yields * grasp.explained + grasp.surely };
+            trust[e].prior * ratio.powf(power) * (-doubt * worse - (1.0 - power) * gives_way).exp()
         })
         .collect();
     let total: f64 = raw.iter().sum();
@@ -259,8 +296,9 @@ mod tests {
         let surely = vec![2.0_f64.sqrt(), 2.0, 2.0_f64.sqrt(), 2.0];
         // d = 8, −1, −1, −1: mean 1.25, deviation 3.897
         let once = vec![3.0, 0.0, 0.0, 0.0];
-        let found = weights(&[best.clone(), surely, once, best], &[Trust::FULL; 4], &targets, &[1.0; 4]);
-        let beside_best = |ratio: f64, t: f64| ratio.powf(-4.0 / 150.0) * (-0.75 * t).exp();
+        let experts = [best.clone(), surely, once, best];
+        let found = weights(&experts, &[Trust::FULL; 4], Grasp::default(), &targets, &[1.0; 4]);
+        let beside_best = |ratio: f64, t: f64| ratio.powf(-4.0 / 150.0) * (-0.316 * t).exp();
         assert!((found[1] / found[0] - beside_best(3.0, 4.0)).abs() < 1e-12, "{found:?}");
         assert!((found[2] / found[0] - beside_best(2.25, 2.5 / 3.897_114_317)).abs() < 1e-9, "{found:?}");
         assert!((found[0] - found[3]).abs() < 1e-12 && (found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
@@ -270,7 +308,7 @@ mod tests {
     fn held_out_errors_count_as_often_as_told() {
         let forecasts = vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]];
         let trust = [Trust::FULL, Trust { error_ratio: 0.5, ..Trust::FULL }];
-        let found = weights(&forecasts, &trust, &[0.0; 3], &[1.0; 3]);
+        let found = weights(&forecasts, &trust, Grasp::default(), &[0.0; 3], &[1.0; 3]);
         assert!(found[1] > found[0], "{found:?}");
     }
 
@@ -278,7 +316,8 @@ mod tests {
     fn errors_count_less_on_runs_that_are_noisy() {
         // the first errs by 2 on a run four times as noisy as the other, on which the second errs by 1.5
         let forecasts = vec![vec![2.0, 1.0], vec![1.0, 1.5]];
-        let weigh = |noisiness| weights(&forecasts, &[Trust::FULL; 2], &[0.0; 2], noisiness);
+        let weigh =
+            |noisiness| weights(&forecasts, &[Trust::FULL; 2], Grasp::default(), &[0.0; 2], noisiness);
         assert!(weigh(&[1.0, 1.0])[0] < 0.5);
         assert!(weigh(&[4.0, 1.0])[0] > 0.5);
     }
@@ -286,8 +325,58 @@ mod tests {
     #[test]
     fn an_expert_of_less_prior_weight_weighs_less_by_as_much() {
         let forecasts = vec![vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]];
-        let found =
-            weights(&forecasts, &[Trust::FULL, Trust { prior: 0.25, ..Trust::FULL }], &[0.0; 3], &[1.0; 3]);
+        let trust = [Trust::FULL, Trust { prior: 0.25, ..Trust::FULL }];
+        let found = weights(&forecasts, &trust, Grasp::default(), &[0.0; 3], &[1.0; 3]);
         assert!((found[0] - 0.8).abs() < 1e-12 && (found[1] - 0.2).abs() < 1e-12, "{found:?}");
+    }
+    #[test]
+    #[allow(clippy::float_cmp, reason = "ends of ranges are exact")]
+    fn the_pairs_grasp_is_that_by_hand() {
+        // y_T = 0, 2, 4, 6: variance 5; the pair errs by 1 everywhere: ln 5 = 1.6094
+        let targets = [0.0, 2.0, 4.0, 6.0];
+        let pair = [1.0, 3.0, 5.0, 7.0];
+        let gain_that_errs_by = |squares: [f64; 4]| -> Vec<f64> {
+            targets.iter().zip(squares).map(|(y, square)| y + square.sqrt()).collect()
+        };
+        let grasp = |squares| Grasp::of(&pair, &gain_that_errs_by(squares), &targets);
+        // 2 and 3 more, mean 2.5 with deviation 0.5: t = 10; 3·ln 3.5 − 2.4 = 1.3583
+        let known = grasp([3.0, 4.0, 3.0, 4.0]);
+        assert!((known.explained - 0.109_437_912_434).abs() < 1e-9, "{known:?}");
+        assert!((known.surely - 2.0 * 0.609_437_912_434).abs() < 1e-9, "what is known of y_T: {known:?}");
+        // 1.4 and 1.6 more: t = 30; 3·ln 2.5 − 2.4 = 0.3489
+        let by_little = grasp([2.4, 2.6, 2.4, 2.6]);
+        assert!((by_little.surely - 2.0 * 0.348_872_195_622).abs() < 1e-9, "how far ahead: {by_little:?}");
+        // 0, 0, 0 and 12 more: mean 3 with deviation √27: t = 1.1547
+        let by_chance = grasp([1.0, 1.0, 1.0, 13.0]);
+        assert!((by_chance.surely - 2.0 * 0.254_700_538_379).abs() < 1e-9, "how surely: {by_chance:?}");
+        assert_eq!(Grasp::of(&pair, &pair, &targets).surely, 0.0, "no better than the mean gain");
+        let knows_nothing = Grasp::of(&[9.0; 4], &pair, &targets);
+        assert_eq!(knows_nothing, Grasp { explained: -2.0, surely: 0.0 });
+        let knows_all = Grasp::of(&[0.01, 2.01, 4.01, 6.01], &[1.0, 3.1, 5.0, 7.1], &targets);
+        assert_eq!(knows_all, Grasp { explained: 0.5, surely: 2.0 });
+    }
+
+    #[test]
+    fn a_pair_that_errs_nowhere_or_runs_that_end_alike_give_finite_weights() {
+        for (pair, targets) in [([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])] {
+            let grasp = Grasp::of(&pair, &[0.0; 3], &targets);
+            assert!(grasp.explained.is_finite() && (0.0..=2.0).contains(&grasp.surely), "{grasp:?}");
+            let experts = [pair.to_vec(), vec![0.0; 3]];
+            let found = weights(&experts, &[Trust::FULL; 2], grasp, &targets, &[1.0; 3]);
+            assert!(found.iter().all(|weight| weight.is_finite()), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn experts_give_way_to_a_pair_that_knows_the_runs_less_the_more_runs_there_are() {
+        let experts = |n: usize| [vec![0.0; n], vec![0.0; n]];
+        let trust = [Trust { yields: 9.0, ..Trust::FULL }, Trust { yields: 0.5, ..Trust::FULL }];
+        let grasp = Grasp { explained: 1.0, surely: 0.3 };
+        let beside_pair = |n: usize| {
+            let found = weights(&experts(n), &trust, grasp, &vec![0.0; n], &vec![1.0; n]);
+            found[1] / found[0]
+        };
+        assert!((beside_pair(30) - (-0.8 * 0.8_f64).exp()).abs() < 1e-12, "0.8·(0.5·1 + 0.3)");
+        assert!((beside_pair(150) - 1.0).abs() < 1e-12);
     }
 }
