@@ -18,11 +18,11 @@ const STARTED: usize = 10;
 /// there: where the pair is unsure, errors say little of which expert knows more.
 ///
 /// From few runs, errors say little of which of seven experts is the best, but they do say whether there is structure that only
-/// the pair has: the others give way to it by g_e = b_e·clip(V − 1.5, −2, 0.5) + 2·clip(min(t − 0.9, 3·D − 2.4, V − 1), 0, 1), g = 0
+/// the pair has: the others give way to it by g_e = c_e·clip(V − 1.5, −2, 0.5) + 2·clip(min(t − 0.9, 3·D − 2.4, V − 1), 0, 1), g = 0
 /// for the pair itself. V = ln(variance of y_T / mse_pair), D = ln(mse_gain / mse_pair) from squared errors as they are, t how
 /// surely the mean gain is worse than the pair.
 ///
-/// | expert | what it is | held out by | prior weight q, r = n/(n + 10) | b |
+/// | expert | what it is | held out by | prior weight q, r = n/(n + 10) | c |
 /// |---|---|---|---|---|
 /// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form | 1 | |
 /// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag | r·n/(n + 30) | 0 |

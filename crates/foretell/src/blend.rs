@@ -26,7 +26,8 @@ const RUNS_FOR_RATIOS: f64 = 150.0;
 /// How many times the t-statistic of an expert's larger errors counts: from few runs, and from [`RUNS_FOR_RATIOS`].
 const DOUBT: (f64, f64) = (0.3, 0.9);
 
-/// ŷ = Σ_e a_e ŷ_e over experts e, with the [`weights`] a_e; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The scale of a forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²).
+/// ŷ = Σ_e a_e ŷ_e over experts e, a_e their [`weights`]; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The scale of a
+/// forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the deviation of the pair of Gaussian processes.
 pub(crate) struct Blend {
     compact: Compact,
     design: Design,
@@ -329,6 +330,7 @@ mod tests {
         let found = weights(&forecasts, &trust, Grasp::default(), &[0.0; 3], &[1.0; 3]);
         assert!((found[0] - 0.8).abs() < 1e-12 && (found[1] - 0.2).abs() < 1e-12, "{found:?}");
     }
+
     #[test]
     #[allow(clippy::float_cmp, reason = "ends of ranges are exact")]
     fn the_pairs_grasp_is_that_by_hand() {
