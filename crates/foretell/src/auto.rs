@@ -18,9 +18,10 @@ const STARTED: usize = 10;
 /// there: where the pair is unsure, errors say little of which expert knows more.
 ///
 /// From few runs, errors say little of which of seven experts is the best, but they do say whether there is structure that only
-/// the pair has: the others give way to it by g_e = c_e·clip(V − 1.5, −2, 0.5) + 2·clip(min(t − 0.9, 3·D − 2.4, V − 1), 0, 1), g = 0
-/// for the pair itself. V = ln(variance of y_T / mse_pair), D = ln(mse_gain / mse_pair) from squared errors as they are, t how
-/// surely the mean gain is worse than the pair.
+/// the pair has: the others give way to it by g_e = c_e·clip(V − 1.5, −2, 0.5) + 2·s·clip(min(t − 0.9, 3·D − 2.4, V − 1), 0, 1),
+/// g = 0 for the pair itself. V = ln(variance of y_T / mse_pair), D = ln(mse_gain / mse_pair) from squared errors as they are, t how
+/// surely the mean gain is worse than the pair, s = clip((τ − 2)/8, 0, 1): when all runs have just begun, it takes little to be
+/// ahead of the mean gain.
 ///
 /// | expert | what it is | held out by | prior weight q, r = n/(n + 10) | c |
 /// |---|---|---|---|---|

@@ -105,7 +105,7 @@ impl Blend {
         // squared errors over s² would let runs that are hard to forecast say nothing, squared errors as they are little else
         let noisiness: Vec<f64> =
             pair.left_out.iter().map(|(_, s)| s.sqrt().max(f64::MIN_POSITIVE)).collect();
-        let grasp = Grasp::of(&held_out[0], &held_out[1], &training.targets);
+        let grasp = Grasp::of(&held_out[0], &held_out[1], &training.targets, training.prefixes.columns());
         let weights = weights(&held_out, &trust, grasp, &training.targets, &noisiness);
         let left_out = (0..training.len()).map(|i| {
             let forecasts = weights.iter().zip(&held_out).map(|(&weight, forecasts)| (weight, forecasts[i]));
@@ -164,13 +164,14 @@ struct Grasp {
     /// ln(variance of y_T / mse_pair) − 1.5, at least −2 and at most 0.5: 0 where the pair explains 78 % of y_T.
     explained: f64,
     /// 2·min(t − 0.9, 3·ln(mse_gain / mse_pair) − 2.4, ln(variance of y_T / mse_pair) − 1, 1), at least 0, t the t-statistic of
-    /// how much larger the mean gain's errors are: the pair is surely better, by a lot, and knows y_T at all.
+    /// how much larger the mean gain's errors are: the pair is surely better, by a lot, and knows y_T at all. Times (τ − 2)/8, at least
+    /// 0 and at most 1: when all runs have just begun, it takes little to be ahead of their last value.
     surely: f64,
 }
 
 impl Grasp {
-    /// From the held-out forecasts of y_T (`targets`) by the pair and by the mean gain. O(n).
-    fn of(pair: &[f64], gain: &[f64], targets: &[f64]) -> Self {
+    /// From the held-out forecasts of y_T (`targets`) by the pair and by the mean gain after `tau` points. O(n).
+    fn of(pair: &[f64], gain: &[f64], targets: &[f64], tau: usize) -> Self {
         let squares = |forecasts: &[f64]| -> Vec<f64> {
             forecasts.iter().zip(targets).map(|(f, y)| (y - f).powi(2)).collect()
         };
@@ -180,7 +181,8 @@ impl Grasp {
         let known = log(standard_deviation(targets).powi(2)) - left;
         let ahead = 3.0 * (log(mean(&gain)) - left) - 2.4;
         let surely = (excess(&gain, &pair) - 0.9).min(ahead).min(known - 1.0).clamp(0.0, 1.0);
-        Self { explained: (known - 1.5).clamp(-2.0, 0.5), surely: 2.0 * surely }
+        let seen = ((tau as f64 - 2.0) / 8.0).clamp(0.0, 1.0);
+        Self { explained: (known - 1.5).clamp(-2.0, 0.5), surely: 2.0 * surely * seen }
     }
 }
 
@@ -340,7 +342,8 @@ mod tests {
         let gain_that_errs_by = |squares: [f64; 4]| -> Vec<f64> {
             targets.iter().zip(squares).map(|(y, square)| y + square.sqrt()).collect()
         };
-        let grasp = |squares| Grasp::of(&pair, &gain_that_errs_by(squares), &targets);
+        let after = |tau, squares| Grasp::of(&pair, &gain_that_errs_by(squares), &targets, tau);
+        let grasp = |squares| after(10, squares);
         // 2 and 3 more, mean 2.5 with deviation 0.5: t = 10; 3·ln 3.5 − 2.4 = 1.3583
         let known = grasp([3.0, 4.0, 3.0, 4.0]);
         assert!((known.explained - 0.109_437_912_434).abs() < 1e-9, "{known:?}");
@@ -351,17 +354,20 @@ mod tests {
         // 0, 0, 0 and 12 more: mean 3 with deviation √27: t = 1.1547
         let by_chance = grasp([1.0, 1.0, 1.0, 13.0]);
         assert!((by_chance.surely - 2.0 * 0.254_700_538_379).abs() < 1e-9, "how surely: {by_chance:?}");
-        assert_eq!(Grasp::of(&pair, &pair, &targets).surely, 0.0, "no better than the mean gain");
-        let knows_nothing = Grasp::of(&[9.0; 4], &pair, &targets);
+        let early = after(4, [3.0, 4.0, 3.0, 4.0]);
+        assert!((early.surely - known.surely / 4.0).abs() < 1e-12, "few points: {early:?}");
+        assert_eq!(after(1, [3.0, 4.0, 3.0, 4.0]).surely, 0.0, "a point");
+        assert_eq!(Grasp::of(&pair, &pair, &targets, 10).surely, 0.0, "no better than the mean gain");
+        let knows_nothing = Grasp::of(&[9.0; 4], &pair, &targets, 10);
         assert_eq!(knows_nothing, Grasp { explained: -2.0, surely: 0.0 });
-        let knows_all = Grasp::of(&[0.01, 2.01, 4.01, 6.01], &[1.0, 3.1, 5.0, 7.1], &targets);
+        let knows_all = Grasp::of(&[0.01, 2.01, 4.01, 6.01], &[1.0, 3.1, 5.0, 7.1], &targets, 99);
         assert_eq!(knows_all, Grasp { explained: 0.5, surely: 2.0 });
     }
 
     #[test]
     fn a_pair_that_errs_nowhere_or_runs_that_end_alike_give_finite_weights() {
         for (pair, targets) in [([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])] {
-            let grasp = Grasp::of(&pair, &[0.0; 3], &targets);
+            let grasp = Grasp::of(&pair, &[0.0; 3], &targets, 10);
             assert!(grasp.explained.is_finite() && (0.0..=2.0).contains(&grasp.surely), "{grasp:?}");
             let experts = [pair.to_vec(), vec![0.0; 3]];
             let found = weights(&experts, &[Trust::FULL; 2], grasp, &targets, &[1.0; 3]);
