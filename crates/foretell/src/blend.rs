@@ -149,7 +149,7 @@ struct Trust {
     prior: f64,
     /// How large its squared errors on new runs are beside held-out ones.
     error_ratio: f64,
-    /// How fast it gives way to the pair the more that one explains; negligible for the pair itself.
+    /// How fast it gives way to the pair the more that one explains; ignored for the pair itself.
     yields: f64,
 }
 
