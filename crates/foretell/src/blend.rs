@@ -149,12 +149,12 @@ struct Trust {
     prior: f64,
     /// How large its squared errors on new runs are beside held-out ones.
     error_ratio: f64,
-    /// How fast it gives way to the pair the more that one explains; ignored for the pair itself.
-    yields: f64,
+    /// How fast it gives way to the pair the more that one explains; `None` for the pair, which gives way to none.
+    yields: Option<f64>,
 }
 
 impl Trust {
-    const FULL: Self = Self { prior: 1.0, error_ratio: 1.0, yields: 0.0 };
+    const FULL: Self = Self { prior: 1.0, error_ratio: 1.0, yields: None };
 }
 
 /// How well the pair knows these runs, from its held-out squared errors and those of the mean gain. Which of seven experts is the
@@ -214,10 +214,10 @@ fn fit_others(
     let (mean_gain, without) = mean_gain(&gains);
     let n = training.len() as f64;
     let learnt = n / (n + RUNS_TO_LEARN);
-    let on_scores = Trust { prior: learnt * n / (n + RUNS_FOR_TREES), error_ratio: TREES, yields: 0.0 };
-    let on_gains = Trust { prior: learnt, error_ratio: TREES, yields: 0.5 };
-    let of_like_runs = Trust { prior: learnt, error_ratio: 1.0, yields: 1.0 };
-    let regression = Trust { prior: REGRESSION_PRIOR * learnt, error_ratio: 1.0, yields: 0.5 };
+    let on_scores = Trust { prior: learnt * n / (n + RUNS_FOR_TREES), error_ratio: TREES, yields: Some(0.0) };
+    let on_gains = Trust { prior: learnt, error_ratio: TREES, yields: Some(0.5) };
+    let of_like_runs = Trust { prior: learnt, error_ratio: 1.0, yields: Some(1.0) };
+    let regression = Trust { prior: REGRESSION_PRIOR * learnt, error_ratio: 1.0, yields: Some(0.5) };
     let fitted = |held_out, trust, expert| Fitted { expert, held_out, trust };
     let mut all = vec![
         fitted(from_here(&without), of_like_runs, Expert::MeanGain(mean_gain)),
@@ -241,7 +241,7 @@ fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
 /// Weights ∝ q_e·(mse_min / mse_e)^p·exp(−(0.3 + 0.6·p)·t_e − (1 − p)·g_e) that sum to 1, p = min(1, n/150), mse_e the mean over runs of
 /// expert e's squared error over the run's `noisiness`, t_e = (mean of d) / (standard error of that mean), d = how much larger
 /// those of e are than those of the expert with the least mean; q_e is `trust[e].prior`, and squared errors of e count
-/// `trust[e].error_ratio` times. g_e = `trust[e].yields`·`grasp.explained` + `grasp.surely`, but 0 for the pair, which is the first.
+/// `trust[e].error_ratio` times. g_e = `trust[e].yields`·`grasp.explained` + `grasp.surely`, and 0 for the pair.
 /// O(n·experts). The weights are Foretell's own.
 fn weights(
     held_out: &[Vec<f64>],
@@ -263,7 +263,7 @@ fn weights(
         .map(|e| {
             let ratio = if means[e] > 0.0 { means[best] / means[e] } else { 1.0 };
             let worse = excess(&errors[e], &errors[best]);
-            let gives_way = if e == 0 { 0.0 } else { trust[e].yields * grasp.explained + grasp.surely };
+            let gives_way = trust[e].yields.map_or(0.0, |yields| yields * grasp.explained + grasp.surely);
             trust[e].prior * ratio.powf(power) * (-doubt * worse - (1.0 - power) * gives_way).exp()
         })
         .collect();
@@ -370,7 +370,8 @@ mod tests {
             let grasp = Grasp::of(&pair, &[0.0; 3], &targets, 10);
             assert!(grasp.explained.is_finite() && (0.0..=2.0).contains(&grasp.surely), "{grasp:?}");
             let experts = [pair.to_vec(), vec![0.0; 3]];
-            let found = weights(&experts, &[Trust::FULL; 2], grasp, &targets, &[1.0; 3]);
+            let trust = [Trust::FULL, Trust { yields: Some(1.0), ..Trust::FULL }];
+            let found = weights(&experts, &trust, grasp, &targets, &[1.0; 3]);
             assert!(found.iter().all(|weight| weight.is_finite()), "{found:?}");
         }
     }
@@ -378,7 +379,7 @@ mod tests {
     #[test]
     fn experts_give_way_to_a_pair_that_knows_the_runs_less_the_more_runs_there_are() {
         let experts = |n: usize| [vec![0.0; n], vec![0.0; n]];
-        let trust = [Trust { yields: 9.0, ..Trust::FULL }, Trust { yields: 0.5, ..Trust::FULL }];
+        let trust = [Trust::FULL, Trust { yields: Some(0.5), ..Trust::FULL }];
         let grasp = Grasp { explained: 1.0, surely: 0.3 };
         let beside_pair = |n: usize| {
             let found = weights(&experts(n), &trust, grasp, &vec![0.0; n], &vec![1.0; n]);
