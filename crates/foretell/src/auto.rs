@@ -36,7 +36,9 @@ const STARTED: usize = 10;
 /// Held-out squared errors of trees count 0.8 times, as out-of-bag errors come from 37 % of the trees.
 /// Where y_τ is further than a tenth of their range below or above those of all runs, by b, forecasts of y_T move by b as those
 /// of the gain do. Every ŷ_e is clipped to what finished runs have done from here. The scale is
-/// √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as [`Spread::Calibrated`] says. A curve whose points
+/// √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as [`Spread::Calibrated`] says. From ten points on, a
+/// last step that rises by more than the largest step L = max |y_t − y_{t−1}| of any finished run so far is taken for one of L, and
+/// the square of the rest added to that of the scale: the next point tells. A curve whose points
 /// (five or more) are all the same has never started: it teaches the experts nothing, and its forecast is y_τ plus the mean gain
 /// of such runs, shrunk as if one more had gained nothing.
 ///

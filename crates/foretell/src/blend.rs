@@ -25,9 +25,14 @@ const RUNS_FOR_TREES: f64 = 30.0;
 const RUNS_FOR_RATIOS: f64 = 150.0;
 /// How many times the t-statistic of an expert's larger errors counts: from few runs, and from [`RUNS_FOR_RATIOS`].
 const DOUBT: (f64, f64) = (0.3, 0.9);
+/// So many points until the steps of finished runs tell how large a step can be: training begins with leaps.
+const POINTS_TO_KNOW_STEPS: usize = 10;
 
 /// ŷ = Σ_e a_e ŷ_e over experts e, a_e their [`weights`]; every ŷ_e is clipped to the runs' [`Reach`](crate::gp::Reach). The scale of a
 /// forecast is √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the deviation of the pair of Gaussian processes.
+///
+/// A run whose last step rises by more than the largest step of any finished run so far is forecast as if it had risen by that,
+/// and what is left out adds its square to that of the scale.
 pub(crate) struct Blend {
     compact: Compact,
     design: Design,
@@ -36,6 +41,8 @@ pub(crate) struct Blend {
     floor: Option<f64>,
     /// The other experts with their weights.
     others: Vec<(f64, Expert)>,
+    /// The largest |y_t − y_{t−1}| of any run.
+    largest_step: f64,
     /// For each run: (its forecast without it, its scale).
     pub(crate) left_out: Vec<(f64, f64)>,
 }
@@ -114,11 +121,26 @@ impl Blend {
         let left_out = left_out.collect();
         let others =
             weights[1..].iter().copied().zip(fitted.into_iter().map(|fitted| fitted.expert)).collect();
-        Some(Self { compact, design, pair_weight: weights[0], pair, floor: training.floor, others, left_out })
+        let largest_step = largest_step(training);
+        let (floor, pair_weight) = (training.floor, weights[0]);
+        Some(Self { compact, design, pair, pair_weight, floor, others, largest_step, left_out })
     }
 
     /// The mean and scale of the final score of a new run.
     pub(crate) fn forecast(&self, query: &Query<'_>) -> (f64, f64) {
+        if let [earlier @ .., before, last] = query.prefix {
+            let leap = last - before - self.largest_step;
+            if leap > 0.0 && leap.is_finite() {
+                let prefix = [earlier, &[*before, before + self.largest_step]].concat();
+                let (mean, scale) = self.blended(&Query { prefix: &prefix, ..*query });
+                return (mean, scale.hypot(leap));
+            }
+        }
+        self.blended(query)
+    }
+
+    /// The mean of the experts' forecasts, and its scale.
+    fn blended(&self, query: &Query<'_>) -> (f64, f64) {
         let mut row = Vec::new();
         self.compact.row(query, &mut row);
         let relation = self.design.relate(&row);
@@ -130,6 +152,15 @@ impl Blend {
             self.others.iter().map(|(weight, expert)| (*weight, reach.clip(expert.forecast(&known), last)));
         mixture(&std::iter::once((self.pair_weight, own)).chain(others).collect::<Vec<_>>(), scale)
     }
+}
+
+/// The largest |y_t − y_{t−1}| of any run; ∞ before there are [`POINTS_TO_KNOW_STEPS`].
+fn largest_step(training: &TrainingSet) -> f64 {
+    if training.prefixes.columns() < POINTS_TO_KNOW_STEPS {
+        return f64::INFINITY;
+    }
+    let steps = (0..training.len()).flat_map(|i| training.prefixes.row(i).windows(2));
+    steps.map(|pair| (pair[1] - pair[0]).abs()).fold(0.0, f64::max)
 }
 
 /// The mean ŷ of weighted `forecasts`, and √(scale² + (ŷ_0 − ŷ)² + Σ a_e (ŷ_e − ŷ)²), `scale` being the standard deviation of
@@ -289,6 +320,39 @@ mod tests {
         assert!((mean - 1.2).abs() < 1e-12 && (scale - 0.29_f64.sqrt()).abs() < 1e-12);
         let (mean, scale) = mixture(&[(0.5, 1.0), (0.5, 1.0)], 0.3);
         assert!((mean - 1.0).abs() < 1e-12 && (scale - 0.3).abs() < 1e-12);
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "the same forecast")]
+    fn a_leap_beyond_every_step_of_finished_runs_is_believed_as_far_as_the_largest() {
+        let at = |i: usize, t: usize| 0.02 * i as f64 + 0.03 * t as f64;
+        let training = |points: usize| TrainingSet {
+            steps: (0..points).map(|t| t as f64).collect(),
+            target_step: 20.0,
+            prefixes: Matrix::from_fn(20, points, at),
+            targets: (0..20).map(|i| at(i, 20)).collect(),
+            ..TrainingSet::default()
+        };
+        let last_step_of = |step: f64, points: usize| {
+            let mut prefix: Vec<f64> = (0..points).map(|t| at(5, t)).collect();
+            prefix[points - 1] = prefix[points - 2] + step;
+            prefix
+        };
+        let fitted = |points: usize| Blend::fit(&training(points), 0).unwrap();
+        let (ten, nine) = (fitted(10), fitted(9));
+        assert!((ten.largest_step - 0.03).abs() < 1e-12 && nine.largest_step == f64::INFINITY);
+        let forecast = |blend: &Blend, step, points| {
+            blend.forecast(&Query { prefix: &last_step_of(step, points), configuration: &[] })
+        };
+        let blended = |blend: &Blend, step, points| {
+            blend.blended(&Query { prefix: &last_step_of(step, points), configuration: &[] })
+        };
+        let (largest, leap) = (blended(&ten, 0.03, 10), forecast(&ten, 0.13, 10));
+        assert!((leap.0 - largest.0).abs() < 1e-9 && (leap.1 - largest.1.hypot(0.1)).abs() < 1e-9);
+        for step in [0.02, -0.5] {
+            assert_eq!(forecast(&ten, step, 10), blended(&ten, step, 10), "no leap: {step}");
+        }
+        assert_eq!(forecast(&nine, 0.13, 9), blended(&nine, 0.13, 9), "few points");
     }
 
     #[test]
