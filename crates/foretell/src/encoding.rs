@@ -12,8 +12,9 @@ const MOST_CATEGORIES: usize = 12;
 /// How one configuration column becomes feature columns.
 #[derive(Clone, Debug, PartialEq)]
 enum Encoding {
-    /// The number, or its log10; `center` (the mean over the fitted rows) where it is missing.
-    Number { log: bool, center: f64, indicator: bool },
+    /// The number; its log10 if `least`, the smallest number of the fitted rows, is given, which stands for numbers that have none.
+    /// `center` (the mean over the fitted rows) where it is missing.
+    Number { least: Option<f64>, center: f64, indicator: bool },
     /// One column a value.
     Categories(Vec<String>),
     /// A layer sequence: [`ARCHITECTURE_FEATURES`].
@@ -38,7 +39,8 @@ pub const ARCHITECTURE_FEATURES: [&str; 12] = [
 
 /// An encoder fitted on configurations: turns any configuration into a row of numbers.
 ///
-/// * a number becomes itself, or its log10 if the column is positive and spans more than a factor of 20;
+/// * a number becomes itself, or its log10 if the column is positive and spans more than a factor of 20 (of a new one that is not
+///   positive: that of the smallest);
 /// * a missing number becomes the mean of the others, and a column of its own says so;
 /// * text with at most 12 different values becomes one 0/1 column a value (all 0 for a value never seen);
 /// * text in layer notation becomes [`ARCHITECTURE_FEATURES`], counted for 3×32×32 images;
@@ -76,8 +78,8 @@ impl Encoder {
     /// The names of the columns that [`Encoder::encode`] gives.
     pub fn names(&self) -> Vec<String> {
         let names = self.columns.iter().flat_map(|(name, _, encoding)| match encoding {
-            Encoding::Number { log, indicator, .. } => {
-                let number = if *log { format!("log10 {name}") } else { name.clone() };
+            Encoding::Number { least, indicator, .. } => {
+                let number = if least.is_some() { format!("log10 {name}") } else { name.clone() };
                 if *indicator { vec![number, format!("{name} is missing")] } else { vec![number] }
             }
             Encoding::Categories(values) => values.iter().map(|value| format!("{name} = {value}")).collect(),
@@ -94,9 +96,11 @@ impl Encoder {
         for (name, _, encoding) in &self.columns {
             let value = configuration.get(name).unwrap_or(&Value::Missing);
             match encoding {
-                Encoding::Number { log, center, indicator } => {
-                    let number =
-                        value.number().map(|v| if *log { v.max(f64::MIN_POSITIVE).log10() } else { v });
+                Encoding::Number { least, center, indicator } => {
+                    let number = value.number().map(|v| match *least {
+                        Some(least) => if v > 0.0 { v } else { least }.log10(),
+                        None => v,
+                    });
                     row.push(number.unwrap_or(*center));
                     if *indicator {
                         row.push(f64::from(u8::from(number.is_none())));
@@ -145,7 +149,7 @@ fn fit_numbers(values: &[&Value]) -> Option<Encoding> {
     }
     let log = low > 0.0 && high > LOG_SPAN * low;
     let sum: f64 = numbers.iter().map(|v| if log { v.log10() } else { *v }).sum();
-    Some(Encoding::Number { log, center: sum / numbers.len() as f64, indicator })
+    Some(Encoding::Number { least: log.then_some(low), center: sum / numbers.len() as f64, indicator })
 }
 
 fn layer_features(text: &str) -> [f64; ARCHITECTURE_FEATURES.len()] {
@@ -275,7 +279,7 @@ mod tests {
         assert_eq!(encoder.encode(&rows[0]), [64.0, -3.0, 1.0, 0.0, 0.9, 1.0]);
         assert_eq!(encoder.encode(&rows[1]), [128.0, -1.0, 0.0, 1.0, 0.9, 0.0]);
         let unseen = configuration(&[("opt", text("lamb")), ("lr", Value::Number(0.0))]);
-        assert!(encoder.encode(&unseen).iter().all(|v| v.is_finite()));
+        assert_eq!(encoder.encode(&unseen), [96.0, -3.0, 0.0, 0.0, 0.9, 1.0], "0 has no log10: the smallest");
     }
 
     #[test]
