@@ -5,12 +5,15 @@ use crate::forecast::Forecast;
 use crate::predictor::{FitError, Model, Predictor, check_training};
 use crate::spread::{Spread, with_spread};
 use crate::training::{Query, TrainingSet};
+use rayon::prelude::*;
 use std::cmp::Ordering;
 
 /// A curve needs this many points, all the same, before it is said to have never started.
 const NEVER_STARTED: usize = 5;
 /// So many runs that did start are needed to treat the others apart.
 const STARTED: usize = 10;
+/// It learns from at most so many runs: a fit is O(n³), and more would teach little.
+const MOST_RUNS: usize = 1000;
 
 /// The default: ŷ = Σ_e a_e ŷ_e over seven experts, a_e ∝ q_e·(mse_min / mse_e)^p·exp(−(0.3 + 0.6·p)·t_e − (1 − p)·g_e) from
 /// held-out errors, p = min(1, n/150), t_e how surely expert e is worse than the best of them: the mean of how much larger its
@@ -42,7 +45,8 @@ const STARTED: usize = 10;
 /// (five or more) are all the same has never started: it teaches the experts nothing, and its forecast is y_τ plus the mean gain
 /// of such runs, shrunk as if one more had gained nothing.
 ///
-/// Needs 3 runs; the order of runs does not matter. O(n³) to fit, O(n²) to forecast. Sources: the experts'; the weights
+/// Needs 3 runs; the order of runs does not matter. Of more than 1000 runs it learns from 1000, evenly by their final score; forecasts of
+/// the others are held out by that. O(n³) to fit, O(n²) to forecast, n ≤ 1000. Sources: the experts'; the weights
 /// are Foretell's own.
 ///
 /// ```
@@ -76,15 +80,52 @@ impl Predictor for Auto {
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
         check_training(self.name(), 3, training)?;
-        let order = canonical_order(training);
-        let mut model = AutoModel::fit(&training.select(&order), self.seed)?;
-        let sorted = std::mem::take(&mut model.held_out);
-        model.held_out = sorted.clone();
-        for (forecast, &i) in sorted.into_iter().zip(&order) {
-            model.held_out[i] = forecast;
-        }
-        Ok(with_spread(Box::new(model), &training.targets, self.spread))
+        self.fit_on_most(training, MOST_RUNS)
     }
+}
+
+impl Auto {
+    /// Fits on `most` runs if there are more.
+    fn fit_on_most(&self, training: &TrainingSet, most: usize) -> Result<Box<dyn Model>, FitError> {
+        let learnt = spread_by_score(canonical_order(training), &training.targets, most);
+        let used = training.select(&learnt);
+        let model = with_spread(Box::new(AutoModel::fit(&used, self.seed)?), &used.targets, self.spread);
+        let mut held_out: Vec<Option<Forecast>> = vec![None; training.len()];
+        for (&i, forecast) in learnt.iter().zip(model.held_out()) {
+            held_out[i] = Some(forecast.clone());
+        }
+        let held_out = held_out.into_par_iter().enumerate();
+        let held_out = held_out.map(|(i, known)| known.unwrap_or_else(|| model.forecast(&training.query(i))));
+        Ok(Box::new(InOrder { held_out: held_out.collect(), model }))
+    }
+}
+
+/// A model fitted on the runs in another order, or on some of them.
+struct InOrder {
+    model: Box<dyn Model>,
+    held_out: Vec<Forecast>,
+}
+
+impl Model for InOrder {
+    fn forecast(&self, query: &Query<'_>) -> Forecast {
+        self.model.forecast(query)
+    }
+
+    fn held_out(&self) -> &[Forecast] {
+        &self.held_out
+    }
+}
+
+/// At most `most` of the runs `order`, in that order: evenly by final score, with the worst and the best.
+fn spread_by_score(order: Vec<usize>, targets: &[f64], most: usize) -> Vec<usize> {
+    if order.len() <= most {
+        return order;
+    }
+    let mut places: Vec<usize> = (0..order.len()).collect();
+    places.sort_by(|&a, &b| targets[order[a]].total_cmp(&targets[order[b]]));
+    let mut kept: Vec<usize> = (0..most).map(|k| places[k * (order.len() - 1) / (most - 1)]).collect();
+    kept.sort_unstable();
+    kept.into_iter().map(|place| order[place]).collect()
 }
 
 /// The order of runs by what is known of them, so that the order they came in does not matter.
@@ -182,6 +223,35 @@ impl Model for AutoModel {
 mod tests {
     use super::*;
     use crate::matrix::Matrix;
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "the same forecasts")]
+    fn of_many_runs_it_learns_from_some_and_forecasts_the_others() {
+        let score = |i: usize| (i * 37 % 101) as f64 / 100.0;
+        let set = |runs: &[usize]| TrainingSet {
+            steps: vec![1.0, 2.0],
+            target_step: 3.0,
+            prefixes: Matrix::from_fn(runs.len(), 2, |i, t| score(runs[i]) - 0.2 / (t + 1) as f64),
+            targets: runs.iter().map(|&i| score(i)).collect(),
+            ..TrainingSet::default()
+        };
+        let runs: Vec<usize> = (0..101).collect();
+        let turned: Vec<usize> = runs.iter().rev().copied().collect();
+        let (all, reversed) = (set(&runs), set(&turned));
+        let kept = |set: &TrainingSet| -> Vec<f64> {
+            let kept = spread_by_score(canonical_order(set), &set.targets, 21);
+            kept.into_iter().map(|i| set.targets[i]).collect()
+        };
+        let every_fifth: Vec<f64> = (0..=20).map(|k| f64::from(5 * k) / 100.0).collect();
+        assert_eq!((kept(&all), kept(&reversed)), (every_fifth.clone(), every_fifth));
+        let fit = |set| Auto::default().fit_on_most(set, 21).unwrap();
+        let (model, other) = (fit(&all), fit(&reversed));
+        assert_eq!(model.held_out().len(), 101);
+        for (i, held_out) in model.held_out().iter().enumerate() {
+            assert!((held_out.mean - score(i)).abs() < 0.02, "run {i}: {held_out:?}");
+            assert_eq!(held_out.mean, other.held_out()[100 - i].mean);
+        }
+    }
 
     #[test]
     fn a_curve_that_never_started_is_forecast_to_stay_and_spoils_no_other() {
