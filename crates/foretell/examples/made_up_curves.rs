@@ -11,17 +11,17 @@ use std::path::PathBuf;
 const RUNS: usize = 300;
 const EPOCHS: usize = 50;
 
-/// The metric, and the score of a run's configuration at each epoch.
+/// Name, metric, and the value at each epoch of a run with some configuration.
 type Set = (&'static str, &'static str, fn(&Configuration, &mut Draw) -> Vec<f64>);
 
-/// Name, metric and curve of each set.
+/// The sets: what each imitates stands above it.
 const SETS: [Set; 9] = [
     // a cosine schedule: a large learning rate is noisy and behind until the end
     ("cosine", "val_acc", |c, draw| {
         draw.curve(|t, draw| {
             let early = 0.5 * (1.0 + (std::f64::consts::PI * t / EPOCHS as f64).cos());
-            let level = c.quality() - 0.45 * t.powf(-0.6) - 0.08 * c.hot() * early;
-            level + (0.004 + 0.012 * early * c.hot()) * draw.normal()
+            let level = c.quality() - 0.45 * t.powf(-0.6) - 0.08 * c.heat() * early;
+            level + (0.004 + 0.012 * early * c.heat()) * draw.normal()
         })
     }),
     // the learning rate falls after 25 and 40 epochs
@@ -29,12 +29,12 @@ const SETS: [Set; 9] = [
         draw.curve(|t, draw| {
             let held_back = if t < 25.0 { 0.1 } else { 0.04 * f64::from(u8::from(t < 40.0)) };
             let noise = if t < 25.0 { 0.018 } else { 0.006 };
-            c.quality() - 0.4 * t.powf(-0.7) - held_back * c.hot() + noise * draw.normal()
+            c.quality() - 0.4 * t.powf(-0.7) - held_back * c.heat() + noise * draw.normal()
         })
     }),
     // a loss that rises again where a wide network has little dropout
     ("overfitting", "val_loss", |c, draw| {
-        let rise = 0.0016 * c.width.log2() * (1.0 - c.dropout) * c.hot() * draw.between(0.7, 1.3);
+        let rise = 0.0016 * c.width.log2() * (1.0 - c.dropout) * c.heat() * draw.between(0.7, 1.3);
         draw.curve(|t, draw| {
             let over = (t - 8.0 - 10.0 * c.dropout).max(0.0).powf(0.8);
             1.2 - c.quality() + 2.0 * t.powf(-1.1) + rise * over + 0.01 * draw.normal()
@@ -54,12 +54,13 @@ const SETS: [Set; 9] = [
             c.quality() + 0.006 * c.width.log2() - slow + 0.004 * draw.normal()
         })
     }),
-    // a perplexity with spikes; hot runs leap up at any time, some to infinity
+    // a perplexity with spikes; with a large learning rate it leaps up at any time, at times to infinity
     ("diverging", "val_ppl", |c, draw| {
         let level = (4.2 - 1.5 * (c.quality() - 0.6)).exp();
-        let leaps = c.hot() > 0.83 && draw.between(0.0, 1.0) < 0.6;
+        let leaps = c.heat() > 0.83 && draw.between(0.0, 1.0) < 0.6;
         let (leap, factor) = (draw.between(3.0, 46.0), draw.between(1.0, 6.0).exp());
-        let end = if c.hot() > 0.93 && draw.between(0.0, 1.0) < 0.5 { draw.between(3.0, 46.0) } else { 99.0 };
+        let end =
+            if c.heat() > 0.93 && draw.between(0.0, 1.0) < 0.5 { draw.between(3.0, 46.0) } else { 99.0 };
         let spike = draw.between(2.0, 250.0).floor();
         draw.curve(|t, draw| {
             let lost = if t > end { f64::INFINITY } else { 1.0 };
@@ -77,7 +78,7 @@ const SETS: [Set; 9] = [
     // a learning rate that starts again every ten epochs
     ("restarts", "val_acc", |c, draw| {
         draw.curve(|t, draw| {
-            let cycle = 0.06 * (1.0 - (t % 10.0) / 9.0) * c.hot();
+            let cycle = 0.06 * (1.0 - (t % 10.0) / 9.0) * c.heat();
             c.quality() - 0.35 * t.powf(-0.6) - cycle + 0.005 * draw.normal()
         })
     }),
@@ -120,8 +121,8 @@ impl Configuration {
             - away(self.layers - 4.0, 0.004)
     }
 
-    /// The learning rate from 0 (1e-4) to 1 (1).
-    fn hot(&self) -> f64 {
+    /// log10 of the learning rate, moved to 0 (for 1e-4) … 1 (for 1).
+    fn heat(&self) -> f64 {
         (self.learning_rate.log10() + 4.0) / 4.0
     }
 }

@@ -87,7 +87,7 @@ impl Predictor for Auto {
 impl Auto {
     /// Fits on `most` runs if there are more.
     fn fit_on_most(&self, training: &TrainingSet, most: usize) -> Result<Box<dyn Model>, FitError> {
-        let learnt = spread_by_score(canonical_order(training), &training.targets, most);
+        let learnt = evenly_by_score(canonical_order(training), &training.targets, most);
         let used = training.select(&learnt);
         let model = with_spread(Box::new(AutoModel::fit(&used, self.seed)?), &used.targets, self.spread);
         let mut held_out: Vec<Option<Forecast>> = vec![None; training.len()];
@@ -117,7 +117,7 @@ impl Model for InOrder {
 }
 
 /// At most `most` of the runs `order`, in that order: evenly by final score, with the worst and the best.
-fn spread_by_score(order: Vec<usize>, targets: &[f64], most: usize) -> Vec<usize> {
+fn evenly_by_score(order: Vec<usize>, targets: &[f64], most: usize) -> Vec<usize> {
     if order.len() <= most {
         return order;
     }
@@ -239,7 +239,7 @@ mod tests {
         let turned: Vec<usize> = runs.iter().rev().copied().collect();
         let (all, reversed) = (set(&runs), set(&turned));
         let kept = |set: &TrainingSet| -> Vec<f64> {
-            let kept = spread_by_score(canonical_order(set), &set.targets, 21);
+            let kept = evenly_by_score(canonical_order(set), &set.targets, 21);
             kept.into_iter().map(|i| set.targets[i]).collect()
         };
         let every_fifth: Vec<f64> = (0..=20).map(|k| f64::from(5 * k) / 100.0).collect();

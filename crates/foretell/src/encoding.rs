@@ -12,8 +12,8 @@ const MOST_CATEGORIES: usize = 12;
 /// How one configuration column becomes feature columns.
 #[derive(Clone, Debug, PartialEq)]
 enum Encoding {
-    /// The number; its log10 if `least`, the smallest number of the fitted rows, is given, which stands for numbers that have none.
-    /// `center` (the mean over the fitted rows) where it is missing.
+    /// The number, or, where there is a `least`, its log10. `least` is the smallest number of the fitted rows, and stands for those
+    /// that have no logarithm; `center`, the mean over the fitted rows, for those that are missing.
     Number { least: Option<f64>, center: f64, indicator: bool },
     /// One column a value.
     Categories(Vec<String>),
