@@ -1,4 +1,4 @@
-//! Nine sets of 300 made-up learning curves of 50 epochs, for a look at forecasts on curves that nothing was tuned on.
+//! Eighteen sets of 300 made-up learning curves of 50 epochs, for a look at forecasts on curves that nothing was tuned on.
 //!
 //! `made_up_curves [DIR]` writes `cosine.csv`, `crossing.csv`, … into DIR (default: `target/made-up-curves`), the same every time;
 //! `foretell evaluate DIR/*.csv` reads them. Each is something that trainings do and that is hard to foresee: see [`SETS`].
@@ -15,7 +15,7 @@ const EPOCHS: usize = 50;
 type Set = (&'static str, &'static str, fn(&Configuration, &mut Draw) -> Vec<f64>);
 
 /// The sets: what each imitates stands above it.
-const SETS: [Set; 9] = [
+const SETS: [Set; 18] = [
     // a cosine schedule: a large learning rate is noisy and behind until the end
     ("cosine", "val_acc", |c, draw| {
         draw.curve(|t, draw| {
@@ -87,6 +87,76 @@ const SETS: [Set; 9] = [
         let bonus = c.momentum.map_or(if c.optimizer == "adam" { 0.0 } else { -0.05 }, |m| 0.02 + 0.05 * m);
         let rate = if c.momentum.is_some() { 0.4 } else { 0.7 };
         draw.curve(|t, draw| c.quality() + bonus - 0.5 * t.powf(-rate) + 0.005 * draw.normal())
+    }),
+    // networks that never leave chance: too small a learning rate, or too deep for their optimizer
+    ("stuck", "val_acc", |c, draw| {
+        let stuck = c.learning_rate < 2e-4 || c.optimizer == "rmsprop" && c.layers > 5.0;
+        draw.curve(
+            |t, draw| if stuck { 0.1 } else { c.quality() - 0.5 * t.powf(-0.7) } + 0.006 * draw.normal(),
+        )
+    }),
+    // deep networks with a large learning rate fall back to chance at any time
+    ("collapse", "val_acc", |c, draw| {
+        let collapses = c.heat() + 0.04 * c.layers > 1.0 && draw.between(0.0, 1.0) < 0.7;
+        let end = if collapses { draw.between(2.0, 50.0) } else { 99.0 };
+        draw.curve(|t, draw| {
+            let level = if t > end { 0.1 } else { c.quality() - 0.45 * t.powf(-0.8) };
+            level + 0.008 * draw.normal()
+        })
+    }),
+    // a loss that falls, and rises from some epoch on where the learning rate is large; its noise grows with it
+    ("adversarial", "val_loss", |c, draw| {
+        let (best, floor) = (draw.between(8.0, 28.0), 20.0 * (3.0 * (0.93 - c.quality())).exp());
+        draw.curve(|t, draw| {
+            let rise = if c.heat() > 0.4 { 0.02 * (t - best).max(0.0) } else { 0.0 };
+            floor * (1.0 + 4.0 / t + rise) * (0.05 * draw.normal()).exp()
+        })
+    }),
+    // rewards that rise in two stages, the better networks earlier
+    ("stages", "reward", |c, draw| {
+        let first = draw.between(1.0, 25.0) / (0.4 + c.quality());
+        let second = first + draw.between(3.0, 40.0);
+        let stage = |t: f64, start: f64| 1.0 / (1.0 + ((start - t) / 1.5).exp());
+        draw.curve(|t, draw| {
+            50.0 * stage(t, first) + 150.0 * c.quality() * stage(t, second) + 8.0 * draw.normal()
+        })
+    }),
+    // a loss by a power law whose rate is the learning rate's
+    ("rates", "val_loss", |c, draw| {
+        let best = -0.5 * (c.learning_rate.log10() + 2.5).powi(2);
+        let rate = (0.2 + 0.5 * best.exp() + 0.05 * draw.normal()).max(0.05);
+        draw.curve(|t, draw| 1.5 * (1.1 - c.quality()) + 2.3 * t.powf(-rate) + 0.01 * draw.normal())
+    }),
+    // an accuracy that peaks and declines, the sooner the less dropout
+    ("peak", "val_acc", |c, draw| {
+        let peak = 5.0 + draw.between(40.0, 90.0) * c.dropout;
+        draw.curve(|t, draw| {
+            c.quality() - 0.4 / t - 0.15 * (t - peak).max(0.0) / EPOCHS as f64 + 0.006 * draw.normal()
+        })
+    }),
+    // an error that rises for a while and falls again, the later the wider the network
+    ("double-descent", "val_error", |c, draw| {
+        let (middle, height) = (6.0 + 1.5 * c.width.log2(), 0.2 * (0.6 - c.dropout));
+        draw.curve(|t, draw| {
+            let bump = height * (-0.5 * ((t - middle) / 4.0).powi(2)).exp();
+            1.0 - c.quality() + 0.6 * t.powf(-0.9) + bump + 0.004 * draw.normal()
+        })
+    }),
+    // noise with heavy tails (Student's t with two degrees of freedom)
+    ("heavy-tails", "val_acc", |c, draw| {
+        draw.curve(|t, draw| {
+            let tail = (-(1.0 - draw.between(0.0, 1.0)).ln()).sqrt().max(1e-3);
+            c.quality() - 0.4 * t.powf(-0.6) + 0.008 * draw.normal() / tail
+        })
+    }),
+    // a leap late in training, or never, which the dropout decides
+    ("grokking", "val_acc", |c, draw| {
+        let leap = if c.dropout > 0.2 { 0.35 } else { 0.0 };
+        let start = draw.between(25.0, 60.0) - 40.0 * c.dropout;
+        draw.curve(|t, draw| {
+            let leapt = leap / (1.0 + ((start - t) / 1.2).exp());
+            c.quality() - 0.4 - 0.2 / t + leapt + 0.005 * draw.normal()
+        })
     }),
 ];
 
