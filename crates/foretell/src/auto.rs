@@ -1,4 +1,4 @@
-//! The default predictor: a blend of Gaussian processes, extremely randomised trees, neighbours and ridge regressions.
+//! The default predictor: a blend of Gaussian processes, trees, neighbours and ridge regressions.
 
 use crate::blend::Blend;
 use crate::forecast::Forecast;
@@ -29,7 +29,7 @@ const MOST_RUNS: usize = 1000;
 /// | expert | what it is | held out by | prior weight q, r = n/(n + 10) | c |
 /// |---|---|---|---|---|
 /// | pair | [`GaussianProcess`](crate::GaussianProcess) | leave-one-out, closed form | 1 | |
-/// | trees | 64 extremely randomised trees on the same features, on y_T | out-of-bag | r·n/(n + 30) | 0 |
+/// | trees | 64 regression trees on the same features, half of them extremely randomised, on y_T | out-of-bag | r·n/(n + 30) | 0 |
 /// | gain trees | 64 more on y_T − y_τ | out-of-bag | r | 0.5 |
 /// | neighbours | kernel-weighted mean of what like runs gained from here | leave-one-out | r | 1 |
 /// | ridge | linear in all points and the configuration, on y_T − y_τ | leave-one-out, closed form | 0.2·r | 0.5 |

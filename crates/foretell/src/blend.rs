@@ -3,7 +3,7 @@
 use crate::compact::Compact;
 use crate::dual_ridge::DualRidge;
 use crate::features::time_series_features;
-use crate::forest::{ExtraTrees, Forest};
+use crate::forest::{Forest, MixedTrees};
 use crate::gp::{Design, Pair, PairFit, Relation};
 use crate::kernel_ridge::KernelFit;
 use crate::matrix::Matrix;
@@ -237,9 +237,9 @@ fn fit_others(
     let matrix = |row: fn(&Query<'_>) -> Vec<f64>| {
         Matrix::from_rows(&(0..training.len()).map(|i| row(&training.query(i))).collect::<Vec<_>>())
     };
-    let recipe = ExtraTrees { seed, ..ExtraTrees::default() };
+    let recipe = MixedTrees { seed, ..MixedTrees::default() };
     let trees = recipe.fit(rows, &training.targets);
-    let gain_trees = ExtraTrees { seed: seed.wrapping_add(1), ..recipe }.fit(rows, &gains);
+    let gain_trees = MixedTrees { seed: seed.wrapping_add(1), ..recipe }.fit(rows, &gains);
     let neighbours = Neighbours::fit(design, &gains);
     let kernel = KernelFit::of_few_widths(&matrix(curve_row), &gains);
     let (mean_gain, without) = mean_gain(&gains);

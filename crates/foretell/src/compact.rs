@@ -3,7 +3,7 @@
 use crate::features::{Scaler, TargetScaler};
 use crate::matrix::Matrix;
 use crate::simd::dot;
-use crate::statistics::{mean, range, widened};
+use crate::statistics::{mean, range, ranks, widened};
 use crate::training::{Query, TrainingSet};
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ const TWO_VALUES: f64 = 1e-6;
 ///
 /// Each is standardised by the training runs, kept within their range ± 10 %, and left out if it never varies or says the same
 /// as an earlier one of its group. Then it is weighed: column j times c_j, c_j² ∝ 0.05 + r_j with mean 1 in each group, r_j
-/// its [`relevance`] for y_T and for y_T − y_τ, in the mean.
+/// its [`relevance`] for the ranks of y_T and of y_T − y_τ, in the mean: of their values, a few runs that end far off would decide it.
 #[derive(Clone, Debug)]
 pub(crate) struct Compact {
     curve: CurveFeatures,
@@ -70,12 +70,13 @@ impl Compact {
             start..kept.len()
         });
         let gains = training.targets.iter().zip(training.last_scores()).map(|(y, last)| y - last);
-        let targets = [training.targets.clone(), gains.collect()].map(|y: Vec<f64>| {
-            let scaler = TargetScaler::fit(y.iter().copied());
-            y.into_iter().map(|y| scaler.apply(y)).collect()
+        let ranked = [training.targets.clone(), gains.collect()].map(|y: Vec<f64>| {
+            let ranks = ranks(&y);
+            let scaler = TargetScaler::fit(ranks.iter().copied());
+            ranks.into_iter().map(|rank| scaler.apply(rank)).collect()
         });
         for group in &groups {
-            weigh(&mut kept[group.clone()], &columns, &targets);
+            weigh(&mut kept[group.clone()], &columns, &ranked);
         }
         let rows =
             Matrix::from_fn(raw.rows(), kept.len(), |i, j| kept[j].weight * columns[kept[j].column][i]);
@@ -263,6 +264,28 @@ mod tests {
         let variance = |j: usize| mean(&rows.column(j).iter().map(|v| v * v).collect::<Vec<_>>());
         assert!((variance(1) + variance(2) - 2.0).abs() < 1e-12 && variance(1) > 5.0 * variance(2));
         assert!((variance(0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_run_that_ends_far_off_does_not_decide_what_is_relevant() {
+        let n = 40;
+        let part = |i: usize, k: usize| (i as f64 * [0.618, 0.414][k]).fract();
+        // the last run ends far below, where the second column, of which nothing else depends, is largest
+        let set = |far: f64| TrainingSet {
+            steps: vec![1.0],
+            target_step: 2.0,
+            prefixes: Matrix::from_fn(n, 1, |_, _| 0.5),
+            configurations: Matrix::from_fn(n, 2, |i, j| if (i, j) == (n - 1, 1) { 3.0 } else { part(i, j) }),
+            groups: vec![FeatureGroup::Hyperparameter; 2],
+            targets: (0..n).map(|i| if i == n - 1 { far } else { part(i, 0) }).collect(),
+            floor: None,
+        };
+        let weights = |far: f64| -> Vec<f64> {
+            Compact::fit(&set(far)).0.kept.iter().map(|kept| kept.weight).collect()
+        };
+        let near = weights(-0.1);
+        assert!(near[0] > 3.0 * near[1], "{near:?}");
+        assert_eq!(near, weights(-1e6));
     }
 
     #[test]

@@ -710,7 +710,7 @@ impl PairFit {
 /// | configuration | its encoded columns |
 ///
 /// Columns are standardised; those that say the same as an earlier one of their group are left out, the others weighed by how
-/// much of y_T and of y_T − y_τ a parabola in each explains. Each process has a squared-exponential and a linear kernel for
+/// much of the ranks of y_T and of y_T − y_τ a parabola in each explains. Each process has a squared-exponential and a linear kernel for
 /// each group, with eight hyperparameters at their maximum a posteriori, and is warped: it is fitted on −ln(β − y), β above all
 /// its targets y, or, for gains, on ln(y − β), β below them, whichever is likelier. The weights of the configuration's columns
 /// move once along the slope of the marginal likelihood, and the hyperparameters are found anew. Where y_τ is further than a

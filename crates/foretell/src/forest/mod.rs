@@ -1,4 +1,4 @@
-//! Forests of regression trees: random forests, and extremely randomised trees.
+//! Forests of regression trees: random forests, and those of which every other tree is extremely randomised.
 
 mod columns;
 mod random;
@@ -97,8 +97,9 @@ impl Model for ForestModel {
     }
 }
 
-/// Extremely randomised regression trees: each split looks at a random share of the features and at one random threshold
-/// of each, and takes the best of them.
+/// Regression trees of two kinds in turn: each split looks at a random share of the features and, in extremely randomised trees,
+/// at one random threshold of each, in the others at all of them as a random forest does, and takes the best it sees. The first
+/// follow what is smooth, the others find steps.
 ///
 /// | field | meaning | default |
 /// |---|---|---|
@@ -108,22 +109,22 @@ impl Model for ForestModel {
 /// | `seed` | of all draws | 0 |
 ///
 /// Unlimited depth, leaves of one row. O(trees · share · d · n · log n) to fit. Source: Geurts, Ernst & Wehenkel,
-/// *Extremely randomized trees*, Machine Learning 63, 2006 (which has no bootstrap).
+/// *Extremely randomized trees*, Machine Learning 63, 2006 (which has no bootstrap), and Breiman 2001; the mixture is Foretell's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ExtraTrees {
+pub(crate) struct MixedTrees {
     pub(crate) trees: usize,
     pub(crate) share: f64,
     pub(crate) bootstrap: bool,
     pub(crate) seed: u64,
 }
 
-impl Default for ExtraTrees {
+impl Default for MixedTrees {
     fn default() -> Self {
         Self { trees: 64, share: 0.4, bootstrap: true, seed: 0 }
     }
 }
 
-impl ExtraTrees {
+impl MixedTrees {
     /// Fits the trees on `x`, shape (n, d), and `y`, length n. Its result does not depend on the number of threads, but it
     /// does depend on the order of the rows: sort them where that matters.
     pub(crate) fn fit(&self, x: &Matrix, y: &[f64]) -> Forest {
@@ -134,7 +135,7 @@ impl ExtraTrees {
             targets: y,
             rows: &rows,
             features: features_of(self.share, columns.width()),
-            thresholds: Thresholds::Random,
+            thresholds: [Thresholds::Random, Thresholds::Best],
             bootstrap: self.bootstrap,
             seed: self.seed,
         };
@@ -164,7 +165,7 @@ impl Forest {
             targets: y,
             rows: &rows,
             features: features_of(parameters.share, columns.width()),
-            thresholds: Thresholds::Best,
+            thresholds: [Thresholds::Best; 2],
             bootstrap: true,
             seed,
         };
@@ -253,7 +254,7 @@ mod tests {
     #[test]
     fn the_forecast_is_the_mean_over_the_trees() {
         let (x, y) = sample(60);
-        let forest = ExtraTrees { trees: 21, ..ExtraTrees::default() }.fit(&x, &y);
+        let forest = MixedTrees { trees: 21, ..MixedTrees::default() }.fit(&x, &y);
         let mut each = Vec::new();
         forest.predict_each(x.row(4), &mut each);
         assert_eq!(each.len(), 21);
@@ -266,7 +267,7 @@ mod tests {
     fn out_of_bag_forecasts_are_worse_than_fitted_ones_but_learn() {
         let (x, y) = sample(120);
         let parameters = ForestParameters { trees: 100, share: 0.5 };
-        for forest in [ExtraTrees::default().fit(&x, &y), Forest::random(parameters, 1, &x, &y)] {
+        for forest in [MixedTrees::default().fit(&x, &y), Forest::random(parameters, 1, &x, &y)] {
             let fitted: Vec<f64> = (0..120).map(|i| forest.predict(x.row(i))).collect();
             let (inside, outside) =
                 [&fitted[..], forest.out_of_bag()].map(|f| crate::statistics::r_squared(f, &y)).into();
@@ -275,9 +276,25 @@ mod tests {
     }
 
     #[test]
+    fn every_other_tree_of_a_mixed_forest_is_that_of_a_random_forest() {
+        let (x, y) = sample(40);
+        let forecasts = |forest: &Forest| {
+            let mut each = Vec::new();
+            forest.predict_each(&[0.1, 0.2, -0.3, 0.4, 0.0], &mut each);
+            each
+        };
+        let mixed = MixedTrees { trees: 40, share: 0.4, bootstrap: true, seed: 3 }.fit(&x, &y);
+        let best = Forest::random(ForestParameters { trees: 40, share: 0.4 }, 3, &x, &y);
+        let pairs = forecasts(&mixed).into_iter().zip(forecasts(&best));
+        let same: Vec<bool> = pairs.map(|(a, b)| a.total_cmp(&b).is_eq()).collect();
+        assert!(same.iter().skip(1).step_by(2).all(|same| *same), "{same:?}");
+        assert!(same.iter().step_by(2).filter(|same| **same).count() < 15, "{same:?}");
+    }
+
+    #[test]
     fn rows_in_every_tree_fall_back_to_the_mean_of_the_others() {
         let (x, y) = sample(10);
-        let forest = ExtraTrees { bootstrap: false, ..ExtraTrees::default() }.fit(&x, &y);
+        let forest = MixedTrees { bootstrap: false, ..MixedTrees::default() }.fit(&x, &y);
         let others = y[1..].iter().sum::<f64>() / 9.0;
         assert!((forest.out_of_bag()[0] - others).abs() < 1e-12);
     }

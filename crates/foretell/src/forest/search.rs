@@ -87,7 +87,7 @@ fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Fold
                 targets: y,
                 rows: &split.inside,
                 features,
-                thresholds: Thresholds::Best,
+                thresholds: [Thresholds::Best; 2],
                 bootstrap: true,
                 seed,
             };
@@ -171,7 +171,7 @@ mod tests {
                     targets: &y,
                     rows: &split.inside,
                     features: features_of(draw.share, 12),
-                    thresholds: Thresholds::Best,
+                    thresholds: [Thresholds::Best; 2],
                     bootstrap: true,
                     seed: 9,
                 };

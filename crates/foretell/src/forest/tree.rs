@@ -4,6 +4,7 @@ use super::columns::Columns;
 use super::random::Stream;
 use crate::simd::{LANES, dispatched};
 use crate::statistics::range;
+use std::ops::Range;
 
 /// How a node chooses the threshold of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +25,8 @@ pub(super) struct Recipe<'a> {
     pub(super) rows: &'a [usize],
     /// How many features a split may look at, ≥ 1; more when all of those are constant in the node.
     pub(super) features: usize,
-    pub(super) thresholds: Thresholds,
+    /// Those of trees 0, 2, 4 … and of 1, 3, 5 …
+    pub(super) thresholds: [Thresholds; 2],
     /// Draw as many rows as there are, with replacement, instead of taking each once.
     pub(super) bootstrap: bool,
     pub(super) seed: u64,
@@ -233,12 +235,14 @@ impl Grower {
         let targets = self.samples.iter().map(|sample| sample.target);
         let (low, high) = range(targets);
         let flat = 1e-12 * (high - low);
+        let thresholds = recipe.thresholds[number % 2];
         let root = trees.push_leaf(0.0);
         self.pending.push(Pending { node: root, start: 0, end: self.samples.len() });
         while let Some(Pending { node, start, end }) = self.pending.pop() {
             let mean = self.center(start, end);
             trees.means[node as usize] = mean;
-            let Some(split) = self.split(recipe, start, end, flat, &mut random) else { continue };
+            let split = self.split(recipe, thresholds, start..end, flat, &mut random);
+            let Some(split) = split else { continue };
             let middle = self.partition(recipe.columns.values(split.feature), split.threshold, start, end);
             let left = trees.push_leaf(mean);
             trees.push_leaf(mean);
@@ -295,8 +299,8 @@ impl Grower {
     fn split(
         &mut self,
         recipe: &Recipe<'_>,
-        start: usize,
-        end: usize,
+        thresholds: Thresholds,
+        Range { start, end }: Range<usize>,
         flat: f64,
         random: &mut Stream,
     ) -> Option<Split> {
@@ -317,12 +321,12 @@ impl Grower {
             let room = recipe.features.saturating_sub(position).clamp(1, self.order.len() - position);
             let drawn = if end - start == 2 { 1 } else { room.min(look) };
             self.draw_features(position, drawn, random);
-            if recipe.thresholds == Thresholds::Best && end - start <= MOST_LANES {
+            if thresholds == Thresholds::Best && end - start <= MOST_LANES {
                 self.screen(recipe.columns, position, drawn, weight, best);
             }
             for at in position..position + drawn {
                 let feature = self.order[at] as usize;
-                let found = match recipe.thresholds {
+                let found = match thresholds {
                     Thresholds::Best if !self.promising[at - position] => None,
                     Thresholds::Best => {
                         self.best_threshold(recipe.columns, feature, start, end, weight, &mut best)
@@ -534,7 +538,15 @@ mod tests {
         rows: &'a [usize],
         thresholds: Thresholds,
     ) -> Recipe<'a> {
-        Recipe { columns, targets, rows, features: columns.width(), thresholds, bootstrap: false, seed: 5 }
+        Recipe {
+            columns,
+            targets,
+            rows,
+            features: columns.width(),
+            thresholds: [thresholds; 2],
+            bootstrap: false,
+            seed: 5,
+        }
     }
 
     /// The least squared error that one split can leave, by trying all.
