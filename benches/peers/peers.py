@@ -22,8 +22,8 @@ THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 PACKAGES = ["numpy>=2", "scikit-learn>=1.6"]
 
 
-def enter_environment():
-    """Runs this script again inside its own virtual environment, one thread a process."""
+def enter_environment(script):
+    """Runs `script` again inside its own virtual environment, one thread a process."""
     home = Path(os.environ.get("PEERS_VENV", HERE / ".venv"))
     python = home / "bin" / "python"
     if not python.exists():
@@ -32,7 +32,7 @@ def enter_environment():
     if missing:
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     environment = {**os.environ, "PEERS_INSIDE": "1", **{name: "1" for name in THREADS}}
-    os.execve(python, [str(python), __file__, *sys.argv[1:]], environment)
+    os.execve(python, [str(python), script, *sys.argv[1:]], environment)
 
 
 def build():
@@ -149,7 +149,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="measure scikit-learn on fewer draws and extrapolate")
     options = parser.parse_args()
     if "PEERS_INSIDE" not in os.environ:
-        enter_environment()
+        enter_environment(__file__)
     from scikit import measure
 
     arrays = draw_arrays(options.seed, options.quick)
