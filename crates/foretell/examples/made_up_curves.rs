@@ -1,4 +1,4 @@
-//! Eighteen sets of 300 made-up learning curves of 50 epochs, for a look at forecasts on curves that nothing was tuned on.
+//! Eighteen sets of 300 made-up learning curves of 50 epochs, harder to forecast than most real ones.
 //!
 //! `made_up_curves [DIR]` writes `cosine.csv`, `crossing.csv`, … into DIR (default: `target/made-up-curves`), the same every time;
 //! `foretell evaluate DIR/*.csv` reads them. Each is something that trainings do and that is hard to foresee: see [`SETS`].
