@@ -10,7 +10,7 @@ pole. Some learn, some do not, some diverge. `foretell evaluate DIR/*.csv` reads
 
 import os
 import sys
-from multiprocessing import Pool
+from multiprocessing import get_context
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -224,7 +224,8 @@ def text(value):
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "target/trainings"
     folder.mkdir(parents=True, exist_ok=True)
-    with Pool(min(2, os.cpu_count() or 1)) as pool:
+    # a fork shares the data that were loaded below
+    with get_context("fork").Pool(min(2, os.cpu_count() or 1)) as pool:
         for name, metric in SETS.items():
             runs = pool.starmap(run, [(name, number) for number in range(RUNS)], chunksize=4)
             header = list(runs[0][0]) + [f"{metric}_{epoch}" for epoch in range(1, EPOCHS + 1)]
