@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::output::note;
 use clap::Args;
-use foretell::{Direction, History, HistoryOptions, Scale};
+use foretell::{Columns, Direction, Encoder, FeatureGroup, History, HistoryOptions, Scale, is_share};
 use foretell_logs::{ReadOptions, Recorded};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The predictor that commands use unless told otherwise.
@@ -40,6 +41,18 @@ pub(crate) struct CurveFlags {
     /// Columns that are features although their names say otherwise.
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) include: Vec<String>,
+    /// Columns that describe the architecture (default: by their names).
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub(crate) architecture: Vec<String>,
+    /// Columns that are hyperparameters (default: by their names).
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub(crate) hyperparameters: Vec<String>,
+    /// Columns of numbers to take in log10 (default: positive ones that span more than a factor of 20).
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub(crate) log_columns: Vec<String>,
+    /// Columns of numbers to take as they are.
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub(crate) linear_columns: Vec<String>,
     /// The file with one row of configuration a run, for a long file.
     #[arg(long, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
@@ -59,10 +72,15 @@ impl CurveFlags {
 
     /// Reads the curves at `path` and says on standard error what was done with them.
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
-        let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options() };
+        let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
         let recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
         for text in &recorded.notes {
             note(&format!("{}: {text}", recorded.name));
+        }
+        let configurations = recorded.runs.iter().map(|run| &run.configuration);
+        let encoder = Encoder::fit(configurations, &recorded.columns);
+        if let logarithmic @ [_, ..] = &encoder.logarithmic()[..] {
+            note(&format!("{}: taken in log10: {}", recorded.name, logarithmic.join(", ")));
         }
         Ok(recorded)
     }
@@ -75,21 +93,31 @@ impl CurveFlags {
             direction: Some(finished.direction),
             keep_all_columns: true,
             deduplicate: false,
-            ..self.read_options()
+            ..self.read_options()?
         };
         foretell_logs::read(path, &options).map_err(Failure::input)
     }
 
-    fn read_options(&self) -> ReadOptions {
-        ReadOptions {
+    fn read_options(&self) -> Result<ReadOptions, Failure> {
+        Ok(ReadOptions {
             metric: self.metric.clone(),
             direction: self.direction(),
             step_column: self.resource.clone(),
             configurations: self.configurations.clone(),
             exclude: self.exclude.clone(),
             include: self.include.clone(),
+            columns: Columns {
+                groups: declared(
+                    ("--architecture", &self.architecture, FeatureGroup::Architecture),
+                    ("--hyperparameters", &self.hyperparameters, FeatureGroup::Hyperparameter),
+                )?,
+                scales: declared(
+                    ("--log-columns", &self.log_columns, Scale::Log),
+                    ("--linear-columns", &self.linear_columns, Scale::Linear),
+                )?,
+            },
             ..ReadOptions::default()
-        }
+        })
     }
 
     /// How `recorded` is laid on a grid.
@@ -102,7 +130,8 @@ impl CurveFlags {
                 _ => None,
             },
             target: self.target,
-            groups: recorded.groups.clone(),
+            columns: recorded.columns.clone(),
+            share: is_share(&recorded.metric),
         }
     }
 
@@ -111,4 +140,21 @@ impl CurveFlags {
         let history = History::new(&recorded.runs, &self.history_options(recorded));
         history.map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))
     }
+}
+
+/// A flag, the columns that it names, and what it says of them.
+type Naming<'a, T> = (&'static str, &'a [String], T);
+
+/// What either of two flags says of the columns it names; none can be named by both.
+fn declared<T: Copy>(first: Naming<'_, T>, second: Naming<'_, T>) -> Result<BTreeMap<String, T>, Failure> {
+    if let Some(column) = first.1.iter().find(|column| second.1.contains(column)) {
+        let (one, other) = (first.0, second.0);
+        return Err(Failure::input(format!(
+            "{one} and {other} both name `{column}`: leave it out of one of them"
+        )));
+    }
+    let says = |naming: Naming<'_, T>| {
+        naming.1.iter().map(move |column| (column.clone(), naming.2)).collect::<Vec<_>>()
+    };
+    Ok(says(first).into_iter().chain(says(second)).collect())
 }

@@ -130,7 +130,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
     let gone = folder.path().join("gone.csv");
     let gone = gone.to_string_lossy();
     // arguments, and what the message must name
-    let cases: [(&[&str], &[&str]); 8] = [
+    let cases: [(&[&str], &[&str]); 10] = [
         (&[&good, "--predictor", "oracle"], &["unknown predictor `oracle`", "last-value", "svr-rbf"]),
         (&[&good, "--observed", "1.5"], &["1.5", "between 0 and 1"]),
         (&[&good, "--observed", "0.5,0"], &["between 0 and 1"]),
@@ -139,6 +139,14 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
         (&[&gone], &["gone.csv"]),
         (&[&bad], &["bad.csv", "3", "acc_2", "soon"]),
         (&[&good, "--plot", "figure.pdf"], &["figure.pdf", ".svg or .png"]),
+        (
+            &[&good, "--log-columns", "lr", "--linear-columns", "num_layers,lr"],
+            &["--log-columns", "--linear-columns", "`lr`"],
+        ),
+        (
+            &[&good, "--architecture", "lr", "--hyperparameters", "lr"],
+            &["--architecture", "--hyperparameters", "`lr`"],
+        ),
     ];
     for (arguments, expected) in cases {
         let output = foretell(&[&["evaluate", "--repeats", "1"], arguments].concat())?;
@@ -151,6 +159,36 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
         let errors = message.lines().filter(|line| line.starts_with("error:")).count();
         assert_eq!(errors, 1, "{arguments:?}: {message}");
     }
+    Ok(())
+}
+
+#[test]
+fn columns_are_what_they_are_declared_to_be() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 40)?;
+    let curves = curves.to_string_lossy();
+    let start =
+        ["evaluate", &curves, "--train", "20", "--repeats", "1", "--predictor", "ridge", "--format", "json"];
+    let r2 = |more: &[&str]| -> Result<(f64, String), Box<dyn Error>> {
+        let output = foretell(&[&start[..], more].concat())?;
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let notes = String::from_utf8(output.stderr)?;
+        Ok((document["rows"][0]["r2_mean"].as_f64().ok_or(notes.clone())?, notes))
+    };
+    // the learning rate decides where a run ends; without it nothing but the layers is seen
+    let (blind, notes) = r2(&["--features", "ap"])?;
+    assert!(notes.contains("taken in log10: lr\n"), "{notes}");
+    let (seeing, _) = r2(&["--features", "ap", "--architecture", "lr,rate"])?;
+    assert!(blind < 0.2 && seeing > 0.7, "{blind} {seeing}");
+    let (linear, notes) = r2(&["--features", "ap", "--architecture", "lr", "--linear-columns", "lr"])?;
+    assert!(
+        !notes.contains("log10") && linear > 0.99,
+        "final scores are linear in the rate: {linear} {notes}"
+    );
+    let (_, notes) = r2(&["--log-columns", "num_layers,rate"])?;
+    assert!(notes.contains("taken in log10: lr, num_layers\n"), "{notes}");
+    assert!(notes.contains("there is no column `rate` to put on a scale"), "{notes}");
     Ok(())
 }
 

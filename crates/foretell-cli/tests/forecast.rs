@@ -70,6 +70,30 @@ fn a_running_loss_is_forecast_in_its_own_unit_and_direction() -> Tested {
 }
 
 #[test]
+fn the_interval_of_an_accuracy_ends_at_1_and_that_of_a_reward_does_not() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    // they end between 0.55 and 0.99, and the first point tells nothing of where
+    let history = |metric: &str| {
+        let end = |run: u32| 0.55 + 0.04 * f64::from(run * 7 % 12);
+        let rows =
+            (0..12).map(|run| format!("0.{},{:.2},{:.2}\n", run * 5 % 12 + 10, end(run) - 0.2, end(run)));
+        format!("{metric}_1,{metric}_2,{metric}_3\n{}", rows.collect::<String>())
+    };
+    let upper = |metric: &str| -> Result<f64, Box<dyn Error>> {
+        fs::write(&finished, history(metric))?;
+        fs::write(&running, format!("{metric}_1,{metric}_2,{metric}_3\n0.16,,\n"))?;
+        let document = forecast(&finished, &running, &[])?;
+        let row = &document["rows"][0];
+        assert!(row["probability_to_beat_best"].as_f64() > Some(0.01), "{row}");
+        row["interval_90"][1].as_f64().ok_or_else(|| row.to_string().into())
+    };
+    assert!((upper("acc")? - 1.0).abs() < 1e-12);
+    assert!(upper("reward")? > 1.0);
+    Ok(())
+}
+
+#[test]
 fn an_earlier_target_is_forecast_from_runs_that_went_on() -> Tested {
     let folder = tempfile::tempdir()?;
     let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.jsonl"));

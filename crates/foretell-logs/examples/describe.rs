@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let recorded = read(Path::new(&path), &ReadOptions::default())?;
         let (runs, elapsed) = (recorded.runs.len(), start.elapsed());
         writeln!(out, "{}: {runs} runs, metric {} ({elapsed:.1?})", recorded.name, recorded.metric)?;
-        for (column, group) in &recorded.groups {
+        for (column, group) in &recorded.columns.groups {
             writeln!(out, "  feature {column} ({group:?})")?;
         }
         for note in &recorded.notes {

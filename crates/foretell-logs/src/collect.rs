@@ -1,13 +1,13 @@
 //! From what stands in a file to runs: direction, curves, the columns that are features, repeats, and the notes.
 
 use crate::error::Error;
-use crate::names::{direction_of, group_of, is_label, is_outcome, is_repetition_group};
+use crate::names::{direction_of, is_label, is_outcome, is_repetition_group};
 use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
 use crate::recorded::{Note, Recorded, Topic};
 use crate::repeats::{repeats, varies};
 use crate::table::{count, list};
-use foretell::{Curve, Direction, FeatureGroup, LayerSequence, Run, Value};
+use foretell::{Columns, Curve, Direction, FeatureGroup, LayerSequence, Run, Value, group_of_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
@@ -19,12 +19,12 @@ pub(crate) fn collect(raw: Raw, name: String, file: &Path, options: &ReadOptions
     let mut notes = raw.notes.clone();
     let direction = direction(&raw, options, &mut notes);
     let declared = declared_groups(&raw, file, options, &mut notes)?;
-    let groups = feature_columns(&raw, options, &mut notes);
-    let runs = runs(&raw, direction, &groups, file)?;
+    let columns = feature_columns(&raw, options, &mut notes);
+    let runs = runs(&raw, direction, &columns.groups, file)?;
     note_curves(&raw, &runs, &mut notes);
     let repeats = repeats(&runs, &declared);
     note_repeats(&repeats, &mut notes);
-    let recorded = Recorded { name, runs, metric: raw.metric, direction, groups, repeats, notes };
+    let recorded = Recorded { name, runs, metric: raw.metric, direction, columns, repeats, notes };
     Ok(if options.deduplicate { recorded.without_identical_curves().without_repeats() } else { recorded })
 }
 
@@ -107,11 +107,7 @@ enum Fate {
 }
 
 /// The columns that are features, with their groups; notes say what became of the others.
-fn feature_columns(
-    raw: &Raw,
-    options: &ReadOptions,
-    notes: &mut Vec<Note>,
-) -> BTreeMap<String, FeatureGroup> {
+fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Columns {
     let mut groups = BTreeMap::new();
     let mut fates: BTreeMap<Fate, Vec<&str>> = BTreeMap::new();
     for name in column_names(raw) {
@@ -119,15 +115,17 @@ fn feature_columns(
         let fate = fate(name, &cells, raw, options);
         if fate == Fate::Feature {
             let sequences = note_sequences(name, &cells, notes);
-            let group = if sequences { FeatureGroup::Architecture } else { group_of(name) };
-            groups.insert(name.to_owned(), options.groups.get(name).copied().unwrap_or(group));
+            let told = if sequences { FeatureGroup::Architecture } else { group_of_name(name) };
+            groups.insert(name.to_owned(), options.columns.groups.get(name).copied().unwrap_or(told));
         }
         fates.entry(fate).or_default().push(name);
     }
     note_fates(&fates, notes);
     note_unknown(&options.exclude, "exclude", raw, notes);
     note_unknown(&options.include, "include", raw, notes);
-    groups
+    note_unknown(options.columns.groups.keys(), "put into a feature group", raw, notes);
+    note_unknown(options.columns.scales.keys(), "put on a scale", raw, notes);
+    Columns { groups, scales: options.columns.scales.clone() }
 }
 
 fn fate(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
@@ -170,9 +168,14 @@ fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {
 }
 
 /// Says which of the columns that an option names are not there: a slip of the pen, or of another file's.
-fn note_unknown(named: &[String], option: &str, raw: &Raw, notes: &mut Vec<Note>) {
+fn note_unknown<'a>(
+    named: impl IntoIterator<Item = &'a String>,
+    option: &str,
+    raw: &Raw,
+    notes: &mut Vec<Note>,
+) {
     let columns = column_names(raw);
-    for name in named.iter().filter(|name| !columns.contains(name.as_str())) {
+    for name in named.into_iter().filter(|name| !columns.contains(name.as_str())) {
         let there = list(columns.iter().copied());
         let text = format!("there is no column `{name}` to {option}; the columns are {there}");
         notes.push(Note::new(Topic::Excluded, text));

@@ -1,6 +1,6 @@
-//! What a column's name says about it: metric, direction, step, id, outcome, label, feature group.
+//! x.
 
-use foretell::{Direction, FeatureGroup};
+use foretell::{Direction, words_of_name as words};
 
 const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward return score \
     precision recall top1 top5 correct likelihood elbo psnr ssim";
@@ -19,33 +19,6 @@ const LABELS: &str = "id uid uuid hash run trial study experiment job name seed 
 const OUTCOMES: &str =
     "outcome runtime duration elapsed seconds status state result time finished diverged converged failed";
 const EXTREMES: &str = "max min best final last mean avg optimal";
-const HYPERPARAMETERS: &str = "hp lr rate decay momentum beta beta1 beta2 epsilon eps warmup dropout batch optimizer optim learning \
-    epoch epochs clip smoothing regularization penalty annealing schedule scheduler augmentation l1 l2 \
-    lambda";
-const ARCHITECTURE: &str = "ap arch architecture net network backbone genotype model cell cells params param parameters weights \
-    macs flops depth layer layers block blocks filter filters width widths kernel kernels stride strides \
-    unit units hidden inputs outputs heads head ff ffn dim dims skip skips residual residuals stage \
-    stages embedding embed channel channels neurons nodes edges pool pooling conv activation norm \
-    normalization batchnorm bn groups cardinality expansion rnn bidirectional";
-
-/// Splits `num_params`, `NumParams` or `num-params` into lower-case words.
-pub(crate) fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut before_lower = false;
-    for letter in name.chars() {
-        let boundary = !letter.is_alphanumeric() || (before_lower && letter.is_uppercase());
-        if boundary && words.last().is_some_and(|word| !word.is_empty()) {
-            words.push(String::new());
-        }
-        if letter.is_alphanumeric() {
-            words.last_mut().expect("never empty").extend(letter.to_lowercase());
-        }
-        before_lower = letter.is_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 /// Whether `word` is one of a list written with spaces between.
 fn within(word: &str, list: &str) -> bool {
     list.split(' ').any(|entry| entry == word)
@@ -146,44 +119,9 @@ pub(crate) fn is_label(name: &str) -> bool {
         || joined.starts_with("unnamed")
 }
 
-/// The feature group that a configuration column's name tells.
-pub(crate) fn group_of(name: &str) -> FeatureGroup {
-    let words = words(name);
-    let architecture = words.iter().any(|word| {
-        within(word, ARCHITECTURE)
-            || ["layers", "blocks", "filters", "width", "stride", "kernel", "units", "params"]
-                .iter()
-                .any(|key| word.ends_with(key))
-    });
-    if architecture && !has(&words, HYPERPARAMETERS) || structural_size(&words) {
-        FeatureGroup::Architecture
-    } else {
-        FeatureGroup::Hyperparameter
-    }
-}
-
-/// `l1_width`, `l2_filters`: a layer's number, not a penalty.
-fn structural_size(words: &[String]) -> bool {
-    let [first, rest @ ..] = words else { return false };
-    first.starts_with('l') && first[1..].parse::<u32>().is_ok() && has(rest, ARCHITECTURE)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_split_at_signs_and_capitals() {
-        let cases: [(&str, &[&str]); 4] = [
-            ("num_params", &["num", "params"]),
-            ("NumMACs", &["num", "macs"]),
-            ("lr", &["lr"]),
-            ("_val-acc ", &["val", "acc"]),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(words(name), expected, "{name}");
-        }
-    }
 
     #[test]
     fn the_direction_is_in_the_name_or_nowhere() {
@@ -233,58 +171,6 @@ mod tests {
         }
         for name in ["lr", "net", "submission", "workload", "framework", "bpe"] {
             assert!(!is_label(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn groups_follow_the_papers_split() {
-        let architecture = [
-            "num_params",
-            "NumMACs",
-            "depth",
-            "num_blocks",
-            "num_filters",
-            "filter_size",
-            "n_inputs",
-            "n_layer",
-            "net",
-            "model_size",
-            "ff_num_hidden",
-            "num_layers",
-            "NumPartialRFLayers",
-            "l2_width",
-            "l3_stride",
-            "l4_residual",
-            "FirstLayerWidth",
-            "NumSkipConnections",
-            "NumStages",
-            "kernel_size",
-            "num_heads",
-            "cell",
-        ];
-        for name in architecture {
-            assert_eq!(group_of(name), FeatureGroup::Architecture, "{name}");
-        }
-        let hyperparameters = [
-            "lr",
-            "ss",
-            "base_lr",
-            "weight_decay",
-            "batch_size",
-            "hp_momentum",
-            "l1",
-            "l2",
-            "beta1",
-            "dropout_rate",
-            "optimizer",
-            "layer_decay",
-            "bpe",
-            "hp_max_preconditioner_dim",
-            "learning_rate",
-            "epsilon",
-        ];
-        for name in hyperparameters {
-            assert_eq!(group_of(name), FeatureGroup::Hyperparameter, "{name}");
         }
     }
 }

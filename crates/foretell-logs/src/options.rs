@@ -1,7 +1,6 @@
 //! What a user may say about a file when its names do not.
 
-use foretell::{Direction, FeatureGroup};
-use std::collections::BTreeMap;
+use foretell::{Columns, Direction};
 use std::path::PathBuf;
 
 /// How to read a file of recorded runs. The default reads every format by the names of its columns.
@@ -29,8 +28,8 @@ pub struct ReadOptions {
     pub exclude: Vec<String>,
     /// Columns that are features although their names say otherwise (outcomes, labels, seeds).
     pub include: Vec<String>,
-    /// The feature groups of columns, where the name would say otherwise.
-    pub groups: BTreeMap<String, FeatureGroup>,
+    /// The feature groups and scales of columns, where names and values would say otherwise.
+    pub columns: Columns,
     /// The column whose equal values mark repetitions of one configuration. Default: `config_group`, if it is there.
     pub group_by: Option<String>,
     /// Whether to keep only the first of the runs that share a curve or a configuration.

@@ -1,6 +1,6 @@
 //! Recorded runs as they were read, and what was done to them on the way.
 
-use foretell::{Direction, FeatureGroup, Run};
+use foretell::{Columns, Direction, Run};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -71,8 +71,8 @@ pub struct Recorded {
     pub metric: String,
     /// The metric's own direction. The curves are already turned: larger is better.
     pub direction: Direction,
-    /// The group of each configuration column that was kept.
-    pub groups: BTreeMap<String, FeatureGroup>,
+    /// The group of each configuration column that was kept, and the scales that were declared.
+    pub columns: Columns,
     /// For each run, the index of the first run it repeats (its own if none): same configuration, same value of
     /// the grouping column, or the same curve. A split must keep equal numbers on one side.
     pub repeats: Vec<usize>,

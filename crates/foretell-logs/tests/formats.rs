@@ -1,6 +1,6 @@
 //! What each rule of reading does, on the smallest file that shows it.
 
-use foretell::{Direction, FeatureGroup, Value};
+use foretell::{Columns, Direction, FeatureGroup, Scale, Value};
 use foretell_logs::{ReadOptions, Recorded, Topic, read};
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ fn plain(text: &str) -> Recorded {
 }
 
 fn features(recorded: &Recorded) -> Vec<&str> {
-    recorded.groups.keys().map(String::as_str).collect()
+    recorded.columns.groups.keys().map(String::as_str).collect()
 }
 
 fn notes(recorded: &Recorded, topic: Topic) -> Vec<&str> {
@@ -50,8 +50,8 @@ fn a_wide_row_is_a_run_and_its_steps_are_in_the_column_names() {
     assert_eq!(recorded.runs[1].curve.steps(), [0.0, 5.0, 10.0]);
     assert_eq!(recorded.runs[1].curve.scores(), [0.2, 0.3, 0.4]);
     assert_eq!(recorded.runs[0].configuration["lr"], Value::Number(0.1));
-    assert_eq!(recorded.groups["num_layers"], FeatureGroup::Architecture);
-    assert_eq!(recorded.groups["lr"], FeatureGroup::Hyperparameter);
+    assert_eq!(recorded.columns.groups["num_layers"], FeatureGroup::Architecture);
+    assert_eq!(recorded.columns.groups["lr"], FeatureGroup::Hyperparameter);
     assert_eq!(notes(&recorded, Topic::Constant), ["1 column dropped for never varying: `set`"]);
 }
 
@@ -139,7 +139,7 @@ fn numbered_hyperparameters_are_no_curve_and_other_metrics_no_configuration() {
     );
     assert_eq!(recorded.metric, "val_acc");
     assert_eq!(features(&recorded), ["beta1", "beta2", "l1_width", "l2_width"]);
-    assert_eq!(recorded.groups["l2_width"], FeatureGroup::Architecture);
+    assert_eq!(recorded.columns.groups["l2_width"], FeatureGroup::Architecture);
     assert!(notes(&recorded, Topic::Excluded).contains(&"other series left out: `train_acc_`"));
     let options = ReadOptions { metric: Some("train_acc".into()), ..ReadOptions::default() };
     let text = "train_acc_1,train_acc_2,val_acc_1,val_acc_2\n0.5,0.6,0.3,0.4\n";
@@ -158,14 +158,20 @@ fn outcomes_and_labels_are_no_features_unless_asked_for() {
     let include = ReadOptions {
         include: vec!["random_seed".into()],
         exclude: vec!["optimizer".into()],
-        groups: [("lr".to_owned(), FeatureGroup::Architecture)].into(),
+        columns: Columns {
+            groups: [("lr".to_owned(), FeatureGroup::Architecture)].into(),
+            scales: [("lr".to_owned(), Scale::Linear), ("rl".to_owned(), Scale::Log)].into(),
+        },
         ..ReadOptions::default()
     };
     let recorded = read_text("a.csv", MIXED, &include);
     assert_eq!(features(&recorded), ["lr", "random_seed"]);
-    assert_eq!(recorded.groups["lr"], FeatureGroup::Architecture);
+    assert_eq!(recorded.columns.groups["lr"], FeatureGroup::Architecture);
+    assert_eq!(recorded.columns.scales["lr"], Scale::Linear);
+    let slip = "there is no column `rl` to put on a scale; the columns are ";
+    assert!(notes(&recorded, Topic::Excluded).iter().any(|note| note.starts_with(slip)));
     let all = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
-    assert_eq!(read_text("a.csv", MIXED, &all).groups.len(), 8);
+    assert_eq!(read_text("a.csv", MIXED, &all).columns.groups.len(), 8);
 }
 
 #[test]
@@ -181,7 +187,7 @@ fn layer_notation_is_architecture_and_other_unique_texts_are_dropped() {
     }
     let recorded = plain(&text);
     assert_eq!(features(&recorded), ["thing"]);
-    assert_eq!(recorded.groups["thing"], FeatureGroup::Architecture);
+    assert_eq!(recorded.columns.groups["thing"], FeatureGroup::Architecture);
     assert_eq!(
         notes(&recorded, Topic::Architecture),
         ["column `thing` is in layer notation: 12 of 12 texts are networks"]

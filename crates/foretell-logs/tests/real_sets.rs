@@ -41,7 +41,7 @@ fn repeated(recorded: &Recorded) -> usize {
 }
 
 fn features(recorded: &Recorded, group: FeatureGroup) -> Vec<&str> {
-    recorded.groups.iter().filter(|(_, g)| **g == group).map(|(name, _)| name.as_str()).collect()
+    recorded.columns.groups.iter().filter(|(_, g)| **g == group).map(|(name, _)| name.as_str()).collect()
 }
 
 use FeatureGroup::{Architecture, Hyperparameter};
@@ -94,8 +94,11 @@ fn naap_outcomes_and_split_flags_are_no_features() {
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (440, (90, 90)));
     assert_eq!((recorded.name.as_str(), recorded.metric.as_str()), ("naap440_cnn_cifar10", "test_acc"));
-    assert!(!recorded.groups.contains_key("MaxAccuracy") && !recorded.groups.contains_key("IsTest"));
-    assert!(recorded.groups.values().all(|&group| group == Architecture));
+    assert!(
+        !recorded.columns.groups.contains_key("MaxAccuracy")
+            && !recorded.columns.groups.contains_key("IsTest")
+    );
+    assert!(recorded.columns.groups.values().all(|&group| group == Architecture));
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn deepobs_has_135_runs_of_101_points_of_which_many_diverge() {
         (accuracy.runs.len(), lengths(&accuracy), accuracy.metric.as_str()),
         (135, (101, 101), "test_acc")
     );
-    assert!(!accuracy.groups.contains_key("random_seed"));
+    assert!(!accuracy.columns.groups.contains_key("random_seed"));
     assert!(repeated(&accuracy) >= 27, "three settings have nine further seeds each");
     let options = ReadOptions { metric: Some("test_loss".into()), ..ReadOptions::default() };
     let loss = read(&path, &options).unwrap();
@@ -135,7 +138,7 @@ fn taskset_runs_are_losses_some_of_which_diverge() {
             diverged,
             "{name}: diverged runs"
         );
-        assert_eq!(recorded.groups.len(), 8);
+        assert_eq!(recorded.columns.groups.len(), 8);
     }
 }
 
@@ -147,7 +150,7 @@ fn nmt_runs_are_ragged_and_half_repeat_a_configuration() {
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (193, (18, 165)));
     assert_eq!((recorded.metric.as_str(), recorded.direction), ("val_ppl", Direction::Minimize));
     assert_eq!(repeated(&recorded), 94, "configurations that repeat an earlier row");
-    assert!(!recorded.groups.contains_key("OUTCOME_ppl_optimal"));
+    assert!(!recorded.columns.groups.contains_key("OUTCOME_ppl_optimal"));
     assert!(
         recorded.notes.iter().any(|note| note.topic == Topic::Lengths && note.text.ends_with("median 23"))
     );
@@ -162,7 +165,7 @@ fn algoperf_repetitions_stay_together() {
     assert_eq!(recorded.metric, "val_acc");
     assert_eq!(478 - repeated(&recorded), 49, "one group a config_group");
     for label in ["study", "trial", "config_group", "config_id"] {
-        assert!(!recorded.groups.contains_key(label), "{label}");
+        assert!(!recorded.columns.groups.contains_key(label), "{label}");
     }
     let options = ReadOptions { step_column: Some("global_step".into()), ..ReadOptions::default() };
     let by_step = read(&path, &options).unwrap();

@@ -1,8 +1,10 @@
 //! Configurations as numbers: logs of wide positive columns, indicators of categories, architecture counts.
 
 use crate::architecture::{ImageShape, Layer, LayerSequence};
+use crate::columns::Columns;
 use crate::configuration::{Configuration, FeatureGroup, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::history::Scale;
+use std::collections::BTreeSet;
 
 /// A positive column whose largest value is more than this many times its smallest is taken in log10.
 const LOG_SPAN: f64 = 20.0;
@@ -39,8 +41,8 @@ pub const ARCHITECTURE_FEATURES: [&str; 12] = [
 
 /// An encoder fitted on configurations: turns any configuration into a row of numbers.
 ///
-/// * a number becomes itself, or its log10 if the column is positive and spans more than a factor of 20 (of a new one that is not
-///   positive: that of the smallest);
+/// * a number becomes itself, or its log10 if the column is declared logarithmic, or is positive and spans more than a factor of 20
+///   (of one that is not positive: that of the smallest positive one);
 /// * a missing number becomes the mean of the others, and a column of its own says so;
 /// * text with at most 12 different values becomes one 0/1 column a value (all 0 for a value never seen);
 /// * text in layer notation becomes [`ARCHITECTURE_FEATURES`], counted for 3×32×32 images;
@@ -51,23 +53,23 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Fits an encoder. `groups` names the feature group of columns; others are told by [`group_of_name`].
+    /// Fits an encoder; `columns` is what is declared of them.
     pub fn fit<'a>(
         configurations: impl Iterator<Item = &'a Configuration> + Clone,
-        groups: &BTreeMap<String, FeatureGroup>,
+        columns: &Columns,
     ) -> Self {
         let names: BTreeSet<&String> = configurations.clone().flat_map(|c| c.keys()).collect();
-        let columns = names.into_iter().filter_map(|name| {
+        let fitted = names.into_iter().filter_map(|name| {
             let values =
                 configurations.clone().map(|c| c.get(name).unwrap_or(&Value::Missing)).collect::<Vec<_>>();
-            let encoding = fit_column(&values)?;
+            let encoding = fit_column(&values, columns.scales.get(name).copied())?;
             let group = match encoding {
-                Encoding::Layers => FeatureGroup::Architecture,
-                _ => groups.get(name).copied().unwrap_or_else(|| group_of_name(name)),
+                Encoding::Layers => columns.groups.get(name).copied().unwrap_or(FeatureGroup::Architecture),
+                _ => columns.group(name),
             };
             Some((name.clone(), group, encoding))
         });
-        Self { columns: columns.collect() }
+        Self { columns: fitted.collect() }
     }
 
     /// The feature group of each column that [`Encoder::encode`] gives.
@@ -90,6 +92,16 @@ impl Encoder {
         names.collect()
     }
 
+    /// The columns of configurations that are taken in log10.
+    pub fn logarithmic(&self) -> Vec<&str> {
+        let taken = |encoding: &Encoding| matches!(encoding, Encoding::Number { least: Some(_), .. });
+        self.columns
+            .iter()
+            .filter(|(_, _, encoding)| taken(encoding))
+            .map(|(name, ..)| name.as_str())
+            .collect()
+    }
+
     /// `configuration` as numbers, one for each of [`Encoder::names`].
     pub fn encode(&self, configuration: &Configuration) -> Vec<f64> {
         let mut row = Vec::new();
@@ -97,10 +109,7 @@ impl Encoder {
             let value = configuration.get(name).unwrap_or(&Value::Missing);
             match encoding {
                 Encoding::Number { least, center, indicator } => {
-                    let number = value.number().map(|v| match *least {
-                        Some(least) => if v > 0.0 { v } else { least }.log10(),
-                        None => v,
-                    });
+                    let number = value.number().map(|v| on_scale(v, *least));
                     row.push(number.unwrap_or(*center));
                     if *indicator {
                         row.push(f64::from(u8::from(number.is_none())));
@@ -119,6 +128,14 @@ impl Encoder {
     }
 }
 
+/// `number`, or, where there is a `least`, its log10 (of `least`, if it has none).
+fn on_scale(number: f64, least: Option<f64>) -> f64 {
+    match least {
+        Some(least) => if number > 0.0 { number } else { least }.log10(),
+        None => number,
+    }
+}
+
 fn width(encoding: &Encoding) -> usize {
     match encoding {
         Encoding::Number { indicator, .. } => 1 + usize::from(*indicator),
@@ -127,10 +144,11 @@ fn width(encoding: &Encoding) -> usize {
     }
 }
 
-fn fit_column(values: &[&Value]) -> Option<Encoding> {
+/// `scale`: as declared.
+fn fit_column(values: &[&Value], scale: Option<Scale>) -> Option<Encoding> {
     let texts: BTreeSet<String> = values.iter().filter_map(|v| v.text()).map(str::to_owned).collect();
     if texts.is_empty() {
-        return fit_numbers(values);
+        return fit_numbers(values, scale);
     }
     if texts.iter().all(|text| text.parse::<LayerSequence>().is_ok()) {
         return Some(Encoding::Layers);
@@ -139,7 +157,7 @@ fn fit_column(values: &[&Value]) -> Option<Encoding> {
     (2..=MOST_CATEGORIES).contains(&cells.len()).then(|| Encoding::Categories(cells.into_iter().collect()))
 }
 
-fn fit_numbers(values: &[&Value]) -> Option<Encoding> {
+fn fit_numbers(values: &[&Value], scale: Option<Scale>) -> Option<Encoding> {
     let numbers: Vec<f64> = values.iter().filter_map(|v| v.number()).collect();
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -147,9 +165,14 @@ fn fit_numbers(values: &[&Value]) -> Option<Encoding> {
     if low >= high && !indicator {
         return None;
     }
-    let log = low > 0.0 && high > LOG_SPAN * low;
-    let sum: f64 = numbers.iter().map(|v| if log { v.log10() } else { *v }).sum();
-    Some(Encoding::Number { least: log.then_some(low), center: sum / numbers.len() as f64, indicator })
+    let least = numbers.iter().copied().filter(|&v| v > 0.0).fold(f64::INFINITY, f64::min);
+    let log = match scale {
+        Some(scale) => scale == Scale::Log && least.is_finite(),
+        None => low > 0.0 && high > LOG_SPAN * low,
+    };
+    let least = log.then_some(least);
+    let sum: f64 = numbers.iter().map(|&v| on_scale(v, least)).sum();
+    Some(Encoding::Number { least, center: sum / numbers.len() as f64, indicator })
 }
 
 fn layer_features(text: &str) -> [f64; ARCHITECTURE_FEATURES.len()] {
@@ -194,56 +217,6 @@ fn layer_features(text: &str) -> [f64; ARCHITECTURE_FEATURES.len()] {
     ]
 }
 
-/// Words that mark a column as describing the architecture.
-const ARCHITECTURE_WORDS: [&str; 27] = [
-    "param",
-    "weight",
-    "mac",
-    "flop",
-    "depth",
-    "layer",
-    "block",
-    "filter",
-    "width",
-    "kernel",
-    "stride",
-    "unit",
-    "hidden",
-    "n_inputs",
-    "head",
-    "ff_num",
-    "model_size",
-    "skip",
-    "residual",
-    "stage",
-    "net",
-    "cell",
-    "embed",
-    "channel",
-    "neuron",
-    "arch",
-    "rflayers",
-];
-
-/// The feature group that the name of a configuration column suggests: architecture if it speaks of weights, layers,
-/// filters and the like, hyperparameter otherwise (`weight_decay` and the like are hyperparameters).
-///
-/// ```
-/// use foretell::{FeatureGroup, group_of_name};
-/// assert_eq!(group_of_name("num_params"), FeatureGroup::Architecture);
-/// assert_eq!(group_of_name("weight_decay"), FeatureGroup::Hyperparameter);
-/// assert_eq!(group_of_name("learning_rate"), FeatureGroup::Hyperparameter);
-/// ```
-pub fn group_of_name(name: &str) -> FeatureGroup {
-    let name = name.to_lowercase();
-    let decay = name.contains("decay") || name.contains("momentum") || name.contains("dropout");
-    if !decay && ARCHITECTURE_WORDS.iter().any(|word| name.contains(word)) {
-        FeatureGroup::Architecture
-    } else {
-        FeatureGroup::Hyperparameter
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,7 +244,7 @@ mod tests {
                 ("rate", Value::Number(0.9)),
             ]),
         ];
-        let encoder = Encoder::fit(rows.iter(), &BTreeMap::new());
+        let encoder = Encoder::fit(rows.iter(), &Columns::default());
         assert_eq!(
             encoder.names(),
             ["batch", "log10 lr", "opt = adam", "opt = sgd", "rate", "rate is missing"]
@@ -283,11 +256,38 @@ mod tests {
     }
 
     #[test]
+    fn a_declared_scale_and_group_come_before_what_values_and_names_tell() {
+        let row = |wd: f64, weights: f64| {
+            configuration(&[("wd", Value::Number(wd)), ("weights", Value::Number(weights))])
+        };
+        let rows = [row(0.0, 1e3), row(1e-4, 1e6), row(1e-2, 1e4)];
+        let detected = Encoder::fit(rows.iter(), &Columns::default());
+        assert_eq!(
+            detected.names(),
+            ["wd", "log10 weights"],
+            "a column with 0 is not seen to be logarithmic"
+        );
+        let scales = [("wd", Scale::Log), ("weights", Scale::Linear), ("absent", Scale::Log)];
+        let declared = Columns {
+            groups: [("wd".to_owned(), FeatureGroup::Architecture)].into(),
+            scales: scales.map(|(name, scale)| (name.to_owned(), scale)).into(),
+        };
+        let encoder = Encoder::fit(rows.iter(), &declared);
+        assert_eq!(encoder.names(), ["log10 wd", "weights"]);
+        assert_eq!(encoder.encode(&rows[0]), [-4.0, 1e3], "0 has no log10: the smallest above 0");
+        assert_eq!(encoder.encode(&rows[2]), [-2.0, 1e4]);
+        assert_eq!(encoder.groups(), [FeatureGroup::Architecture; 2]);
+        assert_eq!(encoder.logarithmic(), ["wd"]);
+        let nowhere = [row(0.0, 1.0), row(-1.0, 1.0)];
+        assert_eq!(Encoder::fit(nowhere.iter(), &declared).names(), ["wd"], "no number has a logarithm");
+    }
+
+    #[test]
     fn a_net_expands_into_architecture_features() {
         let nets =
             ["[C(64,5,1), P(2,2), FC(128), D(1,1), SM(10)]", "[C(32,3,1), C(128,1,1), GAP(10), SM(10)]"];
         let rows = nets.map(|net| configuration(&[("net", Value::Text(net.into()))]));
-        let encoder = Encoder::fit(rows.iter(), &BTreeMap::new());
+        let encoder = Encoder::fit(rows.iter(), &Columns::default());
         assert!(encoder.groups().iter().all(|&group| group == FeatureGroup::Architecture));
         let row = encoder.encode(&rows[1]);
         assert_eq!(row[1..10], [4.0, 2.0, 0.0, 0.0, 1.0, 6.0, 7.0, 5.0, 2.0]);

@@ -1,13 +1,14 @@
 //! Recorded runs on a common grid of steps: the door between curves as they are and what predictors are fitted on.
 
-use crate::configuration::{Configuration, FeatureGroup, Run};
+use crate::columns::Columns;
+use crate::configuration::{Configuration, Run};
 use crate::curve::Curve;
 use crate::encoding::Encoder;
 use crate::matrix::Matrix;
 use crate::metric::Direction;
 use crate::training::TrainingSet;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// More grid points than this are thinned to evenly spaced ones when curves do not share their steps.
@@ -75,8 +76,11 @@ pub struct HistoryOptions {
     pub scale: Option<Scale>,
     /// The step to forecast; `None`: the last step that at least half of the runs reach.
     pub target: Option<f64>,
-    /// Feature groups of configuration columns, where the name does not tell.
-    pub groups: BTreeMap<String, FeatureGroup>,
+    /// What is declared of configuration columns.
+    pub columns: Columns,
+    /// Whether the metric is a share, see [`is_share`](crate::is_share): it stays between 0 and 1 if all values do, or else between
+    /// 0 and 100 if all values do. Intervals of such a metric end there.
+    pub share: bool,
 }
 
 /// Recorded runs on a common grid of steps.
@@ -94,12 +98,14 @@ pub struct History {
     prefixes: Vec<Vec<f64>>,
     finals: Vec<Option<f64>>,
     configurations: Vec<Configuration>,
-    groups: BTreeMap<String, FeatureGroup>,
+    columns: Columns,
     direction: Direction,
     scale: Scale,
     floor: f64,
     /// How far points may lie below the floor.
     depth: f64,
+    /// What the metric's values cannot leave.
+    bounds: (f64, f64),
 }
 
 impl History {
@@ -125,10 +131,11 @@ impl History {
             prefixes: Vec::new(),
             finals: Vec::new(),
             configurations: runs.iter().map(|run| run.configuration.clone()).collect(),
-            groups: options.groups.clone(),
+            columns: options.columns.clone(),
             direction: options.direction,
             floor,
             depth,
+            bounds: if options.share { share_bounds(&curves, options.direction) } else { UNBOUNDED },
             grid,
             scale,
         };
@@ -227,9 +234,14 @@ impl History {
         self.direction.value(self.scale.invert(score, self.direction))
     }
 
+    /// [`History::value`], held to what the metric can be: a quantile of an accuracy that lies above 1 is 1.
+    pub fn possible_value(&self, score: f64) -> f64 {
+        self.value(score).clamp(self.bounds.0, self.bounds.1)
+    }
+
     /// An encoder for configurations, fitted on the runs `indices`.
     pub fn encoder(&self, indices: &[usize]) -> Encoder {
-        Encoder::fit(indices.iter().map(|&i| &self.configurations[i]), &self.groups)
+        Encoder::fit(indices.iter().map(|&i| &self.configurations[i]), &self.columns)
     }
 
     /// The configuration of run `i`.
@@ -255,6 +267,15 @@ impl History {
             floor: Some(self.floor),
         }
     }
+}
+
+const UNBOUNDED: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
+/// What a share cannot leave: 0 and 1, or 0 and 100, whichever all values are within; nothing if they are within neither.
+fn share_bounds(curves: &[&Curve], direction: Direction) -> (f64, f64) {
+    let values = || curves.iter().flat_map(|curve| curve.scores()).map(|&score| direction.value(score));
+    let within = |bounds: &(f64, f64)| values().all(|value| bounds.0 <= value && value <= bounds.1);
+    [(0.0, 1.0), (0.0, 100.0)].into_iter().find(within).unwrap_or(UNBOUNDED)
 }
 
 /// The last step that at least half of the (non-diverged) curves reach.
@@ -387,6 +408,22 @@ mod tests {
         assert!((history.grid()[9] - 90.2).abs() < 1e-9);
         assert!((history.prefix(4)[4] - history.grid()[4] / 100.0).abs() < 1e-9);
         assert_eq!(history.final_score(0), None, "it ends at 90.0");
+    }
+
+    #[test]
+    fn a_share_is_held_between_0_and_1_or_100() {
+        let up = Direction::Maximize;
+        let within = |values: &[f64], share: bool| {
+            let runs = [run("a", &[1.0, 2.0], values, up)];
+            let history = History::new(&runs, &HistoryOptions { share, ..Default::default() }).unwrap();
+            assert!((history.value(1e3) - 1e3).abs() < 1e-9, "scores are not held");
+            [-1e3, 0.5, 1e3].map(|score| history.possible_value(score).to_bits())
+        };
+        assert_eq!(within(&[0.2, 0.9], true), [0.0, 0.5, 1.0].map(f64::to_bits));
+        assert_eq!(within(&[0.2, 90.0], true), [0.0, 0.5, 100.0].map(f64::to_bits));
+        for (values, share) in [([0.2, 101.0], true), ([-0.1, 0.9], true), ([0.2, 0.9], false)] {
+            assert_eq!(within(&values, share), [-1e3, 0.5, 1e3].map(f64::to_bits), "{values:?} {share}");
+        }
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub(crate) fn scatter(measured: &Measured) -> Scatter {
 }
 
 fn scatter_point(history: &History, outcome: &Outcome) -> ScatterPoint {
-    let at = |p: f64| history.value(outcome.forecast.quantile(p));
+    let at = |p: f64| history.possible_value(outcome.forecast.quantile(p));
     let (a, b) = (at((1.0 - WHISKER) / 2.0), at((1.0 + WHISKER) / 2.0));
     let truth = history.value(outcome.truth);
     ScatterPoint { truth, forecast: at(0.5), low: a.min(b), high: a.max(b) }

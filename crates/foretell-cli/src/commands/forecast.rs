@@ -111,7 +111,7 @@ fn no_finished_run(name: &str) -> Failure {
 
 fn row(forecaster: &Forecaster, run: &Run, best: f64) -> Row {
     let history = forecaster.history();
-    let value = |score: f64| history.value(score);
+    let value = |score: f64| history.possible_value(score);
     let forecast = forecaster.forecast(&run.configuration, &run.curve);
     let problem = forecast.as_ref().err().map(ForecastError::to_string);
     let forecast = forecast.ok();
@@ -140,15 +140,17 @@ fn fans(history: &History, runs: &[Run], rows: &[Row], best: f64, metric: &str) 
         let forecast = row.distribution.as_ref()?;
         let band = |level: f64| {
             let tail = (1.0 - level) / 2.0;
-            let (a, b) =
-                (history.value(forecast.quantile(tail)), history.value(forecast.quantile(1.0 - tail)));
+            let (a, b) = (
+                history.possible_value(forecast.quantile(tail)),
+                history.possible_value(forecast.quantile(1.0 - tail)),
+            );
             (level, a.min(b), a.max(b))
         };
         let scores = run.curve.steps().iter().zip(run.curve.scores());
         Some(plot::FanRun {
             name: run.id.clone(),
             points: scores.map(|(&step, &score)| (step, direction.value(score))).collect(),
-            median: history.value(forecast.quantile(0.5)),
+            median: history.possible_value(forecast.quantile(0.5)),
             intervals: [0.5, 0.8, 0.95].map(band).to_vec(),
             chance: row.probability_to_beat_best,
         })

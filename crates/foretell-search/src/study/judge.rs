@@ -5,8 +5,8 @@ use crate::random::is_exempt;
 use crate::record::{Decision, Reason, RecordedForecast};
 use crate::stopper::{ByForecast, Evidence, Look, Stopper, Watch};
 use foretell::{
-    Action, FitError, Forecast, Forecaster, HistoryOptions, PredictorOptions, Run, StopRule, predictor,
-    statistics,
+    Action, Columns, FitError, Forecast, Forecaster, HistoryOptions, PredictorOptions, Run, StopRule,
+    is_share, predictor, statistics,
 };
 
 /// Non-finite values in a row that count as divergence.
@@ -68,7 +68,7 @@ impl Study {
         let (_, forecaster) = &self.forecasters[&level];
         let history = forecaster.history();
         let direction = self.spec.direction;
-        let value = |score: f64| history.value(score);
+        let value = |score: f64| history.possible_value(score);
         let (low, high) = (value(forecast.quantile(0.05)), value(forecast.quantile(0.95)));
         let (lower, upper) =
             (value(forecast.quantile(0.158_655_254)), value(forecast.quantile(0.841_344_746)));
@@ -153,6 +153,8 @@ impl Study {
         let options = HistoryOptions {
             direction: self.spec.direction,
             target: Some(level as f64),
+            columns: Columns { scales: self.spec.space.scales(), ..Columns::default() },
+            share: is_share(&self.spec.metric),
             ..HistoryOptions::default()
         };
         let chosen = PredictorOptions { seed: self.spec.seed, ..PredictorOptions::default() };

@@ -1,7 +1,9 @@
 //! The eight files that the paper's authors released, and how each is read for a faithful replica.
 
 use crate::failure::Failure;
-use foretell::{Configuration, Direction, FeatureGroup, History, HistoryOptions, Run, Scale, Value};
+use foretell::{
+    Configuration, Direction, FeatureGroup, History, HistoryOptions, Run, Scale, Value, is_share,
+};
 use foretell_logs::{ReadOptions, Recorded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +22,8 @@ pub(super) struct Preparation {
     /// Only runs that end below this are kept.
     below: Option<f64>,
     derive: Option<fn(&mut Configuration)>,
+    /// Columns that are not taken in logarithms, however wide they span.
+    linear: &'static [&'static str],
 }
 
 impl Preparation {
@@ -51,6 +55,7 @@ const AS_RELEASED: Preparation = Preparation {
     repeats: false,
     below: None,
     derive: None,
+    linear: &[],
 };
 
 const fn accuracies(stem: &'static str) -> Released {
@@ -122,6 +127,7 @@ pub(super) const RELEASED: [Released; 8] = [
                 name: "weights, depth",
                 says: "perplexity as it is; AP = the weights, counted from layers and inputs (8·layers·inputs² + 20000·inputs), and layers",
                 derive: Some(count_lstm),
+                linear: &["num_params"],
                 ..AS_RELEASED
             },
             Preparation {
@@ -223,11 +229,14 @@ fn lay_out(
     direction: Direction,
     path: &Path,
 ) -> Result<History, Failure> {
+    let mut columns = recorded.columns.clone();
+    columns.scales.extend(preparation.linear.iter().map(|&name| (name.to_owned(), Scale::Linear)));
     let options = HistoryOptions {
         direction,
         scale: Some(preparation.scale),
         target: None,
-        groups: recorded.groups.clone(),
+        columns,
+        share: is_share(&recorded.metric),
     };
     let history = History::new(&recorded.runs, &options);
     history.map_err(|error| Failure::input(format!("{}: {error}", path.display())))
@@ -277,14 +286,13 @@ fn count_resnet(configuration: &mut Configuration) {
 }
 
 /// Puts the weights of an LSTM in the place of its inputs h, beside its l layers: 8·h² a layer, and 10 000 words embedded in h
-/// numbers and told from h numbers. With a minus sign, which standardising makes nothing of: they are to stay linear, and
-/// wide positive columns are taken in logarithms.
+/// numbers and told from h numbers.
 fn count_lstm(configuration: &mut Configuration) {
     let counted = |name| number(configuration, name);
     let Some((layers, inputs)) = counted("n_layer").zip(counted("n_inputs")) else { return };
     configuration.remove("n_inputs");
     let weights = 8.0 * layers * inputs * inputs + 2.0 * 10_000.0 * inputs;
-    configuration.insert("num_params".to_owned(), Value::Number(-weights));
+    configuration.insert("num_params".to_owned(), Value::Number(weights));
 }
 
 /// Multiplicative weights of a ResNet with three stages of f, 2f and 4f filters, n blocks of two k × k convolutions a
@@ -317,7 +325,7 @@ mod tests {
             released.iter().map(|&(name, value)| (name.to_owned(), Value::Number(value))).collect();
         count_lstm(&mut configuration);
         assert_eq!(configuration.keys().collect::<Vec<_>>(), ["n_layer", "num_params"]);
-        assert_eq!(number(&configuration, "num_params"), Some(-(2.0 * 8.0 * 100.0 + 200_000.0)));
+        assert_eq!(number(&configuration, "num_params"), Some(2.0 * 8.0 * 100.0 + 200_000.0));
     }
 
     #[test]
