@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Trains eight families of small models for real and writes their learning curves, to see how well they are forecast.
+"""Trains families of small models for real and writes their learning curves, to see how well they are forecast.
 
-    python3 benches/peers/trainings.py [DIR]        # default: target/trainings; two minutes on two cores
+    python3 benches/peers/trainings.py [DIR]        # default: target/trainings; six minutes on two cores
 
-240 configurations drawn at random for each, 40 points a curve: networks (scikit-learn's digits, with label noise, with few
-images, with schedules of the learning rate; a regression; an autoencoder), gradient boosting, evolution strategies on a cart
-pole. Some learn, some do not, some diverge. `foretell evaluate DIR/*.csv` reads them.
+240 configurations drawn at random for each. In DIR, eight families of 40 points a curve: networks (scikit-learn's digits, with
+label noise, with few images, with schedules of the learning rate; a regression; an autoencoder), gradient boosting, evolution
+strategies on a cart pole. In DIR/later, families that were drawn when the predictors stood: the hyperparameters of the paper's
+Hyperband experiments in three forms, most of which never learn, and, where the folder of data is (FORETELL_DATA, or
+../shared/data), the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters.
+`foretell evaluate DIR/*.csv` reads them.
 """
 
 import os
 import sys
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -57,10 +61,11 @@ class Network:
         return hidden, masks
 
     def backward(self, hidden, masks, slope, decay):
-        """The gradient of every parameter from that of the outputs."""
+        """The gradient of every parameter from that of the outputs; `decay` is one number, or one a layer."""
         gradients = [None] * (2 * self.layers)
         for i in range(self.layers - 1, -1, -1):
-            gradients[i] = hidden[i].T @ slope + decay * self.parameters[i]
+            penalty = decay[i] if isinstance(decay, list) else decay
+            gradients[i] = hidden[i].T @ slope + penalty * self.parameters[i]
             gradients[self.layers + i] = slope.sum(0)
             if i:
                 slope = slope @ self.parameters[i].T
@@ -105,30 +110,41 @@ def outputs_slope(task, z, x, y):
 def score(metric, z, x, y):
     if metric == "val_acc":
         return (z.argmax(1) == y).mean() if np.isfinite(z).all() else 0.1
-    if metric == "val_loss":
+    if metric in ("val_loss", "val_ppl"):
         z = z - z.max(1, keepdims=True)
-        return float((np.log(np.exp(z).sum(1)) - z[np.arange(len(y)), y]).mean())
+        loss = (np.log(np.exp(z).sum(1)) - z[np.arange(len(y)), y]).mean()
+        return float(np.exp(loss) if metric == "val_ppl" else loss)
     return float(((z - x) ** 2).mean()) if z.shape == x.shape else float(((z[:, 0] - y) ** 2).mean())
 
 
-SCHEDULES = {
-    "constant": lambda epoch: 1.0,
-    "cosine": lambda epoch: 0.5 * (1 + np.cos(np.pi * epoch / EPOCHS)),
-    "steps": lambda epoch: 1.0 if epoch < EPOCHS * 0.5 else 0.1 if epoch < EPOCHS * 0.75 else 0.01,
-}
+def constant(epoch):
+    return 1.0
 
 
-def train(random, configuration, task, metric, known, held_out, schedule="constant"):
-    """The metric on the held-out examples after each epoch."""
+def cosine(epoch):
+    return 0.5 * (1 + np.cos(np.pi * epoch / EPOCHS))
+
+
+def steps(epoch, epochs=EPOCHS):
+    return 1.0 if epoch < epochs * 0.5 else 0.1 if epoch < epochs * 0.75 else 0.01
+
+
+def power(epoch, factor, every):
+    """`factor` times less after every `every` epochs."""
+    return factor ** (epoch // every)
+
+
+def train(random, configuration, task, metric, known, held_out, schedule=constant, epochs=EPOCHS, examples=None):
+    """The metric on the held-out examples after each epoch, which is so many `examples`, else all."""
     (x, y), (test_x, test_y) = known, held_out
-    outputs = {"classes": 10, "inputs": x.shape[1], "number": 1}[task]
+    outputs = {"classes": y.max() + 1, "inputs": x.shape[1], "number": 1}[task]
     network = Network(random, configuration, x.shape[1], outputs)
     optimizer = Optimizer(configuration["opt"], network.parameters)
     batch, scores = configuration["batch"], []
-    for epoch in range(EPOCHS):
-        rate = configuration["lr"] * SCHEDULES[schedule](epoch)
-        order = random.permutation(len(x))
-        for start in range(0, len(x), batch):
+    for epoch in range(epochs):
+        rate = configuration["lr"] * schedule(epoch)
+        order = random.permutation(len(x))[:examples]
+        for start in range(0, len(order), batch):
             rows = order[start : start + batch]
             hidden, masks = network.forward(x[rows], train=True)
             slope = outputs_slope(task, hidden[-1], x[rows], y[rows])
@@ -202,15 +218,98 @@ def run(name, number):
     if name == "digits-loss":
         return c, train(random, c, "classes", "val_loss", (images[:600], with_noise(random, digits[:600], 0.2)), tests)
     if name == "small-cosine":
-        return c, train(random, c, "classes", "val_loss", (images[:200], digits[:200]), tests, "cosine")
+        return c, train(random, c, "classes", "val_loss", (images[:200], digits[:200]), tests, cosine)
     if name == "steps-acc":
         known = (images[:600], with_noise(random, digits[:600], 0.3))
-        return c, train(random, c, "classes", "val_acc", known, tests, "steps")
+        return c, train(random, c, "classes", "val_acc", known, tests, steps)
     if name == "friedman":
         c["lr"] *= 0.3
         return c, train(random, c, "number", "val_mse", (x[:500] - 0.5, y[:500]), (x[700:] - 0.5, y[700:]))
     c["width"] = int(2 ** random.uniform(1, 5))
     return c, train(random, c, "inputs", "val_mse", (images[:600], digits[:600]), (images[1200:], digits[1200:]))
+
+
+def hyperband(random, data, metric, narrower=1, epochs=EPOCHS):
+    """The hyperparameters that Li et al. searched (the cuda-convnet 18 % network), on a multilayer perceptron."""
+    drawn = lambda low, high: float(np.exp(random.uniform(np.log(low), np.log(high))))
+    c = {"learning_rate": drawn(5e-5, 5), "learning_rate_reductions": int(random.integers(0, 4))}
+    c |= {f"layer{i}_l2": drawn(5e-5 / narrower, 5 / narrower) for i in (1, 2, 3)}
+    c["fc_l2"] = drawn(5e-3 / narrower, 500 / narrower)
+    penalties = [value for name, value in c.items() if name.endswith("l2")]
+    network = {"opt": "momentum", "lr": 0.2 * c["learning_rate"], "width": 32, "layers": 3, "act": "relu",
+               "dropout": 0, "wd": penalties, "batch": 50, "init": 1}
+    schedule = partial(power, factor=0.1, every=-(-epochs // (c["learning_rate_reductions"] + 1)))
+    return c, train(random, network, "classes", metric, *data, schedule, epochs)
+
+
+def long(random, data):
+    """200 points a curve; the learning rate falls in steps of its own."""
+    c = {"lr": 10 ** random.uniform(-3.5, -0.5), "step": int(random.integers(40, 200)),
+         "gamma": float(random.choice([0.1, 0.3, 0.5])), "wd": 10 ** random.uniform(-6, -2),
+         "batch": int(2 ** random.integers(4, 7)), "dropout": float(random.choice([0, 0.25, 0.5]))}
+    network = c | {"opt": "momentum", "width": 48, "layers": 2, "act": "relu", "init": 1}
+    schedule = partial(power, factor=c["gamma"], every=c["step"])
+    return c, train(random, network, "classes", "val_acc", *data, schedule, 200, 8 * c["batch"])
+
+
+def two_columns(random, data):
+    """Only the count of weights and the learning rate are known of a network."""
+    width, layers = int(2 ** random.uniform(2, 7)), int(random.integers(1, 6))
+    sizes = [data[0][0].shape[1]] + [width] * layers + [10]
+    c = {"num_params": sum(a * b for a, b in zip(sizes, sizes[1:])), "lr": 10 ** random.uniform(-3, -0.7)}
+    network = {"opt": "momentum", "lr": c["lr"], "width": width, "layers": layers, "act": "relu", "dropout": 0,
+               "wd": 1e-4, "batch": 32, "init": 1}
+    return c, train(random, network, "classes", "val_acc", *data, partial(steps, epochs=100), 100, 320)
+
+
+def characters(random, text):
+    """The next character from those before it."""
+    c = {"context": int(random.integers(1, 7)), "hidden": int(2 ** random.uniform(3, 7)),
+         "layers": int(random.integers(1, 3)), "lr": 10 ** random.uniform(-2, -0.2),
+         "decay": float(random.choice([0.85, 0.95, 1.0])), "dropout": float(random.choice([0, 0.1, 0.3]))}
+    network = c | {"opt": "momentum", "width": c["hidden"], "act": "relu", "wd": 0, "batch": 64, "init": 1}
+    one_hot, before = np.eye(text.max() + 1, dtype=np.float32), c["context"]
+    x = np.concatenate([one_hot[text[i : len(text) - before + i]] for i in range(before)], 1)
+    y, cut = text[before:], 60_000
+    schedule = partial(power, factor=c["decay"], every=1)
+    data = (x[:cut], y[:cut]), (x[cut : cut + 2000], y[cut : cut + 2000])
+    return c, train(random, network, "classes", "val_ppl", *data, schedule, EPOCHS, 1600)
+
+
+def small_cifar(folder):
+    """3000 of the images at 8 × 8: (known, held out)."""
+    rows = np.fromfile(folder / "data_batch_1.bin", np.uint8).reshape(-1, 3073)[:3000]
+    x = rows[:, 1:].reshape(-1, 3, 8, 4, 8, 4).mean((3, 5)).reshape(-1, 192) / 255
+    x, y = x - x.mean(0), rows[:, 0].astype(int)
+    return (x[:1800], y[:1800]), (x[2000:], y[2000:])
+
+
+def later_families():
+    """Name → (metric, what draws and trains a run)."""
+    images, digits = DIGITS
+    known = (images[:700], digits[:700]), (images[1000:], digits[1000:])
+    families = {
+        "hyperband-acc": ("val_acc", partial(hyperband, data=known, metric="val_acc")),
+        "hyperband-narrow": ("val_acc", partial(hyperband, data=known, metric="val_acc", narrower=100)),
+        "hyperband-loss": ("val_loss", partial(hyperband, data=known, metric="val_loss", narrower=100)),
+    }
+    data = Path(os.environ.get("FORETELL_DATA", ROOT.parent / "shared/data")) / "train"
+    if not data.is_dir():
+        print(f"there is no {data}: no sets of CIFAR-10 and of characters; set FORETELL_DATA")
+        return families
+    cifar = small_cifar(data / "cifar10-subset")
+    text = (data / "tiny-shakespeare/input.txt").read_text()[:70_000]
+    text = np.unique(list(text), return_inverse=True)[1]
+    return families | {
+        "cifar-hyperband": ("val_acc", partial(hyperband, data=cifar, metric="val_acc", narrower=100, epochs=30)),
+        "cifar-long": ("val_acc", partial(long, data=cifar)),
+        "cifar-two-columns": ("val_acc", partial(two_columns, data=cifar)),
+        "characters": ("val_ppl", partial(characters, text=text)),
+    }
+
+
+def later_run(name, number):
+    return LATER[name][1](np.random.default_rng([78, number]))
 
 
 SETS = {"digits-acc": "val_acc", "digits-loss": "val_loss", "small-cosine": "val_loss", "steps-acc": "val_acc",
@@ -221,17 +320,23 @@ def text(value):
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
+def write(pool, folder, name, metric, train_one):
+    runs = pool.starmap(train_one, [(name, number) for number in range(RUNS)], chunksize=4)
+    header = list(runs[0][0]) + [f"{metric}_{epoch}" for epoch in range(1, len(runs[0][1]) + 1)]
+    lines = [",".join(map(text, [*c.values(), *map(float, curve)])) for c, curve in runs]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.csv").write_text("\n".join([",".join(header), *lines, ""]))
+    print(folder / f"{name}.csv", flush=True)
+
+
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "target/trainings"
-    folder.mkdir(parents=True, exist_ok=True)
     # a fork shares the data that were loaded below
     with get_context("fork").Pool(min(2, os.cpu_count() or 1)) as pool:
         for name, metric in SETS.items():
-            runs = pool.starmap(run, [(name, number) for number in range(RUNS)], chunksize=4)
-            header = list(runs[0][0]) + [f"{metric}_{epoch}" for epoch in range(1, EPOCHS + 1)]
-            lines = [",".join(map(text, [*c.values(), *map(float, curve)])) for c, curve in runs]
-            (folder / f"{name}.csv").write_text("\n".join([",".join(header), *lines, ""]))
-            print(folder / f"{name}.csv", flush=True)
+            write(pool, folder, name, metric, run)
+        for name, (metric, _) in LATER.items():
+            write(pool, folder / "later", name, metric, later_run)
 
 
 if __name__ == "__main__":
@@ -248,4 +353,5 @@ if __name__ == "__main__":
     DIGITS = load_digits().data[shuffled] / 16 - 0.3, load_digits().target[shuffled]
     NUMBERS = make_friedman1(1200, 10, noise=1.0, random_state=0)
     NUMBERS = NUMBERS[0], (NUMBERS[1] - NUMBERS[1].mean()) / NUMBERS[1].std()
+    LATER = later_families()
     main()
