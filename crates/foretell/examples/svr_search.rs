@@ -30,6 +30,7 @@ fn training(runs: usize, tau: usize) -> TrainingSet {
         groups: vec![FeatureGroup::Hyperparameter; 8],
         targets: (0..runs).map(|i| curve(i, 59)).collect(),
         floor: None,
+        ceiling: None,
     }
 }
 

@@ -38,7 +38,7 @@ const MOST_RUNS: usize = 1000;
 ///
 /// Held-out squared errors of trees count 0.8 times, as out-of-bag errors come from 37 % of the trees.
 /// Where y_τ is further than a tenth of their range below or above those of all runs, by b, forecasts of y_T move by b as those
-/// of the gain do. Every ŷ_e is clipped to what finished runs have done from here. The scale is
+/// of the gain do. Every ŷ_e is clipped to what finished runs have done from here, and to the best score that there can be. The scale is
 /// √(s² + (ŷ_pair − ŷ)² + Σ_e a_e (ŷ_e − ŷ)²), s the pair's own, calibrated as [`Spread::Calibrated`] says. From ten points on, a
 /// last step that rises by more than the largest step L = max |y_t − y_{t−1}| of any finished run so far is taken for one of L, and
 /// the square of the rest added to that of the scale: the next point tells. A curve whose points

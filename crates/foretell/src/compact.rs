@@ -198,6 +198,7 @@ mod tests {
             groups: vec![FeatureGroup::Hyperparameter],
             targets: curves.iter().map(|c| c[c.len() - 1]).collect(),
             floor: None,
+            ceiling: None,
         }
     }
 
@@ -258,6 +259,7 @@ mod tests {
             groups: vec![FeatureGroup::Hyperparameter; 4],
             targets: (0..n).map(|i| 0.2 * part(i, 0) + 4.0 * (part(i, 1) - 0.5).powi(2)).collect(),
             floor: None,
+            ceiling: None,
         };
         let (compact, rows) = Compact::fit(&set);
         assert_eq!(compact.groups().clone(), [0..1, 1..1, 1..3], "y_τ, its mean and its best are the same");
@@ -279,6 +281,7 @@ mod tests {
             groups: vec![FeatureGroup::Hyperparameter; 2],
             targets: (0..n).map(|i| if i == n - 1 { far } else { part(i, 0) }).collect(),
             floor: None,
+            ceiling: None,
         };
         let weights = |far: f64| -> Vec<f64> {
             Compact::fit(&set(far)).0.kept.iter().map(|kept| kept.weight).collect()

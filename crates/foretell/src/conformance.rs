@@ -50,6 +50,7 @@ fn sample(n: usize, tau: usize) -> TrainingSet {
         groups: vec![FeatureGroup::Architecture, FeatureGroup::Hyperparameter],
         targets: (0..n).map(|i| score(i, 19)).collect(),
         floor: None,
+        ceiling: None,
     }
 }
 

@@ -571,11 +571,13 @@ pub(crate) struct Reach {
     finals: (f64, f64),
     /// The 10 % and 90 % quantiles of y_T − y_τ.
     gains: (f64, f64),
+    /// The best score that there can be.
+    ceiling: f64,
 }
 
 impl Reach {
-    /// The reach of final scores `targets` and gains y_T − y_τ; neither empty.
-    pub(crate) fn new(targets: &[f64], gains: &[f64]) -> Self {
+    /// The reach of final scores `targets` and gains y_T − y_τ, neither empty, below `ceiling`, if it is known.
+    pub(crate) fn new(targets: &[f64], gains: &[f64], ceiling: Option<f64>) -> Self {
         let sorted = |values: &[f64]| {
             let mut sorted = values.to_vec();
             sorted.sort_by(f64::total_cmp);
@@ -585,15 +587,17 @@ impl Reach {
         Self {
             finals: (targets[0], targets[targets.len() - 1]),
             gains: (quantile_of_sorted(&gains, 0.1), quantile_of_sorted(&gains, 0.9)),
+            ceiling: ceiling.unwrap_or(f64::INFINITY),
         }
     }
 
-    /// `forecast` within [min(y_min, y_τ + q10), max(y_max, y_τ + q90)], widened by 5 % of the range of final scores.
+    /// `forecast` within [min(y_min, y_τ + q10), max(y_max, y_τ + q90)], widened by 5 % of the range of final scores, and
+    /// not above the ceiling.
     pub(crate) fn clip(&self, forecast: f64, last: f64) -> f64 {
         let room = 0.05 * (self.finals.1 - self.finals.0);
         let low = self.finals.0.min(last + self.gains.0) - room;
         let high = self.finals.1.max(last + self.gains.1) + room;
-        forecast.clamp(low, high)
+        forecast.min(high).min(self.ceiling).max(low)
     }
 }
 
@@ -616,9 +620,15 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// Both processes on `design`; `last` holds y_τ of each run, `gains` y_T − y_τ.
-    fn new(design: &Design, tuned: (Tuned, Tuned), targets: &[f64], gains: &[f64], last: &[f64]) -> Self {
+    fn new(
+        design: &Design,
+        tuned: (Tuned, Tuned),
+        training: &TrainingSet,
+        gains: &[f64],
+        last: &[f64],
+    ) -> Self {
         let (direct, gain) = rayon::join(|| tuned.0.process(design), || tuned.1.process(design));
-        let reach = Reach::new(targets, gains);
+        let reach = Reach::new(&training.targets, gains, training.ceiling);
         let lasts = widened(range(last.iter().copied()), MARGIN);
         let left_out = direct.left_out.iter().zip(&gain.left_out).zip(last);
         let left_out = left_out.map(|((&a, &b), &last)| Self::combine(a, b, last, &reach)).collect();
@@ -696,7 +706,7 @@ impl PairFit {
             || again(&gain, WarpPrior::GAINS, &gains),
         );
         let tuned = direct.zip(gain)?;
-        let pair = Pair::new(&design, tuned, targets, &gains, last);
+        let pair = Pair::new(&design, tuned, training, &gains, last);
         Some(Self { compact, rows, design, pair })
     }
 }
@@ -946,11 +956,16 @@ mod tests {
 
     #[test]
     fn clipping_keeps_a_forecast_where_finished_runs_have_been() {
-        let reach = Reach::new(&[0.2, 0.9, 0.6], &[0.1, 0.1, 0.1]);
+        let reach = Reach::new(&[0.2, 0.9, 0.6], &[0.1, 0.1, 0.1], None);
         let cases = [(0.5, 0.4, 0.5), (5.0, 0.4, 0.935), (-5.0, 0.4, 0.165), (5.0, 0.95, 1.085)];
         for (forecast, last, expected) in cases {
             let clipped = reach.clip(forecast, last);
             assert!((clipped - expected).abs() < 1e-12, "{forecast} from {last}: {clipped}");
+        }
+        let below_1 = Reach::new(&[0.2, 0.9, 0.6], &[0.1, 0.1, 0.1], Some(1.0));
+        for (forecast, last, expected) in [(5.0, 0.95, 1.0), (5.0, 0.4, 0.935), (-5.0, 1.4, 0.165)] {
+            let clipped = below_1.clip(forecast, last);
+            assert!((clipped - expected).abs() < 1e-12, "{forecast} from {last} below 1: {clipped}");
         }
     }
 }

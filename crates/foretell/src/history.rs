@@ -79,7 +79,7 @@ pub struct HistoryOptions {
     /// What is declared of configuration columns.
     pub columns: Columns,
     /// Whether the metric is a share, see [`is_share`](crate::is_share): it stays between 0 and 1 if all values do, or else between
-    /// 0 and 100 if all values do. Intervals of such a metric end there.
+    /// 0 and 100 if all values do. Forecasts by `auto` and `gp` and intervals end there.
     pub share: bool,
 }
 
@@ -219,6 +219,15 @@ impl History {
         self.floor
     }
 
+    /// The best score that there can be, if the metric is a share.
+    pub fn ceiling(&self) -> Option<f64> {
+        let best = match self.direction {
+            Direction::Maximize => self.bounds.1,
+            Direction::Minimize => self.bounds.0,
+        };
+        best.is_finite().then(|| self.scale.apply(self.direction.score(best), self.direction))
+    }
+
     /// The metric's direction.
     pub fn direction(&self) -> Direction {
         self.direction
@@ -265,6 +274,7 @@ impl History {
             groups: encoder.groups(),
             targets: used.iter().filter_map(|&i| self.finals[i]).collect(),
             floor: Some(self.floor),
+            ceiling: self.ceiling(),
         }
     }
 }
@@ -420,6 +430,15 @@ mod tests {
             [-1e3, 0.5, 1e3].map(|score| history.possible_value(score).to_bits())
         };
         assert_eq!(within(&[0.2, 0.9], true), [0.0, 0.5, 1.0].map(f64::to_bits));
+        let ceiling = |values: &[f64], direction, scale| {
+            let runs = [run("a", &[1.0, 2.0], values, direction)];
+            let options = HistoryOptions { direction, scale, share: true, ..Default::default() };
+            History::new(&runs, &options).unwrap().ceiling()
+        };
+        assert_eq!(ceiling(&[0.2, 0.9], up, None), Some(1.0));
+        assert_eq!(ceiling(&[0.2, 0.9], up, Some(Scale::Log)), Some(0.0));
+        assert_eq!(ceiling(&[0.2, 90.0], Direction::Minimize, Some(Scale::Linear)), Some(0.0));
+        assert_eq!(ceiling(&[0.2, 101.0], up, None), None);
         assert_eq!(within(&[0.2, 90.0], true), [0.0, 0.5, 100.0].map(f64::to_bits));
         for (values, share) in [([0.2, 101.0], true), ([-0.1, 0.9], true), ([0.2, 0.9], false)] {
             assert_eq!(within(&values, share), [-1e3, 0.5, 1e3].map(f64::to_bits), "{values:?} {share}");

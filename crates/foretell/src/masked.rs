@@ -69,6 +69,7 @@ mod tests {
             groups: vec![FeatureGroup::Architecture, FeatureGroup::Hyperparameter],
             targets: (0..12).map(|i| (i as f64).sin() + 2.0).collect(),
             floor: None,
+            ceiling: None,
         };
         let features = FeatureSet { time_series: false, architecture: true, hyperparameters: false };
         let model = Masked { predictor: Box::new(Auto::default()), features }.fit(&training).unwrap();

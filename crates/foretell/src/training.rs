@@ -21,6 +21,8 @@ pub struct TrainingSet {
     /// What a failed run is said to end at, in units of `targets`: none of these is lower, though points of a curve may
     /// be. `None` if not known.
     pub floor: Option<f64>,
+    /// The best score that there can be, such as that of an accuracy of 1, in units of `targets`. `None` if not known.
+    pub ceiling: Option<f64>,
 }
 
 /// One run whose final score is asked for.
@@ -64,6 +66,7 @@ impl TrainingSet {
             groups: self.groups.clone(),
             targets: indices.iter().map(|&i| self.targets[i]).collect(),
             floor: self.floor,
+            ceiling: self.ceiling,
         }
     }
 }

@@ -18,6 +18,7 @@ fn training(n: usize, tau: usize, draws: &[f64]) -> TrainingSet {
         groups: vec![FeatureGroup::Hyperparameter],
         targets: (0..n).map(|i| score(i, 29)).collect(),
         floor: None,
+        ceiling: None,
     }
 }
 
@@ -41,8 +42,8 @@ proptest! {
 
     #[test]
     fn another_unit_and_origin_turn_forecasts_alike(draws in draws(), scale in 1e-3..1e3_f64, shift in -10.0..10.0_f64) {
-        let set = training(25, 7, &draws);
-        let mut turned = set.clone();
+        let set = TrainingSet { ceiling: Some(1.0), ..training(25, 7, &draws) };
+        let mut turned = TrainingSet { ceiling: Some(scale + shift), ..set.clone() };
         turned.prefixes.as_mut_slice().iter_mut().chain(&mut turned.targets).for_each(|y| *y = scale * *y + shift);
         for predictor in [&Auto::default() as &dyn Predictor, &GaussianProcess] {
             let (one, other) = (predictor.fit(&set)?, predictor.fit(&turned)?);
@@ -80,6 +81,7 @@ proptest! {
             groups: vec![FeatureGroup::Hyperparameter; 2],
             targets: (0..n).map(|i| at(i, 9)).collect(),
             floor: None,
+            ceiling: None,
         };
         for predictor in [&Auto::default() as &dyn Predictor, &GaussianProcess] {
             if let Ok(model) = predictor.fit(&set) {
@@ -90,6 +92,30 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn no_forecast_lies_above_the_best_score_that_there_can_be() -> Result<(), foretell::FitError> {
+    // all runs gain 0.6 from near chance, and one that starts at 0.95 is asked for
+    let start = |i: usize| 0.2 + 0.01 * i as f64;
+    let set = |ceiling| TrainingSet {
+        steps: vec![1.0],
+        target_step: 30.0,
+        prefixes: Matrix::from_fn(12, 1, |i, _| start(i)),
+        targets: (0..12).map(|i| start(i) + 0.6).collect(),
+        ceiling,
+        ..TrainingSet::default()
+    };
+    for predictor in [&Auto::default() as &dyn Predictor, &GaussianProcess] {
+        let mean = |ceiling| -> Result<f64, foretell::FitError> {
+            let good = Query { prefix: &[0.95], configuration: &[] };
+            Ok(predictor.fit(&set(ceiling))?.forecast(&good).mean)
+        };
+        let (unbounded, bounded) = (mean(None)?, mean(Some(1.0))?);
+        assert!(unbounded > 1.05, "{}: {unbounded}", predictor.name());
+        assert!((0.95..=1.0).contains(&bounded), "{}: {bounded}", predictor.name());
+    }
+    Ok(())
 }
 
 #[test]

@@ -35,6 +35,7 @@ fn runs(n: usize, tau: usize, seed: u64) -> TrainingSet {
         groups: vec![FeatureGroup::Hyperparameter, FeatureGroup::Architecture],
         targets: shape.iter().map(|&shape| at(shape, 50.0)).collect(),
         floor: None,
+        ceiling: None,
     }
 }
 
@@ -182,6 +183,7 @@ fn least_squares_agrees_with_numpy() {
         groups: vec![FeatureGroup::Hyperparameter; 3],
         targets,
         floor: None,
+        ceiling: None,
     };
     let model = Ols::default().fit(&training).unwrap();
     let expected = numbers(&document["forecasts"]);

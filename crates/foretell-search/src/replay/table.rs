@@ -126,6 +126,7 @@ impl Table {
             groups: encoder.groups(),
             targets: runs.iter().map(|&run| self.score(run, level)).collect(),
             floor: Some(self.history.floor()),
+            ceiling: self.history.ceiling(),
         }
     }
 }

@@ -31,6 +31,7 @@ use rayon::prelude::*;
 ///     groups: vec![FeatureGroup::Hyperparameter],
 ///     targets: (0..12).map(|i| curve(i, 3)).collect(),
 ///     floor: None,
+///     ceiling: None,
 /// };
 /// let models = SequentialSvr::fit(&NuSvr { draws: 200, ..NuSvr::default() }, &training)?;
 /// let mut trial = models.watch(&[5.5]);
@@ -336,6 +337,7 @@ mod tests {
             ],
             targets: (0..n).map(|i| curve(i, 11)).collect(),
             floor: None,
+            ceiling: None,
         }
     }
 
