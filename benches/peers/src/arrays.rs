@@ -64,7 +64,7 @@ impl Arrays {
             configurations: self.configurations.clone(),
             groups: vec![FeatureGroup::Hyperparameter; self.configurations.columns()],
             targets: self.curves.column(last),
-            floor: None,
+            ..TrainingSet::default()
         }
     }
 

@@ -29,8 +29,7 @@ fn training(runs: usize, tau: usize) -> TrainingSet {
         configurations: Matrix::from_fn(runs, 8, wobble),
         groups: vec![FeatureGroup::Hyperparameter; 8],
         targets: (0..runs).map(|i| curve(i, 59)).collect(),
-        floor: None,
-        ceiling: None,
+        ..TrainingSet::default()
     }
 }
 

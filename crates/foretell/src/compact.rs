@@ -197,8 +197,7 @@ mod tests {
             configurations: Matrix::from_fn(curves.len(), 1, |i, _| i as f64),
             groups: vec![FeatureGroup::Hyperparameter],
             targets: curves.iter().map(|c| c[c.len() - 1]).collect(),
-            floor: None,
-            ceiling: None,
+            ..TrainingSet::default()
         }
     }
 
@@ -258,8 +257,7 @@ mod tests {
             }),
             groups: vec![FeatureGroup::Hyperparameter; 4],
             targets: (0..n).map(|i| 0.2 * part(i, 0) + 4.0 * (part(i, 1) - 0.5).powi(2)).collect(),
-            floor: None,
-            ceiling: None,
+            ..TrainingSet::default()
         };
         let (compact, rows) = Compact::fit(&set);
         assert_eq!(compact.groups().clone(), [0..1, 1..1, 1..3], "y_τ, its mean and its best are the same");
@@ -280,8 +278,7 @@ mod tests {
             configurations: Matrix::from_fn(n, 2, |i, j| if (i, j) == (n - 1, 1) { 3.0 } else { part(i, j) }),
             groups: vec![FeatureGroup::Hyperparameter; 2],
             targets: (0..n).map(|i| if i == n - 1 { far } else { part(i, 0) }).collect(),
-            floor: None,
-            ceiling: None,
+            ..TrainingSet::default()
         };
         let weights = |far: f64| -> Vec<f64> {
             Compact::fit(&set(far)).0.kept.iter().map(|kept| kept.weight).collect()

@@ -49,8 +49,7 @@ fn sample(n: usize, tau: usize) -> TrainingSet {
         configurations: Matrix::from_fn(n, 2, |i, j| part(i, j + 1) + 0.1 * part(i, j + 40)),
         groups: vec![FeatureGroup::Architecture, FeatureGroup::Hyperparameter],
         targets: (0..n).map(|i| score(i, 19)).collect(),
-        floor: None,
-        ceiling: None,
+        ..TrainingSet::default()
     }
 }
 

@@ -53,7 +53,6 @@ mod tests {
             prefixes: Matrix::from_rows(&[[-7.0], [0.5]]),
             targets: vec![-1.0, 0.5],
             floor: Some(-1.0),
-            ceiling: None,
             ..TrainingSet::default()
         };
         let model = LastValue.fit(&training).unwrap();

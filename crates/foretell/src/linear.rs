@@ -32,8 +32,7 @@ use crate::tridiagonal::{Resolved, Tridiagonal};
 ///     configurations: Matrix::zeros(4, 0),
 ///     groups: vec![],
 ///     targets: vec![0.3, 0.5, 0.9, 0.6],
-///     floor: None,
-///     ceiling: None,
+///     ..TrainingSet::default()
 /// };
 /// let model = Ols { features: FeatureSet::default() }.fit(&runs)?;
 /// let forecast = model.forecast(&foretell::Query { prefix: &[0.3], configuration: &[] });

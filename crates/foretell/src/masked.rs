@@ -68,8 +68,7 @@ mod tests {
             configurations: Matrix::from_fn(12, 2, |i, j| ((i * (j + 1)) as f64).sin()),
             groups: vec![FeatureGroup::Architecture, FeatureGroup::Hyperparameter],
             targets: (0..12).map(|i| (i as f64).sin() + 2.0).collect(),
-            floor: None,
-            ceiling: None,
+            ..TrainingSet::default()
         };
         let features = FeatureSet { time_series: false, architecture: true, hyperparameters: false };
         let model = Masked { predictor: Box::new(Auto::default()), features }.fit(&training).unwrap();

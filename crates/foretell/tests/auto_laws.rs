@@ -17,8 +17,7 @@ fn training(n: usize, tau: usize, draws: &[f64]) -> TrainingSet {
         configurations: Matrix::from_fn(n, 1, |i, _| draw(i, 0) + 0.2 * draw(i, 5)),
         groups: vec![FeatureGroup::Hyperparameter],
         targets: (0..n).map(|i| score(i, 29)).collect(),
-        floor: None,
-        ceiling: None,
+        ..TrainingSet::default()
     }
 }
 
@@ -80,8 +79,7 @@ proptest! {
             configurations: Matrix::from_fn(n, 2, |i, j| at(j, i)),
             groups: vec![FeatureGroup::Hyperparameter; 2],
             targets: (0..n).map(|i| at(i, 9)).collect(),
-            floor: None,
-            ceiling: None,
+            ..TrainingSet::default()
         };
         for predictor in [&Auto::default() as &dyn Predictor, &GaussianProcess] {
             if let Ok(model) = predictor.fit(&set) {

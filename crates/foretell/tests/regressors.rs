@@ -34,8 +34,7 @@ fn runs(n: usize, tau: usize, seed: u64) -> TrainingSet {
         configurations: Matrix::from_fn(n, 2, |i, j| shape[i][j + 1]),
         groups: vec![FeatureGroup::Hyperparameter, FeatureGroup::Architecture],
         targets: shape.iter().map(|&shape| at(shape, 50.0)).collect(),
-        floor: None,
-        ceiling: None,
+        ..TrainingSet::default()
     }
 }
 
@@ -182,8 +181,7 @@ fn least_squares_agrees_with_numpy() {
         configurations: Matrix::from_rows(&configurations[..n]),
         groups: vec![FeatureGroup::Hyperparameter; 3],
         targets,
-        floor: None,
-        ceiling: None,
+        ..TrainingSet::default()
     };
     let model = Ols::default().fit(&training).unwrap();
     let expected = numbers(&document["forecasts"]);

@@ -30,8 +30,7 @@ use rayon::prelude::*;
 ///     configurations: Matrix::from_fn(12, 1, |i, _| i as f64),
 ///     groups: vec![FeatureGroup::Hyperparameter],
 ///     targets: (0..12).map(|i| curve(i, 3)).collect(),
-///     floor: None,
-///     ceiling: None,
+///     ..TrainingSet::default()
 /// };
 /// let models = SequentialSvr::fit(&NuSvr { draws: 200, ..NuSvr::default() }, &training)?;
 /// let mut trial = models.watch(&[5.5]);
@@ -336,8 +335,7 @@ mod tests {
                 FeatureGroup::Hyperparameter,
             ],
             targets: (0..n).map(|i| curve(i, 11)).collect(),
-            floor: None,
-            ceiling: None,
+            ..TrainingSet::default()
         }
     }
 
