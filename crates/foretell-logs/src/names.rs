@@ -1,4 +1,4 @@
-//! x.
+//! What a column's name says about it: metric, direction, step, id, outcome, label.
 
 use foretell::{Direction, words_of_name as words};
 

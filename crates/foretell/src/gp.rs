@@ -592,12 +592,13 @@ impl Reach {
     }
 
     /// `forecast` within [min(y_min, y_τ + q10), max(y_max, y_τ + q90)], widened by 5 % of the range of final scores, and
-    /// not above the ceiling.
+    /// not above the ceiling, unless y_τ disproves it.
     pub(crate) fn clip(&self, forecast: f64, last: f64) -> f64 {
         let room = 0.05 * (self.finals.1 - self.finals.0);
         let low = self.finals.0.min(last + self.gains.0) - room;
         let high = self.finals.1.max(last + self.gains.1) + room;
-        forecast.min(high).min(self.ceiling).max(low)
+        let high = if last > self.ceiling { high } else { high.min(self.ceiling) };
+        forecast.min(high).max(low)
     }
 }
 
@@ -963,7 +964,9 @@ mod tests {
             assert!((clipped - expected).abs() < 1e-12, "{forecast} from {last}: {clipped}");
         }
         let below_1 = Reach::new(&[0.2, 0.9, 0.6], &[0.1, 0.1, 0.1], Some(1.0));
-        for (forecast, last, expected) in [(5.0, 0.95, 1.0), (5.0, 0.4, 0.935), (-5.0, 1.4, 0.165)] {
+        for (forecast, last, expected) in
+            [(5.0, 0.95, 1.0), (5.0, 0.4, 0.935), (-5.0, 0.95, 0.165), (5.0, 1.2, 1.335)]
+        {
             let clipped = below_1.clip(forecast, last);
             assert!((clipped - expected).abs() < 1e-12, "{forecast} from {last} below 1: {clipped}");
         }
