@@ -7,7 +7,7 @@ use crate::raw::{Raw, RawRun};
 use crate::recorded::{Note, Recorded, Topic};
 use crate::repeats::{repeats, varies};
 use crate::table::{count, list};
-use foretell::{Columns, Curve, Direction, FeatureGroup, LayerSequence, Run, Value, group_of_name};
+use foretell::{Columns, Curve, Direction, FeatureGroup, LayerSequence, Run, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
@@ -115,8 +115,7 @@ fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> C
         let fate = fate(name, &cells, raw, options);
         if fate == Fate::Feature {
             let sequences = note_sequences(name, &cells, notes);
-            let told = if sequences { FeatureGroup::Architecture } else { group_of_name(name) };
-            groups.insert(name.to_owned(), options.columns.groups.get(name).copied().unwrap_or(told));
+            groups.insert(name.to_owned(), options.columns.group(name, sequences));
         }
         fates.entry(fate).or_default().push(name);
     }

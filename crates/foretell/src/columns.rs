@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// What is declared of configuration columns; of others, names and values tell.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
-    /// The feature group of a column; else that of [`group_of_name`].
+    /// The feature group of a column.
     pub groups: BTreeMap<String, FeatureGroup>,
     /// Whether a column of numbers is taken as it is or in log10; else in log10 if it is positive and spans more than a
     /// factor of 20.
@@ -15,9 +15,10 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The feature group of the column `name`: as declared, or as the name tells.
-    pub fn group(&self, name: &str) -> FeatureGroup {
-        self.groups.get(name).copied().unwrap_or_else(|| group_of_name(name))
+    /// The feature group of the column `name`: as declared, or architecture if its text is in layer notation, or as the name tells.
+    pub fn group(&self, name: &str, in_layer_notation: bool) -> FeatureGroup {
+        let told = || if in_layer_notation { FeatureGroup::Architecture } else { group_of_name(name) };
+        self.groups.get(name).copied().unwrap_or_else(told)
     }
 }
 

@@ -63,10 +63,7 @@ impl Encoder {
             let values =
                 configurations.clone().map(|c| c.get(name).unwrap_or(&Value::Missing)).collect::<Vec<_>>();
             let encoding = fit_column(&values, columns.scales.get(name).copied())?;
-            let group = match encoding {
-                Encoding::Layers => columns.groups.get(name).copied().unwrap_or(FeatureGroup::Architecture),
-                _ => columns.group(name),
-            };
+            let group = columns.group(name, encoding == Encoding::Layers);
             Some((name.clone(), group, encoding))
         });
         Self { columns: fitted.collect() }
