@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Trains families of small models for real and writes their learning curves, to see how well they are forecast.
 
-    python3 benches/peers/trainings.py [DIR]        # default: target/trainings; six minutes on two cores
+    python3 benches/peers/trainings.py [DIR]        # default: target/trainings; four minutes on two cores
 
 240 configurations drawn at random for each. In DIR, eight families of 40 points a curve: networks (scikit-learn's digits, with
 label noise, with few images, with schedules of the learning rate; a regression; an autoencoder), gradient boosting, evolution
-strategies on a cart pole. In DIR/later, families that were drawn when the predictors stood: the hyperparameters of the paper's
-Hyperband experiments in three forms, most of which never learn, and, where the folder of data is (FORETELL_DATA, or
+strategies on a cart pole. In DIR/later, families that were drawn when the predictors stood but for one thing: the hyperparameters
+of the paper's Hyperband experiments in three forms, many of which never learn, and, where the folder of data is (FORETELL_DATA, or
 ../shared/data), the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters.
-`foretell evaluate DIR/*.csv` reads them.
+`foretell evaluate DIR/*.csv DIR/later/*.csv` reads them.
 """
 
 import os
@@ -231,7 +231,9 @@ def run(name, number):
 
 def hyperband(random, data, metric, narrower=1, epochs=EPOCHS):
     """The hyperparameters that Li et al. searched (the cuda-convnet 18 % network), on a multilayer perceptron."""
-    drawn = lambda low, high: float(np.exp(random.uniform(np.log(low), np.log(high))))
+    def drawn(low, high):
+        return float(np.exp(random.uniform(np.log(low), np.log(high))))
+
     c = {"learning_rate": drawn(5e-5, 5), "learning_rate_reductions": int(random.integers(0, 4))}
     c |= {f"layer{i}_l2": drawn(5e-5 / narrower, 5 / narrower) for i in (1, 2, 3)}
     c["fc_l2"] = drawn(5e-3 / narrower, 500 / narrower)
