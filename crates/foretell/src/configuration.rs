@@ -1,11 +1,11 @@
 //! Configurations: what is known of a trial before it runs, as named values.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// One value of a configuration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A finite number: a learning rate, a count.
@@ -54,6 +54,26 @@ impl Value {
     }
 }
 
+/// Whole numbers without a point, as [`Value`]'s text has them: a count is read as one by whoever is given it.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => match whole(*number) {
+                Some(whole) => serializer.serialize_i64(whole),
+                None => serializer.serialize_f64(*number),
+            },
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Missing => serializer.serialize_unit(),
+        }
+    }
+}
+
+/// `number` as an integer, if it is one that every reader of JSON gives back exactly.
+fn whole(number: f64) -> Option<i64> {
+    let exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+    (exact && !(number == 0.0 && number.is_sign_negative())).then_some(number as i64)
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -90,4 +110,25 @@ pub struct Run {
     pub configuration: Configuration,
     /// What it reported.
     pub curve: crate::Curve,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_written_without_a_point_and_every_number_comes_back() {
+        let written = |number: f64| serde_json::to_string(&Value::Number(number)).unwrap();
+        for (number, text) in
+            [(7.0, "7"), (-2.0, "-2"), (0.0, "0"), (0.5, "0.5"), (1e-7, "1e-7"), (1e300, "1e+300")]
+        {
+            assert_eq!(written(number), text);
+        }
+        for number in [7.0, -0.0, 0.1, 9_007_199_254_740_991.0, 9_007_199_254_740_992.0, -1e18, f64::MAX] {
+            let back: Value = serde_json::from_str(&written(number)).unwrap();
+            assert_eq!(back.number().map(f64::to_bits), Some(number.to_bits()), "{number}");
+        }
+        let others = [Value::Text("7".into()), Value::Missing];
+        assert_eq!(serde_json::to_string(&others).unwrap(), r#"["7",null]"#);
+    }
 }
