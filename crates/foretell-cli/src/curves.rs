@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::note;
+use crate::scheduling::ScoreName;
 use clap::Args;
 use foretell::{Columns, Direction, Encoder, FeatureGroup, History, HistoryOptions, Scale, is_share};
 use foretell_logs::{ReadOptions, Recorded};
@@ -29,6 +30,9 @@ pub(crate) struct CurveFlags {
     /// Forecast the metric as it is.
     #[arg(long)]
     pub(crate) linear_scale: bool,
+    /// What a run counts with, and what is forecast.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) score: ScoreName,
     /// The step to forecast (default: the last one that at least half of the runs reach).
     #[arg(long, value_name = "STEP")]
     pub(crate) target: Option<f64>,
@@ -132,6 +136,7 @@ impl CurveFlags {
             target: self.target,
             columns: recorded.columns.clone(),
             share: is_share(&recorded.metric),
+            run_score: self.score.into(),
         }
     }
 

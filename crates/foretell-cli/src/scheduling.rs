@@ -1,6 +1,7 @@
-//! The flags that say who is trained and stopped, shared by the commands that search and replay.
+//! The flags that say who is trained and stopped, and what a run counts with, shared by several commands.
 
 use clap::ValueEnum;
+use foretell::RunScore;
 use foretell_search::{ErrorBudget, KappaOf, Reference};
 
 /// Who is trained next, and how far.
@@ -34,6 +35,33 @@ impl SchedulerName {
     /// Whether it runs Hyperband's brackets.
     pub(crate) fn is_hyperband(self) -> bool {
         matches!(self, Self::Hyperband | Self::FHyperband)
+    }
+}
+
+/// What a run counts with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScoreName {
+    /// Its last value.
+    #[default]
+    Last,
+    /// The best value it has reached: its best checkpoint is kept.
+    Best,
+}
+
+impl From<ScoreName> for RunScore {
+    fn from(name: ScoreName) -> Self {
+        match name {
+            ScoreName::Last => Self::Last,
+            ScoreName::Best => Self::Best,
+        }
+    }
+}
+
+/// What a run counts with, in words: `val_acc`, or `best val_acc`.
+pub(crate) fn measure_name(score: RunScore, metric: &str) -> String {
+    match score {
+        RunScore::Last => metric.to_owned(),
+        RunScore::Best => format!("best {metric}"),
     }
 }
 

@@ -77,7 +77,9 @@ fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
     let rows = document["rows"].as_array().ok_or("rows is no list")?;
     assert_eq!(rows.len(), 4);
     let row = &rows[1];
-    for (field, expected) in [("curves", "small"), ("predictor", "svr-rbf"), ("features", "ts,ap,hp")] {
+    for (field, expected) in
+        [("curves", "small"), ("predictor", "svr-rbf"), ("features", "ts,ap,hp"), ("score", "last")]
+    {
         assert_eq!(row[field], expected);
     }
     for (field, expected) in [("observed", 0.25), ("tau", 3.0), ("train", 30.0), ("repeats", 3.0)] {

@@ -94,6 +94,32 @@ fn the_interval_of_an_accuracy_ends_at_1_and_that_of_a_reward_does_not() -> Test
 }
 
 #[test]
+fn the_best_value_can_be_forecast_in_place_of_the_last() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    // runs that overfit: they peak after three epochs of six, and then fall
+    let peak = |run: u32| 0.5 + 0.01 * f64::from(run * 7 % 20);
+    let row = |run: u32, seen: usize| {
+        let values = [-0.2, -0.1, 0.0, -0.02, -0.05, -0.1].map(|below| format!("{:.3}", peak(run) + below));
+        format!("{}{}\n", values[..seen].join(","), ",".repeat(6 - seen))
+    };
+    let header = "acc_1,acc_2,acc_3,acc_4,acc_5,acc_6\n";
+    fs::write(&finished, header.to_owned() + &(0..20).map(|run| row(run, 6)).collect::<String>())?;
+    fs::write(&running, format!("{header}0.35,0.45,0.55,0.53,,\n"))?;
+    for (flag, best, forecast_of) in [("last", 0.59, 0.45), ("best", 0.69, 0.55)] {
+        let document = forecast(&finished, &running, &["--score", flag])?;
+        assert_eq!(document["score"], flag);
+        assert!((document["best"].as_f64().ok_or("no best")? - best).abs() < 1e-9, "{document}");
+        let row = &document["rows"][0];
+        let forecast = row["forecast"].as_f64().ok_or("no forecast")?;
+        assert!((forecast - forecast_of).abs() < 0.01, "{flag}: {row}");
+        let lower = row["interval_90"][0].as_f64().ok_or("no interval")?;
+        assert!(flag == "last" || lower >= 0.55, "what was reached cannot be lost: {row}");
+    }
+    Ok(())
+}
+
+#[test]
 fn an_earlier_target_is_forecast_from_runs_that_went_on() -> Tested {
     let folder = tempfile::tempdir()?;
     let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.jsonl"));

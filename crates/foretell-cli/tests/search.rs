@@ -199,6 +199,31 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
 }
 
 #[test]
+fn trials_count_with_the_best_they_reached_if_that_is_asked_for() {
+    const OVERFITS: &str = r#"for value in 0.2 0.$1 0.1; do echo "val_acc=$value"; done"#;
+    let folder = tempfile::tempdir().unwrap();
+    let search = |more: &[&str]| {
+        let arguments =
+            ["search", "--param", "peak=int:3:9", "--metric", r"val_acc=([\d.]+)", "--epochs", "3"];
+        let sizes =
+            ["--trials", "6", "--burn-in", "6", "--workers", "1", "--format", "json", "--out", "study"];
+        let command = ["--", "sh", "-c", OVERFITS, "sh", "{peak}"];
+        foretell(folder.path(), &[&arguments[..], &sizes, more, &command].concat()).output().unwrap()
+    };
+    let output = search(&["--score", "best"]);
+    assert!(text(&output.stderr).contains("a trial counts with the best val_acc it reaches"));
+    let document = json(&output);
+    assert_eq!(document["score"], "best");
+    let best = &document["best"];
+    let peak = best["configuration"]["peak"].as_f64().unwrap();
+    assert!((best["score"].as_f64().unwrap() - peak / 10.0).abs() < 1e-12 && peak > 3.0, "{best}");
+    let another = search(&[]);
+    assert_eq!(another.status.code(), Some(2));
+    let said = text(&another.stderr);
+    assert!(said.contains("run_score is \"best\" there and the default here"), "{said}");
+}
+
+#[test]
 fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     json(&search(folder.path(), &[]).output().unwrap());

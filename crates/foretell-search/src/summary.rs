@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct Best {
     /// Its number.
     pub trial: u64,
-    /// Its final value.
+    /// What it is worth: its final value, or the best that it reached.
     pub score: f64,
     /// Its configuration.
     pub configuration: Configuration,
@@ -99,7 +99,7 @@ pub struct Shadow {
 pub struct Summary {
     /// Which way is better.
     pub direction: Direction,
-    /// The best trial that was trained to its end.
+    /// The best trial that was trained to its end, or to where it diverged if its best value counts.
     pub best: Option<Best>,
     /// How trials ended.
     pub trials: Tally,
@@ -180,7 +180,7 @@ fn ratio(a: u64, b: u64) -> f64 {
 fn best(trials: &[Trial], direction: Direction, counts: impl Fn(&Trial) -> bool) -> Option<Best> {
     let mut best: Option<(usize, f64)> = None;
     for (index, trial) in trials.iter().enumerate().filter(|(_, t)| counts(t)) {
-        if let TrialState::Completed { value } = trial.state
+        if let Some(value) = trial.achieved()
             && best.is_none_or(|(_, leader)| better(direction, value, leader))
         {
             best = Some((index, value));

@@ -1,6 +1,6 @@
 //! The study step, driven by a synthetic trainer: what is decided, what is recorded, and what a restart restores.
 
-use foretell::{Action, Configuration, Curve, Direction, Run, StopRule, Value};
+use foretell::{Action, Configuration, Curve, Direction, Run, RunScore, StopRule, Value};
 use foretell_search::{
     Decision, ErrorBudget, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record,
     Reference, SamplerSpec, Schedule, Space, Stopping, Study, StudyError, StudySpec, Summary, TrialState,
@@ -17,6 +17,7 @@ fn spec() -> StudySpec {
         schedule: Schedule::Full,
         metric: "val_acc".into(),
         direction: Direction::Maximize,
+        run_score: RunScore::Last,
         max_resource: EPOCHS,
         trials: 30,
         burn_in: 12,
@@ -100,6 +101,68 @@ fn whole(spec: StudySpec, workers: usize) -> (Study, Vec<Record>) {
 
 fn decisions(log: &[Record]) -> Vec<&Decision> {
     log.iter().filter_map(|r| if let Record::Decided(decision) = r { Some(decision) } else { None }).collect()
+}
+
+/// Starts the next trial, which reports `values`, one an epoch, until it is stopped or ends.
+fn train(study: &mut Study, values: &[f64]) -> Vec<Record> {
+    let mut log = study.step(&Input::WorkerIdle);
+    let trial = study.trials().len() as u64 - 1;
+    for (step, &value) in (1..).zip(values) {
+        let value = Some(value).filter(|value| value.is_finite());
+        log.extend(study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() }));
+    }
+    log.extend(study.step(&Input::Ended { trial, failure: None }));
+    log
+}
+
+#[test]
+fn a_trial_counts_with_its_last_value_or_with_the_best_it_reached() {
+    const NAN: f64 = f64::NAN;
+    let short = |run_score| StudySpec { run_score, max_resource: 4, trials: 5, burn_in: 5, ..spec() };
+    let run = |run_score| {
+        let mut log = vec![Record::Created { study: Box::new(short(run_score)) }];
+        let mut study = Study::new(short(run_score)).unwrap();
+        let values = [
+            [0.5, 0.6, 0.7, 0.7],
+            [0.5, 0.8, 0.6, 0.5],
+            [0.9, NAN, NAN, NAN],
+            [0.1, 0.2, 0.3, NAN],
+            [NAN; 4],
+        ];
+        for values in values {
+            log.extend(train(&mut study, &values));
+        }
+        let resumed = Study::resume(short(run_score), &log).unwrap();
+        assert_eq!(Summary::of(&study), Summary::of(&resumed), "a restart finds the same");
+        study
+    };
+    let results =
+        |study: &Study| study.trials().iter().map(foretell_search::Trial::result).collect::<Vec<_>>();
+    let best = |study: &Study| Summary::of(study).best.map(|best| (best.trial, best.score));
+    let last = run(RunScore::Last);
+    assert_eq!(results(&last), [Some(0.7), Some(0.5), None, None, None]);
+    assert_eq!(best(&last), Some((0, 0.7)));
+    let reached = run(RunScore::Best);
+    assert_eq!(results(&reached), [Some(0.7), Some(0.8), Some(0.9), Some(0.3), None]);
+    assert_eq!(best(&reached), Some((2, 0.9)), "its best checkpoint is kept");
+    let stopped = |study: &Study| matches!(study.trials()[2].state, TrialState::Stopped { step: 3, .. });
+    assert!(stopped(&last) && stopped(&reached), "what diverges is not trained on");
+}
+
+#[test]
+fn where_the_best_value_counts_no_forecast_is_below_what_was_reached() {
+    let (study, log) =
+        whole(StudySpec { run_score: RunScore::Best, predictor: "last-value".into(), ..spec() }, 1);
+    let mut forecasts = 0;
+    for decision in decisions(&log) {
+        let Some(forecast) = decision.forecast else { continue };
+        let curve = study.trials()[decision.trial as usize].curve.until(decision.step as f64);
+        let reached = RunScore::Best.of(&curve).unwrap();
+        assert!((forecast.mean - reached).abs() < 1e-12, "the best so far is the last value: {decision:?}");
+        assert!(forecast.sd > 0.0 && forecast.interval.0 >= reached, "{reached}: {decision:?}");
+        forecasts += 1;
+    }
+    assert!(forecasts > 20, "{forecasts}");
 }
 
 #[test]
@@ -207,6 +270,18 @@ fn a_diverged_trial_is_stopped_after_two_reports_even_in_burn_in() {
         matches!(&records[1], Record::Decided(d) if d.action == Action::Stop && d.reason == Reason::Diverged)
     );
     assert_eq!(study.step(&report(4, Some(0.2))), [], "a stopped trial is heard no more");
+}
+
+#[test]
+fn a_single_value_that_is_not_finite_stops_nothing() {
+    let (_, log) = whole(StudySpec { trials: 12, ..spec() }, 1);
+    let mut study = Study::resume(StudySpec { trials: 13, ..spec() }, &log).unwrap();
+    let good = |step| if step == 6 { f64::NAN } else { value(1e-2, step) };
+    let values: Vec<f64> = (1..=EPOCHS).map(good).collect();
+    let log = train(&mut study, &values);
+    let after = decisions(&log).into_iter().find(|decision| decision.step == 6).unwrap();
+    assert!(after.action == Action::Continue && matches!(after.reason, Reason::NoForecast(_)), "{after:?}");
+    assert!(matches!(study.trials().last().unwrap().state, TrialState::Completed { .. }));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Learning curves: a metric at increasing steps of a resource, turned so that larger is better.
 
 use crate::metric::Direction;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// Why a list of numbers is no learning curve.
@@ -23,6 +25,35 @@ pub enum CurveError {
         /// The step before it.
         before: f64,
     },
+}
+
+/// What a run is worth after some steps: its last value, or the best that it has reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunScore {
+    /// Its last value.
+    #[default]
+    Last,
+    /// The best of its values so far: that of a run whose best checkpoint is kept.
+    Best,
+}
+
+impl RunScore {
+    /// What the run with this `curve` is worth after each of its steps: the curve itself, or [`Curve::running_best`].
+    pub fn curve(self, curve: &Curve) -> Cow<'_, Curve> {
+        match self {
+            Self::Last => Cow::Borrowed(curve),
+            Self::Best => Cow::Owned(curve.running_best()),
+        }
+    }
+
+    /// What the run with this `curve` is worth now; `None` before its first finite value.
+    pub fn of(self, curve: &Curve) -> Option<f64> {
+        match self {
+            Self::Last => curve.last().map(|(_, score)| score),
+            Self::Best => curve.scores().iter().copied().max_by(f64::total_cmp),
+        }
+    }
 }
 
 /// A learning curve: finite scores (larger is better) at strictly increasing steps.
@@ -144,6 +175,27 @@ impl Curve {
         Some(self.scores[index - 1] + share * (self.scores[index] - self.scores[index - 1]))
     }
 
+    /// The best score so far at each step. A divergence at the end stays one. O(points).
+    ///
+    /// ```
+    /// use foretell::{Curve, Direction};
+    /// let loss = Curve::of_epochs(&[0.9, 0.5, 0.7, 0.4], Direction::Minimize);
+    /// assert_eq!(loss.running_best().scores(), [-0.9, -0.5, -0.5, -0.4]);
+    /// ```
+    #[must_use]
+    pub fn running_best(&self) -> Self {
+        let mut best = f64::NEG_INFINITY;
+        let so_far = |&score: &f64| {
+            best = best.max(score);
+            best
+        };
+        Self {
+            steps: self.steps.clone(),
+            scores: self.scores.iter().map(so_far).collect(),
+            diverged_at: self.diverged_at,
+        }
+    }
+
     /// The part of the curve up to and including `step`.
     #[must_use]
     pub fn until(&self, step: f64) -> Self {
@@ -171,6 +223,17 @@ mod tests {
         assert_eq!((diverged.len(), diverged.diverged_at()), (3, Some(4.0)));
         assert_eq!(diverged.interpolate(4.0), None);
         assert_eq!(diverged.until(3.0).diverged_at(), None);
+    }
+
+    #[test]
+    fn a_run_is_worth_its_last_value_or_the_best_it_has_reached() {
+        let curve = Curve::of_epochs(&[0.5, 0.9, 0.7, f64::NAN], Direction::Maximize);
+        assert_eq!(RunScore::Last.curve(&curve).as_ref(), &curve);
+        let best = RunScore::Best.curve(&curve).into_owned();
+        assert_eq!((best.steps(), best.scores()), (curve.steps(), &[0.5, 0.9, 0.9][..]));
+        assert_eq!(best.diverged_at(), Some(4.0), "what was reached does not undo a divergence");
+        assert_eq!([RunScore::Last, RunScore::Best].map(|score| score.of(&curve)), [Some(0.7), Some(0.9)]);
+        assert_eq!(RunScore::Best.of(&Curve::default()), None);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use crate::columns::Columns;
 use crate::configuration::{Configuration, Run};
-use crate::curve::Curve;
+use crate::curve::{Curve, RunScore};
 use crate::encoding::Encoder;
 use crate::matrix::Matrix;
 use crate::metric::Direction;
 use crate::training::TrainingSet;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use thiserror::Error;
 
@@ -81,13 +82,17 @@ pub struct HistoryOptions {
     /// Whether the metric is a share, see [`is_share`](crate::is_share): it stays between 0 and 1 if all values do, or else between
     /// 0 and 100 if all values do. Forecasts by `auto` and `gp` and intervals end there.
     pub share: bool,
+    /// What a run is worth after some steps. With [`RunScore::Best`] its [running best](Curve::running_best) is what is forecast, and
+    /// what it is forecast from.
+    pub run_score: RunScore,
 }
 
 /// Recorded runs on a common grid of steps.
 ///
 /// * Curves that share their steps keep them; otherwise values are interpolated straight-line onto a grid, and steps
 ///   before a curve's first point get its first value.
-/// * A run that diverged counts as finished, with a final score of [`History::floor`], and so does one that ends below it.
+/// * A run that diverged counts as finished, with a final score of [`History::floor`], and so does one that ends below it;
+///   where the best value counts, it keeps what it had reached.
 /// * Points below the floor are drawn together, see [`History::prefix_of`].
 /// * A run that ends before the target without diverging is unfinished: it can be asked about, not learnt from.
 #[derive(Clone, Debug)]
@@ -106,6 +111,7 @@ pub struct History {
     depth: f64,
     /// What the metric's values cannot leave.
     bounds: (f64, f64),
+    run_score: RunScore,
 }
 
 impl History {
@@ -114,7 +120,9 @@ impl History {
     /// # Errors
     /// [`HistoryError`] if no run has a finite value or none reaches the target.
     pub fn new(runs: &[Run], options: &HistoryOptions) -> Result<Self, HistoryError> {
-        let curves: Vec<&Curve> = runs.iter().map(|run| &run.curve).collect();
+        let scored: Vec<Cow<'_, Curve>> =
+            runs.iter().map(|run| options.run_score.curve(&run.curve)).collect();
+        let curves: Vec<&Curve> = scored.iter().map(AsRef::as_ref).collect();
         let longest =
             curves.iter().filter_map(|c| c.last()).map(|(step, _)| step).fold(f64::NEG_INFINITY, f64::max);
         if longest.is_infinite() {
@@ -138,28 +146,29 @@ impl History {
             bounds: if options.share { share_bounds(&curves, options.direction) } else { UNBOUNDED },
             grid,
             scale,
+            run_score: options.run_score,
         };
         for curve in curves {
-            let prefix = history.prefix_of(curve);
+            let prefix = history.on_grid(curve);
             let finished =
                 prefix.len() == history.grid.len() || curve.diverged_at().is_some_and(|at| at <= target);
-            let last = if curve.diverged_at().is_some() {
-                history.floor
-            } else {
-                prefix.last().map_or(0.0, |last| last.max(floor))
-            };
+            let last = prefix.last().map_or(floor, |last| last.max(floor));
             history.finals.push(finished.then_some(last));
             history.prefixes.push(prefix);
         }
         Ok(history)
     }
 
-    /// The scores of `curve` on the grid, as far as it goes, on the history's scale.
+    /// What the run with this `curve` is worth on the grid, as far as it goes, on the history's scale.
     ///
     /// A score s below the floor f becomes f − R·d/(R + d), d = f − s, R the distance of the floor from the runs' median first
     /// score: how deep it is still tells a run that recovers from one that does not, but none is deeper than f − R. That is
     /// where steps after a divergence stand.
     pub fn prefix_of(&self, curve: &Curve) -> Vec<f64> {
+        self.on_grid(&self.run_score.curve(curve))
+    }
+
+    fn on_grid(&self, curve: &Curve) -> Vec<f64> {
         let Some((&first, &start)) = curve.scores().first().zip(curve.steps().first()) else {
             let diverged = curve.diverged_at();
             return self
@@ -169,12 +178,16 @@ impl History {
                 .map(|_| self.floor - self.depth)
                 .collect();
         };
+        let lost = |prefix: &[f64]| match (self.run_score, prefix.last()) {
+            (RunScore::Best, Some(&best)) => best,
+            _ => self.floor - self.depth,
+        };
         let mut prefix = Vec::with_capacity(self.grid.len());
         for &step in &self.grid {
             let score = curve.interpolate(step).or((step < start).then_some(first));
             match score {
                 Some(score) => prefix.push(self.drawn_up(self.scale.apply(score, self.direction))),
-                None if curve.diverged_at().is_some() => prefix.push(self.floor - self.depth),
+                None if curve.diverged_at().is_some() => prefix.push(lost(&prefix)),
                 None => break,
             }
         }
@@ -233,6 +246,11 @@ impl History {
         self.direction
     }
 
+    /// What a run is worth after some steps.
+    pub fn run_score(&self) -> RunScore {
+        self.run_score
+    }
+
     /// The scale of the history's scores.
     pub fn scale(&self) -> Scale {
         self.scale
@@ -243,8 +261,13 @@ impl History {
         self.direction.value(self.scale.invert(score, self.direction))
     }
 
-    /// [`History::value`], held to what the metric can be: a quantile of an accuracy that lies above 1 is 1.
-    pub fn possible_value(&self, score: f64) -> f64 {
+    /// [`History::value`] of what a run that is worth `now` may come to, held to what can be: a quantile of an accuracy that lies
+    /// above 1 is 1, and where the best value counts none lies below `now`.
+    pub fn possible_value(&self, score: f64, now: f64) -> f64 {
+        let score = match self.run_score {
+            RunScore::Last => score,
+            RunScore::Best => score.max(now),
+        };
         self.value(score).clamp(self.bounds.0, self.bounds.1)
     }
 
@@ -275,6 +298,7 @@ impl History {
             targets: used.iter().filter_map(|&i| self.finals[i]).collect(),
             floor: Some(self.floor),
             ceiling: self.ceiling(),
+            run_score: self.run_score,
         }
     }
 }
@@ -382,6 +406,48 @@ mod tests {
     }
 
     #[test]
+    fn a_divergence_after_the_target_takes_nothing_from_what_was_reached_there() {
+        let up = Direction::Maximize;
+        let runs = [
+            run("a", &[1.0, 2.0, 3.0], &[0.1, 0.5, 0.6], up),
+            run("b", &[1.0, 2.0, 3.0], &[0.2, 0.4, f64::NAN], up),
+        ];
+        let at = |target| {
+            let history = History::new(&runs, &HistoryOptions { target: Some(target), ..Default::default() });
+            history.unwrap().final_score(1).unwrap()
+        };
+        assert!((at(2.0) - 0.4).abs() < 1e-12, "{}", at(2.0));
+        assert!(at(3.0) < 0.0, "{}", at(3.0));
+    }
+
+    #[test]
+    fn a_run_may_count_with_the_best_it_reached() {
+        let down = Direction::Minimize;
+        let steps = [1.0, 2.0, 4.0];
+        let runs = [
+            run("overfits", &steps, &[0.9, 0.4, 0.8], down),
+            run("learns", &steps, &[0.9, 0.7, 0.5], down),
+            run("diverges", &steps, &[0.9, 0.3, f64::NAN], down),
+        ];
+        let options = HistoryOptions {
+            direction: down,
+            scale: Some(Scale::Linear),
+            run_score: RunScore::Best,
+            ..Default::default()
+        };
+        let history = History::new(&runs, &options).unwrap();
+        assert_eq!([0, 1].map(|i| history.final_score(i)), [Some(-0.4), Some(-0.5)]);
+        assert_eq!(history.prefix(0), [-0.9, -0.4, -0.4]);
+        assert_eq!(history.final_score(2), Some(-0.3), "a lost run's best checkpoint is not lost");
+        assert!(
+            (history.possible_value(-0.5, -0.4) - 0.4).abs() < 1e-12,
+            "none comes to less than it is worth"
+        );
+        let running = Curve::new(&steps[..2], &[0.6, 0.8], down).unwrap();
+        assert_eq!(history.prefix_of(&running), [-0.6, -0.6], "so do running ones");
+    }
+
+    #[test]
     fn points_below_the_floor_keep_their_order_and_stay_within_reach() {
         let down = Direction::Minimize;
         let at = |score: f64| (-score).exp();
@@ -427,7 +493,7 @@ mod tests {
             let runs = [run("a", &[1.0, 2.0], values, up)];
             let history = History::new(&runs, &HistoryOptions { share, ..Default::default() }).unwrap();
             assert!((history.value(1e3) - 1e3).abs() < 1e-9, "scores are not held");
-            [-1e3, 0.5, 1e3].map(|score| history.possible_value(score).to_bits())
+            [-1e3, 0.5, 1e3].map(|score| history.possible_value(score, 0.4).to_bits())
         };
         assert_eq!(within(&[0.2, 0.9], true), [0.0, 0.5, 1.0].map(f64::to_bits));
         let ceiling = |values: &[f64], direction, scale| {

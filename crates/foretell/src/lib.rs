@@ -81,7 +81,7 @@ pub use auto::Auto;
 pub use columns::{Columns, group_of_name, words_of_name};
 pub use configuration::{Configuration, FeatureGroup, Run, Value};
 pub use conformance::check_predictor;
-pub use curve::{Curve, CurveError};
+pub use curve::{Curve, CurveError, RunScore};
 pub use encoding::{ARCHITECTURE_FEATURES, Encoder};
 pub use features::{FeatureSet, time_series_features};
 pub use forecast::{Forecast, Shape};

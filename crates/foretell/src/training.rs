@@ -1,6 +1,7 @@
 //! What a predictor is fitted on and asked about: runs seen up to the same step, with their final scores.
 
 use crate::configuration::FeatureGroup;
+use crate::curve::RunScore;
 use crate::matrix::Matrix;
 
 /// n finished runs, seen up to the same τ steps, and what they came to.
@@ -23,6 +24,8 @@ pub struct TrainingSet {
     pub floor: Option<f64>,
     /// The best score that there can be, such as that of an accuracy of 1, in units of `targets`. `None` if not known.
     pub ceiling: Option<f64>,
+    /// What `prefixes` and `targets` are. With [`RunScore::Best`] a run cannot come to less than it is worth already.
+    pub run_score: RunScore,
 }
 
 /// One run whose final score is asked for.
@@ -67,6 +70,7 @@ impl TrainingSet {
             targets: indices.iter().map(|&i| self.targets[i]).collect(),
             floor: self.floor,
             ceiling: self.ceiling,
+            run_score: self.run_score,
         }
     }
 }

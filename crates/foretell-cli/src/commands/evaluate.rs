@@ -5,9 +5,10 @@ use crate::curves::CurveFlags;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json, table};
 use crate::plot;
+use crate::scheduling::measure_name;
 use foretell::evaluate::{EvaluationError, EvaluationOptions, INTERVALS, evaluate, observed_points, splits};
 use foretell::statistics::{mean, standard_error};
-use foretell::{FeatureSet, Predictor, PredictorOptions, Scale, predictor};
+use foretell::{FeatureSet, Predictor, PredictorOptions, RunScore, Scale, predictor};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,7 @@ struct Row {
     fit_seconds: f64,
     predict_seconds: f64,
     scale: Scale,
+    score: RunScore,
     r2_natural_mean: f64,
     r2_natural_stderr: f64,
     upper_coverage_top_decile: BTreeMap<String, f64>,
@@ -133,7 +135,7 @@ fn measure(
         for predictor in predictors {
             measured.push(Measured {
                 curves: recorded.name.clone(),
-                metric: recorded.metric.clone(),
+                metric: measure_name(history.run_score(), &recorded.metric),
                 predictor: predictor.name().to_owned(),
                 observed,
                 result: evaluate(&history, predictor.as_ref(), tau, &splits).map_err(in_file)?,
@@ -212,6 +214,7 @@ fn row(arguments: &Arguments, measured: &Measured) -> Row {
         fit_seconds: result.fit_seconds,
         predict_seconds: result.predict_seconds,
         scale: measured.history.scale(),
+        score: measured.history.run_score(),
         r2_natural_mean: mean(&result.r2_natural),
         r2_natural_stderr: standard_error(&result.r2_natural),
         upper_coverage_top_decile: [0.95, 0.99].map(upper).into(),

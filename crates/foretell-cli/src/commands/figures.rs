@@ -77,12 +77,14 @@ pub(crate) fn scatter(measured: &Measured) -> Scatter {
         ),
         metric: measured.metric.clone(),
         level: WHISKER,
-        points: first.map(|outcome| scatter_point(&measured.history, outcome)).collect(),
+        points: first.map(|outcome| scatter_point(&measured.history, outcome, measured.result.tau)).collect(),
     }
 }
 
-fn scatter_point(history: &History, outcome: &Outcome) -> ScatterPoint {
-    let at = |p: f64| history.possible_value(outcome.forecast.quantile(p));
+/// After `tau` points.
+fn scatter_point(history: &History, outcome: &Outcome, tau: usize) -> ScatterPoint {
+    let now = history.prefix(outcome.run)[tau - 1];
+    let at = |p: f64| history.possible_value(outcome.forecast.quantile(p), now);
     let (a, b) = (at((1.0 - WHISKER) / 2.0), at((1.0 + WHISKER) / 2.0));
     let truth = history.value(outcome.truth);
     ScatterPoint { truth, forecast: at(0.5), low: a.min(b), high: a.max(b) }

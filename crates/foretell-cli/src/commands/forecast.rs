@@ -4,7 +4,10 @@ use crate::curves::CurveFlags;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json, table};
 use crate::plot;
-use foretell::{Forecast, ForecastError, Forecaster, History, PredictorOptions, Run, StopRule, predictor};
+use crate::scheduling::measure_name;
+use foretell::{
+    Forecast, ForecastError, Forecaster, History, PredictorOptions, Run, RunScore, StopRule, predictor,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -39,6 +42,7 @@ struct Document {
     history: String,
     predictor: String,
     target_step: f64,
+    score: RunScore,
     best: f64,
     rows: Vec<Row>,
 }
@@ -68,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let recorded = arguments.reading.read(&arguments.history)?;
     let running = arguments.reading.read_running(&arguments.running, &recorded)?;
     let history_options = arguments.reading.history_options(&recorded);
+    let measure = measure_name(history_options.run_score, &recorded.metric);
     let forecaster = Forecaster::new(&recorded.runs, &history_options, chosen)
         .map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))?;
     let history = forecaster.history();
@@ -75,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let best = StopRule::default().incumbent(finals).ok_or_else(|| no_finished_run(&recorded.name))?;
     let rows: Vec<Row> = running.runs.iter().map(|run| row(&forecaster, run, best)).collect();
     if let Some(path) = &arguments.plot {
-        plot::save(path, &fans(history, &running.runs, &rows, best, &recorded.metric).draw())
+        plot::save(path, &fans(history, &running.runs, &rows, best, &measure).draw())
             .map_err(Failure::midway)?;
     }
     let document = Document {
@@ -83,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         history: recorded.name.clone(),
         predictor: arguments.predictor.clone(),
         target_step: history.grid().last().copied().unwrap_or(0.0),
+        score: history.run_score(),
         best: recorded_value(&recorded.runs, history, best),
         rows,
     };
@@ -98,7 +104,8 @@ fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     let made_it = |i: &usize| history.final_score(*i).is_some_and(|own| own.total_cmp(&score).is_eq());
     let target = history.grid().last().copied();
     let run = (0..history.len()).find(made_it).map(|i| &runs[i]);
-    let recorded = run.zip(target).and_then(|(run, target)| run.curve.interpolate(target));
+    let recorded =
+        run.zip(target).and_then(|(run, target)| history.run_score().curve(&run.curve).interpolate(target));
     let recorded = recorded.filter(|_| score > history.floor());
     recorded.map_or(history.value(score), |score| history.direction().value(score))
 }
@@ -111,7 +118,8 @@ fn no_finished_run(name: &str) -> Failure {
 
 fn row(forecaster: &Forecaster, run: &Run, best: f64) -> Row {
     let history = forecaster.history();
-    let value = |score: f64| history.possible_value(score);
+    let now = worth_now(history, run);
+    let value = |score: f64| history.possible_value(score, now);
     let forecast = forecaster.forecast(&run.configuration, &run.curve);
     let problem = forecast.as_ref().err().map(ForecastError::to_string);
     let forecast = forecast.ok();
@@ -133,24 +141,29 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64) -> Row {
     }
 }
 
+/// What `run` is worth so far, as a score of `history`.
+fn worth_now(history: &History, run: &Run) -> f64 {
+    history.prefix_of(&run.curve).last().copied().unwrap_or(f64::NEG_INFINITY)
+}
+
 fn fans(history: &History, runs: &[Run], rows: &[Row], best: f64, metric: &str) -> plot::Fan {
     let direction = history.direction();
     let target = history.grid().last().copied().unwrap_or(0.0);
     let fan = |(run, row): (&Run, &Row)| {
         let forecast = row.distribution.as_ref()?;
+        let now = worth_now(history, run);
+        let value = |score: f64| history.possible_value(score, now);
         let band = |level: f64| {
             let tail = (1.0 - level) / 2.0;
-            let (a, b) = (
-                history.possible_value(forecast.quantile(tail)),
-                history.possible_value(forecast.quantile(1.0 - tail)),
-            );
+            let (a, b) = (value(forecast.quantile(tail)), value(forecast.quantile(1.0 - tail)));
             (level, a.min(b), a.max(b))
         };
-        let scores = run.curve.steps().iter().zip(run.curve.scores());
+        let curve = history.run_score().curve(&run.curve);
+        let scores = curve.steps().iter().zip(curve.scores());
         Some(plot::FanRun {
             name: run.id.clone(),
             points: scores.map(|(&step, &score)| (step, direction.value(score))).collect(),
-            median: history.possible_value(forecast.quantile(0.5)),
+            median: value(forecast.quantile(0.5)),
             intervals: [0.5, 0.8, 0.95].map(band).to_vec(),
             chance: row.probability_to_beat_best,
         })

@@ -127,6 +127,7 @@ impl Table {
             targets: runs.iter().map(|&run| self.score(run, level)).collect(),
             floor: Some(self.history.floor()),
             ceiling: self.history.ceiling(),
+            run_score: self.history.run_score(),
         }
     }
 }

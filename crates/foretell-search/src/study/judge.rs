@@ -5,8 +5,8 @@ use crate::random::is_exempt;
 use crate::record::{Decision, Reason, RecordedForecast};
 use crate::stopper::{ByForecast, Evidence, Look, Stopper, Watch};
 use foretell::{
-    Action, Columns, FitError, Forecast, Forecaster, HistoryOptions, PredictorOptions, Run, StopRule,
-    is_share, predictor, statistics,
+    Action, Columns, FitError, Forecast, Forecaster, HistoryOptions, PredictorOptions, Run, RunScore,
+    StopRule, is_share, predictor, statistics,
 };
 
 /// Non-finite values in a row that count as divergence.
@@ -36,10 +36,19 @@ impl Study {
             return Some(decision(Action::Stop, Reason::AlreadyStopped));
         }
         if judged.diverged >= DIVERGED_AFTER {
-            return Some(decision(Action::Stop, Reason::Diverged));
+            let kept = self.spec.run_score == RunScore::Best;
+            let best = self.spec.run_score.of(&judged.curve).filter(|_| kept);
+            let value = best.map(|score| self.spec.direction.value(score));
+            return Some(Decision { value, ..decision(Action::Stop, Reason::Diverged) });
         }
         if self.data.learnt(until).is_none() {
             return Some(decision(Action::Continue, Reason::BurnIn));
+        }
+        if judged.diverged > 0 {
+            return Some(decision(
+                Action::Continue,
+                Reason::NoForecast("its last value is not finite".to_owned()),
+            ));
         }
         let open = decision(Action::Continue, Reason::MayWin);
         let judged = match self.spec.policy {
@@ -68,7 +77,9 @@ impl Study {
         let (_, forecaster) = &self.forecasters[&level];
         let history = forecaster.history();
         let direction = self.spec.direction;
-        let value = |score: f64| history.possible_value(score);
+        let prefix = history.prefix_of(&self.trials[trial as usize].curve);
+        let now = prefix.last().copied().unwrap_or(f64::NEG_INFINITY);
+        let value = |score: f64| history.possible_value(score, now);
         let (low, high) = (value(forecast.quantile(0.05)), value(forecast.quantile(0.95)));
         let (lower, upper) =
             (value(forecast.quantile(0.158_655_254)), value(forecast.quantile(0.841_344_746)));
@@ -105,7 +116,7 @@ impl Study {
 
     /// Completes a decision by a stopper that looks at the curves alone.
     fn by_curve(&self, stopper: Stopper, reason: Reason, mut decision: Decision) -> Decision {
-        let curve = &self.trials[decision.trial as usize].curve;
+        let curve = self.spec.run_score.curve(&self.trials[decision.trial as usize].curve);
         let scores: Vec<f64> = curve.scores().iter().copied().filter(|score| score.is_finite()).collect();
         if scores.is_empty() {
             return decision;
@@ -155,6 +166,7 @@ impl Study {
             target: Some(level as f64),
             columns: Columns { scales: self.spec.space.scales(), ..Columns::default() },
             share: is_share(&self.spec.metric),
+            run_score: self.spec.run_score,
             ..HistoryOptions::default()
         };
         let chosen = PredictorOptions { seed: self.spec.seed, ..PredictorOptions::default() };

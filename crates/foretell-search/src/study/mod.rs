@@ -13,7 +13,7 @@ use crate::random::trial_seed;
 use crate::record::{Decision, Input, Reason, Record};
 use crate::sampler::Sampler;
 use crate::scheduler::{End, Job, Next, Scheduler};
-use foretell::{Action, Configuration, Curve, Forecaster, Run};
+use foretell::{Action, Configuration, Curve, Forecaster, Run, RunScore};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -268,7 +268,8 @@ impl Study {
     fn close(&self, trial: u64, failure: Option<&str>) -> Option<Record> {
         let ended = self.trials.get(trial as usize).filter(|trial| trial.is_open())?;
         let whole = ended.step >= ended.until;
-        let finite = ended.curve.diverged_at().is_none() && !ended.curve.is_empty();
+        let counts = self.spec.run_score == RunScore::Best || ended.curve.diverged_at().is_none();
+        let finite = counts && !ended.curve.is_empty();
         Some(match failure {
             _ if !finite && ended.step > 0 => {
                 Record::Failed { trial, reason: "diverged: its last values are not finite".to_owned() }
@@ -304,12 +305,12 @@ impl Study {
             }
             Record::Paused { trial } | Record::Completed { trial } => {
                 let index = self.known(*trial)?;
-                let last = self.trials[index].curve.last().map_or(0.0, |(_, score)| score);
-                let value = self.spec.direction.value(last);
+                let score = self.spec.run_score.of(&self.trials[index].curve).unwrap_or(0.0);
+                let value = self.spec.direction.value(score);
                 let whole = matches!(record, Record::Completed { .. });
                 self.trials[index].state =
                     if whole { TrialState::Completed { value } } else { TrialState::Paused { value } };
-                self.trained(index, last);
+                self.trained(index, score);
             }
             Record::Failed { trial, reason } => {
                 let index = self.known(*trial)?;

@@ -6,7 +6,7 @@ use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopper::ErrorBudget;
-use foretell::{Direction, PredictorOptions, StopRule, StopRuleError, UnknownPredictor, predictor};
+use foretell::{Direction, PredictorOptions, RunScore, StopRule, StopRuleError, UnknownPredictor, predictor};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -53,6 +53,10 @@ pub struct StudySpec {
     pub metric: String,
     /// Which way is better.
     pub direction: Direction,
+    /// What a trial is worth after some steps: its last value, or the best that it has reached.
+    // left out as long as it is the default, so that a study begun before there was this choice is found again
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub run_score: RunScore,
     /// R, the resource that a whole training takes: epochs.
     pub max_resource: u64,
     /// How many trials in all; may be raised later.
@@ -147,6 +151,10 @@ pub enum StudyError {
     /// The log does not begin with the study's description.
     #[error("the log does not begin with a study's description")]
     NoHeader,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl StudySpec {

@@ -16,12 +16,12 @@ pub enum TrialState {
     Interrupted,
     /// It was trained to its rung, and goes on only if it is promoted.
     Paused {
-        /// Its last value.
+        /// What it is worth: its last value, or its best so far.
         value: f64,
     },
     /// It was trained to its end.
     Completed {
-        /// Its last value.
+        /// What it is worth: its last value, or its best.
         value: f64,
     },
     /// It was stopped.
@@ -117,12 +117,20 @@ impl Trial {
         matches!(self.state, TrialState::Running | TrialState::Interrupted)
     }
 
-    /// The result it counts with, in the metric's unit: the last value of a trial that was trained as far as wanted; the
-    /// forecast of a stopped one, or its last value if its stopper makes none.
+    /// What it has come to, in the metric's unit: if it was trained to its end, or diverged where its best value counts.
+    pub fn achieved(&self) -> Option<f64> {
+        match &self.state {
+            TrialState::Completed { value } => Some(*value),
+            TrialState::Stopped { reason: Reason::Diverged, .. } => self.result(),
+            _ => None,
+        }
+    }
+
+    /// The result it counts with, in the metric's unit: the last value, or the best, of a trial that was trained as far as
+    /// wanted; the forecast of a stopped one, or what it was worth if its stopper makes none.
     pub fn result(&self) -> Option<f64> {
         match &self.state {
             TrialState::Completed { value } | TrialState::Paused { value } => Some(*value),
-            TrialState::Stopped { reason: Reason::Diverged, .. } => None,
             TrialState::Stopped { forecast, .. } => {
                 let last = || self.decision.as_ref().and_then(|decision| decision.value);
                 forecast.map(|f| f.mean).or_else(last)

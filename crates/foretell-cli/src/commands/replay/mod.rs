@@ -11,6 +11,7 @@ pub(crate) use flags::Arguments;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
 use crate::plot;
+use crate::scheduling::measure_name;
 use foretell::{Predictor, PredictorOptions, predictor};
 use foretell_search::{Setting, Table, replay};
 use report::{Document, Row};
@@ -94,7 +95,8 @@ fn replay_file(
     let settings: Vec<Setting<'_>> = variants.iter().map(chosen).collect();
     let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
     let rows = report::rows(&recorded.name, &table, &variants, &outcomes, arguments.finer);
-    Ok(Replayed { curves: recorded.name.clone(), metric: recorded.metric, table, variants, outcomes, rows })
+    let metric = measure_name(table.history().run_score(), &recorded.metric);
+    Ok(Replayed { curves: recorded.name, metric, table, variants, outcomes, rows })
 }
 
 /// The setting that a person would look at first: the recommended one, else the first that stops.

@@ -1,6 +1,7 @@
 //! The rows of a replay, as scripts and people read them.
 
 use super::settings::{Policy, Variant};
+use foretell::RunScore;
 use foretell::statistics::{mean, standard_error};
 use foretell_search::{ErrorBudget, KappaOf, Outcome, Reference, ReplaySpec, Stopper, Table};
 use serde::Serialize;
@@ -48,6 +49,8 @@ pub(super) struct Row {
     pub(super) regret_max: f64,
     /// The epochs saved as a share of those that `oracle` saves with the same flags.
     pub(super) saving_of_oracle: Option<f64>,
+    /// What runs count with: `last` or `best`.
+    pub(super) score: RunScore,
     /// Virtual time until everything had ended, in epochs.
     pub(super) elapsed_mean: f64,
     /// Epochs if every rung trains anew, and if it goes on from the last.
@@ -128,6 +131,7 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         regret_sd_mean: outcome.regret_sd(),
         regret_max: outcome.orderings.iter().map(|o| o.regret_natural).fold(0.0, f64::max),
         saving_of_oracle: None,
+        score: table.history().run_score(),
         elapsed_mean: outcome.mean(|o| o.trace.elapsed as f64) / finer,
         epochs_scratch: outcome.mean(|o| o.trace.scratch as f64) / finer,
         epochs_resume: outcome.mean(|o| o.trace.resume as f64) / finer,

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use foretell::{
-    Configuration, Direction, FeatureGroup, History, HistoryOptions, Run, Scale, Value, is_share,
+    Configuration, Direction, FeatureGroup, History, HistoryOptions, Run, RunScore, Scale, Value, is_share,
 };
 use foretell_logs::{ReadOptions, Recorded};
 use std::path::{Path, PathBuf};
@@ -237,6 +237,7 @@ fn lay_out(
         target: None,
         columns,
         share: is_share(&recorded.metric),
+        run_score: RunScore::Last,
     };
     let history = History::new(&recorded.runs, &options);
     history.map_err(|error| Failure::input(format!("{}: {error}", path.display())))

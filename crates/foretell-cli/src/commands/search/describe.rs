@@ -31,6 +31,7 @@ impl Arguments {
             schedule,
             metric: workload.metric_name.clone(),
             direction: if self.minimize { Direction::Minimize } else { Direction::Maximize },
+            run_score: self.score.into(),
             max_resource,
             trials,
             burn_in: self.burn_in.unwrap_or(burn_in),

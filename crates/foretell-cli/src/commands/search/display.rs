@@ -118,17 +118,17 @@ impl Bars {
     }
 }
 
-/// One line about a trial: its curve so far, where it stands, its forecast, its state.
+/// One line about a trial: its curve so far, what it is worth, its forecast, its state.
 fn line(study: &Study, number: u64, trial: &Trial) -> String {
     let spec = study.spec();
     let direction = spec.direction;
-    let last =
-        trial.curve.last().map_or("–".to_owned(), |(_, score)| format!("{:.4}", direction.value(score)));
+    let worth = spec.run_score.of(&trial.curve);
+    let worth = worth.map_or("–".to_owned(), |score| format!("{:.4}", direction.value(score)));
     let forecast = trial.decision.as_ref().and_then(|d| d.forecast);
     let forecast = forecast.map_or(String::new(), |f| format!("→ {:.4} ± {:.4}", f.mean, f.sd));
     let width = spec.max_resource.min(20) as usize;
     format!(
-        "trial {number:>3}  {:<width$}  {:>3}/{} {last:>7}  {forecast:<18}  {}",
+        "trial {number:>3}  {:<width$}  {:>3}/{} {worth:>7}  {forecast:<18}  {}",
         sparkline(trial, study),
         trial.step,
         trial.until,

@@ -1,5 +1,6 @@
 //! `--explain`: what a search would do, before anything runs.
 
+use super::report::counting_line;
 use super::workload::Workload;
 use crate::output::table;
 use foretell_search::{
@@ -78,6 +79,7 @@ pub(super) fn text(spec: &StudySpec, workload: &Workload, plan: &Planned, direct
     let mut lines = vec![format!("would search: {}", workload.about), schedule(spec, plan)];
     lines.extend(sampler(spec));
     lines.push(stopping(spec));
+    lines.extend(counting_line(spec));
     lines.push(format!(
         "{} trials at a time, seed {}; kept in {}",
         plan.workers,

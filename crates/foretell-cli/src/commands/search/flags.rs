@@ -4,7 +4,7 @@ use super::workload::Workload;
 use crate::curves::DEFAULT_PREDICTOR;
 use crate::failure::Failure;
 use crate::output::Format;
-use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName};
+use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName, ScoreName};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -94,6 +94,9 @@ pub(crate) struct Arguments {
     /// How many trials run at a time (default: one a core).
     #[arg(long, help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) workers: Option<u16>,
+    /// What a trial counts with, and what is forecast.
+    #[arg(long, value_enum, default_value_t, help_heading = "Search")]
+    pub(super) score: ScoreName,
     /// The seed of everything that is drawn.
     #[arg(long, default_value_t = 0, help_heading = "Search")]
     pub(super) seed: u64,

@@ -8,7 +8,7 @@ use crate::stored;
 use foretell::{Action, Run};
 use foretell_run::{EventLog, Executor, MessageKind, Opened, Report, Status, TrialSpec, kill_leftover};
 use foretell_search::{Input, Record, Study, StudySpec, Summary, Trial, TrialState};
-use serde_json::Map;
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -340,7 +340,7 @@ impl Live {
 }
 
 fn reported(trial: u64, report: &Report) -> Input {
-    let number = |(name, value): (&String, &serde_json::Value)| value.as_f64().map(|v| (name.clone(), v));
+    let number = |(name, value): (&String, &Value)| value.as_f64().map(|v| (name.clone(), v));
     let metrics: BTreeMap<String, f64> = report.metrics.iter().filter_map(number).collect();
     Input::Reported { trial, step: report.step, value: report.value, metrics }
 }
@@ -359,18 +359,15 @@ fn in_directory(directory: &Path, error: &dyn std::fmt::Display) -> Failure {
 /// Names the settings in which the study in `directory` differs from the one that was asked for.
 fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Failure {
     let fields = |spec: &StudySpec| match serde_json::to_value(spec) {
-        Ok(serde_json::Value::Object(fields)) => fields,
+        Ok(Value::Object(fields)) => fields,
         _ => Map::new(),
     };
     let (there, asked) = (fields(&there.regardless_of_length()), fields(&asked.regardless_of_length()));
-    let differing = there.iter().filter(|(name, value)| asked.get(*name) != Some(value));
+    let names: BTreeSet<&String> = there.keys().chain(asked.keys()).collect();
+    let differing = names.into_iter().filter(|&name| there.get(name) != asked.get(name));
+    let shown = |value: Option<&Value>| value.map_or("the default".to_owned(), Value::to_string);
     let differing: Vec<String> = differing
-        .map(|(name, value)| {
-            format!(
-                "{name} is {value} there and {} here",
-                asked.get(name).unwrap_or(&serde_json::Value::Null)
-            )
-        })
+        .map(|name| format!("{name} is {} there and {} here", shown(there.get(name)), shown(asked.get(name))))
         .collect();
     in_directory(
         directory,

@@ -3,6 +3,8 @@
 use super::flags::Arguments;
 use super::live::Live;
 use crate::output::table;
+use crate::scheduling::measure_name;
+use foretell::RunScore;
 use foretell_search::{
     NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, StoppedTrial, Stopping, Study,
     StudySpec, Summary,
@@ -20,6 +22,8 @@ pub(crate) struct Document {
     sampler: &'static str,
     scheduler: &'static str,
     seed: u64,
+    /// What trials count with: `last` or `best`.
+    score: RunScore,
     burn_in: u64,
     predictor: String,
     stop_probability: f64,
@@ -41,6 +45,7 @@ impl Document {
             },
             scheduler: scheduler(spec),
             seed: spec.seed,
+            score: spec.run_score,
             burn_in: spec.burn_in,
             predictor: spec.predictor.clone(),
             stop_probability: spec.rule.stop_probability,
@@ -81,6 +86,7 @@ pub(super) fn opening(live: &Live, arguments: &Arguments) -> String {
         Stopping::Off => "no stopping inside the rungs".to_owned(),
         mode => stopping_line(spec, mode == Stopping::Shadow),
     });
+    lines.extend(counting_line(spec));
     if live.found() > 0 {
         let summary = Summary::of(live.study());
         let ended = summary.trials.ended();
@@ -96,6 +102,12 @@ pub(super) fn opening(live: &Live, arguments: &Arguments) -> String {
         ));
     }
     lines.join("\n")
+}
+
+/// What trials count with, if it is not their last value.
+pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
+    let measure = measure_name(spec.run_score, &spec.metric);
+    (spec.run_score == RunScore::Best).then(|| format!("a trial counts with the {measure} it reaches"))
 }
 
 /// When trials will be stopped.
@@ -148,7 +160,7 @@ fn best(study: &Study, summary: &Summary) -> String {
     format!(
         "best: trial {}, {} {:.4}{network}\n  {}",
         best.trial,
-        study.spec().metric,
+        measure_name(study.spec().run_score, &study.spec().metric),
         best.score,
         settings.join(", ")
     )
