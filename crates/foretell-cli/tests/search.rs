@@ -6,7 +6,7 @@ use common::{foretell, json, records, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// A training that rises towards a top which depends on the learning rate; one line an epoch.
@@ -250,6 +250,56 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     let arguments = ["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--", "no-such-program"];
     let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
     assert!(said.contains("cannot find the command `no-such-program`"), "{said}");
+}
+
+/// A search of two parameters, one of which applies only to one value of the other, by `command`.
+fn conditional_search(folder: &Path, metric: &str, command: &[&str]) -> Output {
+    let parameters = ["search", "--param", "opt=choice:sgd,adam", "--param", "m=float:0:0.9 if opt=sgd"];
+    let sizes = ["--epochs", "2", "--trials", "6", "--burn-in", "6", "--workers", "1", "--out", "study"];
+    let arguments = [&parameters[..], &sizes, &["--metric", metric, "--"], command].concat();
+    foretell(folder, &arguments).output().unwrap()
+}
+
+#[test]
+fn a_parameter_that_does_not_apply_is_not_given() {
+    const SCRIPT: &str = r#"echo "given: $*"; echo acc=0.1; echo acc=0.2"#;
+    let folder = tempfile::tempdir().unwrap();
+    let command = ["sh", "-c", SCRIPT, "sh", "--opt", "{opt}", "--m", "{m}", "--m={m}"];
+    let output = conditional_search(folder.path(), r"acc=([\d.]+)", &command);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let mut seen = [0, 0];
+    for trial in 0..6 {
+        let path = folder.path().join(format!("study/trials/{trial:04}/output.log"));
+        let log = std::fs::read_to_string(path).unwrap();
+        let given = log.lines().next().unwrap();
+        let adam = given == "given: --opt adam";
+        assert!(adam || given.starts_with("given: --opt sgd --m 0.") && given.contains(" --m=0."), "{given}");
+        seen[usize::from(adam)] += 1;
+    }
+    assert!(seen.iter().all(|&count| count > 0), "{seen:?}");
+}
+
+#[test]
+fn a_study_in_which_nothing_was_reported_is_no_hindrance() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = |command: &[&str]| conditional_search(folder.path(), r"acc=([\d.]+)", command);
+    let wrong = search(&["sh", "-c", "echo acc=0.1", "{rate}"]);
+    let said = text(&wrong.stderr);
+    assert_eq!(wrong.status.code(), Some(2), "{said}");
+    assert!(said.contains("unknown placeholder {rate}") && !folder.path().join("study").exists(), "{said}");
+    let silent = search(&["sh", "-c", "echo accuracy 0.1"]);
+    let said = text(&silent.stderr);
+    assert_eq!(silent.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(r"no line matches --metric 'acc=([\d.]+)'") && said.contains("accuracy 0.1"),
+        "{said}"
+    );
+    let mended = search(&["sh", "-c", "echo acc=0.1; echo acc=0.2"]);
+    let said = text(&mended.stderr);
+    assert_eq!(mended.status.code(), Some(0), "{said}");
+    assert!(said.contains("study: nothing was reported there yet: the study begins anew"), "{said}");
+    let another = search(&["sh", "-c", "echo acc=0.3"]);
+    assert_eq!(another.status.code(), Some(2), "what was reported is kept: {}", text(&another.stderr));
 }
 
 const STUDY: &str = r#"

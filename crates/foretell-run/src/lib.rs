@@ -63,6 +63,6 @@ pub use log::{Dropped, EventLog, EventLogError, Opened, read_log};
 pub use log_line::LineProblem;
 pub use parent::{ParentGuard, parent_alive_guard};
 pub use pattern::{MetricPattern, PatternError};
-pub use placeholder::{PARAMS_JSON, PlaceholderError, substitute};
+pub use placeholder::{PARAMS_JSON, PlaceholderError, fill_in, substitute};
 pub use protocol::{MetricSource, Report, ReportProblem, ReportReader};
 pub use trial::TrialSpec;

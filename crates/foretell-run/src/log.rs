@@ -203,6 +203,16 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
         Ok(())
     }
 
+    /// Forgets all records: for a study in which nothing has happened yet.
+    ///
+    /// # Errors
+    /// [`EventLogError::File`]: the log is as it was.
+    pub fn clear(&mut self) -> Result<(), EventLogError> {
+        self.file.truncate(0).map_err(failed("empty", &self.path))?;
+        (self.length, self.records, self.torn) = (0, 0, false);
+        Ok(())
+    }
+
     /// Returns once all acknowledged records would survive a loss of power.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ pub enum PlaceholderError {
 /// `text` with each `{name}` replaced by the parameter of that name, `{params_json}` by all of them, `{{` by `{`, `}}` by `}`.
 ///
 /// A text parameter stands without quotes, a number in the fewest digits that give it back exactly, a truth value as
-/// `true` or `false`, anything else as JSON.
+/// `true` or `false`, null (a parameter that does not apply) as nothing, anything else as JSON.
 ///
 /// ```
 /// use foretell_run::substitute;
@@ -76,9 +76,48 @@ pub fn substitute(text: &str, parameters: &Map<String, Value>) -> Result<String,
     Ok(filled)
 }
 
+/// The arguments of `command` with their placeholders filled in. A parameter that does not apply (null) takes its argument with
+/// it: `--momentum={m}` and `momentum={m}` are left out, and so are `{m}` and the flag before it.
+///
+/// ```
+/// use foretell_run::fill_in;
+/// use serde_json::json;
+///
+/// let command = ["train", "--opt", "{opt}", "--momentum", "{m}", "--wd={wd}", "-v"].map(str::to_owned);
+/// let parameters = json!({"opt": "adam", "m": null, "wd": null});
+/// assert_eq!(fill_in(&command, parameters.as_object().unwrap()).unwrap(), ["train", "--opt", "adam", "-v"]);
+/// ```
+///
+/// # Errors
+/// Those of [`substitute`].
+pub fn fill_in(command: &[String], parameters: &Map<String, Value>) -> Result<Vec<String>, PlaceholderError> {
+    let mut filled = Vec::with_capacity(command.len());
+    let mut flag_before = false;
+    for text in command {
+        let value = substitute(text, parameters)?;
+        match before_absent(text, parameters) {
+            None => filled.push(value),
+            Some("") if flag_before => drop(filled.pop()),
+            Some(_) => {}
+        }
+        flag_before = text.starts_with('-') && !text.contains(['=', '{']);
+    }
+    Ok(filled)
+}
+
+/// What stands before the placeholder of a parameter that does not apply, in an argument that is for it alone: nothing, or
+/// text without spaces that ends with `=`.
+fn before_absent<'a>(text: &'a str, parameters: &Map<String, Value>) -> Option<&'a str> {
+    let (before, name) = text.strip_suffix('}')?.rsplit_once('{')?;
+    let alone = before.is_empty() || before.ends_with('=');
+    let plain = !before.contains(|c: char| c.is_whitespace() || "{}".contains(c));
+    (alone && plain && parameters.get(name) == Some(&Value::Null)).then_some(before)
+}
+
 fn replacement(name: &str, text: &str, parameters: &Map<String, Value>) -> Result<String, PlaceholderError> {
     match parameters.get(name) {
         Some(Value::String(value)) => Ok(value.clone()),
+        Some(Value::Null) => Ok(String::new()),
         Some(value) => Ok(value.to_string()),
         None if name == PARAMS_JSON => Ok(Value::Object(parameters.clone()).to_string()),
         None => Err(unknown(name, text, parameters)),
@@ -93,7 +132,7 @@ fn unknown(name: &str, text: &str, parameters: &Map<String, Value>) -> Placehold
 
 #[cfg(test)]
 mod tests {
-    use super::{Map, Value, substitute};
+    use super::{Map, Value, fill_in, substitute};
     use serde_json::json;
 
     fn parameters() -> Map<String, Value> {
@@ -117,6 +156,26 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(substitute(text, &parameters()).as_deref(), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_apply_takes_its_argument_with_it() {
+        let value = json!({"m": null, "lr": -0.5, "opt": "adam"});
+        let parameters = value.as_object().expect("an object");
+        let cases: [(&[&str], &[&str]); 8] = [
+            (&["t", "--m", "{m}", "--lr", "{lr}"], &["t", "--lr", "-0.5"]),
+            (&["t", "--m={m}", "m={m}", "-v"], &["t", "-v"]),
+            (&["{m}"], &[]),
+            (&["t", "{lr}", "{m}"], &["t", "-0.5"]), // a value that looks like a flag is none
+            (&["t", "--lr={lr}", "{m}"], &["t", "--lr=-0.5"]),
+            (&["t", "--m", "{m}", "{m}"], &["t"]),
+            (&["sh", "-c", "train --m={m} {opt}"], &["sh", "-c", "train --m= adam"]),
+            (&["t", "--both={lr},{m}", "{{m}}"], &["t", "--both=-0.5,", "{m}"]),
+        ];
+        for (command, expected) in cases {
+            let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(fill_in(&command, parameters).expect("known parameters"), expected, "{command:?}");
         }
     }
 

@@ -14,7 +14,7 @@ use crate::executor::StartError;
 use crate::group::ProcessIdentity;
 use crate::leftover::TOKEN;
 use crate::parent;
-use crate::placeholder::substitute;
+use crate::placeholder::fill_in;
 use crate::protocol::MetricSource;
 
 /// One trial to run as a child process.
@@ -92,8 +92,7 @@ impl TrialSpec {
 
     /// The arguments, placeholders filled in.
     pub(crate) fn arguments(&self) -> Result<Vec<String>, StartError> {
-        let filled = self.command.iter().map(|text| substitute(text, &self.parameters));
-        Ok(filled.collect::<Result<_, _>>()?)
+        Ok(fill_in(&self.command, &self.parameters)?)
     }
 
     fn variables(&self, token: &str) -> Result<Vec<(String, OsString)>, StartError> {

@@ -194,7 +194,8 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         TrialState::Failed { reason } => format!("failed: {reason}"),
         _ => "unfinished".to_owned(),
     };
-    let settings = shown.configuration.iter().map(|(name, value)| format!("  {name} {value}"));
+    let settings = shown.configuration.iter().filter(|(_, value)| **value != foretell::Value::Missing);
+    let settings = settings.map(|(name, value)| format!("  {name} {value}"));
     let mut text = format!(
         "trial {}: {state}, after {} of {} epochs\n{}",
         shown.trial,

@@ -48,7 +48,7 @@ impl Live {
         workload: &Workload,
         handed_in: &[Run],
     ) -> Result<Self, Failure> {
-        let Opened { mut log, records, dropped } =
+        let Opened { mut log, mut records, dropped } =
             EventLog::<Record>::open(stored::log(directory)).map_err(Failure::input)?;
         if let Some(dropped) = dropped {
             note(&format!(
@@ -56,6 +56,18 @@ impl Live {
                 directory.display(),
                 dropped.bytes
             ));
+        }
+        let trials = |record: &Record| match record {
+            Record::Started { trial, .. } => trial + 1,
+            _ => 0,
+        };
+        for trial in 0..records.iter().map(trials).max().unwrap_or(0) {
+            kill_leftover(&trial_directory(directory, trial), GRACE).map_err(Failure::midway)?;
+        }
+        if !records.is_empty() && !records.iter().any(|record| matches!(record, Record::Reported { .. })) {
+            note(&format!("{}: nothing was reported there yet: the study begins anew", directory.display()));
+            log.clear().map_err(Failure::midway)?;
+            records.clear();
         }
         if let Some(Record::Created { study }) = records.first() {
             arguments.take_over(&mut spec, study);
@@ -78,7 +90,7 @@ impl Live {
         for record in study.hand_in(missing) {
             log.append(&record).map_err(Failure::midway)?;
         }
-        let live = Self {
+        Ok(Self {
             found: study.trials().len(),
             directory: directory.to_owned(),
             study,
@@ -89,11 +101,7 @@ impl Live {
             retrained_said: false,
             active: BTreeSet::new(),
             interrupted: Arc::default(),
-        };
-        for trial in 0..live.found as u64 {
-            kill_leftover(&live.trial_directory(trial), GRACE).map_err(Failure::midway)?;
-        }
-        Ok(live)
+        })
     }
 
     /// The study as it stands.
@@ -262,7 +270,7 @@ impl Live {
     }
 
     fn trial_directory(&self, trial: u64) -> PathBuf {
-        self.directory.join("trials").join(format!("{trial:04}"))
+        trial_directory(&self.directory, trial)
     }
 
     fn failure_of(&self, trial: u64, status: Status, tail: &[String]) -> Option<String> {
@@ -270,7 +278,7 @@ impl Live {
         let what = match status {
             Status::Exited(0) if !silent => return None,
             Status::Exited(0) => {
-                format!("ended without reporting the metric `{}`", self.workload.metric_name)
+                format!("ended without a report: {}", self.workload.what_is_missed())
             }
             Status::Exited(code) => format!("exit code {code}"),
             Status::Signalled(signal) => format!("ended by signal {signal}"),
@@ -311,7 +319,9 @@ impl Live {
             return Ok(());
         }
         let last = trials.iter().rev().find_map(|t| reason(&t.state)).unwrap_or_default();
-        Err(Failure::midway(format!("the first {HOPELESS} trials failed without reporting anything: {last}")))
+        Err(Failure::midway(format!(
+            "the first {HOPELESS} trials failed without reporting anything; mend the command and search again. The last one {last}"
+        )))
     }
 
     /// Writes what Q-learning has learnt beside the log, to be looked at; a study goes on from its log.
@@ -337,6 +347,11 @@ impl Live {
             }
         }
     }
+}
+
+/// The folder of a trial of the study in `directory`.
+fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
+    directory.join("trials").join(format!("{trial:04}"))
 }
 
 fn reported(trial: u64, report: &Report) -> Input {

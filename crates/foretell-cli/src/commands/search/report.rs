@@ -4,7 +4,7 @@ use super::flags::Arguments;
 use super::live::Live;
 use crate::output::table;
 use crate::scheduling::measure_name;
-use foretell::RunScore;
+use foretell::{Configuration, RunScore, Value};
 use foretell_search::{
     NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, StoppedTrial, Stopping, Study,
     StudySpec, Summary,
@@ -154,8 +154,7 @@ fn best(study: &Study, summary: &Summary) -> String {
     let Some(best) = &summary.best else {
         return "no trial was trained to its end: there is no best".to_owned();
     };
-    let settings = best.configuration.iter().filter(|(name, _)| name.as_str() != NETWORK);
-    let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
+    let settings: Vec<String> = settings(&best.configuration).collect();
     let network = best.configuration.get(NETWORK).map(|net| format!("\n  {net}")).unwrap_or_default();
     format!(
         "best: trial {}, {} {:.4}{network}\n  {}",
@@ -164,6 +163,13 @@ fn best(study: &Study, summary: &Summary) -> String {
         best.score,
         settings.join(", ")
     )
+}
+
+/// The parameters that apply, but for the network, each with its value.
+pub(crate) fn settings(configuration: &Configuration) -> impl Iterator<Item = String> {
+    let shown =
+        configuration.iter().filter(|(name, value)| name.as_str() != NETWORK && **value != Value::Missing);
+    shown.map(|(name, value)| format!("{name} {value}"))
 }
 
 fn spent(study: &Study, summary: &Summary) -> String {
@@ -175,7 +181,7 @@ fn spent(study: &Study, summary: &Summary) -> String {
         "{} trials: {} trained to their end, {paused}{} stopped, {} failed\nepochs: {} spent, {} without stopping",
         tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
     );
-    if study.spec().stopping == Stopping::Live {
+    if study.spec().stopping == Stopping::Live && epochs.spent > 0 {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
     }
     if rungs {

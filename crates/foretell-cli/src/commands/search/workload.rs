@@ -2,8 +2,9 @@
 
 use super::flags::Arguments;
 use crate::failure::Failure;
-use foretell_run::MetricSource;
-use foretell_search::{LayerSpace, ParameterSpace, Space};
+use foretell_run::{MetricSource, substitute};
+use foretell_search::{LayerSpace, NETWORK, ParameterSpace, Space};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// What runs a trial.
@@ -34,6 +35,7 @@ impl Workload {
                 "say how many epochs (or steps) a whole training of your command takes: --epochs N",
             ));
         }
+        check_placeholders(&arguments.command, &space)?;
         let metric = match &arguments.metric {
             Some(text) => MetricSource::parse(text).map_err(Failure::input)?,
             None => MetricSource::default(),
@@ -53,6 +55,19 @@ impl Workload {
             description,
             about: arguments.command.join(" "),
         })
+    }
+
+    /// What a trial that reports nothing would have had to print.
+    pub(super) fn what_is_missed(&self) -> String {
+        let report = |name: &str| {
+            format!(
+                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}; if it prints its metric as text, say where: --metric '{name}: ([\\d.]+)'"
+            )
+        };
+        match &self.metric {
+            MetricSource::Json { field } => report(field.as_deref().unwrap_or("val_acc")),
+            MetricSource::Pattern(_) => format!("no line matches --metric '{}'", self.description["metric"]),
+        }
     }
 
     /// The built-in networks; `small` is the quickstart's size.
@@ -134,6 +149,18 @@ impl Workload {
             "this binary was built without the built-in networks: give your own command after `--`, or build with the feature `nn`",
         ))
     }
+}
+
+/// Every placeholder of `command` must be one of the space's parameters.
+fn check_placeholders(command: &[String], space: &Space) -> Result<(), Failure> {
+    let names = match space {
+        Space::Metaqnn(_) => vec![NETWORK],
+        Space::Parameters(space) => space.parameters().iter().map(|p| p.name.as_str()).collect(),
+    };
+    let parameters: Map<String, Value> =
+        names.into_iter().map(|name| (name.to_owned(), Value::Null)).collect();
+    let filled = command.iter().try_for_each(|text| substitute(text, &parameters).map(drop));
+    filled.map_err(Failure::input)
 }
 
 /// What is searched for the user's own command: its parameters, or networks of a named space.
