@@ -40,11 +40,11 @@ impl Stored {
         Ok(Self { directory: directory.to_owned(), study, records, dropped })
     }
 
-    /// The curves of its trials that reported anything; `name` gives the id of a trial.
-    pub(crate) fn runs(&self, name: impl Fn(usize) -> String) -> Vec<Run> {
+    /// The curves of its trials that reported anything.
+    pub(crate) fn runs(&self) -> Vec<Run> {
         let trials = self.study.trials().iter().enumerate().filter(|(_, trial)| !trial.curve.is_empty());
         let run = |(index, trial): (usize, &foretell_search::Trial)| Run {
-            id: name(index),
+            id: index.to_string(),
             configuration: trial.configuration.clone(),
             curve: trial.curve.clone(),
         };

@@ -142,10 +142,12 @@ impl LevelData {
         Self { enough: enough.max(1), refit, levels: BTreeMap::new() }
     }
 
-    /// Hands in trials that an earlier search trained to `level`: a warm start.
+    /// Hands in trials that an earlier search trained to `level`: a warm start. If there are enough, all of them are learnt from.
     pub fn hand_in(&mut self, level: u64, trials: impl IntoIterator<Item = usize>) {
-        for trial in trials {
-            self.push(level, trial);
+        let level = self.levels.entry(level).or_default();
+        level.reached.extend(trials);
+        if level.reached.len() >= self.enough {
+            level.learnt = level.reached.len();
         }
     }
 

@@ -126,9 +126,9 @@ impl Summary {
         let trials = study.trials();
         let is = |wanted: fn(&TrialState) -> bool| trials.iter().filter(|t| wanted(&t.state)).count() as u64;
         let epochs = Spent {
-            spent: trials.iter().map(|t| t.step + t.extra).sum(),
+            spent: trials.iter().map(|t| t.trained() + t.extra).sum(),
             without_stopping: trials.iter().map(|t| cost_to(t, t.until)).sum(),
-            from_scratch: trials.iter().map(|t| t.earlier_jobs + t.step + t.extra).sum(),
+            from_scratch: trials.iter().map(|t| t.earlier_jobs + t.trained() + t.extra).sum(),
             full_training: trials.iter().map(|t| cost_to(t, spec.max_resource)).sum(),
         };
         let stopped: Vec<StoppedTrial> =
@@ -157,8 +157,8 @@ impl Summary {
 /// What training a trial up to `until` would have cost: a failed or completed one what it did cost.
 fn cost_to(trial: &Trial, until: u64) -> u64 {
     let steps = match trial.state {
-        TrialState::Failed { .. } | TrialState::Completed { .. } => trial.step,
-        _ => until.max(trial.step),
+        TrialState::Failed { .. } | TrialState::Completed { .. } => trial.trained(),
+        _ => until.max(trial.trained()),
     };
     steps + trial.extra
 }

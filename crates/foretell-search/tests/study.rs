@@ -103,6 +103,60 @@ fn decisions(log: &[Record]) -> Vec<&Decision> {
     log.iter().filter_map(|r| if let Record::Decided(decision) = r { Some(decision) } else { None }).collect()
 }
 
+/// As [`drive`] with one worker, of trainings that count their steps from 0, or end `early` by themselves, and then exit with code 0.
+fn drive_short(study: &mut Study, early: impl Fn(u64) -> u64, from: u64, log: &mut Vec<Record>) {
+    loop {
+        let records = study.step(&Input::WorkerIdle);
+        let Some(Record::Started { trial, configuration, until, .. }) = records.first().cloned() else {
+            return;
+        };
+        log.extend(records);
+        for epoch in 1..=early(trial).min(until) {
+            let (step, value) = (epoch - 1 + from, Some(reported(&configuration, epoch)));
+            log.extend(study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() }));
+        }
+        log.extend(study.step(&Input::Ended { trial, failure: None }));
+    }
+}
+
+#[test]
+fn trainings_that_count_from_0_or_end_early_are_learnt_from_and_stopped() {
+    let count_from_0: (u64, fn(u64) -> u64) = (0, |_| EPOCHS);
+    let end_early: (u64, fn(u64) -> u64) = (1, |trial| EPOCHS - trial % 4);
+    for (from, early) in [count_from_0, end_early] {
+        let mut log = vec![Record::Created { study: Box::new(spec()) }];
+        let mut study = Study::new(spec()).unwrap();
+        drive_short(&mut study, early, from, &mut log);
+        let summary = Summary::of(&study);
+        assert!(summary.trials.stopped >= 8 && summary.trials.failed == 0, "{from}: {:?}", summary.trials);
+        assert!(!decisions(&log).iter().any(|d| matches!(d.reason, Reason::NoForecast(_))), "{from}");
+        if from == 0 {
+            let first = &study.trials()[0];
+            assert_eq!((first.curve.steps()[0], first.trained()), (0.0, EPOCHS), "the first epoch counts");
+            assert_eq!(summary.epochs.without_stopping, 30 * EPOCHS);
+        }
+        let resumed = Study::resume(spec(), &log).unwrap();
+        assert_eq!(Summary::of(&study), Summary::of(&resumed));
+    }
+}
+
+#[test]
+fn rungs_hold_for_trainings_that_count_from_0() {
+    let spec = StudySpec {
+        schedule: hyperband(3),
+        trials: plan(EPOCHS, 3).unwrap().totals().configurations,
+        ..spec()
+    };
+    let spec = StudySpec { stopping: Stopping::Off, ..spec };
+    let tally = |from| {
+        let mut study = Study::new(spec.clone()).unwrap();
+        drive_short(&mut study, |_| EPOCHS, from, &mut Vec::new());
+        Summary::of(&study).trials
+    };
+    assert_eq!(tally(0), tally(1));
+    assert!(tally(0).paused > tally(0).completed && tally(0).completed > 0, "{:?}", tally(0));
+}
+
 /// Starts the next trial, which reports `values`, one an epoch, until it is stopped or ends.
 fn train(study: &mut Study, values: &[f64]) -> Vec<Record> {
     let mut log = study.step(&Input::WorkerIdle);
@@ -484,6 +538,7 @@ fn runs_handed_in_replace_the_burn_in() {
     assert_eq!((log.len(), study.handed_in()), (21, 20));
     drive(&mut study, 1, &mut log);
     assert!(decisions(&log).iter().all(|d| d.reason != Reason::BurnIn));
+    assert_eq!(study.learning_from(), BTreeMap::from([(EPOCHS, 20)]), "all of them, not the first 12");
     assert!(Summary::of(&study).epochs.spent < Summary::of(&whole(spec(), 1).0).epochs.spent);
     assert_eq!(study.hand_in(&runs), [], "too late");
     let mut cut = log[..30].to_vec();

@@ -239,7 +239,7 @@ fn judged(decision: &Decision) -> Vec<String> {
 
 fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
     let spec = stored.study.spec();
-    let runs = stored.runs(|trial| trial.to_string());
+    let runs = stored.runs();
     let write = |writer: &mut dyn Write| {
         foretell_logs::write_json_lines(&mut *writer, &runs, &spec.metric, spec.direction)?;
         writer.flush()

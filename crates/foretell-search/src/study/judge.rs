@@ -17,7 +17,7 @@ impl Study {
     pub(super) fn judge(&mut self, trial: u64, step: u64) -> Option<Decision> {
         let judged = &self.trials[trial as usize];
         let until = judged.until;
-        if self.spec.stopping == Stopping::Off || step >= until {
+        if self.spec.stopping == Stopping::Off || judged.trained() >= until {
             return None;
         }
         let shadow = self.spec.stopping == Stopping::Shadow;
@@ -157,7 +157,7 @@ impl Study {
             Some(trial) => Run {
                 id: trial.to_string(),
                 configuration: self.trials[trial].configuration.clone(),
-                curve: self.trials[trial].curve.clone(),
+                curve: self.trials[trial].curve_to(level, self.spec.direction),
             },
         };
         let runs: Vec<Run> = learnt.into_iter().map(run).collect();

@@ -212,7 +212,8 @@ impl Study {
     /// after a restart a trial repeats steps that were recorded before, and one that is not asked may train too far.
     fn accepts(&self, trial: u64, step: u64) -> bool {
         let running = self.trials.get(trial as usize).filter(|t| t.state == TrialState::Running);
-        running.is_some_and(|t| step > t.step && t.step < t.until && step <= self.spec.max_resource)
+        let is_new = |t: &&Trial| if t.has_reported() { step > t.step } else { true };
+        running.filter(is_new).is_some_and(|t| t.step < t.until && step <= self.spec.max_resource)
     }
 
     /// What an idle worker brings about: first whatever a crash left undone, then the scheduler's next job.
@@ -267,11 +268,11 @@ impl Study {
 
     fn close(&self, trial: u64, failure: Option<&str>) -> Option<Record> {
         let ended = self.trials.get(trial as usize).filter(|trial| trial.is_open())?;
-        let whole = ended.step >= ended.until;
+        let whole = ended.trained() >= ended.until;
         let counts = self.spec.run_score == RunScore::Best || ended.curve.diverged_at().is_none();
         let finite = counts && !ended.curve.is_empty();
         Some(match failure {
-            _ if !finite && ended.step > 0 => {
+            _ if !finite && ended.has_reported() => {
                 Record::Failed { trial, reason: "diverged: its last values are not finite".to_owned() }
             }
             _ if !finite => {

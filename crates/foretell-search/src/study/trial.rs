@@ -69,6 +69,8 @@ pub struct Trial {
     pub(super) votes: u64,
     /// Non-finite values in a row.
     pub(super) diverged: u64,
+    /// The first step it reported.
+    pub(super) first: Option<u64>,
 }
 
 impl Trial {
@@ -87,12 +89,13 @@ impl Trial {
             judged: 0,
             votes: 0,
             diverged: 0,
+            first: None,
         }
     }
 
     /// It goes on to `until`.
     pub(super) fn promote(&mut self, until: u64) {
-        self.earlier_jobs += self.step;
+        self.earlier_jobs += self.trained();
         (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, 0, 0);
     }
 
@@ -104,12 +107,34 @@ impl Trial {
         direction: Direction,
     ) {
         self.step = step;
+        self.first.get_or_insert(step);
         if let Some(&failed) = metrics.get("failed_epochs") {
             self.extra = failed.max(0.0) as u64;
         }
         self.diverged = if value.is_some() { 0 } else { self.diverged + 1 };
         // steps are checked to increase before they get here; a log that breaks this has lost nothing but the point
         let _ = self.curve.push(step as f64, value.unwrap_or(f64::NAN), direction);
+    }
+
+    /// Whether it has reported anything.
+    pub fn has_reported(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// The epochs it has trained: its last step, or one more if its steps count from 0.
+    pub fn trained(&self) -> u64 {
+        self.step + u64::from(self.first == Some(0) && self.step < self.until)
+    }
+
+    /// Its curve, if it was trained to `level`. One that ended before, by its own early stopping or because its steps count from 0,
+    /// stays where it ended.
+    pub fn curve_to(&self, level: u64, direction: Direction) -> Curve {
+        let mut curve = self.curve.clone();
+        if let Some((_, score)) = curve.last().filter(|(step, _)| *step < level as f64) {
+            // refused only where the curve has diverged at that step
+            let _ = curve.push(level as f64, direction.value(score), direction);
+        }
+        curve
     }
 
     /// Whether it runs, or is to go on after an interruption.

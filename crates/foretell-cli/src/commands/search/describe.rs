@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 /// The paper's burn-in.
 const PAPER_BURN_IN: u64 = 100;
+/// The default predictor learns from no fewer.
+const FEWEST_RUNS: u64 = 3;
 /// The burn-in at a level of the schedulers with rungs: as many results as the reference `level` waits for.
 const RUNG_BURN_IN: u64 = 20;
 
@@ -23,8 +25,11 @@ impl Arguments {
         let schedule = self.schedule();
         let trials = self.all_trials(&schedule, max_resource)?;
         let full = schedule.is_full();
-        let burn_in =
-            if full { (trials / 3).clamp(1, PAPER_BURN_IN) } else { RUNG_BURN_IN.min(trials.max(1)) };
+        let burn_in = if full {
+            (trials / 3).clamp(FEWEST_RUNS.min(trials.max(1)), PAPER_BURN_IN)
+        } else {
+            RUNG_BURN_IN.min(trials.max(1))
+        };
         Ok(StudySpec {
             space: workload.space.clone(),
             sampler: self.sampler(trials),

@@ -1,9 +1,9 @@
 //! What a running study shows: a line a trial and a progress bar on a terminal, plain lines elsewhere.
 
 use crate::output::note;
-use foretell_search::{Reason, Record, Study, Summary, Trial, TrialState};
+use foretell_search::{Decision, Reason, Record, Study, Summary, Trial, TrialState};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 
 /// The view of a running study.
@@ -11,6 +11,8 @@ pub(crate) struct Display {
     live: Option<Bars>,
     /// Levels of which it was said that forecasts begin.
     learning_said: BTreeMap<u64, usize>,
+    /// Why there was no forecast, as far as it was said.
+    lacks_said: BTreeSet<String>,
 }
 
 struct Bars {
@@ -22,8 +24,11 @@ struct Bars {
 impl Display {
     /// A view of `study`: live if standard error is a terminal.
     pub(super) fn new(study: &Study) -> Self {
-        let learning_said = study.learning_from();
-        Self { live: std::io::stderr().is_terminal().then(|| Bars::new(study)), learning_said }
+        Self {
+            live: std::io::stderr().is_terminal().then(|| Bars::new(study)),
+            learning_said: study.learning_from(),
+            lacks_said: BTreeSet::new(),
+        }
     }
 
     /// Shows one more record.
@@ -45,6 +50,11 @@ impl Display {
             Some(bars) => bars.update(study, trial, state, ended),
             None if ended => note(&line(study, trial, state)),
             None => {}
+        }
+        if let Record::Decided(Decision { step, reason: Reason::NoForecast(why), .. }) = record
+            && self.lacks_said.insert(why.clone())
+        {
+            self.say(&format!("trial {trial} goes on without a forecast after {step}: {why}"));
         }
         for (level, runs) in study.learning_from() {
             if self.learning_said.insert(level, runs).is_none() {

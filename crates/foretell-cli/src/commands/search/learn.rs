@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::note;
 use crate::stored::{self, Stored};
 use foretell::{Direction, Run};
-use foretell_search::{NETWORK, Space, StudySpec};
+use foretell_search::{NETWORK, Space, StudySpec, TrialState};
 use std::path::{Path, PathBuf};
 
 /// The runs of all `paths`, for the study of `spec`.
@@ -24,7 +24,15 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
 fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let minimize = spec.direction == Direction::Minimize;
     let flags = CurveFlags { minimize, maximize: !minimize, ..CurveFlags::default() };
-    Ok(flags.read(path)?.runs)
+    let mut runs = flags.read(path)?.runs;
+    for curve in runs.iter_mut().map(|run| &mut run.curve) {
+        let end = curve.last().filter(|(step, _)| *step as u64 + 1 == spec.max_resource);
+        if let Some((step, score)) = end.filter(|_| curve.steps()[0] == 0.0) {
+            // steps that count from 0 end one before a trial's; a divergence stays one
+            let _ = curve.push(step + 1.0, spec.direction.value(score), spec.direction);
+        }
+    }
+    Ok(runs)
 }
 
 /// The trials of another study that reported anything.
@@ -37,7 +45,16 @@ fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
         )));
     }
     let name = directory.display().to_string();
-    Ok(stored.runs(|trial| format!("{name} trial {trial}")))
+    let mut runs = Vec::new();
+    for (number, trial) in stored.study.trials().iter().enumerate().filter(|(_, t)| !t.curve.is_empty()) {
+        let whole = matches!(trial.state, TrialState::Completed { .. });
+        runs.push(Run {
+            id: format!("{name} trial {number}"),
+            configuration: trial.configuration.clone(),
+            curve: if whole { trial.curve_to(trial.until, spec.direction) } else { trial.curve.clone() },
+        });
+    }
+    Ok(runs)
 }
 
 /// Runs of other configurations, or all too short, teach nothing.

@@ -274,7 +274,7 @@ impl Live {
     }
 
     fn failure_of(&self, trial: u64, status: Status, tail: &[String]) -> Option<String> {
-        let silent = self.study.trials().get(trial as usize).is_some_and(|t| t.step == 0);
+        let silent = !self.study.trials().get(trial as usize).is_some_and(Trial::has_reported);
         let what = match status {
             Status::Exited(0) if !silent => return None,
             Status::Exited(0) => {
@@ -313,7 +313,7 @@ impl Live {
             TrialState::Failed { reason } => Some(reason.clone()),
             _ => None,
         };
-        if trials.iter().any(|t| t.step > 0)
+        if trials.iter().any(Trial::has_reported)
             || trials.iter().filter_map(|t| reason(&t.state)).count() < HOPELESS
         {
             return Ok(());
