@@ -59,8 +59,23 @@ struct Worker {
     until: u64,
 }
 
-/// Runs `study` to its end with `workers` simulated workers that each advance one epoch in turn.
+/// How trainings number their epochs, and after how many a trial ends by itself.
+#[derive(Clone, Copy)]
+struct Habit {
+    first: u64,
+    epochs: fn(u64) -> u64,
+}
+
+const USUAL: Habit = Habit { first: 1, epochs: |_| EPOCHS };
+const FROM_0: Habit = Habit { first: 0, ..USUAL };
+const ENDS_EARLY: Habit = Habit { first: 1, epochs: |trial| EPOCHS - trial % 4 };
+
 fn drive(study: &mut Study, workers: usize, log: &mut Vec<Record>) {
+    drive_as(USUAL, study, workers, log);
+}
+
+/// Runs `study` to its end with `workers` simulated workers that each advance one epoch in turn.
+fn drive_as(habit: Habit, study: &mut Study, workers: usize, log: &mut Vec<Record>) {
     let mut running: VecDeque<Worker> = VecDeque::new();
     loop {
         while running.len() < workers {
@@ -78,12 +93,17 @@ fn drive(study: &mut Study, workers: usize, log: &mut Vec<Record>) {
         }
         let Some(Worker { trial, configuration, step, until }) = running.pop_front() else { return };
         let step = step + 1;
-        let value = Some(reported(&configuration, step));
-        let records = study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() });
+        let report = Input::Reported {
+            trial,
+            step: step - 1 + habit.first,
+            value: Some(reported(&configuration, step)),
+            metrics: BTreeMap::new(),
+        };
+        let records = study.step(&report);
         let stopped =
             matches!(records.last(), Some(Record::Decided(d)) if d.action == Action::Stop && !d.shadow);
         log.extend(records);
-        if stopped || step == until {
+        if stopped || step == until || step >= (habit.epochs)(trial) {
             log.extend(study.step(&Input::Ended { trial, failure: None }));
         } else {
             running.push_back(Worker { trial, configuration, step, until });
@@ -103,40 +123,24 @@ fn decisions(log: &[Record]) -> Vec<&Decision> {
     log.iter().filter_map(|r| if let Record::Decided(decision) = r { Some(decision) } else { None }).collect()
 }
 
-/// As [`drive`] with one worker, of trainings that count their steps from 0, or end `early` by themselves, and then exit with code 0.
-fn drive_short(study: &mut Study, early: impl Fn(u64) -> u64, from: u64, log: &mut Vec<Record>) {
-    loop {
-        let records = study.step(&Input::WorkerIdle);
-        let Some(Record::Started { trial, configuration, until, .. }) = records.first().cloned() else {
-            return;
-        };
-        log.extend(records);
-        for epoch in 1..=early(trial).min(until) {
-            let (step, value) = (epoch - 1 + from, Some(reported(&configuration, epoch)));
-            log.extend(study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() }));
-        }
-        log.extend(study.step(&Input::Ended { trial, failure: None }));
-    }
-}
-
 #[test]
 fn trainings_that_count_from_0_or_end_early_are_learnt_from_and_stopped() {
-    let count_from_0: (u64, fn(u64) -> u64) = (0, |_| EPOCHS);
-    let end_early: (u64, fn(u64) -> u64) = (1, |trial| EPOCHS - trial % 4);
-    for (from, early) in [count_from_0, end_early] {
+    for habit in [FROM_0, ENDS_EARLY] {
         let mut log = vec![Record::Created { study: Box::new(spec()) }];
         let mut study = Study::new(spec()).unwrap();
-        drive_short(&mut study, early, from, &mut log);
+        drive_as(habit, &mut study, 1, &mut log);
         let summary = Summary::of(&study);
-        assert!(summary.trials.stopped >= 8 && summary.trials.failed == 0, "{from}: {:?}", summary.trials);
-        assert!(!decisions(&log).iter().any(|d| matches!(d.reason, Reason::NoForecast(_))), "{from}");
-        if from == 0 {
+        assert!(summary.trials.stopped >= 8 && summary.trials.failed == 0, "{:?}", summary.trials);
+        assert!(
+            !decisions(&log).iter().any(|d| matches!(d.reason, Reason::NoForecast(_))),
+            "{}",
+            habit.first
+        );
+        if habit.first == 0 {
             let first = &study.trials()[0];
             assert_eq!((first.curve.steps()[0], first.trained()), (0.0, EPOCHS), "the first epoch counts");
             assert_eq!(summary.epochs.without_stopping, 30 * EPOCHS);
         }
-        let resumed = Study::resume(spec(), &log).unwrap();
-        assert_eq!(Summary::of(&study), Summary::of(&resumed));
     }
 }
 
@@ -148,13 +152,15 @@ fn rungs_hold_for_trainings_that_count_from_0() {
         ..spec()
     };
     let spec = StudySpec { stopping: Stopping::Off, ..spec };
-    let tally = |from| {
+    let outcome = |habit| {
         let mut study = Study::new(spec.clone()).unwrap();
-        drive_short(&mut study, |_| EPOCHS, from, &mut Vec::new());
-        Summary::of(&study).trials
+        drive_as(habit, &mut study, 1, &mut Vec::new());
+        let summary = Summary::of(&study);
+        (summary.trials, summary.epochs)
     };
-    assert_eq!(tally(0), tally(1));
-    assert!(tally(0).paused > tally(0).completed && tally(0).completed > 0, "{:?}", tally(0));
+    let (trials, epochs) = outcome(FROM_0);
+    assert_eq!((trials, epochs), outcome(USUAL), "no epoch is trained twice");
+    assert!(trials.paused > trials.completed && trials.completed > 0, "{trials:?}");
 }
 
 /// Starts the next trial, which reports `values`, one an epoch, until it is stopped or ends.
@@ -255,13 +261,15 @@ fn the_same_seed_makes_the_same_records() {
 }
 
 /// Cuts the study's log at every record, resumes, and demands the same records and the same Q-table.
-fn cut_everywhere(spec: &StudySpec) -> usize {
-    let (calm, undisturbed) = whole(spec.clone(), 1);
+fn cut_everywhere(spec: &StudySpec, habit: Habit) -> usize {
+    let mut undisturbed = vec![Record::Created { study: Box::new(spec.clone()) }];
+    let mut calm = Study::new(spec.clone()).unwrap();
+    drive_as(habit, &mut calm, 1, &mut undisturbed);
     let table = |study: &Study| study.learner().map(|learner| serde_json::to_string(learner).unwrap());
     for cut in 1..undisturbed.len() {
         let mut log = undisturbed[..cut].to_vec();
         let mut study = Study::resume(spec.clone(), &log).unwrap();
-        drive(&mut study, 1, &mut log);
+        drive_as(habit, &mut study, 1, &mut log);
         assert!(study.is_done(), "cut at {cut}");
         // the restart of the interrupted trial is recorded; beside it nothing differs and nothing is there twice
         let mut started = HashSet::new();
@@ -277,7 +285,9 @@ fn cut_everywhere(spec: &StudySpec) -> usize {
 
 #[test]
 fn cut_at_any_record_and_resumed_it_makes_the_same_records() {
-    cut_everywhere(&spec());
+    for habit in [USUAL, FROM_0] {
+        cut_everywhere(&spec(), habit);
+    }
 }
 
 #[test]
@@ -475,7 +485,8 @@ fn every_schedule_and_sampler_resumes_at_any_record_with_its_rungs_and_its_q_tab
     let asha = StudySpec { schedule: Schedule::Asha { eta: 3 }, max_resource: 9, ..spec() };
     let learning = StudySpec { sampler: q_learning(30), ..networks() };
     let all = [in_brackets(), asha, learning, StudySpec { refit: Some(1.2), exempt: 0.2, ..spec() }];
-    let cuts: usize = all.into_iter().map(|spec| cut_everywhere(&quick(spec))).sum();
+    let habits = |spec| [USUAL, FROM_0].map(|habit| cut_everywhere(&quick(StudySpec::clone(&spec)), habit));
+    let cuts: usize = all.into_iter().flat_map(habits).sum();
     assert!(cuts > 200, "{cuts}");
 }
 

@@ -222,14 +222,14 @@ impl Study {
             return self.take_up(index, records);
         }
         let Some((job, Some(configuration))) = self.ask().cloned() else { return };
-        let from = self.trials.get(job.trial as usize).map_or(0, |trial| trial.step);
+        let (from, step) = self.trials.get(job.trial as usize).map_or((0, 0), |t| (t.trained(), t.step));
         self.emit(self.start(job, configuration, from), records);
         if from >= job.until {
             // its reports come in larger steps than the rungs
             self.close_into(job.trial, None, records);
         } else if from > 0 {
             // a promoted trial is judged where it stands: it may not be worth going on
-            self.judge_into(job.trial, from, records);
+            self.judge_into(job.trial, step, records);
         }
     }
 
@@ -247,12 +247,13 @@ impl Study {
     /// Takes up an interrupted trial: makes up for an end or a decision that was not recorded any more, or goes on.
     fn take_up(&mut self, index: usize, records: &mut Vec<Record>) {
         let Trial { step, judged, until, .. } = self.trials[index];
-        let trial = index as u64;
-        if step >= until {
+        let (trial, from) = (index as u64, self.trials[index].trained());
+        let is_judged = from == 0 || judged.is_some_and(|judged| step <= judged);
+        if from >= until {
             self.close_into(trial, None, records);
-        } else if step <= judged || !self.judge_into(trial, step, records) {
+        } else if is_judged || !self.judge_into(trial, step, records) {
             let configuration = self.trials[index].configuration.clone();
-            self.emit(self.start(Job { trial, until }, configuration, step), records);
+            self.emit(self.start(Job { trial, until }, configuration, from), records);
         }
     }
 
@@ -368,9 +369,10 @@ impl Study {
 
     /// Trial `index` was trained as far as it was to be.
     fn trained(&mut self, index: usize, score: f64) {
-        let Trial { until, ref shadow, ref state, .. } = self.trials[index];
+        let Trial { until, step, ref shadow, ref state, .. } = self.trials[index];
         let stopped = shadow.is_some();
         let whole = matches!(state, TrialState::Completed { .. });
+        self.trials[index].ends.insert(until, step);
         if !stopped {
             self.data.push(until, self.handed_in.len() + index);
         }
@@ -388,7 +390,7 @@ impl Study {
 
     fn note(&mut self, index: usize, decision: &Decision) {
         let trial = &mut self.trials[index];
-        trial.judged = decision.step;
+        trial.judged = Some(decision.step);
         let stopping = decision.action == Action::Stop;
         let against = stopping || matches!(decision.reason, Reason::AwaitingConfirmation | Reason::Exempt);
         trial.votes = if against { trial.votes + 1 } else { 0 };

@@ -64,13 +64,15 @@ pub struct Trial {
     /// The first decision that would have stopped it had it not been exempt.
     pub spared: Option<Decision>,
     /// The last step that was decided on.
-    pub(super) judged: u64,
+    pub(super) judged: Option<u64>,
     /// Checks in a row that said it will not win.
     pub(super) votes: u64,
     /// Non-finite values in a row.
     pub(super) diverged: u64,
     /// The first step it reported.
     pub(super) first: Option<u64>,
+    /// The step at which it had been trained to each level.
+    pub(super) ends: BTreeMap<u64, u64>,
 }
 
 impl Trial {
@@ -86,17 +88,18 @@ impl Trial {
             decision: None,
             shadow: None,
             spared: None,
-            judged: 0,
+            judged: None,
             votes: 0,
             diverged: 0,
             first: None,
+            ends: BTreeMap::new(),
         }
     }
 
     /// It goes on to `until`.
     pub(super) fn promote(&mut self, until: u64) {
         self.earlier_jobs += self.trained();
-        (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, 0, 0);
+        (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, None, 0);
     }
 
     pub(super) fn take_in(
@@ -126,10 +129,11 @@ impl Trial {
         self.step + u64::from(self.first == Some(0) && self.step < self.until)
     }
 
-    /// Its curve, if it was trained to `level`. One that ended before, by its own early stopping or because its steps count from 0,
-    /// stays where it ended.
+    /// Its curve when it had been trained to `level`. One that ended before, by its own early stopping or because its steps count
+    /// from 0, stays where it ended.
     pub fn curve_to(&self, level: u64, direction: Direction) -> Curve {
-        let mut curve = self.curve.clone();
+        let Some(&end) = self.ends.get(&level) else { return self.curve.clone() };
+        let mut curve = self.curve.until(end as f64);
         if let Some((_, score)) = curve.last().filter(|(step, _)| *step < level as f64) {
             // refused only where the curve has diverged at that step
             let _ = curve.push(level as f64, direction.value(score), direction);

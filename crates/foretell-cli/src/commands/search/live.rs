@@ -37,6 +37,8 @@ pub(crate) struct Live {
     found: usize,
     /// Whether it was said that promoted trials are trained again.
     retrained_said: bool,
+    /// Whether it was said that trials that go on are ended.
+    overrun_said: bool,
 }
 
 impl Live {
@@ -99,6 +101,7 @@ impl Live {
             workload: workload.clone(),
             workers: arguments.workers(),
             retrained_said: false,
+            overrun_said: false,
             active: BTreeSet::new(),
             interrupted: Arc::default(),
         })
@@ -198,10 +201,18 @@ impl Live {
 
     /// Ends the process of a trial that trains on past the step after which it was to pause. One that knows
     /// `FORETELL_UNTIL` ends by itself, its checkpoint written.
-    fn hold_back(&self, trial: u64, step: u64) {
+    fn hold_back(&mut self, trial: u64, step: u64) {
         let beyond = |trial: &&Trial| step > trial.until;
-        if self.study.trials().get(trial as usize).filter(beyond).is_some() {
-            self.executor.stop(trial);
+        let Some(until) = self.study.trials().get(trial as usize).filter(beyond).map(|trial| trial.until)
+        else {
+            return;
+        };
+        self.executor.stop(trial);
+        let whole = until == self.study.spec().max_resource;
+        if whole && !std::mem::replace(&mut self.overrun_said, true) {
+            note(&format!(
+                "trial {trial} goes on after epoch {until}, the last that --epochs allows: it, and others like it, are ended there; if it reports more often than once an epoch, raise --epochs or let the pattern find the epoch, as in (?P<step>\\d+)"
+            ));
         }
     }
 
