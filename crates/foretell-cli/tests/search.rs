@@ -280,6 +280,25 @@ fn a_parameter_that_does_not_apply_is_not_given() {
 }
 
 #[test]
+fn a_loss_is_minimised_unless_told_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let best = |out: &str, more: &[&str]| {
+        let arguments =
+            ["search", "--param", "x=int:1:9", "--epochs", "1", "--trials", "6", "--format", "json"];
+        let rest = ["--metric", r"val_loss: ([\d.]+)", "--out", out, "--", "echo", "val_loss: 0.{x}"];
+        let output = foretell(folder.path(), &[&arguments[..], more, &rest].concat()).output().unwrap();
+        let said = text(&output.stderr);
+        let document = json(&output);
+        (said, document["direction"].clone(), document["best"]["score"].as_f64().unwrap())
+    };
+    let (said, direction, smallest) = best("a", &[]);
+    assert!(said.contains("metric: val_loss, smaller is better") && direction == "minimize", "{said}");
+    let (said, direction, largest) = best("b", &["--maximize"]);
+    assert!(said.contains("metric: val_loss, larger is better") && direction == "maximize", "{said}");
+    assert!(smallest < largest, "{smallest}, {largest}");
+}
+
+#[test]
 fn a_study_in_which_nothing_was_reported_is_no_hindrance() {
     let folder = tempfile::tempdir().unwrap();
     let search = |command: &[&str]| conditional_search(folder.path(), r"acc=([\d.]+)", command);

@@ -29,7 +29,13 @@ fn has(words: &[String], list: &str) -> bool {
 }
 
 /// The direction that a metric's name tells: `val_acc` up, `test_loss` down, `neg_rmse` up; `None` if it tells none.
-pub(crate) fn direction_of(name: &str) -> Option<Direction> {
+///
+/// ```
+/// use foretell::Direction;
+/// assert_eq!(foretell_logs::direction_of("val_loss"), Some(Direction::Minimize));
+/// assert_eq!(foretell_logs::direction_of("quality"), None);
+/// ```
+pub fn direction_of(name: &str) -> Option<Direction> {
     let words = words(name);
     if words.last().is_some_and(|last| within(last, SETTINGS)) {
         return None;

@@ -35,7 +35,7 @@ impl Arguments {
             sampler: self.sampler(trials),
             schedule,
             metric: workload.metric_name.clone(),
-            direction: if self.minimize { Direction::Minimize } else { Direction::Maximize },
+            direction: self.direction(&workload.metric_name),
             run_score: self.score.into(),
             max_resource,
             trials,
@@ -59,6 +59,15 @@ impl Arguments {
             seed: self.seed,
             workload: workload.description.clone(),
         })
+    }
+
+    /// Which way is better: as told, by the metric's name, or larger.
+    pub(super) fn direction(&self, metric: &str) -> Direction {
+        match (self.minimize, self.maximize) {
+            (true, _) => Direction::Minimize,
+            (_, true) => Direction::Maximize,
+            _ => foretell_logs::direction_of(metric).unwrap_or_default(),
+        }
     }
 
     /// Takes over from a study that is there what the flags leave open and the number of trials decides, since that may

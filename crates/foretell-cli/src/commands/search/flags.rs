@@ -78,9 +78,12 @@ pub(crate) struct Arguments {
     /// `val_acc=([\d.]+)`.
     #[arg(long, value_name = "NAME|PATTERN", help_heading = "Your own command")]
     pub(super) metric: Option<String>,
-    /// Smaller values of the metric are better.
-    #[arg(long, help_heading = "Your own command")]
+    /// Smaller values of the metric are better (default: by the metric's name).
+    #[arg(long, help_heading = "Your own command", conflicts_with = "maximize")]
     pub(super) minimize: bool,
+    /// Larger values of the metric are better (default: by the metric's name).
+    #[arg(long, help_heading = "Your own command")]
+    pub(super) maximize: bool,
     /// The command that trains one configuration; `{lr}` in it stands for the parameter's value.
     #[arg(last = true, value_name = "COMMAND", help_heading = "Your own command")]
     pub(super) command: Vec<String>,

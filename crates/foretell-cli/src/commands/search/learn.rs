@@ -21,10 +21,20 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
     Ok(runs)
 }
 
+/// The curves at `path` of the study's metric, or else of the one that the reader prefers.
 fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let minimize = spec.direction == Direction::Minimize;
-    let flags = CurveFlags { minimize, maximize: !minimize, ..CurveFlags::default() };
-    let mut runs = flags.read(path)?.runs;
+    let named = CurveFlags {
+        metric: Some(spec.metric.clone()),
+        minimize,
+        maximize: !minimize,
+        ..CurveFlags::default()
+    };
+    let recorded = named.read(path).or_else(|_| CurveFlags::default().read(path))?;
+    if recorded.direction != spec.direction {
+        return Err(other_direction(path, &recorded.metric));
+    }
+    let mut runs = recorded.runs;
     for curve in runs.iter_mut().map(|run| &mut run.curve) {
         let end = curve.last().filter(|(step, _)| *step as u64 + 1 == spec.max_resource);
         if let Some((step, score)) = end.filter(|_| curve.steps()[0] == 0.0) {
@@ -39,10 +49,7 @@ fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
 fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let stored = Stored::read(directory)?;
     if stored.study.spec().direction != spec.direction {
-        return Err(Failure::input(format!(
-            "{}: its metric is better in the other direction than this study's; leave it out",
-            directory.display()
-        )));
+        return Err(other_direction(directory, &stored.study.spec().metric));
     }
     let name = directory.display().to_string();
     let mut runs = Vec::new();
@@ -55,6 +62,13 @@ fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
         });
     }
     Ok(runs)
+}
+
+fn other_direction(path: &Path, metric: &str) -> Failure {
+    Failure::input(format!(
+        "--learn-from {}: its metric {metric} is better in the other direction than this study's; leave it out",
+        path.display()
+    ))
 }
 
 /// Runs of other configurations, or all too short, teach nothing.

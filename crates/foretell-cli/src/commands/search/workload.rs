@@ -2,6 +2,8 @@
 
 use super::flags::Arguments;
 use crate::failure::Failure;
+use foretell::Direction;
+use foretell_logs::direction_of;
 use foretell_run::{MetricSource, substitute};
 use foretell_search::{LayerSpace, NETWORK, ParameterSpace, Space};
 use serde_json::{Map, Value};
@@ -51,9 +53,16 @@ impl Workload {
             space,
             command: arguments.command.clone(),
             metric,
-            metric_name,
             description,
-            about: arguments.command.join(" "),
+            about: format!(
+                "{}\nmetric: {metric_name}, {} is better",
+                arguments.command.join(" "),
+                match arguments.direction(&metric_name) {
+                    Direction::Maximize => "larger",
+                    Direction::Minimize => "smaller",
+                }
+            ),
+            metric_name,
         })
     }
 
@@ -193,8 +202,54 @@ fn known_space(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The metric's name in a field's name or a pattern: the word it begins with (`val_acc` of `val_acc=([\d.]+)`).
+/// The metric's name in a field's name or a pattern: the last word before the group of the value that is known for a metric's, or
+/// else the last one (`val_acc` in `(?P<step>\d+) +val_acc=([\d.]+)`).
 fn name_in(metric: &str) -> String {
-    let word: String = metric.chars().take_while(|c| c.is_alphanumeric() || "_-./".contains(*c)).collect();
-    if word.is_empty() { "metric".to_owned() } else { word }
+    let value = |at: &usize| {
+        let group = &metric[*at..];
+        !group.starts_with("(?") && !metric[..*at].ends_with('\\')
+    };
+    let end = metric.match_indices('(').map(|(at, _)| at).find(value).unwrap_or(metric.len());
+    let mut plain = String::new();
+    let mut characters = metric[..end].chars();
+    while let Some(character) = characters.next() {
+        match character {
+            // what stands for other characters is no part of a name
+            '\\' => drop(characters.next()),
+            _ => plain.push(character),
+        }
+        if character == '\\' {
+            plain.push(' ');
+        }
+    }
+    let in_name = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    let words = plain.split(|c| !in_name(c)).map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
+    let words: Vec<&str> = words.filter(|word| word.contains(char::is_alphabetic)).collect();
+    let metric = words.iter().rfind(|word| direction_of(word).is_some()).or(words.last());
+    metric.map_or_else(|| "metric".to_owned(), |&word| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_in;
+
+    #[test]
+    fn a_metric_is_called_by_the_word_before_its_value() {
+        let cases = [
+            ("val_acc", "val_acc"),
+            (r"val_acc=([\d.]+)", "val_acc"),
+            (r"step (?P<step>\d+) acc ([\d.]+)", "acc"),
+            (r"'eval_loss': ([\d.e+-]+)", "eval_loss"),
+            (r"val_loss\s*[:=]\s*([\d.]+)", "val_loss"),
+            (r"(?:val|test)_acc ([\d.]+)", "acc"),
+            (r"loss \(val\): ([\d.]+)", "loss"),
+            (r"quality now: ([\d.]+)", "now"),
+            (r"top-1 ([\d.]+)", "top-1"),
+            (r"([\d.]+)", "metric"),
+            ("", "metric"),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(name_in(pattern), expected, "{pattern}");
+        }
+    }
 }
