@@ -50,7 +50,7 @@ pub(crate) fn is_exempt(study_seed: u64, trial: u64, share: f64) -> bool {
 /// |-----------------|--------------------------------------------------------------------|---------|
 /// | `seed`          | the study's seed                                                   | 0       |
 /// | `minimum_depth` | layers before the softmax that a drawn network has, if possible    | 2       |
-/// | `redraws`       | how often a network that was proposed before is drawn again        | 100     |
+/// | `redraws`       | how often what was proposed before is drawn again                  | 100     |
 ///
 /// MetaQNN's own exploration (and the paper's random networks) is `minimum_depth: 0`. The default spares a small
 /// search the one-layer networks: see [`LayerSpace::sample`] for what it excludes.
@@ -61,7 +61,7 @@ pub struct RandomSampler {
     pub seed: u64,
     /// Layers before the softmax that a drawn network has, as far as the space allows.
     pub minimum_depth: usize,
-    /// How often a network that was proposed before is drawn again.
+    /// How often what was proposed before is drawn again.
     pub redraws: usize,
 }
 
@@ -81,9 +81,18 @@ pub struct RandomNetwork {
 }
 
 impl RandomSampler {
-    /// The configuration of trial number `trial`. Numeric spaces repeat themselves only by chance; repeats are kept.
-    pub fn configuration(&self, space: &ParameterSpace, trial: u64) -> Configuration {
-        space.sample(&mut trial_stream(self.seed, trial))
+    /// The configuration of trial number `trial`, drawn until `is_new` holds for it, at most 1 + `redraws` times; after that the last
+    /// one drawn: a space of few choices is spent, and a repeat has a seed of its own.
+    ///
+    /// It depends on the seed, the trial's number and `is_new`; in a space with a real number in it on the first two alone.
+    pub fn configuration(
+        &self,
+        space: &ParameterSpace,
+        trial: u64,
+        is_new: impl Fn(&Configuration) -> bool,
+    ) -> Configuration {
+        let mut rng = trial_stream(self.seed, trial);
+        self.draw(|| space.sample(&mut rng), is_new)
     }
 
     /// The network of trial number `trial`, drawn until it is none of those `proposed` before, at most
@@ -93,15 +102,21 @@ impl RandomSampler {
     /// on the seed alone.
     pub fn network(&self, space: &LayerSpace, trial: u64, proposed: &BTreeSet<Trajectory>) -> RandomNetwork {
         let mut rng = trial_stream(self.seed, trial);
-        let mut trajectory = space.sample(self.minimum_depth, &mut rng);
-        for _ in 0..self.redraws {
-            if !proposed.contains(&trajectory) {
-                break;
-            }
-            trajectory = space.sample(self.minimum_depth, &mut rng);
-        }
+        let trajectory =
+            self.draw(|| space.sample(self.minimum_depth, &mut rng), |drawn| !proposed.contains(drawn));
         let repeated = proposed.contains(&trajectory);
         RandomNetwork { trajectory, repeated }
+    }
+
+    fn draw<T>(&self, mut draw: impl FnMut() -> T, is_new: impl Fn(&T) -> bool) -> T {
+        let mut drawn = draw();
+        for _ in 0..self.redraws {
+            if is_new(&drawn) {
+                break;
+            }
+            drawn = draw();
+        }
+        drawn
     }
 }
 
@@ -138,8 +153,9 @@ mod tests {
     fn configurations_do_not_depend_on_the_order_they_are_asked_in() {
         let space = ParameterSpace::parse(&["lr=log:1e-4:1", "n=int:1:9"]).unwrap();
         let sampler = RandomSampler { seed: 4, ..RandomSampler::default() };
-        let forwards: Vec<_> = (0..10).map(|trial| sampler.configuration(&space, trial)).collect();
-        let mut backwards: Vec<_> = (0..10).rev().map(|trial| sampler.configuration(&space, trial)).collect();
+        let draw = |trial| sampler.configuration(&space, trial, |_| true);
+        let forwards: Vec<_> = (0..10).map(draw).collect();
+        let mut backwards: Vec<_> = (0..10).rev().map(draw).collect();
         backwards.reverse();
         assert_eq!(forwards, backwards);
     }

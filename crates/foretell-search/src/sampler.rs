@@ -64,18 +64,29 @@ struct RandomSearch {
     space: Space,
     sampler: RandomSampler,
     proposed: BTreeSet<Trajectory>,
+    /// The configurations proposed, as JSON.
+    configurations: BTreeSet<String>,
 }
 
 impl RandomSearch {
     fn new(space: Space, seed: u64) -> Self {
-        Self { space, sampler: RandomSampler { seed, ..RandomSampler::default() }, proposed: BTreeSet::new() }
+        let sampler = RandomSampler { seed, ..RandomSampler::default() };
+        Self { space, sampler, proposed: BTreeSet::new(), configurations: BTreeSet::new() }
     }
 }
 
 impl Sampler for RandomSearch {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
         match &self.space {
-            Space::Parameters(space) => Some(self.sampler.configuration(space, trial)),
+            Space::Parameters(space) => {
+                let text = |configuration: &Configuration| serde_json::to_string(configuration).ok();
+                let is_new = |drawn: &Configuration| {
+                    text(drawn).is_none_or(|text| !self.configurations.contains(&text))
+                };
+                let configuration = self.sampler.configuration(space, trial, is_new);
+                self.configurations.extend(text(&configuration));
+                Some(configuration)
+            }
             Space::Metaqnn(space) => {
                 let network = self.sampler.network(space, trial, &self.proposed).trajectory;
                 let configuration = network_configuration(space, &network).ok();

@@ -559,6 +559,16 @@ fn runs_handed_in_replace_the_burn_in() {
 }
 
 #[test]
+fn a_space_of_few_choices_is_tried_whole_before_anything_is_tried_twice() {
+    let space = Space::Parameters(ParameterSpace::parse(&["lr=choice:0.1,0.01,0.001", "n=int:1:4"]).unwrap());
+    let (study, _) = whole(StudySpec { space, stopping: Stopping::Off, ..spec() }, 1);
+    let tried: Vec<String> =
+        study.trials().iter().map(|trial| serde_json::to_string(&trial.configuration).unwrap()).collect();
+    let first: HashSet<&String> = tried[..12].iter().collect();
+    assert_eq!((tried.len(), first.len()), (30, 12), "the other eighteen are repeats");
+}
+
+#[test]
 fn exempt_trials_are_never_stopped_and_audit_the_decisions() {
     let (study, log) = whole(StudySpec { exempt: 0.5, ..spec() }, 1);
     let audit = Summary::of(&study).audit.unwrap();
