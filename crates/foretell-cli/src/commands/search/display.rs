@@ -1,7 +1,7 @@
 //! What a running study shows: a line a trial and a progress bar on a terminal, plain lines elsewhere.
 
 use crate::output::note;
-use foretell_search::{Decision, Reason, Record, Study, Summary, Trial, TrialState};
+use foretell_search::{Decision, Policy, Reason, Record, Stopping, Study, Summary, Trial, TrialState};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
@@ -57,7 +57,7 @@ impl Display {
             self.say(&format!("trial {trial} goes on without a forecast after {step}: {why}"));
         }
         for (level, runs) in study.learning_from() {
-            if self.learning_said.insert(level, runs).is_none() {
+            if study.spec().stopping != Stopping::Off && self.learning_said.insert(level, runs).is_none() {
                 self.say(&learning(study, level, runs));
             }
         }
@@ -81,10 +81,17 @@ impl Display {
 }
 
 fn learning(study: &Study, level: u64, runs: usize) -> String {
-    if study.spec().schedule.is_full() {
-        return format!("burn-in over: {runs} finished trials to learn from; forecasts begin");
+    let by_forecast = study.spec().policy == Policy::Forecast;
+    match (study.spec().schedule.is_full(), by_forecast) {
+        (true, true) => format!("burn-in over: {runs} finished trials to learn from; forecasts begin"),
+        (true, false) => format!("burn-in over: {runs} finished trials to compare with; stopping begins"),
+        (false, true) => {
+            format!("{runs} trials trained to {level} to learn from; forecasts of the result there begin")
+        }
+        (false, false) => {
+            format!("{runs} trials trained to {level} to compare with; stopping before it begins")
+        }
     }
-    format!("{runs} trials trained to {level} to learn from; forecasts of the result there begin")
 }
 
 impl Bars {
