@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::note;
 use crate::scheduling::ScoreName;
+use crate::stored;
 use clap::Args;
 use foretell::{Columns, Direction, Encoder, FeatureGroup, History, HistoryOptions, Scale, is_share};
 use foretell_logs::{ReadOptions, Recorded};
@@ -77,7 +78,7 @@ impl CurveFlags {
     /// Reads the curves at `path` and says on standard error what was done with them.
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
         let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
-        let recorded = foretell_logs::read(path, &options).map_err(Failure::input)?;
+        let recorded = read(path, &options)?;
         for text in &recorded.notes {
             note(&format!("{}: {text}", recorded.name));
         }
@@ -99,7 +100,7 @@ impl CurveFlags {
             deduplicate: false,
             ..self.read_options()?
         };
-        foretell_logs::read(path, &options).map_err(Failure::input)
+        read(path, &options)
     }
 
     fn read_options(&self) -> Result<ReadOptions, Failure> {
@@ -143,8 +144,37 @@ impl CurveFlags {
     /// Lays recorded runs on a grid.
     pub(crate) fn history(&self, recorded: &Recorded) -> Result<History, Failure> {
         let history = History::new(&recorded.runs, &self.history_options(recorded));
-        history.map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))
+        let history = history.map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))?;
+        self.say_target(recorded, &history);
+        Ok(history)
     }
+
+    /// Says which step is forecast where the longest runs go on after it.
+    pub(crate) fn say_target(&self, recorded: &Recorded, history: &History) {
+        let ends = || recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step);
+        let (target, longest) = (history.grid().last().copied(), ends().fold(f64::NEG_INFINITY, f64::max));
+        if let Some(target) = target.filter(|&target| self.target.is_none() && target < longest) {
+            note(&format!(
+                "{}: forecast at step {target}, the last that half of the runs reach; {} of {} reach {longest}, the end of the longest; --target chooses another",
+                recorded.name,
+                ends().filter(|&end| end >= longest).count(),
+                recorded.runs.len()
+            ));
+        }
+    }
+}
+
+/// Reads curves; a study's folder or log is none, but has some.
+fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Failure> {
+    let folder = if path.ends_with("events.jsonl") { path.parent().unwrap_or(path) } else { path };
+    if stored::log(folder).is_file() {
+        return Err(Failure::input(format!(
+            "{}: this is a study; write its curves into a file by `foretell study export {} --out curves.jsonl`, and give that",
+            path.display(),
+            folder.display()
+        )));
+    }
+    foretell_logs::read(path, options).map_err(Failure::input)
 }
 
 /// A flag, the columns that it names, and what it says of them.

@@ -426,6 +426,11 @@ fn a_stored_study_is_listed_shown_exported_and_examined() {
             .unwrap()
             .success()
     );
+    for path in ["study", "study/events.jsonl"] {
+        let output = foretell(folder.path(), &["replay", path]).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains("`foretell study export study"), "{said}");
+    }
     let replay = ["replay", "curves.jsonl", "--policy", "none", "--format", "json", "--metric", "val_acc"];
     let replayed = json(&foretell(folder.path(), &replay).output().unwrap());
     assert_eq!(replayed["rows"][0]["epochs_full"], result["trials"]["completed"].as_f64().unwrap() * 8.0);

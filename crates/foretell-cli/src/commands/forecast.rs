@@ -76,6 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let forecaster = Forecaster::new(&recorded.runs, &history_options, chosen)
         .map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))?;
     let history = forecaster.history();
+    arguments.reading.say_target(&recorded, history);
     let finals = (0..history.len()).filter_map(|i| history.final_score(i));
     let best = StopRule::default().incumbent(finals).ok_or_else(|| no_finished_run(&recorded.name))?;
     let rows: Vec<Row> = running.runs.iter().map(|run| row(&forecaster, run, best)).collect();
