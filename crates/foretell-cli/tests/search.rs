@@ -280,6 +280,20 @@ fn a_parameter_that_does_not_apply_is_not_given() {
 }
 
 #[test]
+fn each_worker_has_a_number_of_its_own() {
+    const SCRIPT: &str = r#"echo "worker $FORETELL_WORKER"; mkdir busy-$FORETELL_WORKER || exit 1; sleep 0.1; rmdir busy-$FORETELL_WORKER; echo acc=0.5"#;
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["search", "--param", "x=float:0:1", "--epochs", "1", "--trials", "9", "--workers", "3"];
+    let rest = ["--metric", r"acc=([\d.]+)", "--format", "json", "--out", "study", "--", "sh", "-c", SCRIPT];
+    let result = json(&foretell(folder.path(), &[&arguments[..], &rest].concat()).output().unwrap());
+    assert_eq!(result["trials"]["completed"], 9, "no two trials at a time had the same: {result}");
+    let logs = (0..9).map(|trial| folder.path().join(format!("study/trials/{trial:04}/output.log")));
+    let workers: BTreeSet<String> =
+        logs.map(|log| std::fs::read_to_string(log).unwrap().lines().next().unwrap().to_owned()).collect();
+    assert_eq!(workers.into_iter().collect::<Vec<_>>(), ["worker 0", "worker 1", "worker 2"]);
+}
+
+#[test]
 fn a_loss_is_minimised_unless_told_otherwise() {
     let folder = tempfile::tempdir().unwrap();
     let best = |out: &str, more: &[&str]| {

@@ -46,6 +46,13 @@ pub enum MessageKind {
         /// Why.
         problem: ReportProblem,
     },
+    /// It has printed many lines, but no report yet; said once.
+    Silent {
+        /// How many lines.
+        lines: usize,
+        /// The last of them, its first 1,000 bytes.
+        line: String,
+    },
     /// The trial's process has ended, nothing of its process group runs any more, and all it printed was read.
     Ended {
         /// How it ended.

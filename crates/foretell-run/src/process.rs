@@ -27,6 +27,8 @@ const POLL: Duration = Duration::from_millis(20);
 const READ_POLL_MILLISECONDS: u8 = 100;
 /// How long orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH: Duration = Duration::from_secs(10);
+/// So many lines without a report are worth a word: perhaps the metric is looked for in the wrong way.
+const SILENT_LINES: usize = 100;
 /// The most that a pipe can hold (Linux: `pipe-max-size`): what a process wrote before its end is within this.
 const PIPE_BYTES: usize = 1024 * 1024;
 
@@ -40,6 +42,8 @@ pub(crate) struct Output {
     log: OutputLog,
     tail: Tail,
     messages: SyncSender<Message>,
+    /// Lines so far, as long as none was a report.
+    silent: Option<usize>,
 }
 
 impl Output {
@@ -49,18 +53,30 @@ impl Output {
         log: OutputLog,
         messages: SyncSender<Message>,
     ) -> Self {
-        Self { trial, reports, log, tail: Tail::default(), messages }
+        Self { trial, reports, log, tail: Tail::default(), messages, silent: Some(0) }
     }
 
     /// Keeps a line, and hands its reports over. Waits while the channel is full: reports are never lost.
     fn take(&mut self, line: Line<'_>, is_report: bool) {
         self.tail.push(line.bytes);
-        if !is_report || line.cut {
-            return;
+        if is_report && !line.cut {
+            self.take_reports(line);
         }
+        if let Some(lines) = &mut self.silent {
+            *lines += 1;
+            if *lines == SILENT_LINES {
+                self.send(MessageKind::Silent { lines: SILENT_LINES, line: shown(line.bytes) });
+            }
+        }
+    }
+
+    fn take_reports(&mut self, line: Line<'_>) {
         for report in self.reports.read(line.bytes) {
             let kind = match report {
-                Ok(report) => MessageKind::Report(report),
+                Ok(report) => {
+                    self.silent = None;
+                    MessageKind::Report(report)
+                }
                 Err(problem) => MessageKind::Unusable { line: shown(line.bytes), problem },
             };
             self.send(kind);

@@ -174,6 +174,21 @@ fn an_unusable_report_is_passed_on_with_its_reason() {
 }
 
 #[test]
+fn a_hundred_lines_without_a_report_are_told_once() {
+    let folder = folder();
+    let print =
+        |before: &str| format!("{before}i=0; while [ $i -lt 250 ]; do i=$((i+1)); echo line $i; done");
+    let silent = |before: &str| -> Vec<String> {
+        let kinds = run(&shell(folder.path(), 1, &print(before)));
+        let line =
+            |kind: MessageKind| if let MessageKind::Silent { line, .. } = kind { Some(line) } else { None };
+        kinds.into_iter().filter_map(line).collect()
+    };
+    assert_eq!(silent(""), ["line 100"]);
+    assert!(silent(r#"echo '{"foretell":{"step":1,"loss":0.5}}'; "#).is_empty(), "it has reported");
+}
+
+#[test]
 fn a_trial_that_says_nothing_ends_with_its_last_words() {
     let folder = folder();
     let kinds = run(&shell(folder.path(), 1, "echo 'no module named torch' >&2; exit 1"));

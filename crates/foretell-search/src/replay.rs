@@ -28,7 +28,8 @@ use thiserror::Error;
 pub enum ReplayError {
     /// Nothing to replay.
     #[error(
-        "{got} finished runs ({unfinished} unfinished): a replay needs at least 2; choose an earlier target step"
+        "finished runs: {got}, unfinished: {unfinished}; a replay needs at least 2 that are finished: {}",
+        if *unfinished > 0 { "choose an earlier target step" } else { "put more runs into one file, each with its id" }
     )]
     TooFewRuns {
         /// Finished runs.

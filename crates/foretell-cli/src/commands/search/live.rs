@@ -31,12 +31,15 @@ pub(crate) struct Live {
     executor: Executor,
     workload: Workload,
     workers: usize,
-    active: BTreeSet<u64>,
+    /// The trials that run, each with its worker's number, from 0.
+    active: BTreeMap<u64, usize>,
     interrupted: Arc<AtomicBool>,
     /// Trials that were there when the study was opened.
     found: usize,
     /// Whether it was said that promoted trials are trained again.
     retrained_said: bool,
+    /// Whether it was said that a trial prints much, but reports nothing.
+    silence_said: bool,
     /// Whether it was said that trials that go on are ended.
     overrun_said: bool,
 }
@@ -101,8 +104,9 @@ impl Live {
             workload: workload.clone(),
             workers: arguments.workers(),
             retrained_said: false,
+            silence_said: false,
             overrun_said: false,
-            active: BTreeSet::new(),
+            active: BTreeMap::new(),
             interrupted: Arc::default(),
         })
     }
@@ -173,6 +177,12 @@ impl Live {
                 MessageKind::Unusable { line, problem } => {
                     note(&format!("trial {trial}: unusable report `{line}`: {problem}"))
                 }
+                MessageKind::Silent { lines, line } if !std::mem::replace(&mut self.silence_said, true) => {
+                    note(&format!(
+                        "trial {trial} has printed {lines} lines, `{line}` the last, but no report yet: {}",
+                        self.workload.what_is_missed()
+                    ));
+                }
                 MessageKind::Ended { status, tail, .. } => {
                     self.active.remove(&trial);
                     self.feed(
@@ -220,12 +230,14 @@ impl Live {
         match record {
             // a promoted trial may have been stopped where it stood
             Record::Started { trial, from, .. } if self.runs(*trial) => {
-                let spec = self.trial_spec(record);
+                let worker =
+                    (0..).find(|worker| !self.active.values().any(|busy| busy == worker)).unwrap_or(0);
+                let spec = self.trial_spec(record, worker);
                 if *from > 0 && spec.resume_from.is_none() {
                     self.say_retrained(*trial, *from);
                 }
                 self.executor.start(&spec).map_err(Failure::midway)?;
-                self.active.insert(*trial);
+                self.active.insert(*trial, worker);
             }
             Record::Decided(decision) if decision.action == Action::Stop && !decision.shadow => {
                 self.executor.stop(decision.trial);
@@ -251,7 +263,8 @@ impl Live {
         }
     }
 
-    fn trial_spec(&self, record: &Record) -> TrialSpec {
+    /// What is started by `record` on the worker of that number.
+    fn trial_spec(&self, record: &Record, worker: usize) -> TrialSpec {
         let Record::Started { trial, configuration, seed, from, until } = record else {
             unreachable!("only a start is launched")
         };
@@ -275,13 +288,24 @@ impl Live {
             checkpoint_dir,
             resumed_at: if has_checkpoint { *from } else { 0 },
             working_dir: None,
-            environment: one_thread(),
+            environment: self.environment(worker),
             metric: self.workload.metric.clone(),
         }
     }
 
     fn trial_directory(&self, trial: u64) -> PathBuf {
         trial_directory(&self.directory, trial)
+    }
+
+    /// Each worker has its share of the cores, the built-in networks one: what they come to depends on it, and several trials at a
+    /// time use the cores better than several threads a trial.
+    fn environment(&self, worker: usize) -> BTreeMap<String, String> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = if self.workload.is_built_in() { 1 } else { (cores / self.workers).max(1) };
+        let names = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
+        let unset = names.into_iter().filter(|name| std::env::var_os(name).is_none());
+        let threads = unset.map(|name| (name.to_owned(), threads.to_string()));
+        threads.chain([("FORETELL_WORKER".to_owned(), worker.to_string())]).collect()
     }
 
     fn failure_of(&self, trial: u64, status: Status, tail: &[String]) -> Option<String> {
@@ -310,7 +334,7 @@ impl Live {
         for (index, trial) in self.study.trials().iter().enumerate() {
             let ended = !trial.is_open() && !may_go_on(&trial.state);
             let index = index as u64;
-            if ended && !self.active.contains(&index) && best != Some(index) {
+            if ended && !self.active.contains_key(&index) && best != Some(index) {
                 // what cannot be removed only takes room
                 let _ = std::fs::remove_dir_all(self.trial_directory(index).join("checkpoints"));
             }
@@ -345,7 +369,7 @@ impl Live {
     }
 
     fn stop_all(&mut self) {
-        for trial in &self.active {
+        for trial in self.active.keys() {
             self.executor.stop(*trial);
         }
         while !self.active.is_empty() {
@@ -369,13 +393,6 @@ fn reported(trial: u64, report: &Report) -> Input {
     let number = |(name, value): (&String, &Value)| value.as_f64().map(|v| (name.clone(), v));
     let metrics: BTreeMap<String, f64> = report.metrics.iter().filter_map(number).collect();
     Input::Reported { trial, step: report.step, value: report.value, metrics }
-}
-
-/// One thread a trial: several trials at a time use the cores better than one trial does.
-fn one_thread() -> BTreeMap<String, String> {
-    let names = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
-    let unset = names.iter().filter(|name| std::env::var_os(name).is_none());
-    unset.map(|name| ((*name).to_owned(), "1".to_owned())).collect()
 }
 
 fn in_directory(directory: &Path, error: &dyn std::fmt::Display) -> Failure {

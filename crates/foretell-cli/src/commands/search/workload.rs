@@ -66,6 +66,11 @@ impl Workload {
         })
     }
 
+    /// Whether it trains the built-in networks.
+    pub(super) fn is_built_in(&self) -> bool {
+        !self.description.contains_key("command")
+    }
+
     /// What a trial that reports nothing would have had to print.
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {
