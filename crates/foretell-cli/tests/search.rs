@@ -324,7 +324,7 @@ fn a_study_in_which_nothing_was_reported_is_no_hindrance() {
     let said = text(&silent.stderr);
     assert_eq!(silent.status.code(), Some(1), "{said}");
     assert!(
-        said.contains(r"no line matches --metric 'acc=([\d.]+)'") && said.contains("accuracy 0.1"),
+        said.contains(r"no line gave a value by --metric 'acc=([\d.]+)'") && said.contains("accuracy 0.1"),
         "{said}"
     );
     let mended = search(&["sh", "-c", "echo acc=0.1; echo acc=0.2"]);

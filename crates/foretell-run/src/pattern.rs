@@ -3,7 +3,7 @@
 use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 use thiserror::Error;
 
-use crate::protocol::ReportProblem;
+use crate::protocol::{ReportProblem, whole_step};
 
 /// The named group that holds the step.
 const STEP: &str = "step";
@@ -88,7 +88,9 @@ impl MetricPattern {
 
 fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
     let text = String::from_utf8_lossy(found.as_bytes());
-    text.trim().parse().map_err(|_| ReportProblem::Step { found: text.into_owned() })
+    let number = text.trim();
+    let step = number.parse().ok().or_else(|| number.parse().ok().and_then(whole_step));
+    step.ok_or_else(|| ReportProblem::Step { found: text.into_owned() })
 }
 
 /// The number in the match; the whole one where the match cuts it short: `([\d.]+)` finds 1.2 in `loss=1.2e-05`.
@@ -132,6 +134,7 @@ mod tests {
             (plain, "\u{e9} val_acc=1", vec![(None, 1.0)]),
             (stepped, "epoch 12 loss: 1.5e-3", vec![(Some(12), 1.5e-3)]),
             (stepped, "epoch 12 loss: inf", vec![(Some(12), f64::INFINITY)]),
+            (r"acc: (\S+) epoch: (?P<step>[\d.]+)", "acc: 0.5 epoch: 3.0", vec![(Some(3), 0.5)]),
             (r"(?:train|val) acc (?<value>[\d.]+)%", "val acc 71.5%", vec![(None, 71.5)]),
         ];
         for (pattern, line, expected) in cases {

@@ -227,11 +227,14 @@ fn missing(field: &str, found: String) -> ReportProblem {
 
 /// A whole number from 0; Python's `3.0` is one.
 fn read_step(value: &Value) -> Result<u64, ReportProblem> {
-    const LARGEST: f64 = 9_007_199_254_740_992.0; // 2^53: beyond, f64 has no longer all whole numbers
-    let whole =
-        value.as_f64().filter(|step| (0.0..=LARGEST).contains(step) && step.fract().abs() < f64::EPSILON);
-    let step = value.as_u64().or(whole.map(|step| step as u64));
+    let step = value.as_u64().or(value.as_f64().and_then(whole_step));
     step.ok_or_else(|| ReportProblem::Step { found: value.to_string() })
+}
+
+/// `step` as a whole number from 0.
+pub(crate) fn whole_step(step: f64) -> Option<u64> {
+    const LARGEST: f64 = 9_007_199_254_740_992.0; // 2^53: beyond, f64 has no longer all whole numbers
+    ((0.0..=LARGEST).contains(&step) && step.fract().abs() < f64::EPSILON).then_some(step as u64)
 }
 
 /// The number, or `None` where it is not finite: null, `"NaN"`, `"Infinity"`.

@@ -80,7 +80,9 @@ impl Workload {
         };
         match &self.metric {
             MetricSource::Json { field } => report(field.as_deref().unwrap_or("val_acc")),
-            MetricSource::Pattern(_) => format!("no line matches --metric '{}'", self.description["metric"]),
+            MetricSource::Pattern(_) => {
+                format!("no line gave a value by --metric '{}'", self.description["metric"])
+            }
         }
     }
 
