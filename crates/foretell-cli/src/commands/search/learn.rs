@@ -54,7 +54,7 @@ fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let name = directory.display().to_string();
     let mut runs = Vec::new();
     for (number, trial) in stored.study.trials().iter().enumerate().filter(|(_, t)| !t.curve.is_empty()) {
-        let whole = matches!(trial.state, TrialState::Completed { .. });
+        let whole = matches!(trial.state, TrialState::Completed { .. } | TrialState::Paused { .. });
         runs.push(Run {
             id: format!("{name} trial {number}"),
             configuration: trial.configuration.clone(),
