@@ -196,7 +196,7 @@ impl Evidence for Peers<'_> {
             Some(trial) => &self.study.trials[trial].curve,
         };
         let running_mean = |index: &usize| {
-            let curve = curve(index);
+            let curve = self.study.spec.run_score.curve(curve(index));
             let points = curve.steps().iter().zip(curve.scores());
             let so_far = points.filter(|(step, score)| **step <= self.step && score.is_finite());
             let (sum, count) = so_far.fold((0.0, 0.0), |(sum, count), (_, score)| (sum + score, count + 1.0));
