@@ -310,6 +310,15 @@ fn a_loss_is_minimised_unless_told_otherwise() {
     let (said, direction, largest) = best("b", &["--maximize"]);
     assert!(said.contains("metric: val_loss, larger is better") && direction == "maximize", "{said}");
     assert!(smallest < largest, "{smallest}, {largest}");
+    let unnamed = |more: &[&str]| {
+        let arguments = ["search", "--param", "x=int:1:9", "--epochs", "1", "--trials", "2", "--out", "c"];
+        let command = ["--", "echo", r#"{{"foretell":{{"step":1,"val_loss":0.{x}}}}}"#];
+        foretell(folder.path(), &[&arguments[..], more, &command].concat()).output().unwrap()
+    };
+    let output = unnamed(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--metric val_loss"), "{}", text(&output.stderr));
+    assert_eq!(unnamed(&["--metric", "val_loss"]).status.code(), Some(0), "nothing was recorded before");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
 use crate::stored;
-use foretell::{Action, Run};
+use foretell::{Action, Direction, Run};
+use foretell_logs::direction_of;
 use foretell_run::{EventLog, Executor, MessageKind, Opened, Report, Status, TrialSpec, kill_leftover};
 use foretell_search::{Input, Record, Study, StudySpec, Summary, Trial, TrialState};
 use serde_json::{Map, Value};
@@ -171,6 +172,7 @@ impl Live {
             let trial = message.trial;
             match message.kind {
                 MessageKind::Report(report) => {
+                    self.check_direction(&report)?;
                     self.feed(&reported(trial, &report), observe)?;
                     self.hold_back(trial, report.step);
                 }
@@ -338,6 +340,17 @@ impl Live {
                 // what cannot be removed only takes room
                 let _ = std::fs::remove_dir_all(self.trial_directory(index).join("checkpoints"));
             }
+        }
+    }
+
+    /// A metric that was not named is taken for one that is to be large; its first report may know better.
+    fn check_direction(&self, report: &Report) -> Outcome {
+        let small = |name: &&String| direction_of(name) == Some(Direction::Minimize);
+        match report.metrics.keys().find(small).filter(|_| self.workload.unnamed) {
+            Some(name) => Err(Failure::input(format!(
+                "the command reports `{name}`, of which smaller is better by its name: say so by --metric {name}, or --maximize if it is not"
+            ))),
+            None => Ok(()),
         }
     }
 

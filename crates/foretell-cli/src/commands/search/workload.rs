@@ -20,6 +20,8 @@ pub(crate) struct Workload {
     pub(super) metric: MetricSource,
     /// The metric's name.
     pub(super) metric_name: String,
+    /// Whether the metric is known by its reports only, and nothing was said of which way is better.
+    pub(super) unnamed: bool,
     /// What determines the trials besides the study's own settings.
     pub(super) description: BTreeMap<String, String>,
     /// What it is, in a few words.
@@ -53,6 +55,7 @@ impl Workload {
             space,
             command: arguments.command.clone(),
             metric,
+            unnamed: arguments.metric.is_none() && !arguments.minimize && !arguments.maximize,
             description,
             about: format!(
                 "{}\nmetric: {metric_name}, {} is better",
@@ -145,6 +148,7 @@ impl Workload {
             space: Space::Metaqnn(space.clone()),
             command,
             metric: MetricSource::Json { field: Some(metric_name.to_owned()) },
+            unnamed: false,
             metric_name: metric_name.to_owned(),
             description: flags.iter().map(|(flag, value)| ((*flag).to_owned(), value.clone())).collect(),
             about: format!(
