@@ -165,6 +165,27 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
 }
 
 #[test]
+fn a_target_before_the_longest_runs_end_is_said() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("ragged.csv");
+    let row = |run: u32| {
+        let end = if run < 6 { "0.9" } else { "" };
+        format!("0.{},0.{},{end}\n", run * 7 % 10 + 10, run * 7 % 10 + 20)
+    };
+    std::fs::write(&curves, "acc_1,acc_2,acc_3\n".to_owned() + &(0..20).map(row).collect::<String>())?;
+    let said = |more: &[&str]| -> Result<String, Box<dyn Error>> {
+        let path = curves.to_string_lossy();
+        let arguments = ["evaluate", &path, "--predictor", "last-value", "--train", "3", "--observed", "0.5"];
+        Ok(String::from_utf8(foretell(&[&arguments[..], more].concat())?.stderr)?)
+    };
+    let noted = said(&["--keep-repeats"])?;
+    let expected = "forecast at step 2, the last that half of the runs reach; 6 of 20 reach 3";
+    assert!(noted.contains(expected), "{noted}");
+    assert!(!said(&["--keep-repeats", "--target", "3"])?.contains("forecast at step"), "it was asked for");
+    Ok(())
+}
+
+#[test]
 fn columns_are_what_they_are_declared_to_be() -> Tested {
     let folder = tempfile::tempdir()?;
     let curves = folder.path().join("runs.csv");

@@ -294,6 +294,33 @@ fn each_worker_has_a_number_of_its_own() {
 }
 
 #[test]
+fn a_lone_worker_has_all_the_cores_and_no_trial_more_than_its_epochs() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["search", "--param", "x=float:0:1", "--epochs", "2", "--trials", "1", "--workers", "1"];
+    let script = r#"echo "threads $OMP_NUM_THREADS"; for value in 1 2 3 4; do echo acc=0.$value; done"#;
+    let rest = ["--metric", r"acc=([\d.]+)", "--format", "json", "--out", "study", "--", "sh", "-c", script];
+    let mut search = foretell(folder.path(), &[&arguments[..], &rest].concat());
+    let output = search.env_remove("OMP_NUM_THREADS").output().unwrap();
+    assert!(text(&output.stderr).contains("trial 0 goes on after epoch 2"), "{}", text(&output.stderr));
+    assert!((json(&output)["best"]["score"].as_f64().unwrap() - 0.2).abs() < 1e-12);
+    let cores = std::thread::available_parallelism().unwrap();
+    let log = std::fs::read_to_string(folder.path().join("study/trials/0000/output.log")).unwrap();
+    assert_eq!(log.lines().next().unwrap(), format!("threads {cores}"));
+}
+
+#[test]
+fn no_default_burn_in_is_too_short_to_learn_from() {
+    let folder = tempfile::tempdir().unwrap();
+    for (trials, burn_in) in [("2", 2), ("6", 3), ("30", 10), ("600", 100)] {
+        let arguments =
+            ["search", "--param", "x=float:0:1", "--epochs", "9", "--trials", trials, "--explain"];
+        let output = foretell(folder.path(), &[&arguments[..], &["--", "true"]].concat()).output().unwrap();
+        let said = text(&output.stdout);
+        assert!(said.contains(&format!("after a burn-in of {burn_in} trials")), "{trials}: {said}");
+    }
+}
+
+#[test]
 fn a_loss_is_minimised_unless_told_otherwise() {
     let folder = tempfile::tempdir().unwrap();
     let best = |out: &str, more: &[&str]| {
