@@ -280,6 +280,19 @@ fn a_parameter_that_does_not_apply_is_not_given() {
 }
 
 #[test]
+fn a_command_is_given_a_network_with_its_layers_and_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["search", "--space", "metaqnn", "--epochs", "1", "--trials", "1", "--out", "study"];
+    let command = ["--metric", r"acc=([\d.]+)", "--", "echo", "acc=0.5 {layers} {weights} {net}"];
+    let output = foretell(folder.path(), &[&arguments[..], &command].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let log = std::fs::read_to_string(folder.path().join("study/trials/0000/output.log")).unwrap();
+    let given: Vec<&str> = log.split_whitespace().collect();
+    assert!(given[1].parse::<u32>().is_ok() && given[2].parse::<u64>().is_ok(), "{log}");
+    assert!(given[3].starts_with('['), "{log}");
+}
+
+#[test]
 fn each_worker_has_a_number_of_its_own() {
     const SCRIPT: &str = r#"echo "worker $FORETELL_WORKER"; mkdir busy-$FORETELL_WORKER || exit 1; sleep 0.1; rmdir busy-$FORETELL_WORKER; echo acc=0.5"#;
     let folder = tempfile::tempdir().unwrap();

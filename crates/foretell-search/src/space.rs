@@ -1,6 +1,6 @@
 //! What a study searches: layer sequences or named parameters.
 
-use crate::layer_space::{LayerSpace, LayerSpaceError, Trajectory};
+use crate::layer_space::{LayerSpace, LayerSpaceError, NETWORK, Trajectory};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use foretell::{Configuration, Scale, Value};
@@ -18,6 +18,14 @@ pub enum Space {
 }
 
 impl Space {
+    /// What a configuration of it names: the parameters, or a network with its weights and layers.
+    pub fn names(&self) -> Vec<&str> {
+        match self {
+            Self::Metaqnn(_) => vec![NETWORK, WEIGHTS, LAYERS],
+            Self::Parameters(space) => space.parameters().iter().map(|p| p.name.as_str()).collect(),
+        }
+    }
+
     /// The parameters that are searched on a logarithmic scale, for which forecasts take their logarithms, too.
     pub(crate) fn scales(&self) -> BTreeMap<String, Scale> {
         let Self::Parameters(space) = self else { return BTreeMap::new() };
@@ -52,6 +60,16 @@ pub(crate) fn network_configuration(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_name_of_a_configuration_is_told_beforehand() {
+        let layers = LayerSpace::default();
+        let trajectory = layers.sample(2, &mut crate::random::trial_stream(0, 0));
+        let configuration = network_configuration(&layers, &trajectory).unwrap();
+        let mut names = Space::Metaqnn(layers).names().into_iter().map(str::to_owned).collect::<Vec<_>>();
+        names.sort();
+        assert_eq!(names, configuration.into_keys().collect::<Vec<_>>());
+    }
 
     #[test]
     fn forecasts_take_logarithms_where_the_search_does() {

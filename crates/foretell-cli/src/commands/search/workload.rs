@@ -4,8 +4,8 @@ use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell::Direction;
 use foretell_logs::direction_of;
-use foretell_run::{MetricSource, substitute};
-use foretell_search::{LayerSpace, NETWORK, ParameterSpace, Space};
+use foretell_run::{MetricSource, fill_in};
+use foretell_search::{LayerSpace, ParameterSpace, Space};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -171,16 +171,11 @@ impl Workload {
     }
 }
 
-/// Every placeholder of `command` must be one of the space's parameters.
+/// Every placeholder of `command` must be one of the space's names.
 fn check_placeholders(command: &[String], space: &Space) -> Result<(), Failure> {
-    let names = match space {
-        Space::Metaqnn(_) => vec![NETWORK],
-        Space::Parameters(space) => space.parameters().iter().map(|p| p.name.as_str()).collect(),
-    };
     let parameters: Map<String, Value> =
-        names.into_iter().map(|name| (name.to_owned(), Value::Null)).collect();
-    let filled = command.iter().try_for_each(|text| substitute(text, &parameters).map(drop));
-    filled.map_err(Failure::input)
+        space.names().into_iter().map(|name| (name.to_owned(), Value::Null)).collect();
+    fill_in(command, &parameters).map(drop).map_err(Failure::input)
 }
 
 /// What is searched for the user's own command: its parameters, or networks of a named space.
