@@ -1,9 +1,9 @@
 //! Studies as they are stored: read from their logs, without lock or change, also while they run.
 
 use crate::failure::Failure;
-use foretell::Run;
+use foretell::{Curve, Run};
 use foretell_run::Dropped;
-use foretell_search::{Record, Study};
+use foretell_search::{Record, Study, Trial};
 use std::path::{Path, PathBuf};
 
 /// A study read from its folder.
@@ -40,13 +40,13 @@ impl Stored {
         Ok(Self { directory: directory.to_owned(), study, records, dropped })
     }
 
-    /// The curves of its trials that reported anything.
-    pub(crate) fn runs(&self) -> Vec<Run> {
+    /// Its trials that reported anything, as runs by number, each with its `curve`.
+    pub(crate) fn runs(&self, curve: impl Fn(&Trial) -> Curve) -> Vec<Run> {
         let trials = self.study.trials().iter().enumerate().filter(|(_, trial)| !trial.curve.is_empty());
-        let run = |(index, trial): (usize, &foretell_search::Trial)| Run {
+        let run = |(index, trial): (usize, &Trial)| Run {
             id: index.to_string(),
             configuration: trial.configuration.clone(),
-            curve: trial.curve.clone(),
+            curve: curve(trial),
         };
         trials.map(run).collect()
     }

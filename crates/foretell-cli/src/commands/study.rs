@@ -194,8 +194,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         TrialState::Failed { reason } => format!("failed: {reason}"),
         _ => "unfinished".to_owned(),
     };
-    let settings = shown.configuration.iter().filter(|(_, value)| **value != foretell::Value::Missing);
-    let settings = settings.map(|(name, value)| format!("  {name} {value}"));
+    let settings = report::applying(shown.configuration).map(|(name, value)| format!("  {name} {value}"));
     let mut text = format!(
         "trial {}: {state}, after {} of {} epochs\n{}",
         shown.trial,
@@ -239,7 +238,7 @@ fn judged(decision: &Decision) -> Vec<String> {
 
 fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
     let spec = stored.study.spec();
-    let runs = stored.runs();
+    let runs = stored.runs(|trial| trial.curve.clone());
     let write = |writer: &mut dyn Write| {
         foretell_logs::write_json_lines(&mut *writer, &runs, &spec.metric, spec.direction)?;
         writer.flush()

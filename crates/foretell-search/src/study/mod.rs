@@ -76,11 +76,7 @@ impl Study {
         let Some((Record::Created { .. }, rest)) = records.split_first() else {
             return Err(StudyError::NoHeader);
         };
-        let started = |record: &Record| match record {
-            Record::Started { trial, .. } => trial + 1,
-            _ => 0,
-        };
-        let known = rest.iter().map(started).max().unwrap_or(0);
+        let known = Self::trials_started(rest);
         spec.trials = spec.trials.max(known);
         spec.schedule = spec.schedule.covering(known, spec.max_resource);
         let mut study = Self::new(spec)?;
@@ -97,6 +93,15 @@ impl Study {
             }
         }
         Ok(study)
+    }
+
+    /// How many trials `records` start: one more than the largest number of one. O(records).
+    pub fn trials_started(records: &[Record]) -> u64 {
+        let started = |record: &Record| match record {
+            Record::Started { trial, .. } => trial + 1,
+            _ => 0,
+        };
+        records.iter().map(started).max().unwrap_or(0)
     }
 
     /// Hands in runs of an earlier search to learn from (a warm start), and gives the records of it. Runs count at

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::note;
 use crate::stored::{self, Stored};
 use foretell::{Direction, Run};
-use foretell_search::{NETWORK, Space, StudySpec, TrialState};
+use foretell_search::{NETWORK, Space, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The runs of all `paths`, for the study of `spec`.
@@ -52,16 +52,8 @@ fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
         return Err(other_direction(directory, &stored.study.spec().metric));
     }
     let name = directory.display().to_string();
-    let mut runs = Vec::new();
-    for (number, trial) in stored.study.trials().iter().enumerate().filter(|(_, t)| !t.curve.is_empty()) {
-        let whole = matches!(trial.state, TrialState::Completed { .. } | TrialState::Paused { .. });
-        runs.push(Run {
-            id: format!("{name} trial {number}"),
-            configuration: trial.configuration.clone(),
-            curve: if whole { trial.curve_to(trial.until, spec.direction) } else { trial.curve.clone() },
-        });
-    }
-    Ok(runs)
+    let runs = stored.runs(|trial| trial.curve_to(trial.until, spec.direction));
+    Ok(runs.into_iter().map(|run| Run { id: format!("{name} trial {}", run.id), ..run }).collect())
 }
 
 fn other_direction(path: &Path, metric: &str) -> Failure {

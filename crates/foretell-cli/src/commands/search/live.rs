@@ -63,11 +63,7 @@ impl Live {
                 dropped.bytes
             ));
         }
-        let trials = |record: &Record| match record {
-            Record::Started { trial, .. } => trial + 1,
-            _ => 0,
-        };
-        for trial in 0..records.iter().map(trials).max().unwrap_or(0) {
+        for trial in 0..Study::trials_started(&records) {
             kill_leftover(&trial_directory(directory, trial), GRACE).map_err(Failure::midway)?;
         }
         if !records.is_empty() && !records.iter().any(|record| matches!(record, Record::Reported { .. })) {
@@ -346,12 +342,14 @@ impl Live {
     /// A metric that was not named is taken for one that is to be large; its first report may know better.
     fn check_direction(&self, report: &Report) -> Outcome {
         let small = |name: &&String| direction_of(name) == Some(Direction::Minimize);
-        match report.metrics.keys().find(small).filter(|_| self.workload.unnamed) {
-            Some(name) => Err(Failure::input(format!(
+        if self.workload.unnamed
+            && let Some(name) = report.metrics.keys().find(small)
+        {
+            return Err(Failure::input(format!(
                 "the command reports `{name}`, of which smaller is better by its name: say so by --metric {name}, or --maximize if it is not"
-            ))),
-            None => Ok(()),
+            )));
         }
+        Ok(())
     }
 
     /// Ends the study when the first trials all fail without one report: it is the command that does not work.

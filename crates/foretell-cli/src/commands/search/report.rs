@@ -154,7 +154,8 @@ fn best(study: &Study, summary: &Summary) -> String {
     let Some(best) = &summary.best else {
         return "no trial was trained to its end: there is no best".to_owned();
     };
-    let settings: Vec<String> = settings(&best.configuration).collect();
+    let settings = applying(&best.configuration).filter(|(name, _)| name.as_str() != NETWORK);
+    let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
     let network = best.configuration.get(NETWORK).map(|net| format!("\n  {net}")).unwrap_or_default();
     format!(
         "best: trial {}, {} {:.4}{network}\n  {}",
@@ -165,11 +166,9 @@ fn best(study: &Study, summary: &Summary) -> String {
     )
 }
 
-/// The parameters that apply, but for the network, each with its value.
-pub(crate) fn settings(configuration: &Configuration) -> impl Iterator<Item = String> {
-    let shown =
-        configuration.iter().filter(|(name, value)| name.as_str() != NETWORK && **value != Value::Missing);
-    shown.map(|(name, value)| format!("{name} {value}"))
+/// The parameters that apply, with their values.
+pub(crate) fn applying(configuration: &Configuration) -> impl Iterator<Item = (&String, &Value)> {
+    configuration.iter().filter(|(_, value)| **value != Value::Missing)
 }
 
 fn spent(study: &Study, summary: &Summary) -> String {

@@ -216,18 +216,10 @@ fn name_in(metric: &str) -> String {
         !group.starts_with("(?") && !metric[..*at].ends_with('\\')
     };
     let end = metric.match_indices('(').map(|(at, _)| at).find(value).unwrap_or(metric.len());
-    let mut plain = String::new();
-    let mut characters = metric[..end].chars();
-    while let Some(character) = characters.next() {
-        match character {
-            // what stands for other characters is no part of a name
-            '\\' => drop(characters.next()),
-            _ => plain.push(character),
-        }
-        if character == '\\' {
-            plain.push(' ');
-        }
-    }
+    // an escape stands for other characters and is no part of a name
+    let escaped = metric[..end].split('\\').enumerate();
+    let parts = escaped.map(|(i, part)| part.chars().skip(usize::from(i > 0)).collect::<String>());
+    let plain = parts.collect::<Vec<_>>().join(" ");
     let in_name = |c: char| c.is_alphanumeric() || "_-./".contains(c);
     let words = plain.split(|c| !in_name(c)).map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
     let words: Vec<&str> = words.filter(|word| word.contains(char::is_alphabetic)).collect();
