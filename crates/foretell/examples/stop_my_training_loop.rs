@@ -31,9 +31,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         })
         .collect();
-    let rule = StopRule::default();
-    let best = rule.incumbent(finished.iter().filter_map(|run| run.curve.last()).map(|(_, score)| score));
-    let best = best.ok_or("nothing has finished")?;
 
     // 2. learn from them
     let predictor = foretell::predictor("svr-rbf", &PredictorOptions::default())?;
@@ -44,10 +41,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (configuration, mut curve) = (configuration(lr), Curve::default());
         for epoch in 1..EPOCHS {
             curve.push(f64::from(epoch), train_one_epoch(lr, epoch), Direction::Maximize)?;
-            let forecast = forecaster.forecast(&configuration, &curve)?;
-            let verdict = rule.decide(&forecast, best);
+            let verdict = forecaster.decide(&StopRule::default(), &configuration, &curve)?;
             if verdict.action == Action::Stop {
-                let (mean, sure) = (forecast.mean, verdict.probability * 100.0);
+                let forecast = forecaster.forecast(&configuration, &curve)?;
+                let mean = forecaster.history().value(forecast.mean);
+                let sure = verdict.probability * 100.0;
                 println!(
                     "lr {lr}: stopped after {epoch} epochs, would end at {mean:.3}, {sure:.1} % sure that it loses"
                 );

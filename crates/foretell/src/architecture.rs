@@ -195,7 +195,7 @@ impl LayerSequence {
         Ok(())
     }
 
-    /// Counts weights, parameters and layers for images of shape `input`.
+    /// Counts weights, parameters and layers for images of shape `input`; counts beyond 2⁶⁴ − 1 stay there.
     ///
     /// # Errors
     /// [`ArchitectureError::Order`] if a pooling window is larger than what is left of the image.
@@ -207,15 +207,17 @@ impl LayerSequence {
         for (i, layer) in self.0.iter().enumerate() {
             let area = (height * width) as u64;
             let mut add = |inputs: u64, outputs: u64, positions: u64| {
-                weights += inputs * outputs;
-                biases += outputs;
-                multiply_adds += inputs * outputs * positions;
+                let products = inputs.saturating_mul(outputs);
+                weights = weights.saturating_add(products);
+                biases = biases.saturating_add(outputs);
+                multiply_adds = multiply_adds.saturating_add(products.saturating_mul(positions));
             };
             match *layer {
                 Layer::Convolution { filters, kernel, stride } => {
                     (height, width) = (height.div_ceil(stride), width.div_ceil(stride));
                     let positions = (height * width) as u64;
-                    add(channels * (kernel * kernel) as u64, filters as u64, positions);
+                    let window = (kernel as u64).saturating_mul(kernel as u64);
+                    add(channels.saturating_mul(window), filters as u64, positions);
                     channels = filters as u64;
                 }
                 Layer::Pooling { kernel, stride } => {
@@ -231,7 +233,7 @@ impl LayerSequence {
                 }
                 Layer::Dropout { .. } => {}
                 Layer::FullyConnected { units } => {
-                    add(channels * area, units as u64, 1);
+                    add(channels.saturating_mul(area), units as u64, 1);
                     (channels, height, width) = (units as u64, 1, 1);
                 }
                 Layer::GlobalAveragePooling { classes } => {
@@ -240,13 +242,13 @@ impl LayerSequence {
                 }
                 Layer::Softmax { classes } => {
                     if !averaged {
-                        add(channels * area, classes as u64, 1);
+                        add(channels.saturating_mul(area), classes as u64, 1);
                     }
                 }
             }
             layers += usize::from(!matches!(layer, Layer::Dropout { .. }));
         }
-        Ok(Counts { weights, parameters: weights + biases, layers, multiply_adds })
+        Ok(Counts { weights, parameters: weights.saturating_add(biases), layers, multiply_adds })
     }
 }
 
@@ -255,6 +257,13 @@ mod tests {
     use super::*;
 
     const CIFAR: ImageShape = ImageShape { channels: 3, height: 32, width: 32 };
+
+    #[test]
+    fn counts_too_large_for_a_number_stay_at_the_largest() {
+        let net: LayerSequence = "[C(1000000,100000,1), C(1000000,1000000,1), SM(10)]".parse().unwrap();
+        let counts = net.counts(CIFAR).unwrap();
+        assert_eq!((counts.weights, counts.parameters), (u64::MAX, u64::MAX));
+    }
 
     #[test]
     fn counts_agree_with_the_released_counts() {

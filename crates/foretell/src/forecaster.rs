@@ -6,6 +6,7 @@ use crate::encoding::Encoder;
 use crate::forecast::Forecast;
 use crate::history::{History, HistoryError, HistoryOptions};
 use crate::predictor::{FitError, Model, Predictor};
+use crate::stop::{Action, StopRule, Verdict};
 use crate::training::Query;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -24,6 +25,9 @@ pub enum ForecastError {
     /// The predictor could not be fitted for this τ.
     #[error(transparent)]
     Fit(#[from] FitError),
+    /// The forecast is not finite: scores are too large, or too far apart, for the predictor's arithmetic.
+    #[error("the forecast is not finite: scores are too large or too far apart; rescale the metric")]
+    NotFinite,
 }
 
 /// The model for one τ, or why there is none.
@@ -75,20 +79,66 @@ impl Forecaster {
     /// for a τ fits the model, later ones reuse it.
     ///
     /// # Errors
-    /// [`ForecastError`] if nothing was observed yet or the predictor could not be fitted.
+    /// [`ForecastError`] if nothing was observed yet, the predictor could not be fitted or its forecast is not finite.
     pub fn forecast(&self, configuration: &Configuration, curve: &Curve) -> Result<Forecast, ForecastError> {
         let prefix = self.history.prefix_of(curve);
-        let last_point = self.history.grid().len() - 1;
-        let tau = prefix.len().min(last_point);
+        let grid = self.history.grid();
+        let tau = prefix.len();
         if tau == 0 {
-            return Err(ForecastError::NothingObserved { first: self.history.grid()[0] });
+            return Err(ForecastError::NothingObserved { first: grid[0] });
         }
-        if prefix.len() > last_point {
-            return Ok(Forecast::gaussian(prefix[last_point], 0.0));
+        if tau == grid.len() {
+            return Ok(Forecast::gaussian(prefix[tau - 1], 0.0));
         }
         let model = self.model(tau)?;
         let encoded = self.encoder.encode(configuration);
-        Ok(model.forecast(&Query { prefix: &prefix[..tau], configuration: &encoded }))
+        let forecast = model.forecast(&Query { prefix: &prefix, configuration: &encoded });
+        let finite = forecast.mean.is_finite() && forecast.scale.is_finite();
+        if finite { Ok(forecast) } else { Err(ForecastError::NotFinite) }
+    }
+
+    /// Judges a running `curve` by its forecast against the finished runs: [`StopRule::decide`] with the n-th best of their
+    /// final scores as incumbent and δ in the metric's unit, whatever the direction and the scale. While fewer than n
+    /// have finished it goes on, with probability 0.
+    ///
+    /// # Errors
+    /// [`ForecastError`] if there is no forecast, which is no reason to stop.
+    ///
+    /// ```
+    /// use foretell::{
+    ///     Action, Configuration, Curve, Direction, Forecaster, HistoryOptions, LastValue, Run, StopRule,
+    /// };
+    /// let loss = |values: &[f64]| Curve::of_epochs(values, Direction::Minimize);
+    /// let finished: Vec<Run> = (0..8)
+    ///     .map(|i| {
+    ///         let end = 0.3 + 0.1 * f64::from(i);
+    ///         let curve = loss(&[end + 0.2, end + 0.01 * f64::from(i % 3), end]);
+    ///         Run { id: i.to_string(), configuration: Configuration::new(), curve }
+    ///     })
+    ///     .collect();
+    /// let options = HistoryOptions { direction: Direction::Minimize, ..HistoryOptions::default() };
+    /// let forecaster = Forecaster::new(&finished, &options, Box::new(LastValue))?;
+    /// let decide = |values: &[f64]| forecaster.decide(&StopRule::default(), &Configuration::new(), &loss(values));
+    /// assert_eq!(decide(&[0.9, 0.6])?.action, Action::Stop); // 0.3 is the best so far
+    /// assert_eq!(decide(&[0.5, 0.25])?.action, Action::Continue);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn decide(
+        &self,
+        rule: &StopRule,
+        configuration: &Configuration,
+        curve: &Curve,
+    ) -> Result<Verdict, ForecastError> {
+        let forecast = self.forecast(configuration, curve)?;
+        let history = &self.history;
+        let finals = self.finished.iter().filter_map(|&i| history.final_score(i));
+        let Some(incumbent) = rule.incumbent(finals) else {
+            return Ok(Verdict { action: Action::Continue, probability: 0.0 });
+        };
+        let direction = history.direction();
+        let incumbent = direction.score(history.value(incumbent)) - rule.offset;
+        let at_once = StopRule { offset: 0.0, ..*rule };
+        Ok(at_once.decide(&forecast, history.scale().apply(incumbent, direction)))
     }
 
     /// The finished runs on their grid.
@@ -108,5 +158,86 @@ impl Forecaster {
             self.predictor.fit(&training).map(Arc::from)
         });
         model.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::Direction;
+    use crate::training::TrainingSet;
+    use crate::{LastValue, Scale};
+
+    fn runs(values: &[&[f64]], direction: Direction) -> Vec<Run> {
+        let run = |values: &&[f64]| Run {
+            id: String::new(),
+            configuration: Configuration::new(),
+            curve: Curve::of_epochs(values, direction),
+        };
+        values.iter().map(run).collect()
+    }
+
+    #[test]
+    fn a_run_at_the_only_step_there_is_ends_where_it_stands() {
+        let up = Direction::Maximize;
+        let finished = runs(&[&[0.3], &[0.5]], up);
+        let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
+        let forecast = forecaster.forecast(&Configuration::new(), &Curve::of_epochs(&[0.4], up)).unwrap();
+        assert_eq!((forecast.mean, forecast.scale), (0.4, 0.0));
+    }
+
+    struct Lost;
+
+    impl Predictor for Lost {
+        fn name(&self) -> &'static str {
+            "lost"
+        }
+
+        fn fit(&self, _: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+            Ok(Box::new(Self))
+        }
+    }
+
+    impl Model for Lost {
+        fn forecast(&self, _: &Query<'_>) -> Forecast {
+            Forecast::gaussian(f64::NAN, 0.1)
+        }
+
+        fn held_out(&self) -> &[Forecast] {
+            &[]
+        }
+    }
+
+    #[test]
+    fn a_forecast_that_is_not_finite_is_an_error() {
+        let up = Direction::Maximize;
+        let finished = runs(&[&[0.3, 0.4], &[0.5, 0.6]], up);
+        let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(Lost)).unwrap();
+        let error = forecaster.forecast(&Configuration::new(), &Curve::of_epochs(&[0.4], up)).unwrap_err();
+        assert_eq!(error, ForecastError::NotFinite);
+    }
+
+    #[test]
+    fn offsets_are_in_the_metrics_unit_also_where_forecasts_are_logarithms() {
+        let down = Direction::Minimize;
+        let ends: Vec<[f64; 2]> =
+            (0..20).map(|i| [0.5 + 0.01 * f64::from(i), 0.4 + 0.01 * f64::from(i)]).collect();
+        let finished = runs(&ends.iter().map(|end| &end[..]).collect::<Vec<_>>(), down);
+        let options = HistoryOptions { direction: down, ..HistoryOptions::default() };
+        let forecaster = Forecaster::new(&finished, &options, Box::new(LastValue)).unwrap();
+        assert_eq!(forecaster.history().scale(), Scale::Log);
+        let running = Curve::of_epochs(&[0.47], down);
+        let probability = |offset: f64| {
+            let rule = StopRule { offset, ..StopRule::default() };
+            forecaster.decide(&rule, &Configuration::new(), &running).unwrap().probability
+        };
+        let forecast = forecaster.forecast(&Configuration::new(), &running).unwrap();
+        let at_most = |loss: f64| forecast.probability_at_most(-loss.ln());
+        assert!((probability(0.0) - at_most(0.4)).abs() < 1e-12);
+        assert!((probability(0.05) - at_most(0.45)).abs() < 1e-12);
+        assert!(probability(0.05) < probability(0.0));
+        let none = StopRule { nth_best: 21, ..StopRule::default() };
+        let verdict = forecaster.decide(&none, &Configuration::new(), &running).unwrap();
+        assert_eq!(verdict, Verdict { action: Action::Continue, probability: 0.0 });
     }
 }

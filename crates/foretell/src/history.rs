@@ -30,6 +30,16 @@ pub enum HistoryError {
         /// The last step of any run.
         longest: f64,
     },
+    /// The target step comes before every run's first.
+    #[error(
+        "no run has a value by step {target}; the earliest is at step {first}: choose a target of at least that"
+    )]
+    Early {
+        /// The step asked for.
+        target: f64,
+        /// The first step of any run.
+        first: f64,
+    },
 }
 
 /// The scale on which scores are forecast.
@@ -118,7 +128,7 @@ impl History {
     /// Lays `runs` on a common grid.
     ///
     /// # Errors
-    /// [`HistoryError`] if no run has a finite value or none reaches the target.
+    /// [`HistoryError`] if no run has a finite value, or none reaches the target or begins before it.
     pub fn new(runs: &[Run], options: &HistoryOptions) -> Result<Self, HistoryError> {
         let scored: Vec<Cow<'_, Curve>> =
             runs.iter().map(|run| options.run_score.curve(&run.curve)).collect();
@@ -131,6 +141,10 @@ impl History {
         let target = options.target.unwrap_or_else(|| common_end(&curves));
         if target > longest || target.is_nan() {
             return Err(HistoryError::Target { target, longest });
+        }
+        let first = first_step(&curves);
+        if target < first {
+            return Err(HistoryError::Early { target, first });
         }
         let scale = options.scale.unwrap_or_else(|| Scale::detect(options.direction, curves.iter().copied()));
         let grid = common_grid(&curves, target);
@@ -161,8 +175,8 @@ impl History {
 
     /// What the run with this `curve` is worth on the grid, as far as it goes, on the history's scale.
     ///
-    /// A score s below the floor f becomes f − R·d/(R + d), d = f − s, R the distance of the floor from the runs' median first
-    /// score: how deep it is still tells a run that recovers from one that does not, but none is deeper than f − R. That is
+    /// A score s below the floor f becomes f − R·d/(R + d), d = f − s, R the distance of the floor from the score
+    /// that it is measured from: how deep it is still tells a run that recovers from one that does not, but none is deeper than f − R. That is
     /// where steps after a divergence stand.
     pub fn prefix_of(&self, curve: &Curve) -> Vec<f64> {
         self.on_grid(&self.run_score.curve(curve))
@@ -227,7 +241,8 @@ impl History {
     }
 
     /// The worst score that is told from others: as far below the runs' median first score as the best final score is
-    /// above it. A run below it has failed, however far.
+    /// above it, or, where more than half of the runs that did not diverge end lower still (losses that only rise), as
+    /// far below their median final score. A run below it has failed, however far.
     pub fn floor(&self) -> f64 {
         self.floor
     }
@@ -259,6 +274,11 @@ impl History {
     /// The metric value, in the user's unit and direction, of a score of this history.
     pub fn value(&self, score: f64) -> f64 {
         self.direction.value(self.scale.invert(score, self.direction))
+    }
+
+    /// The score, on the history's scale, of a metric value in the user's unit: undoes [`History::value`].
+    pub fn score(&self, value: f64) -> f64 {
+        self.scale.apply(self.direction.score(value), self.direction)
     }
 
     /// [`History::value`] of what a run that is worth `now` may come to, held to what can be: a quantile of an accuracy that lies
@@ -323,20 +343,31 @@ fn common_end(curves: &[&Curve]) -> f64 {
     ends[(ends.len() - 1) / 2]
 }
 
-/// The steps of all curves up to `target` if they (nearly) share them, else evenly spaced ones.
+/// The first step of any curve.
+fn first_step(curves: &[&Curve]) -> f64 {
+    curves.iter().filter_map(|c| c.steps().first().copied()).fold(f64::INFINITY, f64::min)
+}
+
+/// The steps of all curves up to `target` if they (nearly) share them, else evenly spaced ones; the last is `target`.
 fn common_grid(curves: &[&Curve], target: f64) -> Vec<f64> {
     let until =
         |curve: &Curve| curve.steps().iter().copied().filter(|&step| step <= target).collect::<Vec<_>>();
     let all: BTreeSet<u64> = curves.iter().flat_map(|c| until(c)).map(ordered_bits).collect();
     let most = curves.iter().map(|c| until(c).len()).max().unwrap_or(0);
     if all.len() <= most + most / 2 && all.len() <= 2000 {
-        return all.into_iter().map(from_ordered_bits).collect();
+        let mut grid: Vec<f64> = all.into_iter().map(from_ordered_bits).collect();
+        if grid.last().is_none_or(|&last| last < target) {
+            grid.push(target);
+        }
+        return grid;
     }
-    let start = curves.iter().filter_map(|c| c.steps().first().copied()).fold(f64::INFINITY, f64::min);
+    let start = first_step(curves);
     let mut lengths: Vec<usize> = curves.iter().map(|c| until(c).len()).collect();
     lengths.sort_unstable();
     let points = lengths[lengths.len() / 2].clamp(2, MOST_GRID_POINTS);
-    (1..=points).map(|k| start + (target - start) * k as f64 / points as f64).collect()
+    // the target itself, which start + (target − start) may miss by a rounding
+    let before = (1..points).map(|k| start + (target - start) * k as f64 / points as f64);
+    before.chain([target]).collect()
 }
 
 /// Bits of a finite number that sort as the number does.
@@ -349,16 +380,29 @@ fn from_ordered_bits(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
 }
 
-/// See [`History::floor`]; and its distance from the runs' median first score.
+/// See [`History::floor`]; and its distance from the score that it is measured from.
 fn floor(curves: &[&Curve], target: f64, direction: Direction, scale: Scale) -> (f64, f64) {
     let scaled = |score: f64| scale.apply(score, direction);
     let mut first: Vec<f64> = curves.iter().filter_map(|c| c.scores().first()).map(|&s| scaled(s)).collect();
     first.sort_by(f64::total_cmp);
     let start = crate::statistics::quantile_of_sorted(&first, 0.5);
-    let finals = curves.iter().filter_map(|c| c.until(target).last()).map(|(_, s)| scaled(s));
-    let best = finals.fold(f64::NEG_INFINITY, f64::max);
-    let depth = best - start;
-    if depth > 0.0 { (start - depth, depth) } else { (f64::MIN, 0.0) }
+    let last = |curve: &&&Curve| curve.until(target).last().map(|(_, score)| scaled(score));
+    let best = curves.iter().filter_map(|c| last(&c)).fold(f64::NEG_INFINITY, f64::max);
+    let mut lasting: Vec<f64> = curves
+        .iter()
+        .filter(|c| c.diverged_at().is_none_or(|at| at > target))
+        .filter_map(|c| last(&c))
+        .collect();
+    lasting.sort_by(f64::total_cmp);
+    let middle = lasting.get(lasting.len() / 2).copied().unwrap_or(start);
+    let below = |from: f64| (from - (best - from), best - from);
+    match (below(start), below(middle)) {
+        ((floor, depth), _) if depth > 0.0 && floor <= middle => (floor, depth),
+        (_, (floor, depth)) if depth > 0.0 => (floor, depth),
+        // all ends alike, and none better than the start
+        _ if best.abs() > 0.0 => (best - best.abs(), best.abs()),
+        _ => (-1.0, 1.0),
+    }
 }
 
 #[cfg(test)]
@@ -403,6 +447,7 @@ mod tests {
             assert!((history.value(history.final_score(i).unwrap()) - e * e).abs() < 1e-9);
         }
         assert!((history.value(history.final_score(0).unwrap()) - 1.0).abs() < 1e-12);
+        assert!((history.score(e) - history.final_score(1).unwrap() - 1.0).abs() < 1e-9, "e's score is −1");
     }
 
     #[test]
@@ -508,6 +553,71 @@ mod tests {
         assert_eq!(within(&[0.2, 90.0], true), [0.0, 0.5, 100.0].map(f64::to_bits));
         for (values, share) in [([0.2, 101.0], true), ([-0.1, 0.9], true), ([0.2, 0.9], false)] {
             assert_eq!(within(&values, share), [-1e3, 0.5, 1e3].map(f64::to_bits), "{values:?} {share}");
+        }
+    }
+
+    #[test]
+    fn where_losses_only_rise_the_floor_lies_below_what_runs_come_to() {
+        let down = Direction::Minimize;
+        let scale = Some(Scale::Linear);
+        let rising =
+            |i: u32, end: f64| run(&i.to_string(), &[1.0, 2.0, 3.0], &[1.0, (1.0 + end) / 2.0, end], down);
+        let lost = run("lost", &[1.0, 2.0, 3.0], &[1.0, 2.0, f64::NAN], down);
+        let ordinary: Vec<Run> = (0..10).map(|i| rising(i, 1.2 + 0.1 * f64::from(i))).collect();
+        let with = |more: &[Run]| {
+            let runs = [&ordinary, more].concat();
+            History::new(&runs, &HistoryOptions { direction: down, scale, ..Default::default() }).unwrap()
+        };
+        // ends at 1.2 to 2.1, median 1.6, best 1.2
+        assert!((with(std::slice::from_ref(&lost)).floor() + 2.0).abs() < 1e-9);
+        // one run that gains a little says nothing of the others: median 1.6, best 0.99
+        let history = with(&[lost, rising(10, 0.99)]);
+        assert!((history.floor() + 2.21).abs() < 1e-9, "{}", history.floor());
+        assert_eq!((history.final_score(0), history.final_score(10)), (Some(-1.2), Some(history.floor())));
+        assert!((history.final_score(9).unwrap() + 2.1).abs() < 1e-9, "and leaves them apart");
+    }
+
+    #[test]
+    fn a_lost_run_is_worse_than_runs_that_all_end_alike() {
+        for score in [0.1, 0.0, -3.0] {
+            let alike = |id: &str| run(id, &[1.0, 2.0], &[score, score], Direction::Maximize);
+            let lost = run("lost", &[1.0, 2.0], &[score, f64::NAN], Direction::Maximize);
+            let history = History::new(&[alike("a"), alike("b"), lost], &HistoryOptions::default()).unwrap();
+            let end = history.final_score(2).unwrap();
+            assert!(end < score && end > score - 4.0, "{end} beside {score}");
+        }
+    }
+
+    #[test]
+    fn a_target_between_two_steps_is_a_point_of_the_grid() {
+        let up = Direction::Maximize;
+        let steps = [10.0, 20.0, 30.0];
+        let runs = [run("a", &steps, &[0.1, 0.2, 0.4], up), run("b", &steps[..2], &[0.1, 0.3], up)];
+        let at = |target| History::new(&runs, &HistoryOptions { target: Some(target), ..Default::default() });
+        let history = at(25.0).unwrap();
+        assert_eq!(history.grid(), [10.0, 20.0, 25.0]);
+        assert!((history.final_score(0).unwrap() - 0.3).abs() < 1e-12);
+        assert_eq!(history.final_score(1), None, "it ends before");
+        assert_eq!(at(10.0).unwrap().grid(), [10.0]);
+        for target in [5.0, f64::NEG_INFINITY] {
+            assert_eq!(at(target).unwrap_err(), HistoryError::Early { target, first: 10.0 });
+        }
+    }
+
+    #[test]
+    fn runs_that_end_at_the_target_are_finished_whatever_their_steps() {
+        // start + (62.5 − start)·k/points rounds to 62.50000000000001 for some
+        for seed in 0..200 {
+            let runs: Vec<Run> = (0..9)
+                .map(|i| {
+                    let wobble = |k: i32| f64::from((i * 37 + k * 11 + seed * 7) % 97) / 100.0;
+                    let mut steps: Vec<f64> = (0..9).map(|k| f64::from(k) * 6.9 + wobble(k)).collect();
+                    steps.push(62.5);
+                    run(&i.to_string(), &steps, &[0.5; 10], Direction::Maximize)
+                })
+                .collect();
+            let history = History::new(&runs, &HistoryOptions::default()).unwrap();
+            assert!((0..9).all(|i| history.final_score(i).is_some()), "seed {seed}");
         }
     }
 

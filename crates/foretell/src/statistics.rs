@@ -55,14 +55,15 @@ pub fn mean_absolute_error(forecast: &[f64], truth: &[f64]) -> f64 {
     mean(&forecast.iter().zip(truth).map(|(f, y)| (y - f).abs()).collect::<Vec<_>>())
 }
 
-/// The ranks of `values` from 1, ties sharing their mean rank.
+/// The ranks of `values` from 1, ties sharing their mean rank. What is not a number ranks as [`f64::total_cmp`] says.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
     let mut ranks = vec![0.0; values.len()];
     let mut start = 0;
     while start < order.len() {
-        let tied = order[start..].iter().take_while(|&&i| values[i] <= values[order[start]]).count();
+        let tied =
+            order[start..].iter().skip(1).take_while(|&&i| values[i] <= values[order[start]]).count() + 1;
         for &i in &order[start..start + tied] {
             ranks[i] = start as f64 + (tied as f64 + 1.0) / 2.0;
         }
@@ -103,6 +104,12 @@ pub fn normal_quantile(p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_share_ties_and_take_what_is_not_a_number() {
+        assert_eq!(ranks(&[0.3, 0.1, 0.3, f64::NAN]), [2.5, 1.0, 2.5, 4.0]);
+        assert!(spearman(&[f64::NAN, 1.0], &[1.0, 2.0]).is_finite());
+    }
 
     #[test]
     fn normal_distribution_agrees_with_tables_and_with_its_inverse() {

@@ -26,7 +26,7 @@ pub enum StopRuleError {
 /// | symbol | field | meaning | range | default |
 /// |---|---|---|---|---|
 /// | Δ | `stop_probability` | how sure one must be that the run will not win | [0.5, 1) | 0.99 |
-/// | δ | `offset` | runs forecast to come within δ of the incumbent may finish; metric units | ≥ 0 | 0 |
+/// | δ | `offset` | runs forecast to come within δ of the incumbent may finish; in the incumbent's unit | ≥ 0 | 0 |
 /// | n | `nth_best` | the incumbent is the n-th best finished score | ≥ 1 | 1 |
 ///
 /// Source: Baker et al. 2017, §4; the mean of the normal is ŷ, as in their algorithm 2.
@@ -35,7 +35,7 @@ pub enum StopRuleError {
 pub struct StopRule {
     /// Δ, in [0.5, 1).
     pub stop_probability: f64,
-    /// δ ≥ 0, in units of the metric.
+    /// δ ≥ 0, in the unit of what is compared.
     pub offset: f64,
     /// Which of the finished scores, from the best, is the incumbent; ≥ 1.
     pub nth_best: usize,
@@ -84,14 +84,17 @@ impl StopRule {
         Ok(())
     }
 
-    /// The incumbent: the n-th best of the `finished` scores; `None` while there are fewer than n.
+    /// The incumbent: the n-th best of the `finished` scores, of those that are finite; `None` while there are fewer
+    /// than n.
     pub fn incumbent(&self, finished: impl IntoIterator<Item = f64>) -> Option<f64> {
-        let mut scores: Vec<f64> = finished.into_iter().collect();
+        let mut scores: Vec<f64> = finished.into_iter().filter(|score| score.is_finite()).collect();
         scores.sort_by(|a, b| b.total_cmp(a));
         scores.get(self.nth_best.checked_sub(1)?).copied()
     }
 
-    /// Judges a run by its forecast against the incumbent score.
+    /// Judges a run by its forecast against the incumbent. Both, and δ, are scores on the forecast's own scale: larger is
+    /// better, and a loss may be a logarithm. [`Forecaster::decide`](crate::Forecaster::decide) sees to that;
+    /// [`History::score`](crate::History::score) turns a value of the metric into one.
     ///
     /// ```
     /// use foretell::{Action, Forecast, StopRule};
@@ -128,7 +131,7 @@ mod tests {
     fn the_incumbent_is_the_nth_best_and_none_before_n_are_finished() {
         let rule = StopRule { nth_best: 2, ..StopRule::default() };
         assert_eq!(rule.incumbent([0.3]), None);
-        assert_eq!(rule.incumbent([0.3, 0.9, 0.5]), Some(0.5));
+        assert_eq!(rule.incumbent([0.3, f64::NAN, 0.9, f64::INFINITY, 0.5]), Some(0.5));
     }
 
     #[test]
