@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// A running trial has to beat the ⌈n/η⌉-th best of the n results of the rung it is trained to (the best, in the last
 /// rung), forecasts counted, once there are η of them.
 ///
-/// Source: Li et al. 2020, "A system for massively parallel hyperparameter tuning", algorithm 2. O(n log n) a job.
+/// Source: Li et al. 2020, "A system for massively parallel hyperparameter tuning", algorithm 2. O(n) a job.
 #[derive(Clone, Debug)]
 pub struct Asha {
     trials: u64,
@@ -25,9 +25,16 @@ pub struct Asha {
     levels: Vec<u64>,
     started: u64,
     running: BTreeMap<u64, usize>,
-    /// Of each rung, (trial, score) of all its results.
-    results: Vec<Vec<(u64, f64)>>,
-    promoted: Vec<std::collections::BTreeSet<u64>>,
+    /// Of each rung, all its results, the best first.
+    results: Vec<Vec<RungResult>>,
+}
+
+/// What a trial came to at a rung.
+#[derive(Clone, Copy, Debug)]
+struct RungResult {
+    trial: u64,
+    score: f64,
+    promoted: bool,
 }
 
 impl Asha {
@@ -45,17 +52,14 @@ impl Asha {
             started: 0,
             running: BTreeMap::new(),
             results: vec![Vec::new(); rungs],
-            promoted: vec![std::collections::BTreeSet::new(); rungs],
         })
     }
 
-    /// The best trial of `rung` that may be promoted.
-    fn promotable(&self, rung: usize) -> Option<u64> {
-        let mut sorted = self.results[rung].clone();
-        sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let best = sorted.len() / self.eta as usize;
-        let scored = sorted[..best].iter().filter(|result| result.1.is_finite());
-        scored.map(|result| result.0).find(|trial| !self.promoted[rung].contains(trial))
+    /// Where in `rung` the best trial stands that may be promoted.
+    fn promotable(&self, rung: usize) -> Option<usize> {
+        let results = &self.results[rung];
+        let best = results.len() / self.eta as usize;
+        results[..best].iter().position(|result| !result.promoted && result.score.is_finite())
     }
 
     fn run(&mut self, trial: u64, rung: usize) -> Next {
@@ -67,8 +71,10 @@ impl Asha {
 impl Scheduler for Asha {
     fn next(&mut self) -> Next {
         for rung in (0..self.levels.len() - 1).rev() {
-            if let Some(trial) = self.promotable(rung) {
-                self.promoted[rung].insert(trial);
+            if let Some(place) = self.promotable(rung) {
+                let result = &mut self.results[rung][place];
+                result.promoted = true;
+                let trial = result.trial;
                 return self.run(trial, rung + 1);
             }
         }
@@ -81,7 +87,11 @@ impl Scheduler for Asha {
 
     fn ended(&mut self, trial: u64, end: End) {
         if let Some(rung) = self.running.remove(&trial) {
-            self.results[rung].push((trial, end.score));
+            let (results, score) = (&mut self.results[rung], end.score);
+            let is_before = |other: &RungResult| {
+                other.score.total_cmp(&score).reverse().then(other.trial.cmp(&trial)).is_lt()
+            };
+            results.insert(results.partition_point(is_before), RungResult { trial, score, promoted: false });
         }
     }
 
@@ -97,7 +107,7 @@ impl Scheduler for Asha {
         let last = rung + 1 == self.levels.len();
         let enough = results.len() as u64 >= self.eta;
         let k = if last { 1 } else { (results.len() as u64).div_ceil(self.eta) as usize };
-        kth_largest(results.iter().map(|result| result.1), k).filter(|_| enough || last)
+        kth_largest(results.iter().map(|result| result.score), k).filter(|_| enough || last)
     }
 }
 

@@ -228,9 +228,14 @@ impl Plan {
         })
     }
 
+    /// How many resource levels there are.
+    fn width(&self) -> usize {
+        self.brackets.iter().map(|bracket| bracket.s as usize + 1).max().unwrap_or(0)
+    }
+
     /// The table's rows: s, one `configurations@resource` a level, and the units of resource.
     fn rows(&self) -> Vec<Vec<String>> {
-        let width = self.brackets.len();
+        let width = self.width();
         let mut rows = vec![vec![String::new(); width + 3]];
         rows[0][0] = "s".to_owned();
         rows[0][width + 1] = "from scratch".to_owned();
@@ -254,7 +259,9 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.rows();
-        writeln!(f, "Hyperband, R = {}, eta = {}: configurations@resource", self.max_resource, self.eta)?;
+        let all = self.brackets.len() == self.width();
+        let name = if all { "Hyperband" } else { "Successive halving" };
+        writeln!(f, "{name}, R = {}, eta = {}: configurations@resource", self.max_resource, self.eta)?;
         let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
         for row in &rows {
             let cells: Vec<String> =

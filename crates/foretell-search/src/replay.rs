@@ -288,7 +288,7 @@ fn replay_ordering(
     settings: &[Setting<'_>],
     ordering: usize,
 ) -> Result<Vec<Option<OrderingOutcome>>, ReplayError> {
-    let mut banks: Vec<(&'static str, ModelBank<'_>)> = Vec::new();
+    let mut banks: Vec<(&dyn Predictor, ModelBank<'_>)> = Vec::new();
     let mut results = Vec::new();
     for Setting { spec, predictor } in settings {
         if ordering >= spec.orderings {
@@ -297,9 +297,13 @@ fn replay_ordering(
         }
         let draw = draw(spec, table, ordering as u64)?;
         let bank = predictor.map(|predictor| {
-            let known = banks.iter().position(|(name, _)| *name == predictor.name());
+            // the very same one: two of a name may differ in features, seed or draws
+            let same = |known: &dyn Predictor| {
+                known.name() == predictor.name() && std::ptr::addr_eq(known, predictor)
+            };
+            let known = banks.iter().position(|(known, _)| same(*known));
             let place = known.unwrap_or_else(|| {
-                banks.push((predictor.name(), ModelBank::new(table, predictor)));
+                banks.push((predictor, ModelBank::new(table, predictor)));
                 banks.len() - 1
             });
             banks[place].1.next_setting();

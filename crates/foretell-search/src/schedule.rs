@@ -155,6 +155,11 @@ impl Schedule {
         matches!(self, Self::Full)
     }
 
+    /// Whether its rungs depend on the total of trials, which then cannot be raised later.
+    pub fn is_planned_for_trials(&self) -> bool {
+        matches!(self, Self::IEpoch { .. } | Self::SuccessiveHalving { .. })
+    }
+
     /// The same schedule, run often enough for `trials` trials: what a log with more trials than asked for needs.
     pub(crate) fn covering(self, trials: u64, max_resource: u64) -> Self {
         match self {

@@ -126,10 +126,10 @@ impl Summary {
         let trials = study.trials();
         let is = |wanted: fn(&TrialState) -> bool| trials.iter().filter(|t| wanted(&t.state)).count() as u64;
         let epochs = Spent {
-            spent: trials.iter().map(|t| t.trained() + t.extra).sum(),
-            without_stopping: trials.iter().map(|t| cost_to(t, t.until)).sum(),
-            from_scratch: trials.iter().map(|t| t.earlier_jobs + t.trained() + t.extra).sum(),
-            full_training: trials.iter().map(|t| cost_to(t, spec.max_resource)).sum(),
+            spent: trials.iter().map(Trial::cost).sum(),
+            without_stopping: trials.iter().map(|t| t.cost_to(t.until)).sum(),
+            from_scratch: trials.iter().map(|t| t.earlier_jobs + t.cost()).sum(),
+            full_training: trials.iter().map(|t| t.cost_to(spec.max_resource)).sum(),
         };
         let stopped: Vec<StoppedTrial> =
             trials.iter().enumerate().filter_map(|(index, trial)| stopped_trial(index, trial)).collect();
@@ -152,15 +152,6 @@ impl Summary {
             stopped,
         }
     }
-}
-
-/// What training a trial up to `until` would have cost: a failed or completed one what it did cost.
-fn cost_to(trial: &Trial, until: u64) -> u64 {
-    let steps = match trial.state {
-        TrialState::Failed { .. } | TrialState::Completed { .. } => trial.trained(),
-        _ => until.max(trial.trained()),
-    };
-    steps + trial.extra
 }
 
 fn audit(trials: &[Trial], direction: Direction) -> Audit {
@@ -214,7 +205,7 @@ fn stopped_trial(index: usize, trial: &Trial) -> Option<StoppedTrial> {
 fn shadow(study: &Study, stopped: &[StoppedTrial], without_stopping: u64) -> Shadow {
     let (trials, direction) = (study.trials(), study.spec().direction);
     let cost =
-        |trial: &Trial| trial.shadow.as_ref().map_or(trial.step, |decision| decision.step) + trial.extra;
+        |trial: &Trial| trial.cost_at(trial.shadow.as_ref().map_or(trial.step, |decision| decision.step));
     let spent_if_stopped = trials.iter().map(cost).sum();
     let all = best(trials, direction, |_| true);
     let survivors = best(trials, direction, |t| t.shadow.is_none());

@@ -91,6 +91,8 @@ fn report_line(report: &EpochReport) -> String {
         "train_loss": report.train_loss,
         "learning_rate": report.learning_rate,
         "failed_epochs": report.failed_epochs,
+        // where every attempt failed, guessing is repeated and nothing is trained
+        "trained_epochs": if report.learning_rate.is_some() { report.epoch } else { 0 },
     }})
     .to_string()
 }

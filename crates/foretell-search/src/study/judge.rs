@@ -101,7 +101,8 @@ impl Study {
             budget: self.spec.budget,
         };
         let looks = (level - 1) as usize;
-        let stop_probability = rule.at_a_look(decision.step as usize, looks);
+        let look = self.trials[trial as usize].trained_at(decision.step);
+        let stop_probability = rule.at_a_look(look as usize, looks);
         let verdict =
             StopRule { offset: 0.0, stop_probability, ..self.spec.rule }.decide(&forecast, threshold);
         decision.probability = Some(verdict.probability);
@@ -161,9 +162,15 @@ impl Study {
             },
         };
         let runs: Vec<Run> = learnt.into_iter().map(run).collect();
+        // a trial is worth what it reports at its level or first beyond it
+        let reached = runs.iter().filter_map(|run| {
+            let steps = run.curve.steps();
+            steps.get(steps.partition_point(|&step| step < level as f64)).copied()
+        });
+        let target = reached.fold(f64::INFINITY, f64::min);
         let options = HistoryOptions {
             direction: self.spec.direction,
-            target: Some(level as f64),
+            target: Some(if target.is_finite() { target } else { level as f64 }),
             columns: Columns { scales: self.spec.space.scales(), ..Columns::default() },
             share: is_share(&self.spec.metric),
             run_score: self.spec.run_score,

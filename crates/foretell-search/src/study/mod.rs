@@ -184,8 +184,8 @@ impl Study {
             Input::Reported { trial, step, value, metrics } => {
                 if self.accepts(*trial, *step) {
                     let (trial, step) = (*trial, *step);
-                    let metrics = metrics.clone();
-                    self.emit(Record::Reported { trial, step, value: *value, metrics }, &mut records);
+                    let (metrics, value) = (metrics.clone(), value.filter(|value| value.is_finite()));
+                    self.emit(Record::Reported { trial, step, value, metrics }, &mut records);
                     self.judge_into(trial, step, &mut records);
                 }
             }
@@ -286,7 +286,9 @@ impl Study {
                 Record::Failed { trial, reason: why.to_owned() }
             }
             Some(reason) if !whole => Record::Failed { trial, reason: reason.to_owned() },
-            _ if whole && ended.until < self.spec.max_resource => Record::Paused { trial },
+            _ if ended.until < self.spec.max_resource && (whole || ended.next_report() > ended.until) => {
+                Record::Paused { trial }
+            }
             _ => Record::Completed { trial },
         })
     }

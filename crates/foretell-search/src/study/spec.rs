@@ -197,9 +197,10 @@ impl StudySpec {
         self.regardless_of_length() == other.regardless_of_length()
     }
 
-    /// The same study without what may be raised later: its total of trials.
+    /// The same study without what may be raised later: its total of trials, unless its plan is made for so many.
     #[must_use]
     pub fn regardless_of_length(&self) -> Self {
-        Self { trials: 0, schedule: self.schedule.without_runs(), ..self.clone() }
+        let trials = if self.schedule.is_planned_for_trials() { self.trials } else { 0 };
+        Self { trials, schedule: self.schedule.without_runs(), ..self.clone() }
     }
 }

@@ -55,6 +55,9 @@ pub struct Trial {
     pub until: u64,
     /// What it was charged besides its curve: epochs of failed attempts that it reported as `failed_epochs`.
     pub extra: u64,
+    /// How many epochs of its curve were really trained, where it reports that as `trained_epochs`: one that gave up and
+    /// repeats its value trains no more.
+    pub trained_epochs: Option<u64>,
     /// The steps at which its earlier jobs ended, added up: what training each rung from the beginning would add.
     pub earlier_jobs: u64,
     /// The last decision about it.
@@ -84,6 +87,7 @@ impl Trial {
             step: 0,
             until,
             extra: 0,
+            trained_epochs: None,
             earlier_jobs: 0,
             decision: None,
             shadow: None,
@@ -98,7 +102,7 @@ impl Trial {
 
     /// It goes on to `until`.
     pub(super) fn promote(&mut self, until: u64) {
-        self.earlier_jobs += self.trained();
+        self.earlier_jobs += self.cost() - self.extra;
         (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, None, 0);
     }
 
@@ -111,9 +115,9 @@ impl Trial {
     ) {
         self.step = step;
         self.first.get_or_insert(step);
-        if let Some(&failed) = metrics.get("failed_epochs") {
-            self.extra = failed.max(0.0) as u64;
-        }
+        let epochs = |name: &str| metrics.get(name).map(|&epochs| epochs.max(0.0) as u64);
+        self.extra = epochs("failed_epochs").unwrap_or(self.extra);
+        self.trained_epochs = epochs("trained_epochs").or(self.trained_epochs);
         self.diverged = if value.is_some() { 0 } else { self.diverged + 1 };
         // steps are checked to increase before they get here; a log that breaks this has lost nothing but the point
         let _ = self.curve.push(step as f64, value.unwrap_or(f64::NAN), direction);
@@ -126,7 +130,41 @@ impl Trial {
 
     /// The epochs it has trained: its last step, or one more if its steps count from 0.
     pub fn trained(&self) -> u64 {
-        self.step + u64::from(self.first == Some(0) && self.step < self.until)
+        self.trained_at(self.step)
+    }
+
+    /// The epochs it had trained when it reported `step`.
+    pub(crate) fn trained_at(&self, step: u64) -> u64 {
+        step + u64::from(self.first == Some(0) && step < self.until)
+    }
+
+    /// The epoch after which its next report is due, were it as far from the last as that from the one before.
+    pub(super) fn next_report(&self) -> u64 {
+        let steps = self.curve.steps();
+        let before = steps.len().checked_sub(2).map_or(0.0, |second| steps[second]);
+        self.trained() + (self.step as f64 - before).max(1.0) as u64
+    }
+
+    /// The epochs it has cost: those it trained, and those of failed attempts.
+    pub fn cost(&self) -> u64 {
+        self.cost_at(self.step)
+    }
+
+    /// The epochs it had cost when it reported `step`.
+    pub(crate) fn cost_at(&self, step: u64) -> u64 {
+        let trained = self.trained_at(step);
+        self.trained_epochs.map_or(trained, |epochs| epochs.min(trained)) + self.extra
+    }
+
+    /// The epochs it would have cost, trained up to `until`: one that ended by itself, or trains no more, what it has cost.
+    pub fn cost_to(&self, until: u64) -> u64 {
+        let gave_up = self.trained_epochs.is_some_and(|epochs| epochs < self.trained());
+        match self.state {
+            TrialState::Stopped { .. } | TrialState::Paused { .. } if !gave_up => {
+                self.cost() + until.saturating_sub(self.trained())
+            }
+            _ => self.cost(),
+        }
     }
 
     /// Its curve when it had been trained to `level`. One that ended before, by its own early stopping or because its steps count
