@@ -193,6 +193,7 @@ fn runs_of_another_study_or_of_a_file_replace_the_burn_in() {
         assert!(json(&output)["trials"]["stopped"].as_u64().unwrap() >= 2, "{}", text(&output.stdout));
         let said = text(&output.stderr);
         assert!(said.contains(&format!("learning from 20 runs of {source}")), "{said}");
+        assert!(said.contains("ridge learns from the 20 runs of --learn-from, then"), "{said}");
         let decided = records_of(folder.path(), &["decided"]);
         assert!(decided.iter().all(|decision| decision["reason"] != "burn_in"));
         assert_eq!(records_of(folder.path(), &["handed_in"]).len(), 20);
