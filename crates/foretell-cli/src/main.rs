@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 /// Forecasts where neural-network trainings will end, and stops the ones that will not win.
 #[derive(Parser)]
-#[command(version, propagate_version = true)]
+#[command(name = "foretell", version, propagate_version = true)]
 struct Program {
     #[command(subcommand)]
     command: Command,

@@ -187,8 +187,9 @@ fn runs_of_another_study_or_of_a_file_replace_the_burn_in() {
         lines += &format!("{lr},{},{},{}\n", top * 0.28, top * 0.49, top * 0.63);
     }
     std::fs::write(folder.path().join("old.csv"), lines).unwrap();
+    // a burn-in that the runs handed in make up for alone
     for (source, epochs) in [("old", "9"), ("old.csv", "3")] {
-        let new = ["--trials", "12", "--burn-in", "12", "--epochs", epochs, "--learn-from", source];
+        let new = ["--trials", "12", "--burn-in", "20", "--epochs", epochs, "--learn-from", source];
         let output = search(folder.path(), &[&LEARNING_RATE[..], &new].concat()).output().unwrap();
         assert!(json(&output)["trials"]["stopped"].as_u64().unwrap() >= 2, "{}", text(&output.stdout));
         let said = text(&output.stderr);

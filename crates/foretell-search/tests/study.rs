@@ -450,7 +450,6 @@ fn failures_are_told_apart() {
 fn impossible_studies_are_refused() {
     let lenient = StopRule { stop_probability: 0.3, ..StopRule::default() };
     let cases = [
-        (StudySpec { burn_in: 31, ..spec() }, "burn-in of 31 is larger than the study's 30 trials"),
         (StudySpec { trials: 0, burn_in: 1, ..spec() }, "trials is 0"),
         (StudySpec { predictor: "magic".into(), ..spec() }, "unknown predictor `magic`"),
         (StudySpec { rule: lenient, ..spec() }, "stop probability 0.3"),
@@ -466,7 +465,15 @@ fn impossible_studies_are_refused() {
         let error = Study::new(spec).err().unwrap().to_string();
         assert!(error.contains(text), "{error}");
     }
-    assert!(Study::new(StudySpec { burn_in: 31, stopping: Stopping::Off, ..spec() }).is_ok());
+    let long = StudySpec { burn_in: 35, ..spec() };
+    for (handed_in, text) in
+        [(0, "burn-in of 35 is larger than the study's 30 trials: no"), (4, "30 trials and the 4 runs of")]
+    {
+        let error = long.check_burn_in(handed_in).unwrap_err().to_string();
+        assert!(error.contains(text), "{error}");
+    }
+    assert_eq!(long.check_burn_in(5), Ok(()));
+    assert_eq!(StudySpec { stopping: Stopping::Off, ..long }.check_burn_in(0), Ok(()));
     assert_eq!(Study::resume(spec(), &[]).err(), Some(StudyError::NoHeader));
     let stray = [Record::Created { study: Box::new(spec()) }, Record::Completed { trial: 4 }];
     assert_eq!(Study::resume(spec(), &stray).err(), Some(StudyError::Record { record: 2, trial: 4 }));

@@ -198,7 +198,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
     let mut text = format!(
         "trial {}: {state}, after {} of {} epochs\n{}",
         shown.trial,
-        trial.step,
+        trial.trained(),
         trial.until,
         settings.collect::<Vec<_>>().join("\n")
     );

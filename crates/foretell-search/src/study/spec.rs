@@ -95,13 +95,16 @@ pub struct StudySpec {
 pub enum StudyError {
     /// More burn-in than trials.
     #[error(
-        "burn-in of {burn_in} is larger than the study's {trials} trials: no trial could ever be stopped; lower --burn-in or raise --trials"
+        "burn-in of {burn_in} is larger than the study's {trials} trials{}: no trial could ever be stopped; lower --burn-in or raise --trials",
+        if *.handed_in > 0 { format!(" and the {handed_in} runs of --learn-from") } else { String::new() }
     )]
     BurnIn {
         /// The burn-in.
         burn_in: u64,
         /// The trials.
         trials: u64,
+        /// The runs handed in.
+        handed_in: usize,
     },
     /// A number is out of range.
     #[error(transparent)]
@@ -170,9 +173,6 @@ impl StudySpec {
             ("burn-in", self.burn_in),
             ("agreeing checks", self.agreeing_checks),
         ])?;
-        if self.stopping != Stopping::Off && self.burn_in > self.trials {
-            return Err(StudyError::BurnIn { burn_in: self.burn_in, trials: self.trials });
-        }
         if let Policy::Patience(reports) = self.policy {
             at_least_one(&[("patience", reports as u64)])?;
         }
@@ -181,6 +181,16 @@ impl StudySpec {
         self.rule.validate()?;
         predictor(&self.predictor, &PredictorOptions::default())?;
         self.validate_sampler()
+    }
+
+    /// Checks that the burn-in can end: by the study's own trials, and `handed_in` runs to learn from.
+    ///
+    /// # Errors
+    /// [`StudyError::BurnIn`] where it is longer than both together.
+    pub fn check_burn_in(&self, handed_in: usize) -> Result<(), StudyError> {
+        let (burn_in, trials) = (self.burn_in, self.trials);
+        let endless = self.stopping != Stopping::Off && burn_in > trials + handed_in as u64;
+        if endless { Err(StudyError::BurnIn { burn_in, trials, handed_in }) } else { Ok(()) }
     }
 
     fn validate_sampler(&self) -> Result<(), StudyError> {

@@ -33,6 +33,8 @@ fn search(arguments: &Arguments) -> Outcome {
     let workload = arguments.workload()?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
+    let handed_in = learn::runs(&arguments.learn_from, &spec)?;
+    spec.check_burn_in(handed_in.len()).map_err(Failure::input)?;
     let directory = arguments.directory(&spec);
     if arguments.explain {
         let plan = explain::planned(&spec, arguments.workers()).map_err(Failure::input)?;
@@ -41,7 +43,6 @@ fn search(arguments: &Arguments) -> Outcome {
             Format::Table => print(&explain::text(&spec, &workload, &plan, &directory)),
         };
     }
-    let handed_in = learn::runs(&arguments.learn_from, &spec)?;
     let mut live = Live::open(&directory, spec, arguments, &workload, &handed_in)?;
     note(&report::opening(&live, arguments));
     let mut display = Display::new(live.study());
