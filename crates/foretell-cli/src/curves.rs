@@ -6,7 +6,7 @@ use crate::scheduling::ScoreName;
 use crate::stored;
 use clap::Args;
 use foretell::{Columns, Direction, Encoder, FeatureGroup, History, HistoryOptions, Scale, is_share};
-use foretell_logs::{ReadOptions, Recorded};
+use foretell_logs::{ReadOptions, Recorded, Topic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +61,10 @@ pub(crate) struct CurveFlags {
     /// The file with one row of configuration a run, for a long file.
     #[arg(long, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
+    /// Empty cells at the end of a run mean that it diverged there: for tables whose writer left `nan` out, as pandas does
+    /// (default: they were not measured).
+    #[arg(long)]
+    pub(crate) empty_is_divergence: bool,
     /// Keep runs that repeat another's curve or configuration (default: only the first of them).
     #[arg(long)]
     pub(crate) keep_repeats: bool,
@@ -79,8 +83,14 @@ impl CurveFlags {
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
         let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
         let recorded = read(path, &options)?;
-        for text in &recorded.notes {
-            note(&format!("{}: {text}", recorded.name));
+        for said in &recorded.notes {
+            // finished runs are whole: if these ends are divergence, forecasts must learn so
+            let remedy = if said.topic == Topic::EmptyEnds {
+                "; write `nan` where runs diverged, or give --empty-is-divergence if all of these did"
+            } else {
+                ""
+            };
+            note(&format!("{}: {said}{remedy}", recorded.name));
         }
         let configurations = recorded.runs.iter().map(|run| &run.configuration);
         let encoder = Encoder::fit(configurations, &recorded.columns);
@@ -109,6 +119,7 @@ impl CurveFlags {
             direction: self.direction(),
             step_column: self.resource.clone(),
             configurations: self.configurations.clone(),
+            empty_is_divergence: self.empty_is_divergence,
             exclude: self.exclude.clone(),
             include: self.include.clone(),
             columns: Columns {
