@@ -232,6 +232,8 @@ fn configurations_may_be_given_or_stand_in_the_same_file() {
     let configurations = Some(folder.path().join("other.csv"));
     let given = ReadOptions { configurations, ..ReadOptions::default() };
     assert_eq!(features(&read(&folder.path().join("log.csv"), &given).unwrap()), ["lr"]);
+    let not_joined = notes(&read_text("runs.csv", WIDE, &given), Topic::Identity).join("");
+    assert!(not_joined.contains("not joined: only long files"), "{not_joined}");
     let recorded = plain(
         "run,step,lr,acc,lr_now\na,1,0.1,0.3,0.1\na,2,0.1,0.4,0.05\nb,1,0.2,0.3,0.2\nb,2,0.2,0.2,0.1\n",
     );
