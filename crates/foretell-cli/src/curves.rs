@@ -39,6 +39,9 @@ pub(crate) struct CurveFlags {
     /// The step to forecast (default: the last one that at least half of the runs reach).
     #[arg(long, value_name = "STEP", value_parser = step)]
     pub(crate) target: Option<f64>,
+    /// The column that names the run (default: by its name).
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id: Option<String>,
     /// The column that holds the step, in a long file.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) resource: Option<String>,
@@ -144,6 +147,7 @@ impl CurveFlags {
         Ok(ReadOptions {
             metric: self.metric.clone(),
             direction: self.direction(),
+            id_column: self.id.clone(),
             step_column: self.resource.clone(),
             configurations: self.configurations.clone(),
             empty_is_divergence: self.empty_is_divergence,

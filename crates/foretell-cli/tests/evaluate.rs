@@ -332,6 +332,11 @@ fn what_cannot_be_meant_is_said() -> Tested {
         notes.contains("metric `val_acc`: smaller is better as asked, though by its name larger is"),
         "{notes}"
     );
+    let long = folder.path().join("long.csv");
+    let rows = (0..16).map(|row| format!("{},{},{},0.{}\n", row / 2, row % 8 / 4, row % 2, row + 10));
+    fs::write(&long, "who,seed,epoch,acc\n".to_owned() + &rows.collect::<String>())?;
+    let (notes, _) = evaluated(&long, &["--id", "who", "--observed", "0.5"])?;
+    assert!(!notes.contains("all rows are one run"), "{notes}");
     let (notes, _) = evaluated(&curves, &["--configurations", "more.csv"])?;
     assert!(notes.contains("`more.csv` not joined: only long files"), "{notes}");
     Ok(())

@@ -238,6 +238,12 @@ fn the_fan_chart_has_a_panel_for_each_running_curve() -> Tested {
     let svg = fs::read_to_string(&figure)?;
     assert_eq!(svg.matches("class=\"run\"").count(), 3);
     assert!(svg.contains("without a forecast, and not drawn: 3"));
+    // no file can have so long a name; what was forecast is printed first
+    let figure = folder.path().join("a".repeat(300) + ".svg");
+    let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
+    let output = foretell(&[&arguments[..], &["--plot", &figure.to_string_lossy()]].concat())?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stdout)?.contains("(recorded)"));
     Ok(())
 }
 

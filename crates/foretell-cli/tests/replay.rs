@@ -208,6 +208,20 @@ fn runs_are_called_by_their_ids_also_in_pictures() -> Tested {
 }
 
 #[test]
+fn what_was_replayed_is_printed_also_where_nothing_can_be_drawn() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 30, 8)?;
+    // no file can have so long a name
+    let picture = folder.path().join("a".repeat(300) + ".svg");
+    let arguments = ["replay", &*curves.to_string_lossy(), "--policy", "none,oracle", "--orderings", "2"];
+    let output = foretell(&[&arguments[..], &["--plot", &picture.to_string_lossy()]].concat())?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stdout)?.contains("perfect foresight"));
+    Ok(())
+}
+
+#[test]
 fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
     let folder = tempfile::tempdir()?;
     let curves = folder.path().join("runs.csv");
@@ -228,6 +242,8 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         (&["--nth-best", "0"], "nth_best is 0"),
         (&["--policy", "lce"], "`lce`, learning-curve extrapolation, is not built yet; give none, srm"),
         (&["--figure", "iterations", "--plot", "a.svg"], "the scheduler is full; give --scheduler hyperband"),
+        (&["--first-check", "0"], "--first-check: it is 0, and must be at least 1"),
+        (&["--workers", "0"], "--workers: it is 0"),
         (&["--plot", "nowhere/a.svg"], "there is no folder nowhere"),
         (&["--target", "0"], "--target 0: no run has a value by step 0; the earliest is at step 1"),
         (&["--target", "1"], "up to step 1; give a later --target"),

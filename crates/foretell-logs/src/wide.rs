@@ -144,8 +144,8 @@ pub(crate) fn configuration(table: &Table, known: &[usize]) -> Result<Configurat
 fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize) {
     let (first, last) = (family.columns.first(), family.columns.last());
     if let (Some(first), Some(last)) = (first, last) {
-        let (count, prefix) = (family.columns.len(), &family.prefix);
-        let text = format!("curves from {count} columns `{prefix}{}` to `{prefix}{}`", first.0, last.0);
+        let (columns, prefix) = (count(family.columns.len(), "column"), &family.prefix);
+        let text = format!("curves from {columns} `{prefix}{}` to `{prefix}{}`", first.0, last.0);
         raw.notes.push(Note::new(Topic::Metric, text));
     }
     if !others.is_empty() {

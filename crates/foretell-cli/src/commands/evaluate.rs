@@ -90,7 +90,7 @@ struct Row {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
-        plot::check(path).map_err(Failure::input)?;
+        plot::check_place(path, None).map_err(Failure::input)?;
     }
     let predictors = predictors(arguments)?;
     let mut measured = Vec::new();

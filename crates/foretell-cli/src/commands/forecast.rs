@@ -66,7 +66,7 @@ struct Row {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
-        plot::check(path).map_err(Failure::input)?;
+        plot::check_place(path, None).map_err(Failure::input)?;
     }
     let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
     let chosen = predictor(&arguments.predictor, &options).map_err(Failure::input)?;

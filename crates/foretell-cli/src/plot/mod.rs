@@ -94,18 +94,29 @@ pub(crate) fn save(path: &Path, figure: &Figure) -> Result<(), PlotError> {
     std::fs::write(path, bytes).map_err(|source| PlotError::Write { path: path.to_owned(), source })
 }
 
-/// Whether [`save`] knows the extension of `path`, and there is a folder for it; ask before a long computation.
+/// Whether [`save`] knows the extension of `path`; ask before a long computation, better [`check_place`].
 ///
 /// # Errors
-/// [`PlotError::Extension`] for anything but `.svg` and `.png`, [`PlotError::Place`] if the folder is not there or `path` itself
-/// is one.
+/// [`PlotError::Extension`] for anything but `.svg` and `.png`.
 pub(crate) fn check(path: &Path) -> Result<(), PlotError> {
-    if !["svg", "png"].contains(&extension(path).as_str()) {
-        return Err(PlotError::Extension { path: path.to_owned() });
+    match extension(path).as_str() {
+        "svg" | "png" => Ok(()),
+        _ => Err(PlotError::Extension { path: path.to_owned() }),
     }
+}
+
+/// Whether [`save`] can write `path`: what [`check`] asks, and whether there is a folder for it. A command that makes a folder before it
+/// draws names that as `to_be_made`.
+///
+/// # Errors
+/// As [`check`], and [`PlotError::Place`] if the folder is not there, or `path` is a folder itself.
+pub(crate) fn check_place(path: &Path, to_be_made: Option<&Path>) -> Result<(), PlotError> {
+    check(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let reason = if path.is_dir() {
         "it is a folder; name a file in it".to_owned()
+    } else if to_be_made == Some(folder) {
+        return Ok(());
     } else if !folder.exists() {
         format!("there is no folder {}; make it, or name another", folder.display())
     } else if !folder.is_dir() {
@@ -150,7 +161,7 @@ mod tests {
             assert!(message.contains(name) && message.contains(".svg or .png"), "{message}");
             assert!(check(Path::new(name)).is_err());
         }
-        assert!(check(Path::new("b.Svg")).is_ok());
+        assert!(check(Path::new("a/b.Svg")).is_ok());
     }
 
     #[test]
@@ -165,10 +176,13 @@ mod tests {
             (file.join("a.svg"), "file is a file, not a folder"),
             (folder.clone(), "it is a folder"),
         ] {
-            let message = check(&path).expect_err("no place for a file").to_string();
+            let message = check_place(&path, None).expect_err("no place for a file").to_string();
             assert!(message.contains(part) && message.contains(&path.display().to_string()), "{message}");
         }
-        assert!(check(&folder.join("a.png")).is_ok());
+        assert!(check_place(&folder.join("a.png"), None).is_ok());
+        assert!(check_place(Path::new("a.png"), None).is_ok(), "the folder one stands in");
+        let gone = here.path().join("gone");
+        assert!(check_place(&gone.join("a.svg"), Some(&gone)).is_ok(), "it will be there");
         Ok(())
     }
 

@@ -179,6 +179,16 @@ impl Arguments {
             let rule = StopRule { offset, ..StopRule::default() };
             rule.validate().map_err(|error| flag("--offset", &error))?;
         }
+        let at_least_1 = [
+            ("--first-check", self.first_check == 0),
+            ("--check-every", self.check_every == 0),
+            ("--orderings", self.orderings == 0),
+            ("--workers", self.workers == 0),
+            ("--patience", self.patience == 0),
+        ];
+        if let Some((name, _)) = at_least_1.iter().find(|(_, zero)| *zero) {
+            return Err(flag(name, &"it is 0, and must be at least 1"));
+        }
         if self.agreeing_checks.contains(&0) {
             return Err(flag("--agreeing-checks", &"0 checks cannot agree; it must be at least 1"));
         }

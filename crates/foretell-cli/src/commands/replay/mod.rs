@@ -35,7 +35,7 @@ struct Replayed {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
-        plot::check(path).map_err(Failure::input)?;
+        plot::check_place(path, None).map_err(Failure::input)?;
         if arguments.curves.len() > 1 {
             return Err(Failure::input("--plot draws one set of curves; name a single file"));
         }
