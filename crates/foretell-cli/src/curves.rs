@@ -67,7 +67,7 @@ pub(crate) struct CurveFlags {
     #[arg(long, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
     /// Empty cells at the end of a run mean that it diverged there: for tables whose writer left `nan` out, as pandas does
-    /// (default: they were not measured).
+    /// (default: they were not measured; those of running runs never are).
     #[arg(long)]
     pub(crate) empty_is_divergence: bool,
     /// Keep runs that repeat another's curve or configuration (default: only the first of them).
@@ -129,6 +129,8 @@ impl CurveFlags {
             direction: Some(finished.direction),
             keep_all_columns: true,
             deduplicate: false,
+            // what a running run has not reached yet is empty
+            empty_is_divergence: false,
             ..self.read_options()?
         };
         let recorded = read(path, &options).map_err(|error| match error {

@@ -200,6 +200,23 @@ fn what_is_at_the_target_is_shown_as_recorded_and_what_cannot_come_there_says_wh
 }
 
 #[test]
+fn empty_ends_of_running_runs_are_still_to_come() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    // one of the finished diverged, and its nan were written as nothing
+    let lost = format!("0.5,9.0,{}\n", ",".repeat(EPOCHS as usize - 2));
+    fs::write(&finished, fs::read_to_string(&finished)? + &lost)?;
+    write_wide(&running, [0.155].into_iter(), 4)?;
+    for flags in [&[][..], &["--empty-is-divergence"]] {
+        let document = forecast(&finished, &running, flags)?;
+        let row = &document["rows"][0];
+        assert!(row["forecast"].is_number() && row["problem"].is_null(), "{flags:?}: {row}");
+    }
+    Ok(())
+}
+
+#[test]
 fn the_table_and_the_notes_say_what_was_done_with_running_curves() -> Tested {
     let folder = tempfile::tempdir()?;
     let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.jsonl"));
