@@ -40,7 +40,11 @@ fn search(folder: &Path, more: &[&str]) -> Command {
 }
 
 fn parallel_search(folder: &Path, workers: &str, more: &[&str]) -> Command {
-    std::fs::write(folder.join("train.sh"), TRAINER).unwrap();
+    search_with(TRAINER, folder, workers, more)
+}
+
+fn search_with(trainer: &str, folder: &Path, workers: &str, more: &[&str]) -> Command {
+    std::fs::write(folder.join("train.sh"), trainer).unwrap();
     let common = ["search", "--workers", workers, "--seed", "5", "--predictor", "ridge", "--out", "study"];
     let mut arguments = [common.as_slice(), &["--metric", "val_acc", "--format", "json"]].concat();
     arguments.extend(more);
@@ -124,6 +128,20 @@ fn f_hyperband_stops_inside_the_rungs_and_asha_needs_no_waiting() {
 }
 
 #[test]
+fn a_trial_that_is_promoted_while_its_stopped_process_still_ends_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // what it prints after the signal is not the promoted trial's
+    let late = r#"{"foretell":{"step":9,"val_acc":0.999}}"#;
+    let slow_to_end = format!("trap 'sleep 0.4; echo '\\''{late}'\\''; exit 0' TERM\n{TRAINER}");
+    let bold = ["--kappa", "0.5"];
+    let flags = [&LEARNING_RATE[..], &F_HYPERBAND, &bold].concat();
+    let result = json(&search_with(&slow_to_end, folder.path(), "6", &flags).output().unwrap());
+    assert_eq!((&result["trials"]["total"], &result["trials"]["failed"]), (&68.into(), &0.into()));
+    assert!(result["trials"]["stopped"].as_u64().unwrap() > 5, "{}", result["trials"]);
+    assert!(result["best"]["score"].as_f64().unwrap() < 0.9, "{}", result["best"]);
+}
+
+#[test]
 fn q_learning_over_ones_own_command_learns_draws_its_figure_and_keeps_its_table() {
     let folder = tempfile::tempdir().unwrap();
     let flags = [&Q_LEARNING[..], &["--plot", "q.svg"]].concat();
@@ -175,10 +193,41 @@ fn runs_of_another_study_or_of_a_file_replace_the_burn_in() {
         assert!(json(&output)["trials"]["stopped"].as_u64().unwrap() >= 2, "{}", text(&output.stdout));
         let said = text(&output.stderr);
         assert!(said.contains(&format!("learning from 20 runs of {source}")), "{said}");
+        assert!(said.contains("ridge learns from the 20 runs of --learn-from, then"), "{said}");
         let decided = records_of(folder.path(), &["decided"]);
         assert!(decided.iter().all(|decision| decision["reason"] != "burn_in"));
         assert_eq!(records_of(folder.path(), &["handed_in"]).len(), 20);
         std::fs::remove_dir_all(folder.path().join("study")).unwrap();
+    }
+}
+
+#[test]
+fn runs_in_another_unit_teach_nothing() {
+    let learnt = |name: &str, unit: f64| {
+        let mut lines = String::from("lr,val_acc_1,val_acc_2\n");
+        for i in 1..=12 {
+            lines += &format!("0.{i:02},{},{}\n", unit * 0.3, unit * (0.4 + 0.02 * f64::from(i)));
+        }
+        (name.to_owned(), lines)
+    };
+    for (unit, trainer, code, said) in [
+        (
+            1.0,
+            "echo '{\"foretell\":{\"step\":1,\"val_acc\":43.5}}'",
+            2,
+            "val_acc 43.5, but the runs of --learn-from lie between 0.3 and 0.64",
+        ),
+        (100.0, "echo '{\"foretell\":{\"step\":1,\"val_acc\":0.435}}'", 0, "forecasts will be wrong"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (name, lines) = learnt("old.csv", unit);
+        std::fs::write(folder.path().join(&name), lines).unwrap();
+        let flags = ["--trials", "3", "--burn-in", "3", "--epochs", "2", "--learn-from", &name];
+        let flags = [&LEARNING_RATE[..], &flags].concat();
+        let output = search_with(trainer, folder.path(), "1", &flags).output().unwrap();
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{errors}");
+        assert_eq!(errors.matches(said).count(), 1, "{errors}");
     }
 }
 
@@ -191,6 +240,10 @@ fn explain_prints_the_plan_and_runs_nothing() {
     assert_eq!(plan["levels"], serde_json::json!([1, 3, 9]));
     assert_eq!(plan["epochs"], 4 * 69);
     assert_eq!(plan["brackets"]["brackets"][0]["rungs"][0]["configurations"], 9);
+    let halving = ["--scheduler", "successive-halving", "--epochs", "9", "--trials", "12", "--explain"];
+    let halving = [&LEARNING_RATE[..], &halving].concat();
+    let rungs = &json(&search(folder.path(), &halving).output().unwrap())["plan"]["brackets"]["brackets"];
+    assert_eq!(rungs[0]["rungs"][0]["configurations"], 12);
     let q_learning = search(folder.path(), &[&Q_LEARNING[..], &["--explain"]].concat()).output().unwrap();
     assert_eq!(json(&q_learning)["plan"]["epochs"], 320);
     assert!(!folder.path().join("study").exists() && !folder.path().join("trained").exists());

@@ -247,6 +247,13 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("exit code 3") && said.contains("no such module: torch"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    *arguments.last_mut().unwrap() = r#"echo '{{"foretell":{{"step":500,"val_acc":0.5}}}}'; sleep 60"#;
+    let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
+    assert!(
+        said.contains("its first report is of step 500, beyond the last that --epochs 3 allows"),
+        "{said}"
+    );
     let arguments = ["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--", "no-such-program"];
     let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
     assert!(said.contains("cannot find the command `no-such-program`"), "{said}");

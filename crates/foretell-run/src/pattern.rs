@@ -1,12 +1,16 @@
 //! The `--metric` pattern: a regular expression that finds a metric's values in what a trial prints.
 
 use regex::bytes::{Captures, Match, Regex, RegexBuilder};
+use regex_syntax::ast::{self, Ast, Visitor};
+use std::ops::Range;
 use thiserror::Error;
 
 use crate::protocol::{ReportProblem, whole_step};
 
 /// The named group that holds the step.
 const STEP: &str = "step";
+/// What stands for the value of a training that diverged.
+const NOT_FINITE: &str = r"[-+]?(?i:nan|inf(?:inity)?)\b";
 
 /// Why a pattern was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -37,10 +41,12 @@ pub enum PatternError {
 ///
 /// It is matched against each line of standard output and standard error; every match in a line is a report. The
 /// value is read as a number, whole even where the group ends inside it (`[\d.]+` in 1.2e-05); `nan` and `inf` count as
-/// diverged, but `[\d.]+` does not match these, while `\S+` does. `\d`, `\w` and `\s` mean ASCII.
+/// diverged, and are found in the value's place even by a group that matches digits only. `\d`, `\w` and `\s` mean ASCII.
 #[derive(Clone, Debug)]
 pub struct MetricPattern {
     regex: Regex,
+    /// The same, with not-a-number or an infinity as the value: `[\d.]+` would pass a diverged training over in silence.
+    not_finite: Option<Regex>,
     value: usize,
 }
 
@@ -57,14 +63,21 @@ impl MetricPattern {
     /// # Errors
     /// [`PatternError::Syntax`], and [`PatternError::Groups`] unless there is one group besides `step`.
     pub fn new(pattern: &str) -> Result<Self, PatternError> {
-        let regex = RegexBuilder::new(pattern).unicode(false).build().map_err(|error| {
-            PatternError::Syntax { pattern: pattern.to_owned(), problem: error.to_string() }
+        let build = |pattern: &str| RegexBuilder::new(pattern).unicode(false).build();
+        let regex = build(pattern).map_err(|error| PatternError::Syntax {
+            pattern: pattern.to_owned(),
+            problem: error.to_string(),
         })?;
         let groups = regex.capture_names().enumerate().skip(1);
         let values: Vec<usize> =
             groups.filter(|(_, name)| *name != Some(STEP)).map(|(index, _)| index).collect();
         match values[..] {
-            [value] => Ok(Self { regex, value }),
+            [value] => {
+                let not_finite = contents(pattern, value).and_then(|Range { start, end }| {
+                    build(&[&pattern[..start], NOT_FINITE, &pattern[end..]].concat()).ok()
+                });
+                Ok(Self { regex, not_finite, value })
+            }
             _ => Err(PatternError::Groups { pattern: pattern.to_owned(), found: values.len() }),
         }
     }
@@ -76,7 +89,11 @@ impl MetricPattern {
 
     /// What each match in `line` says; none when nothing matches.
     pub(crate) fn find(&self, line: &[u8]) -> Vec<Result<Found, ReportProblem>> {
-        self.regex.captures_iter(line).filter_map(|captures| self.read(&captures, line)).collect()
+        let all = |regex: &Regex| -> Vec<_> {
+            regex.captures_iter(line).filter_map(|captures| self.read(&captures, line)).collect()
+        };
+        let found = all(&self.regex);
+        if found.is_empty() { self.not_finite.as_ref().map(all).unwrap_or_default() } else { found }
     }
 
     fn read(&self, captures: &Captures<'_>, line: &[u8]) -> Option<Result<Found, ReportProblem>> {
@@ -84,6 +101,31 @@ impl MetricPattern {
         let step = captures.name(STEP).map(|step| read_step(&step)).transpose();
         Some(step.and_then(|step| Ok(Found { step, value: read_value(&value, line)? })))
     }
+}
+
+/// Where in `pattern` the contents of its capture group number `group` stand.
+fn contents(pattern: &str, group: usize) -> Option<Range<usize>> {
+    struct Search(usize);
+    impl Visitor for Search {
+        type Output = ();
+        type Err = Range<usize>;
+
+        fn finish(self) -> Result<(), Self::Err> {
+            Ok(())
+        }
+
+        fn visit_pre(&mut self, part: &Ast) -> Result<(), Self::Err> {
+            match part {
+                Ast::Group(group) if group.capture_index() == Some(self.0 as u32) => {
+                    let inner = group.ast.span();
+                    Err(inner.start.offset..inner.end.offset)
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+    let parsed = ast::parse::Parser::new().parse(pattern).ok()?;
+    ast::visit(&parsed, Search(group)).err()
 }
 
 fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
@@ -155,6 +197,29 @@ mod tests {
         for (pattern, line, whole) in cases {
             assert_eq!(found(pattern, line), [Ok((None, whole))], "{pattern} on {line}");
         }
+    }
+
+    #[test]
+    fn a_group_of_digits_finds_a_diverged_value_too() {
+        let stepped = r"epoch (?P<step>\d+): (?:val|test)_loss (?<value>[0-9.]+|-)%?$";
+        let cases = [
+            (r"loss=([\d.]+)", "loss=nan", None),
+            (r"loss=([\d.]+)", "loss=-Infinity, lr=0.1", None),
+            (r"loss=(\d+)(?:,|$)", "epoch 2 loss=inf, lr=0.1", None),
+            (stepped, "epoch 7: val_loss NaN%", Some(7)),
+        ];
+        for (pattern, line, step) in cases {
+            let found = found(pattern, line);
+            assert!(
+                matches!(found[..], [Ok((at, value))] if at == step && !value.is_finite()),
+                "{pattern} on {line}: {found:?}"
+            );
+        }
+        for line in ["loss=nano", "loss=information", "lossless nan", "loss="] {
+            assert_eq!(found(r"loss=([\d.]+)", line), [], "{line}");
+        }
+        let (pattern, line) = (r"loss=([\d.]+)", "train loss=nan val loss=0.5");
+        assert_eq!(found(pattern, line), [Ok((None, 0.5))], "as ever where a number is found");
     }
 
     #[test]

@@ -259,8 +259,7 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.rows();
-        let all = self.brackets.len() == self.width();
-        let name = if all { "Hyperband" } else { "Successive halving" };
+        let name = if self.brackets.len() > 1 { "Hyperband" } else { "Successive halving" };
         writeln!(f, "{name}, R = {}, eta = {}: configurations@resource", self.max_resource, self.eta)?;
         let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
         for row in &rows {
@@ -417,6 +416,9 @@ mod tests {
             let bracket = successive_halving(configurations, 81, 3).unwrap();
             let plan = Plan { max_resource: 81, eta: 3, brackets: vec![bracket] };
             assert_eq!(written(&plan), [expected]);
+            let table = plan.to_string();
+            let halving = table.starts_with("Successive halving, R = 81");
+            assert!(halving && expected.split(' ').all(|rung| table.contains(rung)), "{table}");
         }
         assert_eq!(successive_halving(0, 81, 3), Err(BracketError::NoConfigurations));
     }

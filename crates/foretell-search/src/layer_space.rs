@@ -181,9 +181,12 @@ impl LayerSpace {
             return Err(LayerSpaceError::Field { field: "factor", value: factor.to_string(), reason });
         }
         let scale = |sizes: &[usize]| {
-            let mut scaled: Vec<usize> =
-                sizes.iter().map(|&size| ((size as f64 * factor).round() as usize).max(1)).collect();
-            scaled.dedup();
+            let mut scaled: Vec<usize> = Vec::with_capacity(sizes.len());
+            for size in sizes.iter().map(|&size| ((size as f64 * factor).round() as usize).max(1)) {
+                if !scaled.contains(&size) {
+                    scaled.push(size);
+                }
+            }
             scaled
         };
         let (filters, fully_connected) = (scale(&self.filters), scale(&self.fully_connected));
@@ -685,6 +688,8 @@ mod tests {
         let least = space.scaled(1e-9).unwrap();
         assert_eq!((least.filters, least.fully_connected), (vec![1], vec![1]));
         assert_eq!(space.scaled(1.0).unwrap(), space);
+        let unsorted = LayerSpace { filters: vec![10, 20, 11], ..LayerSpace::default() };
+        assert_eq!(unsorted.scaled(0.1).unwrap().filters, [1, 2]);
         for factor in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e5] {
             assert!(space.scaled(factor).is_err(), "{factor}");
         }

@@ -21,6 +21,8 @@ pub struct Best {
 pub struct Tally {
     /// Trials of the study.
     pub total: u64,
+    /// Running, or cut off and to go on.
+    pub running: u64,
     /// Trained to their end.
     pub completed: u64,
     /// Trained to a rung, and not promoted.
@@ -34,7 +36,7 @@ pub struct Tally {
 impl Tally {
     /// Trials that run no more.
     pub fn ended(&self) -> u64 {
-        self.completed + self.paused + self.stopped + self.failed
+        self.total - self.running
     }
 }
 
@@ -99,7 +101,7 @@ pub struct Shadow {
 pub struct Summary {
     /// Which way is better.
     pub direction: Direction,
-    /// The best trial that was trained to its end, or to where it diverged if its best value counts.
+    /// The best trial that was trained to its end; where the best value counts, of all that run no more.
     pub best: Option<Best>,
     /// How trials ended.
     pub trials: Tally,
@@ -135,9 +137,10 @@ impl Summary {
             trials.iter().enumerate().filter_map(|(index, trial)| stopped_trial(index, trial)).collect();
         Self {
             direction: spec.direction,
-            best: best(trials, spec.direction, |_| true),
+            best: best(study, |_| true),
             trials: Tally {
                 total: trials.len() as u64,
+                running: trials.iter().filter(|t| t.is_open()).count() as u64,
                 completed: is(|s| matches!(s, TrialState::Completed { .. })),
                 paused: is(|s| matches!(s, TrialState::Paused { .. })),
                 stopped: is(|s| matches!(s, TrialState::Stopped { .. })),
@@ -168,11 +171,12 @@ fn ratio(a: u64, b: u64) -> f64 {
     if b == 0 { 1.0 } else { a as f64 / b as f64 }
 }
 
-fn best(trials: &[Trial], direction: Direction, counts: impl Fn(&Trial) -> bool) -> Option<Best> {
+fn best(study: &Study, counts: impl Fn(&Trial) -> bool) -> Option<Best> {
+    let (trials, spec) = (study.trials(), study.spec());
     let mut best: Option<(usize, f64)> = None;
     for (index, trial) in trials.iter().enumerate().filter(|(_, t)| counts(t)) {
-        if let Some(value) = trial.achieved()
-            && best.is_none_or(|(_, leader)| better(direction, value, leader))
+        if let Some(value) = trial.achieved(spec.run_score, spec.direction)
+            && best.is_none_or(|(_, leader)| better(spec.direction, value, leader))
         {
             best = Some((index, value));
         }
@@ -207,8 +211,8 @@ fn shadow(study: &Study, stopped: &[StoppedTrial], without_stopping: u64) -> Sha
     let cost =
         |trial: &Trial| trial.cost_at(trial.shadow.as_ref().map_or(trial.step, |decision| decision.step));
     let spent_if_stopped = trials.iter().map(cost).sum();
-    let all = best(trials, direction, |_| true);
-    let survivors = best(trials, direction, |t| t.shadow.is_none());
+    let all = best(study, |_| true);
+    let survivors = best(study, |t| t.shadow.is_none());
     let regret = match (&all, &survivors) {
         (Some(all), Some(left)) => direction.score(all.score) - direction.score(left.score),
         _ => 0.0,

@@ -155,6 +155,18 @@ fn settings_that_learn_from_the_same_runs_share_models() {
 }
 
 #[test]
+fn predictors_of_one_name_do_not_share_models() {
+    let table = table(&scattered(40), 10);
+    let witnesses = [Witness::default(), Witness::default()];
+    let rule = Stopper::Forecast(ByForecast::default());
+    let spec = ReplaySpec { stopper: rule, burn_in: 10, orderings: 1, ..ReplaySpec::default() };
+    let setting = |witness| Setting { spec: spec.clone(), predictor: Some(witness as &dyn Predictor) };
+    replay(&table, &[setting(&witnesses[0]), setting(&witnesses[1])]).unwrap();
+    let fits = witnesses.each_ref().map(|witness| witness.fits.lock().unwrap().len());
+    assert!(fits[0] > 0 && fits[0] == fits[1], "{fits:?}");
+}
+
+#[test]
 fn workers_share_the_clock_but_not_the_cost() {
     let table = table(&scattered(12), 5);
     for (workers, elapsed) in [(1, 60), (4, 15), (5, 15), (12, 5), (50, 5)] {

@@ -210,6 +210,71 @@ fn a_trial_counts_with_its_last_value_or_with_the_best_it_reached() {
 }
 
 #[test]
+fn where_the_best_value_counts_that_of_a_stopped_trial_does_too() {
+    let short = |run_score| StudySpec { run_score, max_resource: 6, burn_in: 5, trials: 6, ..spec() };
+    let patience = |run_score| StudySpec { policy: Policy::Patience(2), ..short(run_score) };
+    let best = |run_score| {
+        let mut study = Study::new(patience(run_score)).unwrap();
+        for top in [0.5, 0.6, 0.7, 0.55, 0.65] {
+            train(&mut study, &[0.1, 0.2, 0.3, 0.4, 0.5, top]);
+        }
+        let log = train(&mut study, &[0.2, 0.9, 0.3, 0.2, 0.1, 0.1]);
+        assert!(decisions(&log).iter().any(|d| d.action == Action::Stop), "after 2 without improvement");
+        Summary::of(&study).best.map(|best| (best.trial, best.score))
+    };
+    assert_eq!(best(RunScore::Best), Some((5, 0.9)));
+    assert_eq!(best(RunScore::Last), Some((2, 0.7)));
+}
+
+#[test]
+fn a_trial_that_gave_up_has_cost_its_failed_attempts_alone() {
+    let mut study = Study::new(StudySpec { max_resource: 8, ..spec() }).unwrap();
+    let metrics = |failed: f64, trained: f64| {
+        BTreeMap::from([("failed_epochs".to_owned(), failed), ("trained_epochs".to_owned(), trained)])
+    };
+    let report = |study: &mut Study, step, metrics| {
+        let trial = study.trials().len() as u64 - 1;
+        study.step(&Input::Reported { trial, step, value: Some(0.1), metrics });
+    };
+    // guesses from its first epoch on, after three attempts
+    study.step(&Input::WorkerIdle);
+    (1..=8).for_each(|step| report(&mut study, step, metrics(3.0, 0.0)));
+    study.step(&Input::Ended { trial: 0, failure: None });
+    // learns at its second attempt
+    study.step(&Input::WorkerIdle);
+    (1..=5).for_each(|step| report(&mut study, step, metrics(1.0, step as f64)));
+    let epochs = Summary::of(&study).epochs;
+    assert_eq!(
+        (epochs.spent, epochs.without_stopping),
+        (3 + 6, 3 + 6),
+        "a running trial has cost what it has"
+    );
+    (6..=8).for_each(|step| report(&mut study, step, metrics(1.0, step as f64)));
+    study.step(&Input::Ended { trial: 1, failure: None });
+    // gives up and is then stopped: nothing is saved by it
+    study.step(&Input::WorkerIdle);
+    report(&mut study, 1, metrics(3.0, 0.0));
+    for step in [2, 3] {
+        study.step(&Input::Reported { trial: 2, step, value: None, metrics: metrics(3.0, 0.0) });
+    }
+    assert!(matches!(study.trials()[2].state, TrialState::Stopped { .. }), "diverged");
+    let Summary { epochs, speedup, .. } = Summary::of(&study);
+    assert_eq!((epochs.spent, epochs.without_stopping, epochs.full_training), (15, 15, 15));
+    assert!((speedup - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_value_that_is_not_finite_is_none() {
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut study = Study::new(spec()).unwrap();
+        study.step(&Input::WorkerIdle);
+        let records =
+            study.step(&Input::Reported { trial: 0, step: 1, value: Some(value), metrics: BTreeMap::new() });
+        assert!(matches!(records[0], Record::Reported { value: None, .. }), "{records:?}");
+    }
+}
+
+#[test]
 fn where_the_best_value_counts_no_forecast_is_below_what_was_reached() {
     let (study, log) =
         whole(StudySpec { run_score: RunScore::Best, predictor: "last-value".into(), ..spec() }, 1);
@@ -546,7 +611,7 @@ fn runs_handed_in_replace_the_burn_in() {
     let mut log = vec![Record::Created { study: Box::new(spec()) }];
     let mut study = Study::new(spec()).unwrap();
     log.extend(study.hand_in(&runs));
-    assert_eq!((log.len(), study.handed_in()), (21, 20));
+    assert_eq!((log.len(), study.handed_in().len()), (21, 20));
     drive(&mut study, 1, &mut log);
     assert!(decisions(&log).iter().all(|d| d.reason != Reason::BurnIn));
     assert_eq!(study.learning_from(), BTreeMap::from([(EPOCHS, 20)]), "all of them, not the first 12");
@@ -621,6 +686,34 @@ fn trials_that_report_in_large_steps_pass_rungs_they_have_overstepped() {
     }
     assert!(study.is_done() && jobs == 9 + 3 + 1, "{jobs}");
     assert_eq!(Summary::of(&study).epochs.spent, 9 * 5 + 4);
+}
+
+#[test]
+fn a_trial_whose_next_report_would_be_past_its_rung_pauses_there() {
+    // rungs at 3 and 10
+    let spec = StudySpec { schedule: Schedule::Asha { eta: 4 }, burn_in: 9, max_resource: 10, ..spec() };
+    let state_after = |steps: &[u64]| {
+        let mut study = Study::new(spec.clone()).unwrap();
+        study.step(&Input::WorkerIdle);
+        for &step in steps {
+            let value = Some(0.1 * step as f64);
+            study.step(&Input::Reported { trial: 0, step, value, metrics: BTreeMap::new() });
+        }
+        study.step(&Input::Ended { trial: 0, failure: None });
+        study.trials()[0].state.clone()
+    };
+    assert!(matches!(state_after(&[2]), TrialState::Paused { .. }), "its reports are two epochs apart");
+    assert!(matches!(state_after(&[1, 2]), TrialState::Completed { .. }), "it ended by itself before 3");
+}
+
+#[test]
+fn a_study_whose_rungs_are_planned_for_its_trials_is_another_with_more() {
+    let schedules = [Schedule::SuccessiveHalving { eta: 3 }, Schedule::Asha { eta: 3 }, Schedule::Full];
+    let prolonged = schedules.map(|schedule| {
+        let study = StudySpec { schedule, max_resource: 9, ..spec() };
+        study.continues(&StudySpec { trials: study.trials + 9, ..study.clone() })
+    });
+    assert_eq!(prolonged, [false, true, true]);
 }
 
 #[test]

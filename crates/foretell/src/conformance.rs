@@ -10,6 +10,7 @@ use crate::training::{Query, TrainingSet};
 ///
 /// * It fits ordinary curves from ten runs on, and forecasts are finite.
 /// * `held_out` has one finite forecast for each training run, in order.
+/// * A held-out forecast is made without its run's result: when that changes, the forecast follows by less than half.
 /// * Quantiles increase with p, and `probability_at_most` increases with the score, from 0 to 1.
 /// * The same runs give the same model: forecasts are equal bit for bit.
 /// * The order of runs does not matter, to 10⁻³ of the spread of final scores.
@@ -28,6 +29,7 @@ pub fn check_predictor(predictor: &dyn Predictor) -> Result<(), String> {
     for n in [10, 40] {
         ordinary_runs(predictor, n)?;
     }
+    held_out_results_are_not_known(predictor)?;
     order_does_not_matter(predictor)?;
     units_do_not_matter(predictor)?;
     odd_curves(predictor)?;
@@ -100,6 +102,27 @@ fn check_forecast(forecast: &Forecast, what: &str) -> Result<(), String> {
         return Err(format!("{what}: probabilities do not rise from 0 to 1: {probabilities:?}"));
     }
     Ok(())
+}
+
+/// A few final scores are moved by one spread, one at a time.
+fn held_out_results_are_not_known(predictor: &dyn Predictor) -> Result<(), String> {
+    let training = sample(40, 6);
+    let spread = crate::statistics::standard_deviation(&training.targets);
+    let before = fit(predictor, &training, "40 runs")?;
+    let moved = [3, 11, 19, 27, 35].map(|i| {
+        let mut changed = training.clone();
+        changed.targets[i] += spread;
+        let after = fit(predictor, &changed, "40 runs, one of them with another end")?;
+        Ok::<f64, String>((after.held_out()[i].mean - before.held_out()[i].mean) / spread)
+    });
+    let mut moved = moved.into_iter().collect::<Result<Vec<f64>, String>>()?;
+    moved.sort_by(f64::total_cmp);
+    if moved[moved.len() / 2] < 0.5 {
+        return Ok(());
+    }
+    Err(format!(
+        "held-out forecasts know the results they are to forecast: results that moved by 1 spread moved theirs by {moved:.2?}"
+    ))
 }
 
 fn order_does_not_matter(predictor: &dyn Predictor) -> Result<(), String> {

@@ -20,34 +20,49 @@ fn every_predictor_keeps_the_promises_of_the_conformance_suite() {
 }
 
 #[test]
-fn the_suite_finds_a_predictor_that_breaks_a_promise() {
+fn the_suite_finds_predictors_that_break_a_promise() {
     use foretell::{FitError, Forecast, Model, Predictor, Query, TrainingSet};
-    /// Forecasts the last run's final score: the order of runs matters.
-    struct LastRun;
-    struct LastRunModel(Vec<Forecast>);
-    impl Predictor for LastRun {
+    /// Forecasts all runs alike, as `forecast` has it of the final scores learnt from.
+    struct Broken {
+        forecast: fn(&[f64]) -> f64,
+        held_out: fn(&[f64], usize) -> f64,
+    }
+    struct BrokenModel(Forecast, Vec<Forecast>);
+    impl Predictor for Broken {
         fn name(&self) -> &'static str {
-            "last-run"
+            "broken"
         }
         fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
-            let all_finite =
-                training.prefixes.as_slice().iter().chain(&training.targets).all(|y| y.is_finite());
-            match training.targets.last() {
-                Some(&last) if all_finite => {
-                    Ok(Box::new(LastRunModel(vec![Forecast::gaussian(last, 0.1); training.len()])))
-                }
-                _ => Err(FitError::TooFew { predictor: "last-run", needed: 1, got: 0 }),
+            let targets = &training.targets;
+            let all_finite = training.prefixes.as_slice().iter().chain(targets).all(|y| y.is_finite());
+            if targets.is_empty() || !all_finite {
+                return Err(FitError::TooFew { predictor: "broken", needed: 1, got: 0 });
             }
+            let spread = foretell::statistics::standard_deviation(targets);
+            let forecast = |mean| Forecast::gaussian(mean, spread);
+            let held_out = (0..targets.len()).map(|i| forecast((self.held_out)(targets, i)));
+            Ok(Box::new(BrokenModel(forecast((self.forecast)(targets)), held_out.collect())))
         }
     }
-    impl Model for LastRunModel {
+    impl Model for BrokenModel {
         fn forecast(&self, _: &Query<'_>) -> Forecast {
-            self.0[0].clone()
+            self.0.clone()
         }
         fn held_out(&self) -> &[Forecast] {
-            &self.0
+            &self.1
         }
     }
-    let error = check_predictor(&LastRun).unwrap_err();
+    let mean = |targets: &[f64]| targets.iter().sum::<f64>() / targets.len() as f64;
+    let sound = Broken {
+        forecast: mean,
+        held_out: |targets, i| (targets.iter().sum::<f64>() - targets[i]) / (targets.len() - 1).max(1) as f64,
+    };
+    assert_eq!(check_predictor(&sound), Ok(()));
+    let last = |targets: &[f64]| targets[targets.len() - 1];
+    let last_run = Broken { forecast: last, ..sound };
+    let error = check_predictor(&last_run).unwrap_err();
     assert!(error.contains("order of runs"), "{error}");
+    let all_knowing = Broken { forecast: mean, held_out: |targets, i| targets[i] };
+    let error = check_predictor(&all_knowing).unwrap_err();
+    assert!(error.contains("know the results"), "{error}");
 }

@@ -137,9 +137,9 @@ impl Study {
         &self.trials
     }
 
-    /// How many runs of earlier searches were handed in.
-    pub fn handed_in(&self) -> usize {
-        self.handed_in.len()
+    /// The runs of earlier searches that were handed in.
+    pub fn handed_in(&self) -> &[Run] {
+        &self.handed_in
     }
 
     /// The Q-table and replay list, if the sampler learns by them.

@@ -1,7 +1,7 @@
 //! One trial of a study.
 
 use crate::record::{Decision, Reason, RecordedForecast};
-use foretell::{Configuration, Curve, Direction};
+use foretell::{Configuration, Curve, Direction, RunScore};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -184,11 +184,14 @@ impl Trial {
         matches!(self.state, TrialState::Running | TrialState::Interrupted)
     }
 
-    /// What it has come to, in the metric's unit: if it was trained to its end, or diverged where its best value counts.
-    pub fn achieved(&self) -> Option<f64> {
-        match &self.state {
-            TrialState::Completed { value } => Some(*value),
-            TrialState::Stopped { reason: Reason::Diverged, .. } => self.result(),
+    /// What it has come to, in the metric's unit: its last value, if it was trained to its end; where the best value counts, that
+    /// of any trial that runs no more, but of those that failed.
+    pub fn achieved(&self, run_score: RunScore, direction: Direction) -> Option<f64> {
+        match (&self.state, run_score) {
+            (TrialState::Completed { value }, _) => Some(*value),
+            (TrialState::Stopped { .. } | TrialState::Paused { .. }, RunScore::Best) => {
+                run_score.of(&self.curve).map(|score| direction.value(score))
+            }
             _ => None,
         }
     }

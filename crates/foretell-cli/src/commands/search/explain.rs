@@ -77,6 +77,10 @@ impl Document {
 /// The plan for people.
 pub(super) fn text(spec: &StudySpec, workload: &Workload, plan: &Planned, directory: &Path) -> String {
     let mut lines = vec![format!("would search: {}", workload.about), schedule(spec, plan)];
+    if workload.is_built_in() {
+        let attempts = "first epochs that show no learning come on top: up to five a network, each at a smaller learning rate";
+        lines.push(attempts.to_owned());
+    }
     lines.extend(sampler(spec));
     lines.push(stopping(spec));
     lines.extend(counting_line(spec));

@@ -5,7 +5,7 @@ use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
 use crate::stored;
-use foretell::{Action, Direction, Run};
+use foretell::{Action, Direction, Run, is_share};
 use foretell_logs::direction_of;
 use foretell_run::{EventLog, Executor, MessageKind, Opened, Report, Status, TrialSpec, kill_leftover};
 use foretell_search::{Input, Record, Study, StudySpec, Summary, Trial, TrialState};
@@ -34,6 +34,10 @@ pub(crate) struct Live {
     workers: usize,
     /// The trials that run, each with its worker's number, from 0.
     active: BTreeMap<u64, usize>,
+    /// Starts of trials that were promoted while their stopped processes still end.
+    waiting: BTreeMap<u64, Record>,
+    /// The steps of first reports that came after the last step asked for.
+    too_late: BTreeMap<u64, u64>,
     interrupted: Arc<AtomicBool>,
     /// Trials that were there when the study was opened.
     found: usize,
@@ -43,6 +47,8 @@ pub(crate) struct Live {
     silence_said: bool,
     /// Whether it was said that trials that go on are ended.
     overrun_said: bool,
+    /// Whether it was said that the runs handed in seem to be in another unit.
+    unit_said: bool,
 }
 
 impl Live {
@@ -88,7 +94,7 @@ impl Live {
             }
         };
         // a study that was interrupted while runs were handed in gets the rest of them
-        let missing = handed_in.get(study.handed_in()..).unwrap_or_default();
+        let missing = handed_in.get(study.handed_in().len()..).unwrap_or_default();
         for record in study.hand_in(missing) {
             log.append(&record).map_err(Failure::midway)?;
         }
@@ -103,7 +109,10 @@ impl Live {
             retrained_said: false,
             silence_said: false,
             overrun_said: false,
+            unit_said: false,
             active: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            too_late: BTreeMap::new(),
             interrupted: Arc::default(),
         })
     }
@@ -167,8 +176,11 @@ impl Live {
             };
             let trial = message.trial;
             match message.kind {
+                // it was stopped, and what it prints until it has ended is not the promoted trial's
+                MessageKind::Report(_) if self.waiting.contains_key(&trial) => {}
                 MessageKind::Report(report) => {
                     self.check_direction(&report)?;
+                    self.check_unit(&report)?;
                     self.feed(&reported(trial, &report), observe)?;
                     self.hold_back(trial, report.step);
                 }
@@ -183,6 +195,10 @@ impl Live {
                 }
                 MessageKind::Ended { status, tail, .. } => {
                     self.active.remove(&trial);
+                    if let Some(start) = self.waiting.remove(&trial) {
+                        self.launch(trial, &start)?;
+                        continue;
+                    }
                     self.feed(
                         &Input::Ended { trial, failure: self.failure_of(trial, status, &tail) },
                         observe,
@@ -216,6 +232,10 @@ impl Live {
             return;
         };
         self.executor.stop(trial);
+        if !self.study.trials()[trial as usize].has_reported() {
+            self.too_late.entry(trial).or_insert(step);
+            return;
+        }
         let whole = until == self.study.spec().max_resource;
         if whole && !std::mem::replace(&mut self.overrun_said, true) {
             note(&format!(
@@ -227,15 +247,12 @@ impl Live {
     fn carry_out(&mut self, record: &Record) -> Outcome {
         match record {
             // a promoted trial may have been stopped where it stood
-            Record::Started { trial, from, .. } if self.runs(*trial) => {
-                let worker =
-                    (0..).find(|worker| !self.active.values().any(|busy| busy == worker)).unwrap_or(0);
-                let spec = self.trial_spec(record, worker);
-                if *from > 0 && spec.resume_from.is_none() {
-                    self.say_retrained(*trial, *from);
+            Record::Started { trial, .. } if self.runs(*trial) => {
+                if self.active.contains_key(trial) {
+                    self.waiting.insert(*trial, record.clone());
+                } else {
+                    self.launch(*trial, record)?;
                 }
-                self.executor.start(&spec).map_err(Failure::midway)?;
-                self.active.insert(*trial, worker);
             }
             Record::Decided(decision) if decision.action == Action::Stop && !decision.shadow => {
                 self.executor.stop(decision.trial);
@@ -246,6 +263,21 @@ impl Live {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Starts the process of `start`, on the first worker that is free.
+    fn launch(&mut self, trial: u64, start: &Record) -> Outcome {
+        let worker = (0..).find(|worker| !self.active.values().any(|busy| busy == worker)).unwrap_or(0);
+        let spec = self.trial_spec(start, worker);
+        if let Record::Started { from, .. } = start
+            && *from > 0
+            && spec.resume_from.is_none()
+        {
+            self.say_retrained(trial, *from);
+        }
+        self.executor.start(&spec).map_err(Failure::midway)?;
+        self.active.insert(trial, worker);
         Ok(())
     }
 
@@ -308,8 +340,12 @@ impl Live {
 
     fn failure_of(&self, trial: u64, status: Status, tail: &[String]) -> Option<String> {
         let silent = !self.study.trials().get(trial as usize).is_some_and(Trial::has_reported);
+        let last = self.study.spec().max_resource;
         let what = match status {
             Status::Exited(0) if !silent => return None,
+            _ if silent && let Some(step) = self.too_late.get(&trial) => format!(
+                "its first report is of step {step}, beyond the last that --epochs {last} allows, and it was ended: raise --epochs to the steps of a whole training, or let it report epochs"
+            ),
             Status::Exited(0) => {
                 format!("ended without a report: {}", self.workload.what_is_missed())
             }
@@ -352,6 +388,33 @@ impl Live {
         Ok(())
     }
 
+    /// Shares teach nothing about per cent, nor per cent about shares.
+    fn check_unit(&mut self, report: &Report) -> Outcome {
+        let spec = self.study.spec();
+        let Some(value) = report.value.filter(|_| is_share(&spec.metric)) else { return Ok(()) };
+        let scores = self.study.handed_in().iter().flat_map(|run| run.curve.scores());
+        let learnt = scores.map(|&score| spec.direction.value(score)).filter(|value| value.is_finite());
+        let (low, high) = learnt.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        if value > 1.0 && high <= 1.0 && low <= high {
+            return Err(Failure::input(format!(
+                "the command reports {} {value}, but the runs of --learn-from lie between {low} and {high}: bring both into one unit, per cent or shares of 1",
+                spec.metric
+            )));
+        }
+        if value > 0.0
+            && value <= 1.0
+            && low > 1.0
+            && low <= high
+            && !std::mem::replace(&mut self.unit_said, true)
+        {
+            note(&format!(
+                "the command reports {} {value}, but the runs of --learn-from lie between {low} and {high}: if these are per cent and that is a share of 1, forecasts will be wrong",
+                self.study.spec().metric
+            ));
+        }
+        Ok(())
+    }
+
     /// Ends the study when the first trials all fail without one report: it is the command that does not work.
     fn check_hope(&self) -> Outcome {
         let trials = self.study.trials();
@@ -380,6 +443,7 @@ impl Live {
     }
 
     fn stop_all(&mut self) {
+        self.waiting.clear();
         for trial in self.active.keys() {
             self.executor.stop(*trial);
         }

@@ -49,13 +49,14 @@ fn search(arguments: &Arguments) -> Outcome {
     display.finish();
     ran?;
     let document = report::Document::new("foretell.search/1", live.study(), live.directory());
+    match arguments.format {
+        Format::Json => print_json(&document),
+        Format::Table => print(&report::text(live.study(), &document)),
+    }?;
     if let Some(path) = &arguments.plot {
         let figure = picture::of(live.study(), &live.workload().title, arguments.figure());
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
     }
-    match arguments.format {
-        Format::Json => print_json(&document),
-        Format::Table => print(&report::text(live.study(), &document)),
-    }
+    Ok(())
 }

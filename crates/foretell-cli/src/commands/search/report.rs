@@ -4,9 +4,9 @@ use super::flags::Arguments;
 use super::live::Live;
 use crate::output::table;
 use crate::scheduling::measure_name;
-use foretell::{Configuration, RunScore, Value};
+use foretell::{Configuration, Run, RunScore, Value};
 use foretell_search::{
-    NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, StoppedTrial, Stopping, Study,
+    NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Stopping, Study,
     StudySpec, Summary,
 };
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub(super) fn opening(live: &Live, arguments: &Arguments) -> String {
             "no stopping: every trial is trained to its end".to_owned()
         }
         Stopping::Off => "no stopping inside the rungs".to_owned(),
-        mode => stopping_line(spec, mode == Stopping::Shadow),
+        mode => stopping_line(live.study(), mode == Stopping::Shadow),
     });
     lines.extend(counting_line(spec));
     if live.found() > 0 {
@@ -111,7 +111,8 @@ pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
 }
 
 /// When trials will be stopped.
-fn stopping_line(spec: &StudySpec, watching: bool) -> String {
+fn stopping_line(study: &Study, watching: bool) -> String {
+    let spec = study.spec();
     let (mode, fate) =
         if watching { ("watching without stopping", "marked") } else { ("stopping", "stopped") };
     let sure = (spec.rule.stop_probability * 1e6).round() / 1e4;
@@ -119,7 +120,7 @@ fn stopping_line(spec: &StudySpec, watching: bool) -> String {
         1 => String::new(),
         checks => format!(", in {checks} checks in a row,"),
     };
-    let (predictor, burn_in) = (&spec.predictor, spec.burn_in);
+    let predictor = &spec.predictor;
     match spec.policy {
         Policy::Median => {
             format!(
@@ -130,10 +131,27 @@ fn stopping_line(spec: &StudySpec, watching: bool) -> String {
             format!("{mode}: a trial is {fate} after {reports} reports without a new best")
         }
         _ if spec.schedule.is_full() => format!(
-            "{mode}: {predictor} learns from {burn_in} trials trained to their end (burn-in; the paper's is 100), then a trial is {fate} once it is {sure} % sure{checks} that it will not win"
+            "{mode}: {predictor} learns from {}, then a trial is {fate} once it is {sure} % sure{checks} that it will not win",
+            teachers(study)
         ),
         _ => format!(
-            "{mode}: at each level {predictor} learns from {burn_in} trials trained to it, then a trial is {fate} once it is {sure} % sure{checks} that it will not go on"
+            "{mode}: at each level {predictor} learns from {} trials trained to it{}, then a trial is {fate} once it is {sure} % sure{checks} that it will not go on",
+            spec.burn_in,
+            if study.handed_in().is_empty() { "" } else { ", those of --learn-from counted" }
+        ),
+    }
+}
+
+/// What forecasts of the end are learnt from.
+fn teachers(study: &Study) -> String {
+    let StudySpec { burn_in, max_resource, .. } = *study.spec();
+    let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= max_resource as f64);
+    match study.handed_in().iter().filter(reaches).count() as u64 {
+        0 => format!("{burn_in} trials trained to their end (burn-in; the paper's is 100)"),
+        handed_in if handed_in >= burn_in => format!("the {handed_in} runs of --learn-from"),
+        handed_in => format!(
+            "the {handed_in} runs of --learn-from and {} trials trained to their end (burn-in; the paper's is 100)",
+            burn_in - handed_in
         ),
     }
 }
@@ -154,9 +172,11 @@ fn best(study: &Study, summary: &Summary) -> String {
     let Some(best) = &summary.best else {
         return "no trial was trained to its end: there is no best".to_owned();
     };
-    let settings = applying(&best.configuration).filter(|(name, _)| name.as_str() != NETWORK);
+    let is_network = |name: &str| name == NETWORK && matches!(study.spec().space, Space::Metaqnn(_));
+    let settings = applying(&best.configuration).filter(|(name, _)| !is_network(name));
     let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
-    let network = best.configuration.get(NETWORK).map(|net| format!("\n  {net}")).unwrap_or_default();
+    let network = best.configuration.get(NETWORK).filter(|_| is_network(NETWORK));
+    let network = network.map(|net| format!("\n  {net}")).unwrap_or_default();
     format!(
         "best: trial {}, {} {:.4}{network}\n  {}",
         best.trial,
