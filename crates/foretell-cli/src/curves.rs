@@ -5,8 +5,10 @@ use crate::output::note;
 use crate::scheduling::ScoreName;
 use crate::stored;
 use clap::Args;
-use foretell::{Columns, Direction, Encoder, FeatureGroup, History, HistoryOptions, Scale, is_share};
-use foretell_logs::{ReadOptions, Recorded};
+use foretell::{
+    Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Run, Scale, is_share,
+};
+use foretell_logs::{ReadOptions, Recorded, Topic, direction_of};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -35,8 +37,11 @@ pub(crate) struct CurveFlags {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) score: ScoreName,
     /// The step to forecast (default: the last one that at least half of the runs reach).
-    #[arg(long, value_name = "STEP")]
+    #[arg(long, value_name = "STEP", value_parser = step)]
     pub(crate) target: Option<f64>,
+    /// The column that names the run (default: by its name).
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) id: Option<String>,
     /// The column that holds the step, in a long file.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) resource: Option<String>,
@@ -61,6 +66,10 @@ pub(crate) struct CurveFlags {
     /// The file with one row of configuration a run, for a long file.
     #[arg(long, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
+    /// Empty cells at the end of a run mean that it diverged there: for tables whose writer left `nan` out, as pandas does
+    /// (default: they were not measured; those of running runs never are).
+    #[arg(long)]
+    pub(crate) empty_is_divergence: bool,
     /// Keep runs that repeat another's curve or configuration (default: only the first of them).
     #[arg(long)]
     pub(crate) keep_repeats: bool,
@@ -78,9 +87,16 @@ impl CurveFlags {
     /// Reads the curves at `path` and says on standard error what was done with them.
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
         let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
-        let recorded = read(path, &options)?;
-        for text in &recorded.notes {
-            note(&format!("{}: {text}", recorded.name));
+        let recorded = read(path, &options).map_err(Failure::input)?;
+        self.say_direction(&recorded);
+        for said in &recorded.notes {
+            // finished runs are whole: if these ends are divergence, forecasts must learn so
+            let remedy = if said.topic == Topic::EmptyEnds {
+                "; write `nan` where runs diverged, or give --empty-is-divergence if all of these did"
+            } else {
+                ""
+            };
+            note(&format!("{}: {said}{remedy}", recorded.name));
         }
         let configurations = recorded.runs.iter().map(|run| &run.configuration);
         let encoder = Encoder::fit(configurations, &recorded.columns);
@@ -88,6 +104,21 @@ impl CurveFlags {
             note(&format!("{}: taken in log10: {}", recorded.name, logarithmic.join(", ")));
         }
         Ok(recorded)
+    }
+
+    /// Says if the direction asked for is not that of the metric's name.
+    fn say_direction(&self, recorded: &Recorded) {
+        let named = direction_of(&recorded.metric);
+        if let (Some(asked), Some(named)) = (self.direction().filter(|_| self.direction() != named), named) {
+            let word = |direction| if direction == Direction::Maximize { "larger" } else { "smaller" };
+            note(&format!(
+                "{}: metric `{}`: {} is better as asked, though by its name {} is",
+                recorded.name,
+                recorded.metric,
+                word(asked),
+                word(named)
+            ));
+        }
     }
 
     /// Reads unfinished runs at `path`, in the metric and direction of the finished ones; every configuration column is
@@ -98,17 +129,30 @@ impl CurveFlags {
             direction: Some(finished.direction),
             keep_all_columns: true,
             deduplicate: false,
+            // what a running run has not reached yet is empty
+            empty_is_divergence: false,
             ..self.read_options()?
         };
-        read(path, &options)
+        let recorded = read(path, &options).map_err(|error| match error {
+            Unread::Logs(error @ foretell_logs::Error::Metric { .. }) if self.metric.is_none() => {
+                Failure::input(format!("{error}; that of the finished runs is `{}`", finished.metric))
+            }
+            other => Failure::input(other),
+        })?;
+        for said in &recorded.notes {
+            note(&format!("{}: {said}", recorded.name));
+        }
+        Ok(recorded)
     }
 
     fn read_options(&self) -> Result<ReadOptions, Failure> {
         Ok(ReadOptions {
             metric: self.metric.clone(),
             direction: self.direction(),
+            id_column: self.id.clone(),
             step_column: self.resource.clone(),
             configurations: self.configurations.clone(),
+            empty_is_divergence: self.empty_is_divergence,
             exclude: self.exclude.clone(),
             include: self.include.clone(),
             columns: Columns {
@@ -141,19 +185,36 @@ impl CurveFlags {
         }
     }
 
-    /// Lays recorded runs on a grid.
-    pub(crate) fn history(&self, recorded: &Recorded) -> Result<History, Failure> {
+    /// Lays recorded runs, read from `path`, on a grid.
+    pub(crate) fn history(&self, recorded: &Recorded, path: &Path) -> Result<History, Failure> {
+        self.check_scale(recorded, path)?;
         let history = History::new(&recorded.runs, &self.history_options(recorded));
-        let history = history.map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))?;
+        let history = history.map_err(|error| not_laid(path, error))?;
         self.say_target(recorded, &history);
         Ok(history)
     }
 
-    /// Says which step is forecast where the longest runs go on after it.
+    /// Refuses `--log-scale` for values, read from `path`, that have no logarithm.
+    pub(crate) fn check_scale(&self, recorded: &Recorded, path: &Path) -> Result<(), Failure> {
+        let points = recorded.runs.iter().flat_map(|run| {
+            let values = run.curve.scores().iter().map(|&score| recorded.direction.value(score));
+            run.curve.steps().iter().zip(values).map(|(step, value)| (&run.id, step, value))
+        });
+        let lost: Vec<_> = points.filter(|(.., value)| self.log_scale && *value <= 0.0).collect();
+        lost.first().map_or(Ok(()), |(id, step, value)| {
+            Err(Failure::input(format!(
+                "{}: --log-scale: run `{id}` has {value} at step {step}, which has no logarithm ({} such values in all); leave the flag out",
+                path.display(),
+                lost.len()
+            )))
+        })
+    }
+
+    /// Says which step is forecast where the longest runs go on after it, and which runs have no value of their own there.
     pub(crate) fn say_target(&self, recorded: &Recorded, history: &History) {
         let ends = || recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step);
-        let (target, longest) = (history.grid().last().copied(), ends().fold(f64::NEG_INFINITY, f64::max));
-        if let Some(target) = target.filter(|&target| self.target.is_none() && target < longest) {
+        let (target, longest) = (last_step(history), ends().fold(f64::NEG_INFINITY, f64::max));
+        if self.target.is_none() && target < longest {
             note(&format!(
                 "{}: forecast at step {target}, the last that half of the runs reach; {} of {} reach {longest}, the end of the longest; --target chooses another",
                 recorded.name,
@@ -161,20 +222,91 @@ impl CurveFlags {
                 recorded.runs.len()
             ));
         }
+        if let Some(text) = without_value(&recorded.runs, history) {
+            note(&format!("{}: {text}", recorded.name));
+        }
+        let first = recorded.runs.iter().flat_map(|run| run.curve.steps()).copied().fold(target, f64::min);
+        if history.grid().iter().all(|point| point.total_cmp(&first).is_ne()) {
+            note(&format!(
+                "{}: runs do not share their steps: interpolated onto {} evenly spaced ones up to {target}",
+                recorded.name,
+                history.grid().len()
+            ));
+        }
     }
 }
 
+/// The step that is forecast.
+pub(crate) fn last_step(history: &History) -> f64 {
+    history.grid().last().copied().unwrap_or(0.0)
+}
+
+/// Why runs read from `path` cannot be laid on a grid, and which flag mends it.
+pub(crate) fn not_laid(path: &Path, error: HistoryError) -> Failure {
+    let file = path.display();
+    Failure::input(match error {
+        HistoryError::Early { target, first } => format!(
+            "{file}: --target {target}: no run has a value by step {target}; the earliest is at step {first}: give a --target of at least that"
+        ),
+        HistoryError::Target { target, longest } => format!(
+            "{file}: --target {target}: no run reaches step {target}; the longest ends at {longest}: give a --target of at most that"
+        ),
+        HistoryError::Empty => format!(
+            "{file}: no run has a finite value: there is nothing to learn from; look for another column by --metric"
+        ),
+        other => format!("{file}: {other}"),
+    })
+}
+
+/// How many runs are not learnt from because they end too early, or count with a value that was not recorded at the target.
+fn without_value(runs: &[Run], history: &History) -> Option<String> {
+    let target = last_step(history);
+    let (mut short, mut between, mut late) = (0, 0, 0);
+    for (at, curve) in runs.iter().map(|run| &run.curve).enumerate().filter(|(_, curve)| !curve.is_empty()) {
+        let finished = history.final_score(at).is_some();
+        short += usize::from(!finished);
+        between += usize::from(finished && curve.at(target).is_none() && curve.interpolate(target).is_some());
+        late += usize::from(curve.steps()[0] > target);
+    }
+    let parts = [
+        (short, format!("end before step {target} and are not learnt from")),
+        (between, format!("have no value at step {target}: it is interpolated between two steps")),
+        (late, format!("begin after step {target}: their first value stands for it")),
+    ];
+    let said = parts.into_iter().filter(|part| part.0 > 0);
+    let said: Vec<String> =
+        said.map(|(count, what)| format!("{count} of {} runs {what}", runs.len())).collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// A step to forecast.
+fn step(text: &str) -> Result<f64, &'static str> {
+    let step = text.trim().parse::<f64>().ok().filter(|step| step.is_finite());
+    step.ok_or("not a number; give a step of the curves, such as 20")
+}
+
+/// Why a file gives no curves.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    /// It is a study.
+    #[error(
+        "{}: this is a study; write its curves into a file by `foretell study export {} --out curves.jsonl`, and give that",
+        path.display(),
+        folder.display()
+    )]
+    Study { path: PathBuf, folder: PathBuf },
+    /// The reader refuses it.
+    #[error(transparent)]
+    Logs(#[from] foretell_logs::Error),
+}
+
 /// Reads curves; a study's folder or log is none, but has some.
-fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Failure> {
+fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Unread> {
     let folder = if path.ends_with("events.jsonl") { path.parent().unwrap_or(path) } else { path };
     if stored::log(folder).is_file() {
-        return Err(Failure::input(format!(
-            "{}: this is a study; write its curves into a file by `foretell study export {} --out curves.jsonl`, and give that",
-            path.display(),
-            folder.display()
-        )));
+        return Err(Unread::Study { path: path.to_owned(), folder: folder.to_owned() });
     }
-    foretell_logs::read(path, options).map_err(Failure::input)
+    Ok(foretell_logs::read(path, options)?)
 }
 
 /// A flag, the columns that it names, and what it says of them.

@@ -37,6 +37,29 @@ pub(crate) fn note(text: &str) {
     eprintln!("{text}");
 }
 
+/// A value of a metric for a table: four decimals, as suits an accuracy or a perplexity; about four significant digits where these would
+/// hide it or pretend to know more.
+pub(crate) fn metric_value(value: f64) -> String {
+    metric_difference(value, value, 4)
+}
+
+/// A difference between values about as large as `near`, such as a standard deviation, written as these are, with so many `decimals` where
+/// they have decimals.
+pub(crate) fn metric_difference(difference: f64, near: f64, decimals: usize) -> String {
+    let size = if near.is_finite() { near.abs() } else { 0.0 }.max(difference.abs());
+    if !difference.is_finite() {
+        "–".to_owned()
+    } else if difference.abs() > 0.0 && !(1e-3..1e6).contains(&size) {
+        let text = format!("{difference:.3e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
+    } else if size >= 1e4 {
+        format!("{difference:.0}")
+    } else {
+        format!("{difference:.decimals$}")
+    }
+}
+
 /// An aligned table without borders, its first row the headings.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = comfy_table::Table::new();
@@ -46,4 +69,47 @@ pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     }
     let text = table.to_string();
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_values_have_four_decimals_and_others_four_digits() {
+        let cases = [
+            (0.91234, "0.9123"),
+            (0.0, "0.0000"),
+            (1.0, "1.0000"),
+            (0.001, "0.0010"),
+            (-0.25, "-0.2500"),
+            (87.0149, "87.0149"),
+            (65.19, "65.1900"),
+            (12345.6, "12346"),
+            (1.2e-6, "1.2e-6"),
+            (-0.000_812_34, "-8.123e-4"),
+            (1.234_56e12, "1.235e12"),
+            (2e7, "2e7"),
+            (f64::NAN, "–"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(metric_value(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_difference_is_written_as_the_values_that_differ() {
+        let cases = [
+            (0.0004, 0.9, 4, "0.0004"),
+            (0.000_04, 0.9, 5, "0.00004"),
+            (3e-7, 1.2e-6, 4, "3e-7"),
+            (0.3, 1.2e-6, 4, "0.3000"),
+            (0.0, 1.2e-6, 4, "0.0000"),
+            (12.3, 2.5e9, 4, "1.23e1"),
+            (0.25, f64::NAN, 4, "0.2500"),
+        ];
+        for (difference, near, decimals, expected) in cases {
+            assert_eq!(metric_difference(difference, near, decimals), expected, "{difference} near {near}");
+        }
+    }
 }

@@ -132,7 +132,33 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
     let gone = folder.path().join("gone.csv");
     let gone = gone.to_string_lossy();
     // arguments, and what the message must name
-    let cases: [(&[&str], &[&str]); 10] = [
+    let there = folder.path().to_string_lossy();
+    let nowhere = format!("{there}/nowhere/a.svg");
+    let (one, zero) = (folder.path().join("one.csv"), folder.path().join("zero.csv"));
+    fs::write(&one, "lr,acc_1,acc_2,acc_3\n0.1,0.2,0.3,0.4\n")?;
+    fs::write(&zero, "lr,loss_1,loss_2\n0.1,2,1\n0.2,3,0\n0.3,3,2\n")?;
+    let (one, zero) = (one.to_string_lossy(), zero.to_string_lossy());
+    let empty = folder.path().join("empty");
+    fs::create_dir(&empty)?;
+    let empty = empty.to_string_lossy();
+    let cases: [(&[&str], &[&str]); 21] = [
+        (&[&good, "--target", "0.5"], &["good.csv", "--target 0.5", "earliest is at step 1", "at least"]),
+        (&[&good, "--target", "13"], &["good.csv", "--target 13", "longest ends at 12", "at most"]),
+        (&[&good, "--target", "soon"], &["--target", "soon", "a step of the curves"]),
+        (
+            &[&good, "--train", "5", "--target", "1"],
+            &["good.csv", "0.25 of 1 points is 0", "step 1", "--observed or --target"],
+        ),
+        (&[&good, "--train", "0"], &["--train", "'0'", "1 or more"]),
+        (&[&one], &["one.csv", "there are 1", "read more runs"]),
+        (
+            &[&zero, "--log-scale"],
+            &["zero.csv", "--log-scale", "run `2` has 0 at step 2", "leave the flag out"],
+        ),
+        (&[&good, "--plot", &nowhere], &["nowhere/a.svg", "there is no folder", "make it"]),
+        (&[&good, "--plot", &there], &[&there, ".svg or .png"]),
+        (&[&good, "--metric", "nope"], &["good.csv", "`nope`", "`val_acc_`"]),
+        (&[&empty], &["empty", "holds no file", "expected one .csv"]),
         (&[&good, "--predictor", "oracle"], &["unknown predictor `oracle`", "last-value", "svr-rbf"]),
         (&[&good, "--observed", "1.5"], &["1.5", "between 0 and 1"]),
         (&[&good, "--observed", "0.5,0"], &["between 0 and 1"]),
@@ -231,5 +257,104 @@ fn the_same_seed_gives_the_same_numbers_whatever_the_threads() -> Tested {
         Ok(["r2_mean", "r2_stderr", "mae_mean", "coverage"].map(|field| row[field].clone()).to_vec())
     };
     assert_eq!(measured("1")?, measured("4")?);
+    Ok(())
+}
+
+/// The notes of an evaluation that goes well, and its table.
+fn evaluated(path: &Path, more: &[&str]) -> Result<(String, String), Box<dyn Error>> {
+    let path = path.to_string_lossy();
+    let arguments = ["evaluate", &path, "--predictor", "last-value", "--train", "5", "--repeats", "2"];
+    let output = foretell(&[&arguments[..], more].concat())?;
+    let notes = String::from_utf8(output.stderr)?;
+    assert!(output.status.success(), "{notes}");
+    Ok((notes, String::from_utf8(output.stdout)?))
+}
+
+#[test]
+fn runs_without_a_value_of_their_own_at_the_target_are_counted() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("ragged.csv");
+    let row = |run: u32| format!("0.{},0.{},{}\n", run + 10, run + 20, if run < 14 { "0.9" } else { "" });
+    fs::write(&curves, "acc_10,acc_20,acc_30\n".to_owned() + &(0..20).map(row).collect::<String>())?;
+    let (notes, _) = evaluated(&curves, &["--observed", "0.5"])?;
+    assert!(notes.contains("ragged: 6 of 20 runs end before step 30 and are not learnt from\n"), "{notes}");
+    assert!(notes.contains("6 of 20 runs end in empty cells"), "{notes}");
+    assert!(notes.contains("--empty-is-divergence"), "{notes}");
+    let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--target", "15"])?;
+    assert!(notes.contains("20 of 20 runs have no value at step 15: it is interpolated"), "{notes}");
+    let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--empty-is-divergence"])?;
+    assert!(notes.contains("6 of 20 runs end in values that are not finite: diverged"), "{notes}");
+    assert!(!notes.contains("not learnt from"), "{notes}");
+    Ok(())
+}
+
+#[test]
+fn runs_without_configuration_columns_repeat_nothing() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("long.csv");
+    let rows = (0..20).flat_map(|run| {
+        (1..=8).map(move |epoch| format!("r{run},{epoch},{:.3}\n", 0.01 * f64::from(run * 3 + epoch)))
+    });
+    fs::write(&curves, "id,epoch,val_acc\n".to_owned() + &rows.collect::<String>())?;
+    let (notes, _) = evaluated(&curves, &[])?;
+    assert!(!notes.contains("repeat") && !notes.contains("removed"), "{notes}");
+    // nor do those of which a second file knows nothing
+    fs::write(folder.path().join("configs.csv"), "id,lr\nr0,0.1\nr1,0.2\n")?;
+    fs::rename(&curves, folder.path().join("curves.csv"))?;
+    let (notes, _) = evaluated(&folder.path().join("curves.csv"), &[])?;
+    assert!(notes.contains("configurations of 2 runs joined"), "{notes}");
+    assert!(!notes.contains("repeat") && !notes.contains("removed"), "{notes}");
+    Ok(())
+}
+
+#[test]
+fn errors_of_tiny_losses_are_no_zeros() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("tiny.csv");
+    let row = |run: i32| {
+        let value = |epoch: i32| format!("{:e}", 1e-6 * (1.0 + 0.1 * f64::from(run)) * 0.8_f64.powi(epoch));
+        (1..=8).map(value).collect::<Vec<_>>().join(",") + "\n"
+    };
+    let names: Vec<String> = (1..=8).map(|epoch| format!("loss_{epoch}")).collect();
+    fs::write(&curves, names.join(",") + "\n" + &(0..20).map(row).collect::<String>())?;
+    let (_, table) = evaluated(&curves, &[])?;
+    assert!(table.contains("e-7") && !table.contains(" 0.0000 "), "{table}");
+    Ok(())
+}
+
+#[test]
+fn what_cannot_be_meant_is_said() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 20)?;
+    let (notes, _) = evaluated(&curves, &["--minimize"])?;
+    assert!(
+        notes.contains("metric `val_acc`: smaller is better as asked, though by its name larger is"),
+        "{notes}"
+    );
+    let long = folder.path().join("long.csv");
+    let rows = (0..16).map(|row| format!("{},{},{},0.{}\n", row / 2, row % 8 / 4, row % 2, row + 10));
+    fs::write(&long, "who,seed,epoch,acc\n".to_owned() + &rows.collect::<String>())?;
+    let (notes, _) = evaluated(&long, &["--id", "who", "--observed", "0.5"])?;
+    assert!(!notes.contains("all rows are one run"), "{notes}");
+    let (notes, _) = evaluated(&curves, &["--configurations", "more.csv"])?;
+    assert!(notes.contains("`more.csv` not joined: only long files"), "{notes}");
+    Ok(())
+}
+
+#[test]
+fn what_was_computed_is_printed_also_where_nothing_can_be_drawn() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 20)?;
+    let figure = folder.path().join("a.svg");
+    // where the second of the figures should lie is a folder
+    fs::create_dir(folder.path().join("a-calibration.svg"))?;
+    let arguments = ["evaluate", &*curves.to_string_lossy(), "--predictor", "last-value", "--train", "10"];
+    let output = foretell(&[&arguments[..], &["--plot", &figure.to_string_lossy()]].concat())?;
+    let message = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("a-calibration.svg"), "{message}");
+    assert!(String::from_utf8(output.stdout)?.contains("last-value"));
     Ok(())
 }

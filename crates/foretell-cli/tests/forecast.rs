@@ -156,6 +156,90 @@ fn a_run_that_is_already_there_needs_no_forecast_and_an_empty_one_gets_none() ->
     Ok(())
 }
 
+/// Running runs of all sorts, as JSON lines, beside the finished ones of [`write_wide`].
+fn write_running(path: &Path) -> std::io::Result<()> {
+    let past: Vec<f64> = (1..=EPOCHS + 2).map(|epoch| loss(0.155, epoch)).collect();
+    let mut awful = past[..EPOCHS as usize].to_vec();
+    awful[EPOCHS as usize - 1] = 1e6;
+    let lines = [
+        serde_json::json!({"id": "past", "configuration": {"lr": 0.155}, "values": past}),
+        serde_json::json!({"id": "lost", "configuration": {"lr": 0.25}, "values": [2.5, 2.1, null, null]}),
+        serde_json::json!({"id": "awful", "configuration": {"lr": 0.25}, "values": awful}),
+        serde_json::json!({"id": "late", "configuration": {"lr": 0.2}, "values": [1.1], "steps": [20]}),
+        serde_json::json!({"id": "zero", "configuration": {"lr": 0.2}, "values": [1.1, 0.0]}),
+        serde_json::json!({"id": "between", "configuration": {"lr": 0.2}, "values": [1.9, 1.6], "steps": [1.5, 2.5]}),
+    ];
+    fs::write(path, lines.map(|line| line.to_string()).join("\n"))
+}
+
+#[test]
+fn what_is_at_the_target_is_shown_as_recorded_and_what_cannot_come_there_says_why() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.jsonl"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    write_running(&running)?;
+    let document = forecast(&finished, &running, &[])?;
+    let rows = &document["rows"];
+    let numbers =
+        |i: usize| (rows[i]["forecast"].as_f64(), rows[i]["sd"].as_f64(), rows[i]["recorded"].as_bool());
+    assert_eq!(numbers(0), (Some(loss(0.155, EPOCHS)), Some(0.0), Some(true)), "not what came later");
+    assert_eq!(numbers(2), (Some(1e6), Some(0.0), Some(true)), "not the floor");
+    assert_eq!(rows[2]["interval_90"], serde_json::json!([1e6, 1e6]));
+    for (i, problem) in
+        [(1, "diverged at step 3"), (3, "begins at step 20"), (4, "0 at step 2 has no logarithm")]
+    {
+        assert_eq!(numbers(i), (None, None, Some(false)), "{}", rows[i]);
+        assert!(rows[i]["problem"].as_str().is_some_and(|text| text.starts_with(problem)), "{}", rows[i]);
+    }
+    assert!(rows[5]["problem"].is_null() && rows[5]["forecast"].is_number());
+    // where the best value counts, a diverged run keeps what it had reached
+    let best = forecast(&finished, &running, &["--score", "best"])?;
+    assert_eq!(best["rows"][1]["forecast"].as_f64(), Some(2.1));
+    assert_eq!(best["rows"][1]["problem"], "diverged at step 3");
+    Ok(())
+}
+
+#[test]
+fn empty_ends_of_running_runs_are_still_to_come() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    // one of the finished diverged, and its nan were written as nothing
+    let lost = format!("0.5,9.0,{}\n", ",".repeat(EPOCHS as usize - 2));
+    fs::write(&finished, fs::read_to_string(&finished)? + &lost)?;
+    write_wide(&running, [0.155].into_iter(), 4)?;
+    for flags in [&[][..], &["--empty-is-divergence"]] {
+        let document = forecast(&finished, &running, flags)?;
+        let row = &document["rows"][0];
+        assert!(row["forecast"].is_number() && row["problem"].is_null(), "{flags:?}: {row}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_table_and_the_notes_say_what_was_done_with_running_curves() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.jsonl"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    write_running(&running)?;
+    let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
+    let output = foretell(&arguments)?;
+    let (table, notes) = (String::from_utf8(output.stdout)?, String::from_utf8(output.stderr)?);
+    let said = |run: &str| table.lines().find(|line| line.trim_start().starts_with(run)).unwrap_or_default();
+    assert!(said("past").contains(&format!("{:.4} (recorded)", loss(0.155, EPOCHS))), "{table}");
+    assert!(said("lost").contains("diverged at step 3"), "{table}");
+    assert!(said("awful").contains("1e6 (recorded)"), "{table}");
+    for note in [
+        "running: 1 of 6 runs end in values that are not finite: diverged",
+        "running: lengths differ",
+        "running: 2 of 6 runs are at step 12 already, or beyond",
+        "running: 1 of 6 runs have steps that are not those of the finished ones: interpolated",
+    ] {
+        assert!(notes.contains(note), "no {note:?} in\n{notes}");
+    }
+    Ok(())
+}
+
 #[test]
 fn the_fan_chart_has_a_panel_for_each_running_curve() -> Tested {
     let folder = tempfile::tempdir()?;
@@ -164,7 +248,19 @@ fn the_fan_chart_has_a_panel_for_each_running_curve() -> Tested {
     write_wide(&running, [0.005, 0.155, 0.255].into_iter(), 5)?;
     let figure = folder.path().join("fan.svg");
     forecast(&finished, &running, &["--plot", &figure.to_string_lossy()])?;
-    assert_eq!(fs::read_to_string(figure)?.matches("class=\"run\"").count(), 3);
+    assert_eq!(fs::read_to_string(&figure)?.matches("class=\"run\"").count(), 3);
+    // what has no forecast is not drawn, and that is said
+    write_running(&running)?;
+    forecast(&finished, &running, &["--plot", &figure.to_string_lossy()])?;
+    let svg = fs::read_to_string(&figure)?;
+    assert_eq!(svg.matches("class=\"run\"").count(), 3);
+    assert!(svg.contains("without a forecast, and not drawn: 3"));
+    // no file can have so long a name; what was forecast is printed first
+    let figure = folder.path().join("a".repeat(300) + ".svg");
+    let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
+    let output = foretell(&[&arguments[..], &["--plot", &figure.to_string_lossy()]].concat())?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stdout)?.contains("(recorded)"));
     Ok(())
 }
 
@@ -177,7 +273,18 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
     let (finished, running) = (finished.to_string_lossy(), running.to_string_lossy());
     let gone = folder.path().join("gone.csv");
     let gone = gone.to_string_lossy();
-    let cases: [(&[&str], &[&str]); 5] = [
+    let other = folder.path().join("other.csv");
+    fs::write(&other, "acc_1,acc_2\n0.1,0.2\n")?;
+    let other = other.to_string_lossy();
+    let nowhere = folder.path().join("nowhere").join("fan.svg");
+    let nowhere = nowhere.to_string_lossy();
+    let cases: [(&[&str], &[&str]); 8] = [
+        (
+            &["--history", &finished, &running, "--target", "0"],
+            &["finished.csv", "--target 0", "earliest is at step 1", "at least"],
+        ),
+        (&["--history", &finished, &other], &["other.csv", "`acc_`", "finished runs is `val_loss`"]),
+        (&["--history", &finished, &running, "--plot", &nowhere], &["nowhere", "there is no folder"]),
         (&["--history", &finished, &gone], &["gone.csv"]),
         (&["--history", &gone, &running], &["gone.csv"]),
         (

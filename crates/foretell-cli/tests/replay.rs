@@ -177,6 +177,51 @@ fn every_picture_is_drawn() -> Tested {
 }
 
 #[test]
+fn what_is_not_built_is_not_offered() -> Tested {
+    let help = String::from_utf8(foretell(&["replay", "--help"])?.stdout)?;
+    assert!(help.contains("i-epoch") && !help.contains("lce"), "{help}");
+    let refused = String::from_utf8(foretell(&["replay", "a.csv", "--policy", "nobody"])?.stderr)?;
+    assert!(refused.contains("i-epoch") && !refused.contains("lce"), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn runs_are_called_by_their_ids_also_in_pictures() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (curves, picture) = (folder.path().join("runs.csv"), folder.path().join("fates.svg"));
+    // bold-7 is behind all others until the last epoch
+    let row = |run: u32| {
+        let end = 0.5 + 0.01 * f64::from(run);
+        let (early, end) = if run == 7 { (0.1, 0.99) } else { (end - 0.1, end) };
+        format!("bold-{run},{early:.3},{early:.3},{early:.3},{end:.3}\n")
+    };
+    fs::write(&curves, "run,acc_1,acc_2,acc_3,acc_4\n".to_owned() + &(0..30).map(row).collect::<String>())?;
+    let arguments = ["replay", &*curves.to_string_lossy(), "--policy", "median", "--burn-in", "3"];
+    let drawn = ["--figure", "fates", "--plot", &*picture.to_string_lossy()];
+    let output = foretell(&[&arguments[..], &drawn].concat())?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let svg = fs::read_to_string(&picture)?;
+    for run in 0..30 {
+        assert!(svg.contains(&format!("<title>bold-{run}: ")), "bold-{run} is not there by its name");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_was_replayed_is_printed_also_where_nothing_can_be_drawn() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 30, 8)?;
+    // no file can have so long a name
+    let picture = folder.path().join("a".repeat(300) + ".svg");
+    let arguments = ["replay", &*curves.to_string_lossy(), "--policy", "none,oracle", "--orderings", "2"];
+    let output = foretell(&[&arguments[..], &["--plot", &picture.to_string_lossy()]].concat())?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stdout)?.contains("perfect foresight"));
+    Ok(())
+}
+
+#[test]
 fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
     let folder = tempfile::tempdir()?;
     let curves = folder.path().join("runs.csv");
@@ -195,7 +240,13 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         (&["--offset", "-1"], "--offset: offset -1"),
         (&["--agreeing-checks", "0"], "--agreeing-checks"),
         (&["--nth-best", "0"], "nth_best is 0"),
-        (&["--policy", "lce"], "unknown predictor `lce`"),
+        (&["--policy", "lce"], "`lce`, learning-curve extrapolation, is not built yet; give none, srm"),
+        (&["--figure", "iterations", "--plot", "a.svg"], "the scheduler is full; give --scheduler hyperband"),
+        (&["--first-check", "0"], "--first-check: it is 0, and must be at least 1"),
+        (&["--workers", "0"], "--workers: it is 0"),
+        (&["--plot", "nowhere/a.svg"], "there is no folder nowhere"),
+        (&["--target", "0"], "--target 0: no run has a value by step 0; the earliest is at step 1"),
+        (&["--target", "1"], "up to step 1; give a later --target"),
         (&["--predictor", "nobody"], "unknown predictor `nobody`"),
         (&["--plot", "picture.pdf"], ".svg or .png"),
     ];

@@ -185,6 +185,13 @@ fn figures_and_tables_come_together() -> Tested {
     let accuracy = fs::read_to_string(figures.join("observed.svg"))?;
     assert!(accuracy.contains("svr-rbf") && accuracy.contains("last-value"));
     assert!(figures.join("scatter-cudaconvnet_cifar10.svg").is_file());
+    // where a figure should lie is a folder: the tables are there all the same
+    fs::remove_file(figures.join("observed.svg"))?;
+    fs::create_dir(figures.join("observed.svg"))?;
+    let output = foretell(&arguments.concat())?;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr)?.contains("observed.svg"));
+    assert_eq!(String::from_utf8(output.stdout)?, text);
     Ok(())
 }
 
@@ -228,5 +235,8 @@ fn a_folder_without_released_files_is_refused_with_their_names() -> Tested {
             && message.contains("lstm_ptb.csv")
             && message.contains("cudaconvnet_svhn.csv")
     );
+    let gone = folder.path().join("gone");
+    let message = String::from_utf8(foretell(&["reproduce", &gone.to_string_lossy()])?.stderr)?;
+    assert!(message.contains("gone: there is no such folder"), "{message}");
     Ok(())
 }

@@ -46,11 +46,11 @@ pub enum Error {
         file: PathBuf,
     },
     /// A folder holds no file of curves.
-    #[error("{}: no curve file among {files}; expected one .csv, .tsv or .jsonl file (or .gz of it), or curves.csv with configs.csv", folder.display())]
+    #[error("{}: no curve file in this folder, which holds {files}; expected one .csv, .tsv or .jsonl file (or .gz of it), or curves.csv with configs.csv", folder.display())]
     NoCurveFile {
         /// The folder.
         folder: PathBuf,
-        /// What it holds.
+        /// The files it holds.
         files: String,
     },
     /// A folder holds several files that could be the curves.

@@ -136,6 +136,7 @@ impl Lines<'_> {
         match parsed {
             Ok(Json::Object(object)) => Ok(object),
             Ok(other) => Err(self.fail(format!("found {} instead of an object", kind(&other)))),
+            Err(error) if error.is_eof() && text.starts_with('[') => Err(self.fail("a list starts here")),
             Err(error) => {
                 let full = error.to_string();
                 let message = full.rsplit_once(" at line").map_or(full.as_str(), |(message, _)| message);

@@ -26,7 +26,9 @@ pub(crate) fn locate(path: &Path) -> Result<PathBuf, Error> {
     match (named.as_slice(), tables.as_slice()) {
         ([name], _) | ([], [name]) => Ok(path.join(name)),
         ([], []) => {
-            Err(Error::NoCurveFile { folder: path.to_owned(), files: list(names.iter().map(String::as_str)) })
+            let files =
+                if names.is_empty() { "no file".to_owned() } else { list(names.iter().map(String::as_str)) };
+            Err(Error::NoCurveFile { folder: path.to_owned(), files })
         }
         ([], many) | (many, _) => Err(Error::ManyCurveFiles {
             folder: path.to_owned(),

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::locate::configurations_beside;
 use crate::names::{id_rank, is_metric, metric_rank, step_rank};
 use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun};
+use crate::raw::{Raw, RawRun, end};
 use crate::recorded::{Note, Topic};
 use crate::source::Source;
 use crate::table::{Table, count, list};
@@ -21,7 +21,7 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
         table.check_fields(false)?;
         rows.add(&table)?;
     }
-    let mut raw = rows.finish(&table)?;
+    let mut raw = rows.finish(&table, options.empty_is_divergence)?;
     let beside = || raw.id_column.as_ref().and_then(|_| configurations_beside(table.file()));
     if let Some(file) = options.configurations.clone().or_else(beside) {
         join(&mut raw, &file)?;
@@ -151,18 +151,23 @@ impl Rows {
         Ok(place)
     }
 
-    fn finish(mut self, table: &Table) -> Result<Raw, Error> {
+    fn finish(mut self, table: &Table, empty_is_divergence: bool) -> Result<Raw, Error> {
         let name = |at: usize| table.headers()[at].clone();
         let mut raw =
             Raw { metric: name(self.columns.metric), id_column: self.columns.id.map(name), ..Raw::default() };
         self.note_columns(&mut raw, table);
-        let mut repeated = 0;
+        let (mut repeated, mut cut) = (0, 0);
         for run in self.runs {
             let id = run.id.clone().unwrap_or_else(|| crate::locate::set_name(table.file()));
-            let (points, same) = in_order(run.points, &id, table.file())?;
+            let (mut points, same) = in_order(run.points, &id, table.file())?;
             repeated += same;
-            raw.runs.push(closed(id, run.configuration, points));
+            let cells: Vec<Option<f64>> = points.iter().map(|point| point.value).collect();
+            let (end, in_empty_cells) = end(&cells, empty_is_divergence);
+            points.truncate(end);
+            cut += usize::from(in_empty_cells);
+            raw.runs.push(closed(id, run.configuration, &points));
         }
+        raw.note_empty_ends(cut);
         if repeated > 0 {
             let text =
                 format!("{} left out for saying the same twice of a run and step", count(repeated, "row"));
@@ -237,17 +242,8 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// The run of sorted points.
-///
-/// Empty cells at the end are divergence, unless there are as many in a row inside the curve: then the metric is only
-/// reported now and then, and the run just ends between two reports.
-fn closed(id: String, configuration: Configuration, mut points: Vec<Point>) -> RawRun {
+fn closed(id: String, configuration: Configuration, points: &[Point]) -> RawRun {
     let line = points.first().map_or(0, |point| point.line);
-    let end = points.iter().rposition(|point| point.value.is_some()).map_or(0, |at| at + 1);
-    let empty_inside =
-        points[..end].split(|point| point.value.is_some()).map(<[Point]>::len).max().unwrap_or(0);
-    if points.len() - end <= empty_inside {
-        points.truncate(end);
-    }
     let steps = points.iter().map(|point| point.step).collect();
     let values = points.iter().map(|point| point.value.unwrap_or(f64::NAN)).collect();
     RawRun { id: Some(id), line, configuration, steps, values }

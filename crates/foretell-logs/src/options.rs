@@ -32,6 +32,9 @@ pub struct ReadOptions {
     pub columns: Columns,
     /// The column whose equal values mark repetitions of one configuration. Default: `config_group`, if it is there.
     pub group_by: Option<String>,
+    /// Whether empty cells at the end of a run in a table mean that it diverged there, as where `nan` was written as nothing (by
+    /// pandas, say). Default: they were not measured.
+    pub empty_is_divergence: bool,
     /// Whether to keep only the first of the runs that share a curve or a configuration.
     pub deduplicate: bool,
     /// Whether to keep every configuration column, constant ones, labels and outcomes too: an exact copy.

@@ -6,7 +6,7 @@ use crate::locate::{locate, set_name};
 use crate::names::{id_rank, is_curve_prefix, step_rank};
 use crate::options::ReadOptions;
 use crate::raw::Raw;
-use crate::recorded::Recorded;
+use crate::recorded::{Note, Recorded, Topic};
 use crate::source::{Kind, Source};
 use crate::table::{Table, list};
 use crate::{json_lines, long, wide};
@@ -21,7 +21,8 @@ use std::path::Path;
 /// Of several metrics the first in this order is taken: accuracies of held-out data (validation, then test), losses
 /// of held-out data, accuracies and losses that name no data, then those of training data. Its direction is what the
 /// options, else the file, else the name, else the data say. Empty, `nan` and `inf` values are data: gaps inside a
-/// curve, divergence at its end (in a wide table trailing *empty* cells mean that the run ended there).
+/// curve. At its end `nan`, `inf` and the `null` of JSON are divergence, and *empty* cells of a table were not measured: the run
+/// ended before them, unless [`ReadOptions::empty_is_divergence`].
 ///
 /// Configuration columns that never vary, outcomes and labels are dropped; [`Recorded::notes`] says which. The file is
 /// read row by row: memory is that of the numbers kept. Complexity: O(cells).
@@ -42,17 +43,23 @@ use std::path::Path;
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
     let curves = locate(path)?;
     let mut source = Source::open(&curves)?;
-    let raw = match source.kind()? {
-        Kind::JsonLines => json_lines::read(source, options.metric.as_deref())?,
+    let (raw, joined) = match source.kind()? {
+        Kind::JsonLines => (json_lines::read(source, options.metric.as_deref())?, false),
         Kind::Csv => read_table(Table::open(source)?, options)?,
     };
-    collect(raw, set_name(&curves), &curves, options)
+    let mut recorded = collect(raw, set_name(&curves), &curves, options)?;
+    if let Some(file) = options.configurations.as_ref().filter(|_| !joined) {
+        let text =
+            format!("`{}` not joined: only long files take configurations from another", file.display());
+        recorded.notes.push(Note::new(Topic::Identity, text));
+    }
+    Ok(recorded)
 }
 
-/// Tells a wide table from a long one by its header.
+/// Tells a wide table from a long one by its header; and says whether it was long.
 ///
 /// Long if a step column is named or present, unless three or more numbered columns are named like a curve.
-fn read_table(table: Table, options: &ReadOptions) -> Result<Raw, Error> {
+fn read_table(table: Table, options: &ReadOptions) -> Result<(Raw, bool), Error> {
     let headers = table.headers();
     let families = wide::families(headers);
     let family = wide::curve_family(&families, options.metric.as_deref());
@@ -62,8 +69,8 @@ fn read_table(table: Table, options: &ReadOptions) -> Result<Raw, Error> {
     let id = headers.iter().any(|name| id_rank(name).is_some()) || options.id_column.is_some();
     let long = options.step_column.is_some() || (stepped && !sure && (id || family.is_none()));
     match family {
-        _ if long => long::read(table, options),
-        Some(family) => wide::read(table, family, &families, options),
+        _ if long => Ok((long::read(table, options)?, true)),
+        Some(family) => Ok((wide::read(table, family, &families, options)?, false)),
         None => Err(no_curves(&table, &families, options)),
     }
 }

@@ -24,6 +24,8 @@ pub enum Topic {
     Architecture,
     /// Runs that end in non-finite values.
     Diverged,
+    /// Runs whose last cells are empty: not measured there.
+    EmptyEnds,
     /// Runs without one finite value.
     Unmeasured,
     /// Runs with non-finite or absent values inside.

@@ -1,6 +1,6 @@
 //! Finds the runs that repeat one another: same configuration, same declared group, or same curve.
 
-use foretell::{Configuration, Run};
+use foretell::{Configuration, Run, Value};
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -14,7 +14,8 @@ pub(crate) fn curve_key(run: &Run) -> Vec<u64> {
 
 /// The values of a configuration; `None` if it says nothing, which is no ground to call two runs the same.
 pub(crate) fn configuration_key(configuration: &Configuration) -> Option<String> {
-    (!configuration.is_empty()).then(|| format!("{configuration:?}"))
+    let says_something = configuration.values().any(|value| *value != Value::Missing);
+    says_something.then(|| format!("{configuration:?}"))
 }
 
 /// Whether the curve has two different scores. Two dead runs look the same without being repeats.
@@ -59,7 +60,7 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell::{Curve, Direction, Value};
+    use foretell::{Curve, Direction};
 
     fn run(lr: f64, values: &[f64]) -> Run {
         Run {
@@ -90,5 +91,8 @@ mod tests {
     fn runs_without_a_configuration_are_not_called_the_same() {
         let bare = |values| Run { configuration: Configuration::new(), ..run(0.0, values) };
         assert_eq!(repeats(&[bare(&[0.1, 0.2]), bare(&[0.1, 0.3])], &[None, None]), [0, 1]);
+        let unknown =
+            |values| Run { configuration: [("lr".to_owned(), Value::Missing)].into(), ..run(0.0, values) };
+        assert_eq!(repeats(&[unknown(&[0.1, 0.2]), unknown(&[0.1, 0.3])], &[None, None]), [0, 1]);
     }
 }

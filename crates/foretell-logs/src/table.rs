@@ -9,7 +9,8 @@ use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 /// What to do about a cell that should be a measurement.
-const MEASUREMENT: &str = "a number; empty, `nan` and `inf` cells are allowed, text is not";
+const MEASUREMENT: &str =
+    "a number such as 0.85; empty, `nan` and `inf` cells are allowed, text, units and decimal commas are not";
 
 /// A CSV that is read row by row; only the current row is held.
 pub(crate) struct Table {

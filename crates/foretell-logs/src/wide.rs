@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::names::{id_rank, is_curve_prefix, is_metric, metric_rank};
 use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun};
+use crate::raw::{Raw, RawRun, end};
 use crate::recorded::{Note, Topic};
 use crate::table::{Table, count, list};
 use foretell::Configuration;
@@ -72,7 +72,8 @@ pub(crate) fn curve_family<'a>(families: &'a [Family], metric: Option<&str>) -> 
     })
 }
 
-/// Reads a table whose curves are in `family`. Trailing empty cells end a run; `nan` and `inf` there are divergence.
+/// Reads a table whose curves are in `family`. Trailing empty cells end a run, unless
+/// [`ReadOptions::empty_is_divergence`]; `nan` and `inf` there are divergence.
 pub(crate) fn read(
     mut table: Table,
     family: &Family,
@@ -88,12 +89,15 @@ pub(crate) fn read(
     let known: Vec<usize> = (0..table.headers().len()).filter(|at| !series.contains(at)).collect();
     let explicit = options.id_column.as_deref().map(|name| table.column(name, "id column")).transpose()?;
     let mut raw = Raw { metric: family.name().to_owned(), ..Raw::default() };
-    let mut short = 0;
+    let (mut short, mut cut) = (0, 0);
     while table.advance()? {
         short += usize::from(table.fields() < table.headers().len());
-        raw.runs.push(read_run(&table, family, &known)?);
+        let (run, ended) = read_run(&table, family, &known, options.empty_is_divergence)?;
+        cut += usize::from(ended);
+        raw.runs.push(run);
     }
     note_series(&mut raw, family, &others, short);
+    raw.note_empty_ends(cut);
     name_runs(&mut raw, &table, &known, explicit)?;
     Ok(raw)
 }
@@ -106,27 +110,30 @@ fn other_series<'a>(family: &Family, all: &'a [Family]) -> Vec<&'a Family> {
         .collect()
 }
 
-fn read_run(table: &Table, family: &Family, known: &[usize]) -> Result<RawRun, Error> {
+/// The run of a row, and whether it ends in empty cells without having diverged.
+fn read_run(
+    table: &Table,
+    family: &Family,
+    known: &[usize],
+    empty_is_divergence: bool,
+) -> Result<(RawRun, bool), Error> {
     let fields = table.fields();
     let lacks_only_epochs =
         known.iter().all(|&at| at < fields) && family.columns.iter().any(|&(_, at)| at < fields);
     table.check_fields(lacks_only_epochs)?;
-    let mut run = RawRun { line: table.line(), ..RawRun::default() };
-    run.steps.reserve(family.columns.len());
-    run.values.reserve(family.columns.len());
-    let mut reported = 0;
-    for &(step, at) in &family.columns {
-        let value = table.measurement(at)?;
-        run.steps.push(step);
-        run.values.push(value.unwrap_or(f64::NAN));
-        if value.is_some() {
-            reported = run.steps.len();
-        }
-    }
-    run.steps.truncate(reported);
-    run.values.truncate(reported);
-    run.configuration = configuration(table, known)?;
-    Ok(run)
+    // a row may be too short for its last epochs: what is not there is not even empty
+    let there = family.columns.iter().rposition(|&(_, at)| at < fields).map_or(0, |last| last + 1);
+    let cells: Vec<Option<f64>> =
+        family.columns[..there].iter().map(|&(_, at)| table.measurement(at)).collect::<Result<_, _>>()?;
+    let (end, in_empty_cells) = end(&cells, empty_is_divergence);
+    let run = RawRun {
+        id: None,
+        line: table.line(),
+        configuration: configuration(table, known)?,
+        steps: family.columns[..end].iter().map(|&(step, _)| step).collect(),
+        values: cells[..end].iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
+    };
+    Ok((run, in_empty_cells))
 }
 
 /// The cells of the columns `known`, by name.
@@ -137,8 +144,8 @@ pub(crate) fn configuration(table: &Table, known: &[usize]) -> Result<Configurat
 fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize) {
     let (first, last) = (family.columns.first(), family.columns.last());
     if let (Some(first), Some(last)) = (first, last) {
-        let (count, prefix) = (family.columns.len(), &family.prefix);
-        let text = format!("curves from {count} columns `{prefix}{}` to `{prefix}{}`", first.0, last.0);
+        let (columns, prefix) = (count(family.columns.len(), "column"), &family.prefix);
+        let text = format!("curves from {columns} `{prefix}{}` to `{prefix}{}`", first.0, last.0);
         raw.notes.push(Note::new(Topic::Metric, text));
     }
     if !others.is_empty() {

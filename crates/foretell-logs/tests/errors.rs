@@ -61,6 +61,7 @@ fn broken_json_lines_are_told_by_line() {
         ("{\"id\":\"b\",\"values\":[1,2]", "f:2: column 24: EOF while parsing an object"),
         ("{\"id\":\"b\",\"values\":[1,2] x}", "f:2: column 26: expected `,` or `}`"),
         ("[1,2]", "f:2: found a list instead of an object"),
+        ("[\n{\"id\":\"b\",\"values\":[1,2]}\n]", "f:2: a list starts here; expected one object a line"),
         ("{\"id\":\"b\"}", "f:2: the field `values` is missing"),
         ("{\"id\":\"b\",\"values\":3}", "f:2: `values` is a number, not a list"),
         ("{\"id\":\"b\",\"values\":[1,\"x\"]}", "f:2: `values[1]` is \"x\", not a number or null"),
@@ -177,7 +178,10 @@ fn a_folder_needs_exactly_one_file_of_curves() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
     let said = |folder: &std::path::Path| read(folder, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(said(folder.path()).contains("no curve file among `notes.txt`; expected one .csv"));
+    assert!(
+        said(folder.path())
+            .contains("no curve file in this folder, which holds `notes.txt`; expected one .csv")
+    );
     std::fs::write(folder.path().join("a.csv"), "x").unwrap();
     std::fs::write(folder.path().join("b.jsonl.gz"), "x").unwrap();
     assert!(

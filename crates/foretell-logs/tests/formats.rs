@@ -232,6 +232,8 @@ fn configurations_may_be_given_or_stand_in_the_same_file() {
     let configurations = Some(folder.path().join("other.csv"));
     let given = ReadOptions { configurations, ..ReadOptions::default() };
     assert_eq!(features(&read(&folder.path().join("log.csv"), &given).unwrap()), ["lr"]);
+    let not_joined = notes(&read_text("runs.csv", WIDE, &given), Topic::Identity).join("");
+    assert!(not_joined.contains("not joined: only long files"), "{not_joined}");
     let recorded = plain(
         "run,step,lr,acc,lr_now\na,1,0.1,0.3,0.1\na,2,0.1,0.4,0.05\nb,1,0.2,0.3,0.2\nb,2,0.2,0.2,0.1\n",
     );
@@ -271,19 +273,58 @@ fn columns_may_be_named_and_one_run_needs_no_id() {
 }
 
 #[test]
-fn empty_ends_of_long_runs_are_divergence_unless_the_metric_is_sparse() {
-    let recorded = plain(
-        "id,epoch,loss\na,1,2\na,2,\na,3,\nb,1,2\nb,2,nan\nc,1,2\nc,2,\nc,3,1\nc,4,\nd,1,2\nd,1,2\nd,2,\nd,2,1.5\n",
+fn empty_ends_of_long_runs_were_not_measured_and_a_literal_nan_is_divergence() {
+    let text = "id,epoch,loss\na,1,2\na,2,\na,3,\nb,1,2\nb,2,nan\nc,1,2\nc,2,\nc,3,1\nc,4,\n\
+        d,1,2\nd,1,2\nd,2,\nd,2,1.5\ne,1,\ne,2,\nf,1,2\nf,2,inf\nf,3,\n";
+    let recorded = plain(text);
+    let shapes = |recorded: &Recorded| -> Vec<(usize, Option<f64>)> {
+        recorded.runs.iter().map(|run| (run.curve.len(), run.curve.diverged_at())).collect()
+    };
+    let expected = [
+        (1, None),      // never measured again
+        (1, Some(2.0)), // nan
+        (2, None),      // measured every second epoch
+        (2, None),      // a repeated row, and a row that completes another
+        (0, None),      // nothing
+        (1, Some(2.0)), // inf, then nothing
+    ];
+    assert_eq!(shapes(&recorded), expected);
+    assert_eq!(
+        notes(&recorded, Topic::EmptyEnds),
+        ["2 of 6 runs end in empty cells: not measured there, and not taken for diverged"]
     );
-    let shape = |at: usize| (recorded.runs[at].curve.len(), recorded.runs[at].curve.diverged_at());
-    assert_eq!(shape(0), (1, Some(2.0)), "never measured again");
-    assert_eq!(shape(1), (1, Some(2.0)), "nan");
-    assert_eq!(shape(2), (2, None), "measured every second epoch");
-    assert_eq!(shape(3), (2, None), "a repeated row, and a row that completes another");
     assert_eq!(
         notes(&recorded, Topic::Removed),
         ["1 row left out for saying the same twice of a run and step"]
     );
+    // where `nan` was written as nothing, this can be said; a metric that is reported now and then still is
+    let options = ReadOptions { empty_is_divergence: true, ..ReadOptions::default() };
+    let recorded = read_text("runs.csv", text, &options);
+    let mut expected = expected;
+    (expected[0], expected[4]) = ((1, Some(2.0)), (0, Some(1.0)));
+    assert_eq!(shapes(&recorded), expected);
+    assert!(notes(&recorded, Topic::EmptyEnds).is_empty());
+}
+
+#[test]
+fn a_table_and_its_long_form_say_the_same_of_empty_ends() {
+    let wide = "lr,loss_1,loss_2,loss_3\n1,2,,\n2,2,nan,\n3,2,,1\n4,2,1,\n";
+    let mut long = "id,epoch,lr,loss\n".to_owned();
+    for (at, row) in wide.lines().skip(1).enumerate() {
+        let cells: Vec<&str> = row.split(',').collect();
+        for epoch in 1..=3 {
+            long += &format!("{at},{epoch},{},{}\n", cells[0], cells[epoch]);
+        }
+    }
+    for empty_is_divergence in [false, true] {
+        let options = ReadOptions { empty_is_divergence, ..ReadOptions::default() };
+        let curves = |text: &str| -> Vec<foretell::Curve> {
+            read_text("runs.csv", text, &options).runs.into_iter().map(|run| run.curve).collect()
+        };
+        assert_eq!(curves(wide), curves(&long));
+        assert_eq!(curves(wide)[3].diverged_at(), empty_is_divergence.then_some(3.0));
+        assert_eq!(curves(wide)[1].diverged_at(), Some(2.0));
+    }
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub struct EvaluationOptions {
 #[non_exhaustive]
 pub enum EvaluationError {
     /// Fewer finished runs than are needed to fit and to test.
-    #[error("{train} runs to fit on and at least 2 to test need {needed} finished runs, there are {got}: lower --train", needed = train + 2)]
+    #[error("{train} runs to fit on and at least 2 to test need {needed} finished runs, there are {got}: {}", if *got < 3 { "read more runs, or runs that are finished" } else { "lower --train" }, needed = train + 2)]
     TooFewRuns {
         /// How many runs were to be fitted on.
         train: usize,

@@ -75,8 +75,8 @@ impl Forecaster {
         Ok(Self { history, finished, encoder, predictor, models: Mutex::default() })
     }
 
-    /// The distribution of the final score of a running `curve`, on the scale of [`Forecaster::history`]. The first call
-    /// for a τ fits the model, later ones reuse it.
+    /// The distribution of the final score of a running `curve`, on the scale of [`Forecaster::history`]: for a run that is there
+    /// already, its recorded score. The first call for a τ fits the model, later ones reuse it.
     ///
     /// # Errors
     /// [`ForecastError`] if nothing was observed yet, the predictor could not be fitted or its forecast is not finite.
@@ -88,7 +88,8 @@ impl Forecaster {
             return Err(ForecastError::NothingObserved { first: grid[0] });
         }
         if tau == grid.len() {
-            return Ok(Forecast::gaussian(prefix[tau - 1], 0.0));
+            let end = self.history.end_of(curve).unwrap_or(prefix[tau - 1]);
+            return Ok(Forecast::gaussian(end, 0.0));
         }
         let model = self.model(tau)?;
         let encoded = self.encoder.encode(configuration);
@@ -184,6 +185,19 @@ mod tests {
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
         let forecast = forecaster.forecast(&Configuration::new(), &Curve::of_epochs(&[0.4], up)).unwrap();
         assert_eq!((forecast.mean, forecast.scale), (0.4, 0.0));
+    }
+
+    #[test]
+    fn a_run_at_the_target_or_beyond_ends_as_it_was_recorded_also_below_the_floor() {
+        let up = Direction::Maximize;
+        let finished = runs(&[&[0.3, 0.4], &[0.3, 0.5]], up);
+        let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
+        assert!((forecaster.history().floor() - 0.1).abs() < 1e-12);
+        for values in [&[0.3, -7.0][..], &[0.3, -7.0, 0.4]] {
+            let curve = Curve::of_epochs(values, up);
+            let forecast = forecaster.forecast(&Configuration::new(), &curve).unwrap();
+            assert_eq!((forecast.mean, forecast.scale), (-7.0, 0.0), "{values:?}");
+        }
     }
 
     struct Lost;

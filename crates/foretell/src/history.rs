@@ -182,6 +182,14 @@ impl History {
         self.on_grid(&self.run_score.curve(curve))
     }
 
+    /// The recorded score at the target step of the run with this `curve`, on the history's scale and at its own depth, however far
+    /// below the floor; `None` if the run has not come so far, or is lost.
+    pub fn end_of(&self, curve: &Curve) -> Option<f64> {
+        let scored = self.run_score.curve(curve);
+        let end = scored.interpolate(*self.grid.last()?)?;
+        Some(self.scale.apply(end, self.direction))
+    }
+
     fn on_grid(&self, curve: &Curve) -> Vec<f64> {
         let Some((&first, &start)) = curve.scores().first().zip(curve.steps().first()) else {
             let diverged = curve.diverged_at();

@@ -1,9 +1,9 @@
 //! `foretell evaluate`: forecast accuracy against what happened.
 
 use super::figures::{self, Measured};
-use crate::curves::CurveFlags;
+use crate::curves::{CurveFlags, last_step};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, note, print, print_json, table};
+use crate::output::{Format, metric_difference, note, print, print_json, table};
 use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::evaluate::{EvaluationError, EvaluationOptions, INTERVALS, evaluate, observed_points, splits};
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = "0.25", value_parser = fraction)]
     observed: Vec<f64>,
     /// How many finished runs to fit on.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = runs)]
     train: usize,
     /// How many random splits.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
@@ -82,26 +82,27 @@ struct Row {
     r2_natural_mean: f64,
     r2_natural_stderr: f64,
     upper_coverage_top_decile: BTreeMap<String, f64>,
+    /// The largest final value forecast, as a measure of errors.
+    #[serde(skip)]
+    largest: f64,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
-        plot::check(path).map_err(Failure::input)?;
+        plot::check_place(path, None).map_err(Failure::input)?;
     }
     let predictors = predictors(arguments)?;
     let mut measured = Vec::new();
     for path in &arguments.curves {
         measured.extend(measure(arguments, &predictors, path)?);
     }
-    if let Some(path) = &arguments.plot {
-        draw(path, arguments, &measured)?;
-    }
     let rows: Vec<Row> = measured.iter().map(|one| row(arguments, one)).collect();
     match arguments.format {
-        Format::Json => print_json(&Document { schema: "foretell.evaluate/1", seed: arguments.seed, rows }),
-        Format::Table => print(&as_table(&rows)),
+        Format::Json => print_json(&Document { schema: "foretell.evaluate/1", seed: arguments.seed, rows })?,
+        Format::Table => print(&as_table(&rows))?,
     }
+    arguments.plot.as_ref().map_or(Ok(()), |path| draw(path, arguments, &measured))
 }
 
 fn predictors(arguments: &Arguments) -> Result<Vec<Box<dyn Predictor>>, Failure> {
@@ -126,8 +127,16 @@ fn measure(
         seed: arguments.seed,
     };
     let recorded = arguments.reading.read(path)?;
-    let history = Arc::new(arguments.reading.history(&recorded)?);
-    let in_file = |error: EvaluationError| Failure::input(format!("{}: {error}", recorded.name));
+    let history = Arc::new(arguments.reading.history(&recorded, path)?);
+    let in_file = |error: EvaluationError| {
+        let remedy = match error {
+            EvaluationError::Observed { .. } => {
+                format!(" (of those up to step {}); change --observed or --target", last_step(&history))
+            }
+            _ => String::new(),
+        };
+        Failure::input(format!("{}: {error}{remedy}", path.display()))
+    };
     let splits = splits(&history, &recorded.repeats, &options).map_err(in_file)?;
     let mut measured = Vec::new();
     for &observed in &arguments.observed {
@@ -184,6 +193,12 @@ fn best_of_each_set(measured: &[Measured], observed: f64) -> Vec<&Measured> {
     sets.into_iter().filter_map(of_set).collect()
 }
 
+/// A number of runs to learn from.
+pub(super) fn runs(text: &str) -> Result<usize, String> {
+    let runs = text.trim().parse::<usize>().ok().filter(|&runs| runs > 0);
+    runs.ok_or_else(|| "give a whole number of runs to learn from, 1 or more".to_owned())
+}
+
 /// A fraction of a curve: some of it seen, some left to forecast.
 pub(super) fn fraction(text: &str) -> Result<f64, String> {
     let value = text.trim().parse::<f64>().map_err(|_| "not a number; give a fraction such as 0.25")?;
@@ -218,6 +233,7 @@ fn row(arguments: &Arguments, measured: &Measured) -> Row {
         r2_natural_mean: mean(&result.r2_natural),
         r2_natural_stderr: standard_error(&result.r2_natural),
         upper_coverage_top_decile: [0.95, 0.99].map(upper).into(),
+        largest: result.outcomes.iter().map(|o| measured.history.value(o.truth).abs()).fold(0.0, f64::max),
     }
 }
 
@@ -231,7 +247,7 @@ fn as_table(rows: &[Row]) -> String {
             row.tau.to_string(),
             format!("{:.4} ± {:.4}", row.r2_mean, row.r2_stderr),
             format!("{:.3}", row.spearman_mean),
-            format!("{:.4}", row.mae_mean),
+            metric_difference(row.mae_mean, row.largest, 4),
             covered("0.5"),
             covered("0.8"),
             covered("0.9"),

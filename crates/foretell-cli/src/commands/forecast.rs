@@ -1,15 +1,14 @@
 //! `foretell forecast`: where each unfinished run will end.
 
-use crate::curves::CurveFlags;
+use crate::curves::{CurveFlags, last_step, not_laid};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, print, print_json, table};
+use crate::output::{Format, metric_difference, metric_value, note, print, print_json, table};
 use crate::plot;
 use crate::scheduling::measure_name;
-use foretell::{
-    Forecast, ForecastError, Forecaster, History, PredictorOptions, Run, RunScore, StopRule, predictor,
-};
+use foretell::{Forecast, Forecaster, History, PredictorOptions, Run, RunScore, Scale, StopRule, predictor};
+use foretell_logs::Recorded;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The arguments of `foretell forecast`.
 #[derive(clap::Args)]
@@ -56,7 +55,9 @@ struct Row {
     sd: Option<f64>,
     interval_90: Option<(f64, f64)>,
     probability_to_beat_best: Option<f64>,
-    /// Why there is no forecast.
+    /// Whether the forecast is what was recorded: the run is at the target already, or beyond.
+    recorded: bool,
+    /// Why there is no forecast, or what became of the run.
     problem: Option<String>,
     #[serde(skip)]
     distribution: Option<Forecast>,
@@ -65,37 +66,59 @@ struct Row {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
-        plot::check(path).map_err(Failure::input)?;
+        plot::check_place(path, None).map_err(Failure::input)?;
     }
     let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
     let chosen = predictor(&arguments.predictor, &options).map_err(Failure::input)?;
     let recorded = arguments.reading.read(&arguments.history)?;
     let running = arguments.reading.read_running(&arguments.running, &recorded)?;
+    arguments.reading.check_scale(&recorded, &arguments.history)?;
     let history_options = arguments.reading.history_options(&recorded);
     let measure = measure_name(history_options.run_score, &recorded.metric);
     let forecaster = Forecaster::new(&recorded.runs, &history_options, chosen)
-        .map_err(|error| Failure::input(format!("{}: {error}", recorded.name)))?;
+        .map_err(|error| not_laid(&arguments.history, error))?;
     let history = forecaster.history();
     arguments.reading.say_target(&recorded, history);
+    say_running(&running, history);
     let finals = (0..history.len()).filter_map(|i| history.final_score(i));
-    let best = StopRule::default().incumbent(finals).ok_or_else(|| no_finished_run(&recorded.name))?;
-    let rows: Vec<Row> = running.runs.iter().map(|run| row(&forecaster, run, best)).collect();
-    if let Some(path) = &arguments.plot {
-        plot::save(path, &fans(history, &running.runs, &rows, best, &measure).draw())
-            .map_err(Failure::midway)?;
-    }
+    let best = StopRule::default().incumbent(finals).ok_or_else(|| no_finished_run(&arguments.history))?;
     let document = Document {
         schema: "foretell.forecast/1",
         history: recorded.name.clone(),
         predictor: arguments.predictor.clone(),
-        target_step: history.grid().last().copied().unwrap_or(0.0),
+        target_step: last_step(history),
         score: history.run_score(),
         best: recorded_value(&recorded.runs, history, best),
-        rows,
+        rows: running.runs.iter().map(|run| row(&forecaster, run, best)).collect(),
     };
     match arguments.format {
-        Format::Json => print_json(&document),
-        Format::Table => print(&as_table(&document)),
+        Format::Json => print_json(&document)?,
+        Format::Table => print(&as_table(&document))?,
+    }
+    if let Some(path) = &arguments.plot {
+        let figure = fans(history, &running.runs, &document, &measure).draw();
+        plot::save(path, &figure).map_err(Failure::midway)?;
+    }
+    Ok(())
+}
+
+/// Says which of the running runs need no forecast, and which have their points between those of the finished ones.
+fn say_running(running: &Recorded, history: &History) {
+    let target = last_step(history);
+    let (all, name) = (running.runs.len(), &running.name);
+    let there = running.runs.iter().filter(|run| history.end_of(&run.curve).is_some()).count();
+    if there > 0 {
+        note(&format!(
+            "{name}: {there} of {all} runs are at step {target} already, or beyond: shown as recorded there; a later --target forecasts them"
+        ));
+    }
+    let between =
+        |step: &f64| *step < target && history.grid().iter().all(|point| point.total_cmp(step).is_ne());
+    let apart = running.runs.iter().filter(|run| run.curve.steps().iter().any(between)).count();
+    if apart > 0 {
+        note(&format!(
+            "{name}: {apart} of {all} runs have steps that are not those of the finished ones: interpolated"
+        ));
     }
 }
 
@@ -111,9 +134,10 @@ fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     recorded.map_or(history.value(score), |score| history.direction().value(score))
 }
 
-fn no_finished_run(name: &str) -> Failure {
+fn no_finished_run(path: &Path) -> Failure {
     Failure::input(format!(
-        "{name}: no run is finished: nothing to learn from or to beat; choose an earlier --target"
+        "{}: no run is finished: nothing to learn from or to beat; choose an earlier --target",
+        path.display()
     ))
 }
 
@@ -121,24 +145,57 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64) -> Row {
     let history = forecaster.history();
     let now = worth_now(history, run);
     let value = |score: f64| history.possible_value(score, now);
-    let forecast = forecaster.forecast(&run.configuration, &run.curve);
-    let problem = forecast.as_ref().err().map(ForecastError::to_string);
+    let recorded = recorded_end(history, run);
+    let problem = problem(history, run);
+    let forecast = match (recorded, &problem) {
+        (None, Some(problem)) => Err(problem.clone()),
+        _ => forecaster.forecast(&run.configuration, &run.curve).map_err(|error| error.to_string()),
+    };
+    let problem = problem.or_else(|| forecast.as_ref().err().cloned());
     let forecast = forecast.ok();
     let interval = |f: &Forecast| {
         let (low, high) = (value(f.quantile(0.05)), value(f.quantile(0.95)));
-        (low.min(high), low.max(high))
+        recorded.map_or((low.min(high), low.max(high)), |value| (value, value))
     };
     let sd = |f: &Forecast| (value(f.quantile(0.841_344_746)) - value(f.quantile(0.158_655_254))).abs() / 2.0;
     Row {
         run: run.id.clone(),
         step: run.curve.last().map(|(step, _)| step),
         value: run.curve.last().map(|(_, score)| history.direction().value(score)),
-        forecast: forecast.as_ref().map(|f| value(f.mean)),
-        sd: forecast.as_ref().map(sd),
+        forecast: forecast.as_ref().map(|f| recorded.unwrap_or_else(|| value(f.mean))),
+        sd: forecast.as_ref().map(|f| if recorded.is_some() { 0.0 } else { sd(f) }),
         interval_90: forecast.as_ref().map(interval),
         probability_to_beat_best: forecast.as_ref().map(|f| 1.0 - f.probability_at_most(best)),
+        recorded: recorded.is_some(),
         problem,
         distribution: forecast,
+    }
+}
+
+/// What `run` came to, in the metric's own unit, if it needs no forecast: its value at the target, or what it had reached when it
+/// diverged, where that counts.
+fn recorded_end(history: &History, run: &Run) -> Option<f64> {
+    let curve = history.run_score().curve(&run.curve);
+    let lost = run.curve.diverged_at().is_some() && history.run_score() == RunScore::Best;
+    let reached = curve.last().filter(|_| lost).map(|(_, score)| score);
+    let score = curve.interpolate(last_step(history)).or(reached)?;
+    Some(history.direction().value(score))
+}
+
+/// What keeps `run` from the target, if anything does.
+fn problem(history: &History, run: &Run) -> Option<String> {
+    let target = last_step(history);
+    let first = run.curve.steps().first().copied().filter(|&first| first > target);
+    let values = run.curve.scores().iter().map(|&score| history.direction().value(score));
+    let mut lost = run.curve.steps().iter().zip(values).filter(|(_, value)| *value <= 0.0);
+    if let (Scale::Log, Some((step, value))) = (history.scale(), lost.next()) {
+        return Some(format!("{value} at step {step} has no logarithm: give --linear-scale"));
+    }
+    match (history.end_of(&run.curve), run.curve.diverged_at(), first) {
+        (Some(_), ..) => None,
+        (_, _, Some(first)) => Some(format!("begins at step {first}, after the target")),
+        (_, Some(at), _) => Some(format!("diverged at step {at}")),
+        _ => None,
     }
 }
 
@@ -147,9 +204,8 @@ fn worth_now(history: &History, run: &Run) -> f64 {
     history.prefix_of(&run.curve).last().copied().unwrap_or(f64::NEG_INFINITY)
 }
 
-fn fans(history: &History, runs: &[Run], rows: &[Row], best: f64, metric: &str) -> plot::Fan {
-    let direction = history.direction();
-    let target = history.grid().last().copied().unwrap_or(0.0);
+fn fans(history: &History, runs: &[Run], document: &Document, metric: &str) -> plot::Fan {
+    let (direction, target, rows) = (history.direction(), document.target_step, &document.rows);
     let fan = |(run, row): (&Run, &Row)| {
         let forecast = row.distribution.as_ref()?;
         let now = worth_now(history, run);
@@ -161,41 +217,62 @@ fn fans(history: &History, runs: &[Run], rows: &[Row], best: f64, metric: &str) 
         };
         let curve = history.run_score().curve(&run.curve);
         let scores = curve.steps().iter().zip(curve.scores());
+        let recorded = row.forecast.filter(|_| row.recorded);
         Some(plot::FanRun {
             name: run.id.clone(),
             points: scores.map(|(&step, &score)| (step, direction.value(score))).collect(),
-            median: value(forecast.quantile(0.5)),
-            intervals: [0.5, 0.8, 0.95].map(band).to_vec(),
+            median: recorded.unwrap_or_else(|| value(forecast.quantile(0.5))),
+            intervals: if recorded.is_some() { Vec::new() } else { [0.5, 0.8, 0.95].map(band).to_vec() },
             chance: row.probability_to_beat_best,
         })
     };
+    let drawn: Vec<plot::FanRun> = runs.iter().zip(rows).filter_map(fan).collect();
+    let missing = runs.len() - drawn.len();
+    let not_drawn =
+        if missing > 0 { format!("; without a forecast, and not drawn: {missing}") } else { String::new() };
     plot::Fan {
         title: "where the running trainings will end".to_owned(),
-        subtitle: format!("forecast of {metric} at step {target}, bands of 50, 80 and 95 %"),
+        subtitle: format!("forecast of {metric} at step {target}, bands of 50, 80 and 95 %{not_drawn}"),
         metric: metric.to_owned(),
         maximize: direction == foretell::Direction::Maximize,
         resource: "steps".to_owned(),
         max_resource: target,
-        incumbent: Some(history.value(best)),
-        runs: runs.iter().zip(rows).filter_map(fan).collect(),
+        incumbent: Some(document.best),
+        runs: drawn,
     }
 }
 
 fn as_table(document: &Document) -> String {
-    let number = |value: Option<f64>| value.map_or("–".to_owned(), |v| format!("{v:.4}"));
+    let number = |value: Option<f64>| value.map_or("–".to_owned(), metric_value);
+    let forecast = |row: &Row| match (row.forecast.filter(|_| row.recorded), &row.problem) {
+        (Some(end), None) => format!("{} (recorded)", metric_value(end)),
+        (Some(end), Some(problem)) => format!("{} ({problem})", metric_value(end)),
+        (None, Some(problem)) => problem.clone(),
+        (None, None) => {
+            let (mean, sd) = (row.forecast.unwrap_or(f64::NAN), row.sd.unwrap_or(f64::NAN));
+            format!("{} ± {}", metric_value(mean), metric_difference(sd, mean, 4))
+        }
+    };
+    let interval = |(low, high): (f64, f64)| {
+        let size = low.abs().max(high.abs());
+        format!("{} … {}", metric_difference(low, size, 4), metric_difference(high, size, 4))
+    };
     let cells = |row: &Row| {
         vec![
             row.run.clone(),
             row.step.map_or("–".to_owned(), |step| step.to_string()),
             number(row.value),
-            row.problem.clone().unwrap_or_else(|| format!("{} ± {}", number(row.forecast), number(row.sd))),
-            row.interval_90.map_or(String::new(), |(low, high)| format!("{low:.4} … {high:.4}")),
+            forecast(row),
+            row.interval_90.filter(|_| !row.recorded).map_or(String::new(), interval),
             row.probability_to_beat_best.map_or(String::new(), |p| format!("{:.1} %", p * 100.0)),
         ]
     };
     let head = format!(
-        "forecast at step {} by {}, learnt from {}; best finished {:.4}\n",
-        document.target_step, document.predictor, document.history, document.best
+        "forecast at step {} by {}, learnt from {}; best finished {}\n",
+        document.target_step,
+        document.predictor,
+        document.history,
+        metric_value(document.best)
     );
     let headings = ["run", "step", "value", "forecast", "90 % interval", "beats best"];
     head + &table(&headings, &document.rows.iter().map(cells).collect::<Vec<_>>())

@@ -56,7 +56,7 @@ impl Fan {
             page.cells(self.runs.len(), columns).into_iter().zip(&self.runs).enumerate()
         {
             let area = cell.inset(46.0, 30.0, 16.0, 44.0);
-            let panel = Panel::of_curves(area, x, y, self.maximize, &self.values());
+            let panel = self.axes(area, x, y);
             page.draw(heading(cell, run));
             page.draw(self.panel(&panel, run));
             // the name of the axis stands only where no panel is below
@@ -112,9 +112,16 @@ impl Fan {
         points.chain(ends).chain(self.runs.iter().map(|r| r.median)).collect()
     }
 
+    /// The axes that every panel has, so that runs can be compared; they hold the best finished run's score.
+    fn axes(&self, area: Rect, x: Range, y: Range) -> Panel {
+        let mut values = self.values();
+        values.extend(self.incumbent);
+        Panel::of_curves(area, x, y, self.maximize, &values).holding(self.incumbent.unwrap_or(f64::NAN))
+    }
+
     fn left_out(&self, x: Range, y: Range) -> String {
         let area = Rect { left: 0.0, top: 0.0, right: 1.0, bottom: 1.0 };
-        Panel::of_curves(area, x, y, self.maximize, &self.values()).left_out(&self.values())
+        self.axes(area, x, y).left_out(&self.values())
     }
 
     fn panel(&self, panel: &Panel, run: &FanRun) -> Vec<Shape> {
@@ -145,6 +152,9 @@ impl Fan {
         let Some(start) = run.points.iter().rev().copied().find(|p| panel.place(*p).is_some()) else {
             return Vec::new();
         };
+        if start.0 >= end {
+            return panel.line(&run.points, Stroke::solid(BLUE, 2.4));
+        }
         let mut wide_first = run.intervals.clone();
         wide_first.sort_by(|a, b| b.0.total_cmp(&a.0));
         let band = |i: (f64, f64, f64)| {
@@ -234,6 +244,52 @@ mod tests {
         assert_eq!(svg.matches(">12 % to beat the best<").count(), 12);
         // 12 times three bands and three in the key
         assert_eq!(svg.matches("<polygon").count(), 39);
+    }
+
+    /// Heights of the grid lines and of the dashed line, and the tick labels, of each panel in turn.
+    fn rulings(fan: &Fan) -> Vec<(Vec<String>, f64)> {
+        let area = Rect { left: 0.0, top: 0.0, right: 300.0, bottom: 200.0 };
+        let panel = fan.axes(area, fan.x_range(), fan.y_range());
+        let of_run = |run: &FanRun| {
+            let shapes = fan.panel(&panel, run);
+            let labels = shapes.iter().filter_map(|shape| match shape {
+                Shape::Text(text) => Some(text.content.clone()),
+                _ => None,
+            });
+            let best = shapes.iter().find_map(|shape| match shape {
+                Shape::Line(places, stroke) if *stroke == Stroke::dashed(INK, 1.2) => Some(places[0].1),
+                _ => None,
+            });
+            (labels.collect(), best.unwrap_or(f64::NAN))
+        };
+        fan.runs.iter().map(of_run).collect()
+    }
+
+    #[test]
+    fn the_best_finished_loss_lies_inside_axes_that_all_panels_share() {
+        let falling = |name: &str, scale: f64| FanRun {
+            name: name.into(),
+            points: (1..8).map(|e| (f64::from(e), scale * 0.5_f64.powi(e))).collect(),
+            median: scale * 0.006,
+            intervals: vec![(0.5, scale * 0.005, scale * 0.007)],
+            chance: None,
+        };
+        for best in [1e-6, 1e3, 0.05, 0.0, -2.0] {
+            let runs = vec![falling("a", 1.0), falling("b", 30.0)];
+            let fan = Fan { maximize: false, incumbent: Some(best), ..figure(runs) };
+            let rulings = rulings(&fan);
+            assert_eq!(rulings[0], rulings[1], "the panels of {best} can be compared");
+            assert!((0.0..=200.0).contains(&rulings[0].1), "{best} lies at {}", rulings[0].1);
+            assert!(!encode(&fan.draw()).contains("NaN"));
+        }
+    }
+
+    #[test]
+    fn a_run_that_went_past_the_end_has_no_fan() {
+        let mut done = run(0);
+        (done.points, done.intervals) = ((1..=30).map(|e| (f64::from(e), 0.5)).collect(), Vec::new());
+        let svg = encode(&figure(vec![done]).draw());
+        assert_eq!((svg.matches("<polygon").count(), svg.matches("class=\"run\"").count()), (0, 1));
     }
 
     #[test]

@@ -52,6 +52,14 @@ pub(crate) enum PlotError {
         /// The file asked for.
         path: PathBuf,
     },
+    /// The file cannot lie where it was asked for.
+    #[error("cannot draw into {path}: {reason}")]
+    Place {
+        /// The file asked for.
+        path: PathBuf,
+        /// What is wrong with its place, and what to do.
+        reason: String,
+    },
     /// The picture could not be rendered or encoded.
     #[error("cannot make a png of {width} x {height} pixels: {reason}; save it as .svg instead")]
     Png {
@@ -86,7 +94,7 @@ pub(crate) fn save(path: &Path, figure: &Figure) -> Result<(), PlotError> {
     std::fs::write(path, bytes).map_err(|source| PlotError::Write { path: path.to_owned(), source })
 }
 
-/// Whether [`save`] knows the extension of `path`; ask before a long computation.
+/// Whether [`save`] knows the extension of `path`; ask before a long computation, better [`check_place`].
 ///
 /// # Errors
 /// [`PlotError::Extension`] for anything but `.svg` and `.png`.
@@ -95,6 +103,28 @@ pub(crate) fn check(path: &Path) -> Result<(), PlotError> {
         "svg" | "png" => Ok(()),
         _ => Err(PlotError::Extension { path: path.to_owned() }),
     }
+}
+
+/// Whether [`save`] can write `path`: what [`check`] asks, and whether there is a folder for it. A command that makes a folder before it
+/// draws names that as `to_be_made`.
+///
+/// # Errors
+/// As [`check`], and [`PlotError::Place`] if the folder is not there, or `path` is a folder itself.
+pub(crate) fn check_place(path: &Path, to_be_made: Option<&Path>) -> Result<(), PlotError> {
+    check(path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let reason = if path.is_dir() {
+        "it is a folder; name a file in it".to_owned()
+    } else if to_be_made == Some(folder) {
+        return Ok(());
+    } else if !folder.exists() {
+        format!("there is no folder {}; make it, or name another", folder.display())
+    } else if !folder.is_dir() {
+        format!("{} is a file, not a folder; name another", folder.display())
+    } else {
+        return Ok(());
+    };
+    Err(PlotError::Place { path: path.to_owned(), reason })
 }
 
 fn extension(path: &Path) -> String {
@@ -132,6 +162,28 @@ mod tests {
             assert!(check(Path::new(name)).is_err());
         }
         assert!(check(Path::new("a/b.Svg")).is_ok());
+    }
+
+    #[test]
+    fn refuses_a_place_that_no_file_can_have_before_anything_is_computed()
+    -> Result<(), Box<dyn std::error::Error>> {
+        let here = tempfile::tempdir()?;
+        let (file, folder) = (here.path().join("file"), here.path().join("folder.svg"));
+        std::fs::write(&file, "")?;
+        std::fs::create_dir(&folder)?;
+        for (path, part) in [
+            (here.path().join("gone").join("a.svg"), "gone; make it"),
+            (file.join("a.svg"), "file is a file, not a folder"),
+            (folder.clone(), "it is a folder"),
+        ] {
+            let message = check_place(&path, None).expect_err("no place for a file").to_string();
+            assert!(message.contains(part) && message.contains(&path.display().to_string()), "{message}");
+        }
+        assert!(check_place(&folder.join("a.png"), None).is_ok());
+        assert!(check_place(Path::new("a.png"), None).is_ok(), "the folder one stands in");
+        let gone = here.path().join("gone");
+        assert!(check_place(&gone.join("a.svg"), Some(&gone)).is_ok(), "it will be there");
+        Ok(())
     }
 
     #[test]

@@ -44,6 +44,22 @@ impl Panel {
         Self { y: Scale::log(y, area.bottom, area.top), ..linear }
     }
 
+    /// The panel with a vertical axis that holds `value` too, if the value is finite and the axis can.
+    pub(crate) fn holding(self, value: f64) -> Self {
+        if !value.is_finite() || self.y.holds(value) || (self.y.log && value <= 0.0) {
+            return self;
+        }
+        // with a little room, so that nothing lies on the edge
+        let Range { low, high } = self.y.range;
+        let range = if self.y.log {
+            let logs = Range { low: low.ln(), high: high.ln() }.with(value.ln()).padded(0.03, 0.03);
+            Range { low: logs.low.exp(), high: logs.high.exp() }
+        } else {
+            Range { low, high }.with(value).padded(0.03, 0.03)
+        };
+        Self { y: Scale { range, ..self.y }, ..self }
+    }
+
     /// What the picture leaves out of the values, in words; empty if it shows all of them.
     pub(crate) fn left_out(&self, values: &[f64]) -> String {
         let missing = values.iter().filter(|v| !v.is_finite()).count();
@@ -186,6 +202,26 @@ mod tests {
         let shapes = panel().line(&points, Stroke::solid(INK, 1.0));
         assert_eq!(shapes.len(), 3);
         assert!(matches!(shapes[2], Shape::Dot(..)));
+    }
+
+    #[test]
+    fn the_axis_of_losses_can_be_made_to_hold_a_value_and_never_loses_one_without_a_logarithm() {
+        let area = panel().area;
+        let x = Range { low: 0.0, high: 10.0 };
+        let falling = [8.0, 4.0, 2.0, 1.0, 0.5];
+        let losses = Panel::of_curves(area, x, Range::of(falling), false, &falling);
+        assert!(losses.y.log && !losses.y.holds(0.01) && !losses.y.holds(1e3));
+        for value in [0.01, 1e3] {
+            let panel = losses.holding(value);
+            assert!(panel.y.log && panel.y.holds(value) && falling.iter().all(|loss| panel.y.holds(*loss)));
+        }
+        for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(losses.holding(odd).y, losses.y);
+        }
+        let with_zero = [falling, [0.0, -0.5, 0.5, 0.25, 0.125]].concat();
+        let panel = Panel::of_curves(area, x, Range::of(with_zero.iter().copied()), false, &with_zero);
+        assert!(!panel.y.log && with_zero.iter().all(|loss| panel.y.holds(*loss)));
+        assert!(panel.left_out(&with_zero).is_empty());
     }
 
     #[test]

@@ -117,11 +117,31 @@ fn linear_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
     let steps = [1.0, 0.5, 0.2, 0.1, 0.05, 0.02].map(|factor| factor * decade);
     let Some(step) = steps.into_iter().find(wide_enough) else { return Vec::new() };
     let Some((first, last)) = span(range, step) else { return Vec::new() };
-    let decimals = (-step.log10().floor()).clamp(0.0, 12.0) as usize;
-    (0..=(last - first).max(0.0) as usize)
-        .map(|i| (first + i as f64) * step)
-        .map(|value| (value, label(value, decimals)))
-        .collect()
+    let values: Vec<f64> =
+        (0..=(last - first).max(0.0) as usize).map(|i| (first + i as f64) * step).collect();
+    let labels = labels(&values, step);
+    values.into_iter().zip(labels).collect()
+}
+
+/// The labels of round values a `step` apart, no two of them alike.
+fn labels(values: &[f64], step: f64) -> Vec<String> {
+    let place = step.log10().floor();
+    let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+    let decimals = (-place).clamp(0.0, 17.0) as usize;
+    let plain: Vec<String> = values.iter().map(|value| label(*value, decimals)).collect();
+    if (1e-4..1e5).contains(&largest) {
+        return plain;
+    }
+    // as few digits as tell neighbours apart
+    let digits = (largest.log10().floor() - place).clamp(0.0, 17.0) as usize;
+    let powers: Vec<String> = values.iter().map(|value| power(*value, step, digits)).collect();
+    let longest = |labels: &[String]| labels.iter().map(String::len).max().unwrap_or(0);
+    if longest(&plain) <= longest(&powers).max(6) { plain } else { powers }
+}
+
+/// A number in powers of ten, with so many `digits` after the point; what is less than a `step` is 0.
+fn power(value: f64, step: f64, digits: usize) -> String {
+    if value.abs() < 0.5 * step { "0".to_owned() } else { format!("{value:.digits$e}") }
 }
 
 /// The first and the last multiple of `step` in the range, in steps; `None` if there is none.
@@ -140,7 +160,7 @@ fn log_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
         d if d < 2.2 => &[1.0, 2.0, 5.0],
         _ => &[1.0],
     };
-    let every = (decades / count.max(1) as f64).ceil().max(1.0) as i32;
+    let every = (decades / count.max(1) as f64).round().max(1.0) as i32;
     let (first, last) = (range.low.log10().floor() as i32, range.high.log10().ceil() as i32);
     (first..=last)
         .filter(|exponent| exponent.rem_euclid(every) == 0)
@@ -151,9 +171,6 @@ fn log_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
 }
 
 fn label(value: f64, decimals: usize) -> String {
-    if value.abs() >= 1e5 {
-        return short(value);
-    }
     let text = format!("{value:.decimals$}");
     if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
         return text.trim_start_matches('-').to_owned();
@@ -187,6 +204,44 @@ mod tests {
         assert_eq!(labels(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(0.0, 20.0), ["0", "5", "10", "15", "20"]);
         assert_eq!(labels(-0.05, 0.05), ["-0.04", "-0.02", "0.00", "0.02", "0.04"]);
+    }
+
+    #[test]
+    fn no_two_ticks_have_the_same_label() {
+        let ranges = [
+            (0.9991, 0.9994),
+            (0.999_912, 0.999_913),
+            (1e5, 1.003e5),
+            (123_456.0, 123_461.0),
+            (-1.0002e6, -1e6),
+            (1.2e-6, 1.9e-6),
+            (-3e-9, 2e-9),
+            (3.000_000_000_000_1, 3.000_000_000_000_9),
+            (1e12, 1e12 + 40.0),
+            (0.0, 3e15),
+            (2e-5, 9e-2),
+            (0.0011, 0.0013),
+        ];
+        for (low, high) in ranges {
+            for log in [false, true] {
+                for count in 3..=10 {
+                    let range = Range { low, high };
+                    let scale =
+                        if log { Scale::log(range, 0.0, 1.0) } else { Scale::linear(range, 0.0, 1.0) };
+                    let labels: Vec<String> = scale.ticks(count).into_iter().map(|tick| tick.1).collect();
+                    let different: std::collections::BTreeSet<&String> = labels.iter().collect();
+                    assert_eq!(different.len(), labels.len(), "{low} to {high}: {labels:?}");
+                    assert!(labels.len() > 1, "{low} to {high}: {labels:?}");
+                }
+            }
+        }
+        let labels = |low, high| -> Vec<String> {
+            Scale::linear(Range { low, high }, 0.0, 1.0).ticks(5).into_iter().map(|tick| tick.1).collect()
+        };
+        assert_eq!(labels(0.9991, 0.9994), ["0.9991", "0.9992", "0.9993", "0.9994"]);
+        assert_eq!(labels(0.0, 3e6), ["0", "1e6", "2e6", "3e6"]);
+        assert_eq!(labels(1e-6, 2.1e-6), ["1.0e-6", "1.2e-6", "1.4e-6", "1.6e-6", "1.8e-6", "2.0e-6"]);
+        assert_eq!(labels(100_000.0, 100_300.0), ["100000", "100100", "100200", "100300"]);
     }
 
     #[test]

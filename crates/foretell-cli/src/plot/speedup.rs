@@ -55,7 +55,7 @@ impl Speedup {
         let room = bands::room(self.series.iter().map(|s| s.name.as_str()));
         let panel = Panel::new(page.body.inset(46.0, 34.0, room, 44.0), x, y);
         let ticks: Vec<(f64, String)> =
-            tried.iter().enumerate().map(|(i, p)| (i as f64, short(*p))).collect();
+            tried.iter().enumerate().map(|(i, p)| (i as f64, p.to_string())).collect();
         page.draw(panel.grid().into_iter().chain(panel.x_axis_at(&ticks)));
         page.draw(panel.axis_labels("stop probability Δ", "speed-up (times)"));
         page.draw(panel.level(1.0, Stroke::dashed(SILVER, 1.4)).filter(|_| y.low < 1.0));

@@ -31,8 +31,8 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "CURVES")]
     pub(super) curves: Vec<PathBuf>,
 
-    /// Who is stopped: none, srm (forecasts by --predictor), last-value, lce, median, patience, oracle, i-epoch
-    /// (default: all but lce and patience; with Hyperband none, srm, oracle).
+    /// Who is stopped: none, srm (forecasts by --predictor), last-value, median, patience, oracle, i-epoch
+    /// (default: all but patience; with Hyperband none, srm, oracle).
     #[arg(long, value_delimiter = ',', value_enum, help_heading = "Stopping")]
     policy: Vec<Policy>,
     /// The predictors of policy srm.
@@ -137,7 +137,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
     /// What to draw (default: speedup; with Hyperband iterations).
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, requires = "plot")]
     figure: Option<FigureKind>,
     #[command(flatten)]
     pub(super) reading: CurveFlags,
@@ -150,6 +150,23 @@ impl Arguments {
     /// Checks what can be checked before a file is read, so that the message names the flag.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let flag = |name: &str, error: &dyn std::fmt::Display| Failure::input(format!("{name}: {error}"));
+        if self.policy.contains(&Policy::Lce) {
+            let others: Vec<&str> = Policy::value_variants()
+                .iter()
+                .filter(|policy| **policy != Policy::Lce)
+                .map(|policy| policy.name())
+                .collect();
+            let text =
+                format!("`lce`, learning-curve extrapolation, is not built yet; give {}", others.join(", "));
+            return Err(flag("--policy", &text));
+        }
+        if self.figure == Some(FigureKind::Iterations) && !self.scheduler.is_hyperband() {
+            let scheduler = self.scheduler.name();
+            let text = format!(
+                "`iterations` are those of Hyperband, and the scheduler is {scheduler}; give --scheduler hyperband or f-hyperband, or another figure"
+            );
+            return Err(flag("--figure", &text));
+        }
         for stop_probability in self.stop_probabilities() {
             let rule = StopRule { stop_probability, ..StopRule::default() };
             rule.validate().map_err(|error| flag("--stop-probability", &error))?;
@@ -161,6 +178,16 @@ impl Arguments {
         for &offset in &self.offset {
             let rule = StopRule { offset, ..StopRule::default() };
             rule.validate().map_err(|error| flag("--offset", &error))?;
+        }
+        let at_least_1 = [
+            ("--first-check", self.first_check == 0),
+            ("--check-every", self.check_every == 0),
+            ("--orderings", self.orderings == 0),
+            ("--workers", self.workers == 0),
+            ("--patience", self.patience == 0),
+        ];
+        if let Some((name, _)) = at_least_1.iter().find(|(_, zero)| *zero) {
+            return Err(flag(name, &"it is 0, and must be at least 1"));
         }
         if self.agreeing_checks.contains(&0) {
             return Err(flag("--agreeing-checks", &"0 checks cannot agree; it must be at least 1"));

@@ -8,12 +8,13 @@ mod words;
 
 pub(crate) use flags::Arguments;
 
+use crate::curves::last_step;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::{Predictor, PredictorOptions, predictor};
-use foretell_search::{Setting, Table, replay};
+use foretell_search::{ReplayError, Setting, Table, replay};
 use report::{Document, Row};
 use settings::{Policy, Variant};
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ use std::path::Path;
 struct Replayed {
     curves: String,
     metric: String,
+    /// The ids of all runs read.
+    names: Vec<String>,
     table: Table,
     variants: Vec<Variant>,
     outcomes: Vec<foretell_search::Outcome>,
@@ -32,7 +35,7 @@ struct Replayed {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
-        plot::check(path).map_err(Failure::input)?;
+        plot::check_place(path, None).map_err(Failure::input)?;
         if arguments.curves.len() > 1 {
             return Err(Failure::input("--plot draws one set of curves; name a single file"));
         }
@@ -44,21 +47,22 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         .iter()
         .map(|path| replay_file(arguments, path, &predictors))
         .collect::<Result<_, _>>()?;
-    if let (Some(path), Some(first)) = (&arguments.plot, replayed.first()) {
-        plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
-    }
     match arguments.format {
         Format::Json => print_json(&Document {
             schema: "foretell.replay/1",
             seed: arguments.seed,
             scheduler: arguments.scheduler.name(),
-            rows: replayed.into_iter().flat_map(|file| file.rows).collect(),
-        }),
+            rows: replayed.iter().flat_map(|file| &file.rows).collect(),
+        })?,
         Format::Table => {
             let texts: Vec<String> = replayed.iter().map(|file| words::answer(file, arguments)).collect();
-            print(&texts.join("\n\n"))
+            print(&texts.join("\n\n"))?;
         }
     }
+    if let (Some(path), Some(first)) = (&arguments.plot, replayed.first()) {
+        plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
+    }
+    Ok(())
 }
 
 /// Predictors by name, each made once.
@@ -84,9 +88,13 @@ fn replay_file(
     predictors: &BTreeMap<String, Box<dyn Predictor>>,
 ) -> Result<Replayed, Failure> {
     let recorded = arguments.reading.read(path)?;
-    let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", recorded.name));
-    let table = Table::new(arguments.reading.history(&recorded)?, arguments.finer as usize)
-        .map_err(|error| in_file(&error))?;
+    let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
+    let history = arguments.reading.history(&recorded, path)?;
+    let target = last_step(&history);
+    let table = Table::new(history, arguments.finer as usize).map_err(|error| match error {
+        ReplayError::OnePoint => in_file(&format!("{error} up to step {target}; give a later --target")),
+        _ => in_file(&error),
+    })?;
     let variants = settings::variants(arguments, &table);
     let chosen = |variant: &Variant| Setting {
         spec: variant.spec,
@@ -96,7 +104,8 @@ fn replay_file(
     let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
     let rows = report::rows(&recorded.name, &table, &variants, &outcomes, arguments.finer);
     let metric = measure_name(table.history().run_score(), &recorded.metric);
-    Ok(Replayed { curves: recorded.name, metric, table, variants, outcomes, rows })
+    let names = recorded.runs.into_iter().map(|run| run.id).collect();
+    Ok(Replayed { curves: recorded.name, metric, names, table, variants, outcomes, rows })
 }
 
 /// The setting that a person would look at first: the recommended one, else the first that stops.

@@ -172,7 +172,7 @@ fn recorded_run(file: &Replayed, trial: &TrialTrace, wrong: bool) -> plot::Recor
         (Some(_), true) => plot::RecordedFate::StoppedWrongly,
     };
     plot::RecordedRun {
-        name: format!("run {}", table.index(trial.run) + 1),
+        name: file.names[table.index(trial.run)].clone(),
         points: points.collect(),
         fate,
         stopped_at: trial.stopped_at.filter(|_| !trial.finished).map(|at| table.grid()[at as usize - 1]),

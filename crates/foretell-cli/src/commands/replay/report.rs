@@ -8,11 +8,11 @@ use serde::Serialize;
 
 /// The JSON document.
 #[derive(Serialize)]
-pub(super) struct Document {
+pub(super) struct Document<'a> {
     pub(super) schema: &'static str,
     pub(super) seed: u64,
     pub(super) scheduler: &'static str,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<&'a Row>,
 }
 
 /// One setting on one set of curves; means are over orderings.

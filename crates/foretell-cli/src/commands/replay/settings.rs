@@ -14,7 +14,8 @@ pub(crate) enum Policy {
     Srm,
     /// Who would not win if the last value were the end, give or take.
     LastValue,
-    /// Who is forecast not to win by learning-curve extrapolation.
+    /// Who is forecast not to win by learning-curve extrapolation. Not built yet, which is said to whoever asks for it.
+    #[value(hide = true)]
     Lce,
     /// Who is below the median of finished runs.
     Median,
@@ -45,7 +46,7 @@ impl Policy {
     pub(super) fn predictors(self, chosen: &[String]) -> Vec<String> {
         match self {
             Self::Srm => chosen.to_vec(),
-            Self::LastValue | Self::Lce => vec![self.name().to_owned()],
+            Self::LastValue => vec![self.name().to_owned()],
             _ => Vec::new(),
         }
     }

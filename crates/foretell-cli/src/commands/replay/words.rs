@@ -3,7 +3,7 @@
 use super::Replayed;
 use super::flags::Arguments;
 use super::report::Row;
-use crate::output::table;
+use crate::output::{metric_difference, metric_value, table};
 use crate::scheduling::SchedulerName;
 use foretell_search::ErrorBudget;
 
@@ -17,7 +17,14 @@ const WRONG: f64 = 0.1;
 pub(super) fn answer(file: &Replayed, arguments: &Arguments) -> String {
     let summary =
         if arguments.scheduler == SchedulerName::Full { full(file) } else { scheduled(file, arguments) };
-    format!("{summary}\n\n{}", as_table(&file.rows))
+    format!("{summary}\n\n{}", as_table(&file.rows, best_value(file)))
+}
+
+/// The best value there is, by whose size the differences from it are written.
+fn best_value(file: &Replayed) -> f64 {
+    let history = file.table.history();
+    let finals = (0..history.len()).filter_map(|i| history.final_score(i));
+    finals.max_by(f64::total_cmp).map_or(f64::NAN, |score| history.value(score))
 }
 
 fn is_trusted(row: &Row) -> bool {
@@ -26,7 +33,7 @@ fn is_trusted(row: &Row) -> bool {
 
 /// Whether `foretell search` can be run with the row's setting: it has no budget for the run.
 fn is_for_search(row: &Row) -> bool {
-    (row.policy == "srm" || row.policy == "lce") && row.error_budget == Some(ErrorBudget::PerLook)
+    row.policy == "srm" && row.error_budget == Some(ErrorBudget::PerLook)
 }
 
 /// The setting to use: the fastest forecast that kept the best in (nearly) every ordering and stopped (nearly) nothing
@@ -80,7 +87,7 @@ fn full(file: &Replayed) -> String {
             times(row),
             kept(row),
         ));
-        lines.push(loss(row, &file.metric));
+        lines.push(loss(row, &file.metric, best_value(file)));
         lines.push(at_each_probability(&file.rows, row));
     }
     if let Some(oracle) = file.rows.iter().find(|row| row.policy == "oracle") {
@@ -97,13 +104,14 @@ fn full(file: &Replayed) -> String {
     lines.join("\n")
 }
 
-fn loss(row: &Row, metric: &str) -> String {
+fn loss(row: &Row, metric: &str, best: f64) -> String {
     if row.best_kept >= 1.0 {
         return String::new();
     }
     format!(
-        "Where the best was lost, the best that was left was worse by at most {:.4} ({metric}); {:.5} on average over all orders.",
-        row.regret_max, row.regret_mean
+        "Where the best was lost, the best that was left was worse by at most {} ({metric}); {} on average over all orders.",
+        metric_difference(row.regret_max, best, 4),
+        metric_difference(row.regret_mean, best, 5)
     )
 }
 
@@ -170,7 +178,7 @@ fn budget(budget: Option<ErrorBudget>) -> &'static str {
     }
 }
 
-fn as_table(rows: &[Row]) -> String {
+fn as_table(rows: &[Row], best: f64) -> String {
     let hyperband = rows.iter().any(|row| row.best_of_run_mean.is_some());
     let number =
         |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |v| format!("{v:.digits$}"));
@@ -188,7 +196,7 @@ fn as_table(rows: &[Row]) -> String {
             format!("{:.2} ± {:.2}", row.speedup_mean, row.speedup_stderr),
             format!("{:.0}", row.epochs_spent),
             format!("{:.0} %", 100.0 * row.best_kept),
-            format!("{:.5}", row.regret_mean),
+            metric_difference(row.regret_mean, best, 5),
             format!("{:.4}", row.regret_sd_mean),
             format!("{:.0} of {}", row.stopped_mean, row.runs),
             format!("{:.1}", row.wrong_stops_mean),
@@ -202,11 +210,11 @@ fn as_table(rows: &[Row]) -> String {
             };
             cells.push(reference.to_owned());
             cells.push(number(row.kappa, 2));
-            cells.push(format!(
-                "{} ± {}",
-                number(row.best_of_run_mean, 4),
-                number(row.best_of_run_stderr, 4)
-            ));
+            let (mean, stderr) = (row.best_of_run_mean, row.best_of_run_stderr.unwrap_or(f64::NAN));
+            cells.push(match mean {
+                Some(mean) => format!("{} ± {}", metric_value(mean), metric_difference(stderr, mean, 4)),
+                None => "– ± –".to_owned(),
+            });
         }
         cells
     };

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     )]
     only: Vec<Part>,
     /// How many finished runs to fit on.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = super::evaluate::runs)]
     train: usize,
     /// How many random splits, or orders of the runs.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
@@ -104,17 +104,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             rows.extend(cells.iter().map(|cell| bench.row(prepared, cell)));
         }
     }
+    let stopped = arguments.out.as_ref().map(|_| stopping::figures(&replayed)).unwrap_or_default();
+    let document = Document::new(arguments.seed, missing(&arguments.folder), &sets, rows, replayed);
+    match arguments.format {
+        Format::Json => print_json(&document)?,
+        Format::Table => print(&as_text(&document))?,
+    }
     if let Some(folder) = &arguments.out {
         draw(folder, arguments, &mut bench, &sets)?;
-        for (name, figure) in stopping::figures(&replayed) {
+        for (name, figure) in stopped {
             save(folder, arguments.picture, &name, &figure)?;
         }
     }
-    let document = Document::new(arguments.seed, missing(&arguments.folder), &sets, rows, replayed);
-    match arguments.format {
-        Format::Json => print_json(&document),
-        Format::Table => print(&as_text(&document)),
-    }
+    Ok(())
 }
 
 fn parts(arguments: &Arguments) -> Vec<Part> {
@@ -126,6 +128,12 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
 
 /// Reads whichever released files `folder` has.
 fn read(folder: &Path) -> Result<Vec<Prepared>, Failure> {
+    if !folder.is_dir() {
+        return Err(Failure::input(format!(
+            "{}: there is no such folder; name the one that holds the paper's released files",
+            folder.display()
+        )));
+    }
     let mut sets = Vec::new();
     for released in &RELEASED {
         if let Some(path) = released.find(folder) {
