@@ -4,16 +4,34 @@ use crate::failure::Failure;
 use crate::output::note;
 use crate::scheduling::ScoreName;
 use crate::stored;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use foretell::{
     Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Run, Scale, is_share,
 };
-use foretell_logs::{ReadOptions, Recorded, Topic, direction_of};
+use foretell_logs::{EmptyEnds, ReadOptions, Recorded, Topic, direction_of};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The predictor that commands use unless told otherwise.
 pub(crate) const DEFAULT_PREDICTOR: &str = "auto";
+
+/// What empty cells at the end of a finished run mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EmptyEndsName {
+    /// The run diverged.
+    Diverged,
+    /// They were not measured.
+    Unmeasured,
+}
+
+impl From<EmptyEndsName> for EmptyEnds {
+    fn from(name: EmptyEndsName) -> Self {
+        match name {
+            EmptyEndsName::Diverged => Self::Diverged,
+            EmptyEndsName::Unmeasured => Self::Unmeasured,
+        }
+    }
+}
 
 /// How recorded curves are read.
 #[derive(Args, Clone, Debug, Default)]
@@ -66,10 +84,10 @@ pub(crate) struct CurveFlags {
     /// The file with one row of configuration a run, for a long file.
     #[arg(long, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
-    /// Empty cells at the end of a run mean that it diverged there: for tables whose writer left `nan` out, as pandas does
-    /// (default: they were not measured; those of running runs never are).
-    #[arg(long)]
-    pub(crate) empty_is_divergence: bool,
+    /// What empty cells at the end of a finished run mean (default: in a long file two or more in a row that it diverged, since
+    /// pandas writes `nan` as nothing; else that they were not measured).
+    #[arg(long, value_enum, value_name = "MEANING")]
+    pub(crate) empty_ends: Option<EmptyEndsName>,
     /// Keep runs that repeat another's curve or configuration (default: only the first of them).
     #[arg(long)]
     pub(crate) keep_repeats: bool,
@@ -90,9 +108,8 @@ impl CurveFlags {
         let recorded = read(path, &options).map_err(Failure::input)?;
         self.say_direction(&recorded);
         for said in &recorded.notes {
-            // finished runs are whole: if these ends are divergence, forecasts must learn so
             let remedy = if said.topic == Topic::EmptyEnds {
-                "; write `nan` where runs diverged, or give --empty-is-divergence if all of these did"
+                "; if that is wrong, say so by --empty-ends diverged or --empty-ends unmeasured"
             } else {
                 ""
             };
@@ -130,7 +147,7 @@ impl CurveFlags {
             keep_all_columns: true,
             deduplicate: false,
             // what a running run has not reached yet is empty
-            empty_is_divergence: false,
+            empty_ends: EmptyEnds::Unmeasured,
             ..self.read_options()?
         };
         let recorded = read(path, &options).map_err(|error| match error {
@@ -152,7 +169,7 @@ impl CurveFlags {
             id_column: self.id.clone(),
             step_column: self.resource.clone(),
             configurations: self.configurations.clone(),
-            empty_is_divergence: self.empty_is_divergence,
+            empty_ends: self.empty_ends.map_or(EmptyEnds::default(), EmptyEnds::from),
             exclude: self.exclude.clone(),
             include: self.include.clone(),
             columns: Columns {

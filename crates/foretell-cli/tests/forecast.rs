@@ -208,7 +208,7 @@ fn empty_ends_of_running_runs_are_still_to_come() -> Tested {
     let lost = format!("0.5,9.0,{}\n", ",".repeat(EPOCHS as usize - 2));
     fs::write(&finished, fs::read_to_string(&finished)? + &lost)?;
     write_wide(&running, [0.155].into_iter(), 4)?;
-    for flags in [&[][..], &["--empty-is-divergence"]] {
+    for flags in [&[][..], &["--empty-ends", "diverged"]] {
         let document = forecast(&finished, &running, flags)?;
         let row = &document["rows"][0];
         assert!(row["forecast"].is_number() && row["problem"].is_null(), "{flags:?}: {row}");

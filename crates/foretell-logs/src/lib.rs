@@ -34,6 +34,6 @@ mod wide;
 pub use error::Error;
 pub use json_lines::write_json_lines;
 pub use names::direction_of;
-pub use options::ReadOptions;
+pub use options::{EmptyEnds, ReadOptions};
 pub use read::read;
 pub use recorded::{Note, Recorded, Topic};

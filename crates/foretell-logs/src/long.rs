@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::locate::configurations_beside;
 use crate::names::{id_rank, is_metric, metric_rank, step_rank};
-use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun, end};
+use crate::options::{EmptyEnds, ReadOptions};
+use crate::raw::{Ends, Raw, RawRun};
 use crate::recorded::{Note, Topic};
 use crate::source::Source;
 use crate::table::{Table, count, list};
@@ -21,7 +21,7 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
         table.check_fields(false)?;
         rows.add(&table)?;
     }
-    let mut raw = rows.finish(&table, options.empty_is_divergence)?;
+    let mut raw = rows.finish(&table, options.empty_ends)?;
     let beside = || raw.id_column.as_ref().and_then(|_| configurations_beside(table.file()));
     if let Some(file) = options.configurations.clone().or_else(beside) {
         join(&mut raw, &file)?;
@@ -151,23 +151,21 @@ impl Rows {
         Ok(place)
     }
 
-    fn finish(mut self, table: &Table, empty_is_divergence: bool) -> Result<Raw, Error> {
+    fn finish(mut self, table: &Table, meaning: EmptyEnds) -> Result<Raw, Error> {
         let name = |at: usize| table.headers()[at].clone();
         let mut raw =
             Raw { metric: name(self.columns.metric), id_column: self.columns.id.map(name), ..Raw::default() };
         self.note_columns(&mut raw, table);
-        let (mut repeated, mut cut) = (0, 0);
+        let (mut repeated, mut ends) = (0, Ends::default());
         for run in self.runs {
             let id = run.id.clone().unwrap_or_else(|| crate::locate::set_name(table.file()));
             let (mut points, same) = in_order(run.points, &id, table.file())?;
             repeated += same;
             let cells: Vec<Option<f64>> = points.iter().map(|point| point.value).collect();
-            let (end, in_empty_cells) = end(&cells, empty_is_divergence);
-            points.truncate(end);
-            cut += usize::from(in_empty_cells);
+            points.truncate(ends.take(&cells, meaning.diverged_from(true)));
             raw.runs.push(closed(id, run.configuration, &points));
         }
-        raw.note_empty_ends(cut);
+        raw.note_empty_ends(ends, meaning);
         if repeated > 0 {
             let text =
                 format!("{} left out for saying the same twice of a run and step", count(repeated, "row"));

@@ -3,6 +3,30 @@
 use foretell::{Columns, Direction};
 use std::path::PathBuf;
 
+/// What empty cells at the end of a run in a table mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EmptyEnds {
+    /// In a long file two or more in a row, and more than are anywhere inside the curve, mean that the run diverged: some
+    /// programs, pandas among them, write `nan` as nothing. One alone, and those of a wide row, were not measured.
+    #[default]
+    Guessed,
+    /// They were not measured: the run ends before them.
+    Unmeasured,
+    /// The run diverged there, unless as many in a row are inside the curve, whose metric is then reported now and then only.
+    Diverged,
+}
+
+impl EmptyEnds {
+    /// So many in a row mean divergence.
+    pub(crate) fn diverged_from(self, long: bool) -> usize {
+        match self {
+            Self::Guessed if long => 2,
+            Self::Diverged => 1,
+            Self::Guessed | Self::Unmeasured => usize::MAX,
+        }
+    }
+}
+
 /// How to read a file of recorded runs. The default reads every format by the names of its columns.
 ///
 /// ```
@@ -32,9 +56,8 @@ pub struct ReadOptions {
     pub columns: Columns,
     /// The column whose equal values mark repetitions of one configuration. Default: `config_group`, if it is there.
     pub group_by: Option<String>,
-    /// Whether empty cells at the end of a run in a table mean that it diverged there, as where `nan` was written as nothing (by
-    /// pandas, say). Default: they were not measured.
-    pub empty_is_divergence: bool,
+    /// What empty cells at the end of a run mean.
+    pub empty_ends: EmptyEnds,
     /// Whether to keep only the first of the runs that share a curve or a configuration.
     pub deduplicate: bool,
     /// Whether to keep every configuration column, constant ones, labels and outcomes too: an exact copy.

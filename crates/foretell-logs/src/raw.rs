@@ -1,5 +1,6 @@
 //! What the readers of the three formats have in common: runs as they stand in the file, before any is judged.
 
+use crate::options::EmptyEnds;
 use crate::recorded::{Note, Topic};
 use foretell::{Configuration, Direction};
 
@@ -34,29 +35,47 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Says how many runs end in cells that are empty, and are not known to have diverged.
-    pub(crate) fn note_empty_ends(&mut self, count: usize) {
-        if count > 0 {
-            let text = format!(
-                "{count} of {} runs end in empty cells: not measured there, and not taken for diverged",
-                self.runs.len()
-            );
+    /// Says how many runs end in empty cells, and what these were taken for; not where the user has said it.
+    pub(crate) fn note_empty_ends(&mut self, ends: Ends, meaning: EmptyEnds) {
+        let taken = [
+            (ends.diverged, "taken for diverged"),
+            (ends.unmeasured, "not measured there, and not taken for diverged"),
+        ];
+        for (count, what) in
+            taken.into_iter().filter(|(count, _)| *count > 0 && meaning == EmptyEnds::Guessed)
+        {
+            let text = format!("{count} of {} runs end in empty cells: {what}", self.runs.len());
             self.notes.push(Note::new(Topic::EmptyEnds, text));
         }
     }
 }
 
-/// How many of the cells of a run count, and whether it ends in empty ones without having diverged.
-///
-/// An empty cell is a value that was not measured: the run ends before those at its end. Where they count as divergence they
-/// are kept, unless there are as many in a row inside the curve: then the metric is only reported now and then, and the run
-/// just ends between two reports.
-pub(crate) fn end(cells: &[Option<f64>], empty_is_divergence: bool) -> (usize, bool) {
-    let end = cells.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
-    let inside = cells[..end].split(Option::is_some).map(<[_]>::len).max().unwrap_or(0);
-    if cells.len() - end <= inside {
-        return (end, false);
+/// How many runs end in empty cells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ends {
+    /// Taken for diverged by these.
+    pub(crate) diverged: usize,
+    /// Taken to end before these, without having diverged.
+    pub(crate) unmeasured: usize,
+}
+
+impl Ends {
+    /// How many of the cells of a run count, where `diverged_from` empty ones at its end, or more, mean that it diverged.
+    ///
+    /// As many in a row inside the curve mean that the metric is only reported now and then: the run just ends between two
+    /// reports.
+    pub(crate) fn take(&mut self, cells: &[Option<f64>], diverged_from: usize) -> usize {
+        let end = cells.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
+        let inside = cells[..end].split(Option::is_some).map(<[_]>::len).max().unwrap_or(0);
+        let empty = cells.len() - end;
+        if empty <= inside {
+            return end;
+        }
+        if empty >= diverged_from {
+            self.diverged += 1;
+            return cells.len();
+        }
+        self.unmeasured += usize::from(end == 0 || cells[end - 1].is_some_and(f64::is_finite));
+        end
     }
-    let diverged = end > 0 && cells[end - 1].is_some_and(|value| !value.is_finite());
-    if empty_is_divergence { (cells.len(), false) } else { (end, !diverged) }
 }

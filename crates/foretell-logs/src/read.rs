@@ -21,8 +21,8 @@ use std::path::Path;
 /// Of several metrics the first in this order is taken: accuracies of held-out data (validation, then test), losses
 /// of held-out data, accuracies and losses that name no data, then those of training data. Its direction is what the
 /// options, else the file, else the name, else the data say. Empty, `nan` and `inf` values are data: gaps inside a
-/// curve. At its end `nan`, `inf` and the `null` of JSON are divergence, and *empty* cells of a table were not measured: the run
-/// ended before them, unless [`ReadOptions::empty_is_divergence`].
+/// curve. At its end `nan`, `inf` and the `null` of JSON are divergence; what *empty* cells of a table mean there, see
+/// [`EmptyEnds`](crate::EmptyEnds).
 ///
 /// Configuration columns that never vary, outcomes and labels are dropped; [`Recorded::notes`] says which. The file is
 /// read row by row: memory is that of the numbers kept. Complexity: O(cells).

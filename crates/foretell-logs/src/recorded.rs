@@ -24,7 +24,7 @@ pub enum Topic {
     Architecture,
     /// Runs that end in non-finite values.
     Diverged,
-    /// Runs whose last cells are empty: not measured there.
+    /// Runs whose last cells are empty, and what that was taken for.
     EmptyEnds,
     /// Runs without one finite value.
     Unmeasured,

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::names::{id_rank, is_curve_prefix, is_metric, metric_rank};
 use crate::options::ReadOptions;
-use crate::raw::{Raw, RawRun, end};
+use crate::raw::{Ends, Raw, RawRun};
 use crate::recorded::{Note, Topic};
 use crate::table::{Table, count, list};
 use foretell::Configuration;
@@ -73,7 +73,7 @@ pub(crate) fn curve_family<'a>(families: &'a [Family], metric: Option<&str>) -> 
 }
 
 /// Reads a table whose curves are in `family`. Trailing empty cells end a run, unless
-/// [`ReadOptions::empty_is_divergence`]; `nan` and `inf` there are divergence.
+/// [`ReadOptions::empty_ends`] says otherwise; `nan` and `inf` there are divergence.
 pub(crate) fn read(
     mut table: Table,
     family: &Family,
@@ -89,15 +89,21 @@ pub(crate) fn read(
     let known: Vec<usize> = (0..table.headers().len()).filter(|at| !series.contains(at)).collect();
     let explicit = options.id_column.as_deref().map(|name| table.column(name, "id column")).transpose()?;
     let mut raw = Raw { metric: family.name().to_owned(), ..Raw::default() };
-    let (mut short, mut cut) = (0, 0);
+    let (mut short, mut ends) = (0, Ends::default());
     while table.advance()? {
         short += usize::from(table.fields() < table.headers().len());
-        let (run, ended) = read_run(&table, family, &known, options.empty_is_divergence)?;
-        cut += usize::from(ended);
-        raw.runs.push(run);
+        let cells = cells(&table, family, &known)?;
+        let end = ends.take(&cells, options.empty_ends.diverged_from(false));
+        raw.runs.push(RawRun {
+            id: None,
+            line: table.line(),
+            configuration: configuration(&table, &known)?,
+            steps: family.columns[..end].iter().map(|&(step, _)| step).collect(),
+            values: cells[..end].iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
+        });
     }
     note_series(&mut raw, family, &others, short);
-    raw.note_empty_ends(cut);
+    raw.note_empty_ends(ends, options.empty_ends);
     name_runs(&mut raw, &table, &known, explicit)?;
     Ok(raw)
 }
@@ -110,30 +116,14 @@ fn other_series<'a>(family: &Family, all: &'a [Family]) -> Vec<&'a Family> {
         .collect()
 }
 
-/// The run of a row, and whether it ends in empty cells without having diverged.
-fn read_run(
-    table: &Table,
-    family: &Family,
-    known: &[usize],
-    empty_is_divergence: bool,
-) -> Result<(RawRun, bool), Error> {
+/// The cells of a row's curve; the row may be too short for its last epochs: what is not there is not even empty.
+fn cells(table: &Table, family: &Family, known: &[usize]) -> Result<Vec<Option<f64>>, Error> {
     let fields = table.fields();
     let lacks_only_epochs =
         known.iter().all(|&at| at < fields) && family.columns.iter().any(|&(_, at)| at < fields);
     table.check_fields(lacks_only_epochs)?;
-    // a row may be too short for its last epochs: what is not there is not even empty
     let there = family.columns.iter().rposition(|&(_, at)| at < fields).map_or(0, |last| last + 1);
-    let cells: Vec<Option<f64>> =
-        family.columns[..there].iter().map(|&(_, at)| table.measurement(at)).collect::<Result<_, _>>()?;
-    let (end, in_empty_cells) = end(&cells, empty_is_divergence);
-    let run = RawRun {
-        id: None,
-        line: table.line(),
-        configuration: configuration(table, known)?,
-        steps: family.columns[..end].iter().map(|&(step, _)| step).collect(),
-        values: cells[..end].iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
-    };
-    Ok((run, in_empty_cells))
+    family.columns[..there].iter().map(|&(_, at)| table.measurement(at)).collect()
 }
 
 /// The cells of the columns `known`, by name.

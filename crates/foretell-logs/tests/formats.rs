@@ -1,7 +1,7 @@
 //! What each rule of reading does, on the smallest file that shows it.
 
 use foretell::{Columns, Direction, FeatureGroup, Scale, Value};
-use foretell_logs::{ReadOptions, Recorded, Topic, read};
+use foretell_logs::{EmptyEnds, ReadOptions, Recorded, Topic, read};
 use std::io::Write;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -272,42 +272,49 @@ fn columns_may_be_named_and_one_run_needs_no_id() {
     assert_eq!((recorded.runs.len(), recorded.runs[0].id.as_str()), (1, "runs"));
 }
 
+/// Of each run its length and where it diverged.
+fn shapes(recorded: &Recorded) -> Vec<(usize, Option<f64>)> {
+    recorded.runs.iter().map(|run| (run.curve.len(), run.curve.diverged_at())).collect()
+}
+
 #[test]
-fn empty_ends_of_long_runs_were_not_measured_and_a_literal_nan_is_divergence() {
+fn empty_ends_of_long_runs_are_divergence_from_two_on_and_a_literal_nan_always_is() {
     let text = "id,epoch,loss\na,1,2\na,2,\na,3,\nb,1,2\nb,2,nan\nc,1,2\nc,2,\nc,3,1\nc,4,\n\
-        d,1,2\nd,1,2\nd,2,\nd,2,1.5\ne,1,\ne,2,\nf,1,2\nf,2,inf\nf,3,\n";
+        d,1,2\nd,1,2\nd,2,\nd,2,1.5\ne,1,2\ne,2,\nf,1,2\nf,2,inf\nf,3,\n";
     let recorded = plain(text);
-    let shapes = |recorded: &Recorded| -> Vec<(usize, Option<f64>)> {
-        recorded.runs.iter().map(|run| (run.curve.len(), run.curve.diverged_at())).collect()
-    };
     let expected = [
-        (1, None),      // never measured again
+        (1, Some(2.0)), // never measured again
         (1, Some(2.0)), // nan
         (2, None),      // measured every second epoch
         (2, None),      // a repeated row, and a row that completes another
-        (0, None),      // nothing
+        (1, None),      // its last epoch is not written yet
         (1, Some(2.0)), // inf, then nothing
     ];
     assert_eq!(shapes(&recorded), expected);
     assert_eq!(
         notes(&recorded, Topic::EmptyEnds),
-        ["2 of 6 runs end in empty cells: not measured there, and not taken for diverged"]
+        [
+            "1 of 6 runs end in empty cells: taken for diverged",
+            "1 of 6 runs end in empty cells: not measured there, and not taken for diverged"
+        ]
     );
     assert_eq!(
         notes(&recorded, Topic::Removed),
         ["1 row left out for saying the same twice of a run and step"]
     );
-    // where `nan` was written as nothing, this can be said; a metric that is reported now and then still is
-    let options = ReadOptions { empty_is_divergence: true, ..ReadOptions::default() };
-    let recorded = read_text("runs.csv", text, &options);
-    let mut expected = expected;
-    (expected[0], expected[4]) = ((1, Some(2.0)), (0, Some(1.0)));
-    assert_eq!(shapes(&recorded), expected);
-    assert!(notes(&recorded, Topic::EmptyEnds).is_empty());
+    for (empty_ends, a, e) in
+        [(EmptyEnds::Unmeasured, None, None), (EmptyEnds::Diverged, Some(2.0), Some(2.0))]
+    {
+        let recorded = read_text("runs.csv", text, &ReadOptions { empty_ends, ..ReadOptions::default() });
+        let mut expected = expected;
+        (expected[0], expected[4]) = ((1, a), (1, e));
+        assert_eq!(shapes(&recorded), expected, "{empty_ends:?}");
+        assert!(notes(&recorded, Topic::EmptyEnds).is_empty());
+    }
 }
 
 #[test]
-fn a_table_and_its_long_form_say_the_same_of_empty_ends() {
+fn a_table_and_its_long_form_say_the_same_of_empty_ends_if_they_are_told() {
     let wide = "lr,loss_1,loss_2,loss_3\n1,2,,\n2,2,nan,\n3,2,,1\n4,2,1,\n";
     let mut long = "id,epoch,lr,loss\n".to_owned();
     for (at, row) in wide.lines().skip(1).enumerate() {
@@ -316,15 +323,15 @@ fn a_table_and_its_long_form_say_the_same_of_empty_ends() {
             long += &format!("{at},{epoch},{},{}\n", cells[0], cells[epoch]);
         }
     }
-    for empty_is_divergence in [false, true] {
-        let options = ReadOptions { empty_is_divergence, ..ReadOptions::default() };
+    for (empty_ends, end) in [(EmptyEnds::Unmeasured, None), (EmptyEnds::Diverged, Some(3.0))] {
+        let options = ReadOptions { empty_ends, ..ReadOptions::default() };
         let curves = |text: &str| -> Vec<foretell::Curve> {
             read_text("runs.csv", text, &options).runs.into_iter().map(|run| run.curve).collect()
         };
         assert_eq!(curves(wide), curves(&long));
-        assert_eq!(curves(wide)[3].diverged_at(), empty_is_divergence.then_some(3.0));
-        assert_eq!(curves(wide)[1].diverged_at(), Some(2.0));
+        assert_eq!((curves(wide)[1].diverged_at(), curves(wide)[3].diverged_at()), (Some(2.0), end));
     }
+    assert_eq!(shapes(&plain(wide))[0], (1, None), "a row that ends early has not diverged");
 }
 
 #[test]
