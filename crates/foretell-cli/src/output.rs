@@ -60,6 +60,11 @@ pub(crate) fn metric_difference(difference: f64, near: f64, decimals: usize) -> 
     }
 }
 
+/// A value and its standard deviation.
+pub(crate) fn with_deviation(value: f64, deviation: f64) -> String {
+    format!("{} ± {}", metric_value(value), metric_difference(deviation, value, 4))
+}
+
 /// An aligned table without borders, its first row the headings.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = comfy_table::Table::new();

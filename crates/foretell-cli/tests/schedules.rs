@@ -266,6 +266,7 @@ fn bad_plans_are_one_clear_error_and_exit_code_2() {
         (&["--epochs", "9", "--refit", "0.5"], &["refit factor 0.5"]),
         (&["--epochs", "9", "--policy", "patience", "--patience", "0"], &["patience is 0"]),
         (&["--epochs", "9", "--learn-from", "nowhere.csv"], &["nowhere.csv"]),
+        (&["--epochs", "9", "--plot", "nowhere/a.svg"], &["there is no folder nowhere"]),
         (&["--epochs", "9", "--learn-from", "short.csv"], &["short.csv", "epoch 9"]),
         (&["--epochs", "3", "--learn-from", "other.csv"], &["other.csv", "`lr`"]),
     ];

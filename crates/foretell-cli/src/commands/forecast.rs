@@ -2,7 +2,9 @@
 
 use crate::curves::{CurveFlags, last_step, not_laid};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, metric_difference, metric_value, note, print, print_json, table};
+use crate::output::{
+    Format, metric_difference, metric_value, note, print, print_json, table, with_deviation,
+};
 use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::{Forecast, Forecaster, History, PredictorOptions, Run, RunScore, Scale, StopRule, predictor};
@@ -250,7 +252,7 @@ fn as_table(document: &Document) -> String {
         (None, Some(problem)) => problem.clone(),
         (None, None) => {
             let (mean, sd) = (row.forecast.unwrap_or(f64::NAN), row.sd.unwrap_or(f64::NAN));
-            format!("{} ± {}", metric_value(mean), metric_difference(sd, mean, 4))
+            with_deviation(mean, sd)
         }
     };
     let interval = |(low, high): (f64, f64)| {

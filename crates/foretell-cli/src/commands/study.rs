@@ -2,7 +2,7 @@
 
 use super::search::report;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, note, print, print_json, table};
+use crate::output::{Format, metric_value, note, print, print_json, table};
 use crate::stored::{self, Stored};
 use foretell_search::{Best, Decision, Record, Spent, Summary, Tally, Trial, TrialState};
 use serde::Serialize;
@@ -128,7 +128,7 @@ fn listing_text(listing: &Listing) -> String {
             listed.trials.stopped.to_string(),
             format!("{} of {}", listed.epochs.spent, listed.epochs.without_stopping),
             best.map_or("–".to_owned(), |best| {
-                format!("{} {:.4} (trial {})", listed.metric, best.score, best.trial)
+                format!("{} {} (trial {})", listed.metric, metric_value(best.score), best.trial)
             }),
         ]
     };
@@ -210,7 +210,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         .iter()
         .zip(&shown.values)
         .map(|(&step, value)| {
-            let mut cells = vec![step.to_string(), format!("{value:.4}")];
+            let mut cells = vec![step.to_string(), metric_value(*value)];
             cells.extend(
                 decisions
                     .get(&(step as u64))

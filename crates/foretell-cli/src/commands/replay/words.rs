@@ -3,7 +3,7 @@
 use super::Replayed;
 use super::flags::Arguments;
 use super::report::Row;
-use crate::output::{metric_difference, metric_value, table};
+use crate::output::{metric_difference, table, with_deviation};
 use crate::scheduling::SchedulerName;
 use foretell_search::ErrorBudget;
 
@@ -31,7 +31,7 @@ fn is_trusted(row: &Row) -> bool {
     row.best_kept >= KEPT && row.wrong_stops_mean <= WRONG
 }
 
-/// Whether `foretell search` can be run with the row's setting: it has no budget for the run.
+/// Whether the row is of a forecast with the budget that `foretell search` has by default: one for each check.
 fn is_for_search(row: &Row) -> bool {
     row.policy == "srm" && row.error_budget == Some(ErrorBudget::PerLook)
 }
@@ -212,7 +212,7 @@ fn as_table(rows: &[Row], best: f64) -> String {
             cells.push(number(row.kappa, 2));
             let (mean, stderr) = (row.best_of_run_mean, row.best_of_run_stderr.unwrap_or(f64::NAN));
             cells.push(match mean {
-                Some(mean) => format!("{} ± {}", metric_value(mean), metric_difference(stderr, mean, 4)),
+                Some(mean) => with_deviation(mean, stderr),
                 None => "– ± –".to_owned(),
             });
         }

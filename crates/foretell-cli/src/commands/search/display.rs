@@ -1,6 +1,6 @@
 //! What a running study shows: a line a trial and a progress bar on a terminal, plain lines elsewhere.
 
-use crate::output::note;
+use crate::output::{metric_value, note, with_deviation};
 use foretell_search::{Decision, Policy, Reason, Record, Stopping, Study, Summary, Trial, TrialState};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,8 +126,9 @@ impl Bars {
         }
         let summary = Summary::of(study);
         self.total.set_position(summary.trials.ended());
-        let best =
-            summary.best.map_or("–".to_owned(), |best| format!("{:.4} (trial {})", best.score, best.trial));
+        let best = summary
+            .best
+            .map_or("–".to_owned(), |best| format!("{} (trial {})", metric_value(best.score), best.trial));
         self.total.set_message(format!(
             "best {best}  {} epochs, {} stopped",
             summary.epochs.spent, summary.trials.stopped
@@ -140,9 +141,9 @@ fn line(study: &Study, number: u64, trial: &Trial) -> String {
     let spec = study.spec();
     let direction = spec.direction;
     let worth = spec.run_score.of(&trial.curve);
-    let worth = worth.map_or("–".to_owned(), |score| format!("{:.4}", direction.value(score)));
+    let worth = worth.map_or("–".to_owned(), |score| metric_value(direction.value(score)));
     let forecast = trial.decision.as_ref().and_then(|d| d.forecast);
-    let forecast = forecast.map_or(String::new(), |f| format!("→ {:.4} ± {:.4}", f.mean, f.sd));
+    let forecast = forecast.map_or(String::new(), |f| format!("→ {}", with_deviation(f.mean, f.sd)));
     let width = spec.max_resource.min(20) as usize;
     format!(
         "trial {number:>3}  {:<width$}  {:>3}/{} {worth:>7}  {forecast:<18}  {}",

@@ -27,15 +27,15 @@ pub(crate) fn run(given: &Arguments) -> Outcome {
 }
 
 fn search(arguments: &Arguments) -> Outcome {
-    if let Some(path) = &arguments.plot {
-        plot::check(path).map_err(Failure::input)?;
-    }
     let workload = arguments.workload()?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
     let handed_in = learn::runs(&arguments.learn_from, &spec)?;
     spec.check_burn_in(handed_in.len()).map_err(Failure::input)?;
     let directory = arguments.directory(&spec);
+    if let Some(path) = &arguments.plot {
+        plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
+    }
     if arguments.explain {
         let plan = explain::planned(&spec, arguments.workers()).map_err(Failure::input)?;
         return match arguments.format {

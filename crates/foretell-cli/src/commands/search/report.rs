@@ -2,7 +2,7 @@
 
 use super::flags::Arguments;
 use super::live::Live;
-use crate::output::table;
+use crate::output::{metric_difference, metric_value, table, with_deviation};
 use crate::scheduling::measure_name;
 use foretell::{Configuration, Run, RunScore, Value};
 use foretell_search::{
@@ -178,10 +178,10 @@ fn best(study: &Study, summary: &Summary) -> String {
     let network = best.configuration.get(NETWORK).filter(|_| is_network(NETWORK));
     let network = network.map(|net| format!("\n  {net}")).unwrap_or_default();
     format!(
-        "best: trial {}, {} {:.4}{network}\n  {}",
+        "best: trial {}, {} {}{network}\n  {}",
         best.trial,
         measure_name(study.spec().run_score, &study.spec().metric),
-        best.score,
+        metric_value(best.score),
         settings.join(", ")
     )
 }
@@ -264,14 +264,14 @@ pub(crate) fn grounds(
     incumbent: Option<f64>,
     probability: Option<f64>,
 ) -> [String; 3] {
-    let forecast = forecast.map(|forecast| format!("{:.4} ± {:.4}", forecast.mean, forecast.sd));
+    let forecast = forecast.map(|forecast| with_deviation(forecast.mean, forecast.sd));
     let sure = probability.map(|probability| format!("{:.2} %", probability * 100.0));
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     [or_dash(forecast), number(incumbent), or_dash(sure)]
 }
 
 fn number(value: Option<f64>) -> String {
-    value.map_or("–".to_owned(), |value| format!("{value:.4}"))
+    value.map_or("–".to_owned(), metric_value)
 }
 
 fn shadow(summary: &Summary) -> Option<String> {
@@ -279,8 +279,9 @@ fn shadow(summary: &Summary) -> Option<String> {
     let survived =
         if shadow.best_survived { "it would have been found" } else { "it would have been stopped" };
     let wrong = shadow.stopped_wrongly.len();
+    let regret = metric_difference(shadow.regret, summary.best.as_ref().map_or(1.0, |best| best.score), 4);
     Some(format!(
-        "had the search stopped them: {} epochs spent instead of {}, {:.2} times faster\nthe best trial: {survived} (regret {:.4}); trials that would have been stopped though they beat what they were compared with: {wrong}",
-        shadow.spent_if_stopped, summary.epochs.without_stopping, shadow.speedup_if_stopped, shadow.regret
+        "had the search stopped them: {} epochs spent instead of {}, {:.2} times faster\nthe best trial: {survived} (regret {regret}); trials that would have been stopped though they beat what they were compared with: {wrong}",
+        shadow.spent_if_stopped, summary.epochs.without_stopping, shadow.speedup_if_stopped
     ))
 }
