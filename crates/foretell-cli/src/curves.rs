@@ -108,11 +108,7 @@ impl CurveFlags {
         let recorded = read(path, &options).map_err(Failure::input)?;
         self.say_direction(&recorded);
         for said in &recorded.notes {
-            let remedy = if said.topic == Topic::EmptyEnds {
-                "; if that is wrong, say so by --empty-ends diverged or --empty-ends unmeasured"
-            } else {
-                ""
-            };
+            let remedy = if said.topic == Topic::EmptyEnds { "; --empty-ends says otherwise" } else { "" };
             note(&format!("{}: {said}{remedy}", recorded.name));
         }
         let configurations = recorded.runs.iter().map(|run| &run.configuration);
