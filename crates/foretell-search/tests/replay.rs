@@ -160,7 +160,7 @@ fn predictors_of_one_name_do_not_share_models() {
     let witnesses = [Witness::default(), Witness::default()];
     let rule = Stopper::Forecast(ByForecast::default());
     let spec = ReplaySpec { stopper: rule, burn_in: 10, orderings: 1, ..ReplaySpec::default() };
-    let setting = |witness| Setting { spec: spec.clone(), predictor: Some(witness as &dyn Predictor) };
+    let setting = |witness| Setting { spec, predictor: Some(witness as &dyn Predictor) };
     replay(&table, &[setting(&witnesses[0]), setting(&witnesses[1])]).unwrap();
     let fits = witnesses.each_ref().map(|witness| witness.fits.lock().unwrap().len());
     assert!(fits[0] > 0 && fits[0] == fits[1], "{fits:?}");
