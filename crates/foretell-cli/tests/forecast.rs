@@ -304,3 +304,25 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
     }
     Ok(())
 }
+
+#[test]
+fn running_runs_in_another_unit_or_without_the_columns_are_told() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    let row = |run: u32| format!("0.{},0.3,0.5,0.{}\n", run + 10, run + 60);
+    fs::write(&finished, "lr,acc_1,acc_2,acc_3\n".to_owned() + &(0..20).map(row).collect::<String>())?;
+    fs::write(&running, "rate,acc_1,acc_2\n0.1,0.3,0.5\n0.2,0.3,50\n")?;
+    let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
+    let output = foretell(&[&arguments[..], &["--predictor", "ols", "--format", "json"]].concat())?;
+    let notes = String::from_utf8(output.stderr)?;
+    assert!(notes.contains("running: no column lr, which the finished runs have"), "{notes}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let (sound, wrong) = (&document["rows"][0], &document["rows"][1]);
+    assert!(sound["forecast"].is_number() && sound["problem"].is_null(), "{sound}");
+    assert_eq!(
+        wrong["problem"],
+        "50 at step 2 is not between 0 and 1, as all finished runs are: another unit?"
+    );
+    assert!(wrong["forecast"].is_null(), "{wrong}");
+    Ok(())
+}

@@ -142,6 +142,37 @@ fn a_trial_that_is_promoted_while_its_stopped_process_still_ends_waits_for_it() 
 }
 
 #[test]
+fn a_trial_that_pauses_without_its_report_is_told_to_report_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--scheduler", "hyperband", "--epochs", "9"];
+    let every_fifth =
+        "if [ $FORETELL_UNTIL -ge 5 ]; then echo '{\"foretell\":{\"step\":5,\"val_acc\":0.5}}'; fi";
+    let command = search_with(every_fifth, folder.path(), "1", &[&LEARNING_RATE[..], &flags].concat());
+    let said = text(&{ command }.output().unwrap().stderr);
+    assert!(said.contains("it was to pause after epoch 1, and must have reported until then"), "{said}");
+}
+
+#[test]
+fn fewer_trials_than_the_burn_in_of_the_study_that_goes_on_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let sizes = |trials| ["--epochs", "9", "--trials", trials];
+    let mut begun = search(folder.path(), &[&LEARNING_RATE[..], &sizes("30")].concat())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let log = folder.path().join("study/events.jsonl");
+    while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains("reported")) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    begun.kill().unwrap();
+    begun.wait().unwrap();
+    let output = search(folder.path(), &[&LEARNING_RATE[..], &sizes("8")].concat()).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("burn-in of 10 is larger than the study's 8 trials"), "{said}");
+}
+
+#[test]
 fn q_learning_over_ones_own_command_learns_draws_its_figure_and_keeps_its_table() {
     let folder = tempfile::tempdir().unwrap();
     let flags = [&Q_LEARNING[..], &["--plot", "q.svg"]].concat();
@@ -245,6 +276,9 @@ fn explain_prints_the_plan_and_runs_nothing() {
     let halving = [&LEARNING_RATE[..], &halving].concat();
     let rungs = &json(&search(folder.path(), &halving).output().unwrap())["plan"]["brackets"]["brackets"];
     assert_eq!(rungs[0]["rungs"][0]["configurations"], 12);
+    let asha = ["--scheduler", "asha", "--epochs", "9", "--trials", "24", "--explain"];
+    let plan = &json(&search(folder.path(), &[&LEARNING_RATE[..], &asha].concat()).output().unwrap())["plan"];
+    assert_eq!((&plan["epochs"], &plan["epochs_from_scratch"]), (&216.into(), &(24 * (1 + 3 + 9)).into()));
     let q_learning = search(folder.path(), &[&Q_LEARNING[..], &["--explain"]].concat()).output().unwrap();
     assert_eq!(json(&q_learning)["plan"]["epochs"], 320);
     assert!(!folder.path().join("study").exists() && !folder.path().join("trained").exists());
@@ -269,8 +303,10 @@ fn bad_plans_are_one_clear_error_and_exit_code_2() {
         (&["--epochs", "9", "--plot", "nowhere/a.svg"], &["there is no folder nowhere"]),
         (&["--epochs", "9", "--learn-from", "short.csv"], &["short.csv", "epoch 9"]),
         (&["--epochs", "3", "--learn-from", "other.csv"], &["other.csv", "`lr`"]),
+        (&["--epochs", "2", "--learn-from", "text.csv"], &["text.csv", "`lr` of run", "`oops`, no number"]),
     ];
     std::fs::write(folder.path().join("short.csv"), "lr,acc_1,acc_2\n0.1,0.2,0.3\n0.2,0.3,0.4\n").unwrap();
+    std::fs::write(folder.path().join("text.csv"), "lr,acc_1,acc_2\n0.1,0.2,0.3\noops,0.3,0.4\n").unwrap();
     let other = "momentum,acc_1,acc_2,acc_3\n0.1,0.2,0.3,0.4\n0.2,0.3,0.4,0.5\n";
     std::fs::write(folder.path().join("other.csv"), other).unwrap();
     for (flags, expected) in cases {

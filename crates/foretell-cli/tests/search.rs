@@ -178,6 +178,7 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
         (&["search", "--param", "lr=log:1:2"], &["--param needs a command"]),
         (&["search", "--out", "file"], &["file"]),
         (&["search", "--no-stopping", "--shadow"], &["--shadow"]),
+        (&["search", "--policy", "none", "--shadow"], &["--shadow", "--policy none"]),
         (&["search", "--workers", "0"], &["workers"]),
     ];
     for (arguments, expected) in cases {
@@ -220,7 +221,7 @@ fn trials_count_with_the_best_they_reached_if_that_is_asked_for() {
     let another = search(&[]);
     assert_eq!(another.status.code(), Some(2));
     let said = text(&another.stderr);
-    assert!(said.contains("run_score is \"best\" there and the default here"), "{said}");
+    assert!(said.contains("run_score (--score) is \"best\" there and the default here"), "{said}");
 }
 
 #[test]
@@ -232,7 +233,8 @@ fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("study: holds another study") && said.contains("max_resource is 8 there and 9 here"),
+        said.contains("study: holds another study")
+            && said.contains("max_resource (--epochs) is 8 there and 9 here"),
         "{said}"
     );
     assert_eq!(before, records(folder.path()));
@@ -326,6 +328,39 @@ fn a_lone_worker_has_all_the_cores_and_no_trial_more_than_its_epochs() {
     let cores = std::thread::available_parallelism().unwrap();
     let log = std::fs::read_to_string(folder.path().join("study/trials/0000/output.log")).unwrap();
     assert_eq!(log.lines().next().unwrap(), format!("threads {cores}"));
+}
+
+#[test]
+fn a_trial_that_overruns_between_its_reports_counts_with_what_it_reported() {
+    const EVERY_FOURTH: &str = r#"for step in 4 8 12 16; do echo "step $step acc=0.$step$1"; done; sleep 60"#;
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["search", "--param", "x=int:1:9", "--metric", r"step (?P<step>\d+) acc=([\d.]+)"];
+    let sizes = ["--epochs", "10", "--trials", "3", "--workers", "2", "--format", "json", "--out", "study"];
+    let command = ["--", "sh", "-c", EVERY_FOURTH, "sh", "{x}"];
+    let output = foretell(folder.path(), &[&arguments[..], &sizes, &command].concat()).output().unwrap();
+    let result = json(&output);
+    assert_eq!((&result["trials"]["completed"], &result["trials"]["failed"]), (&3.into(), &0.into()));
+    assert!(result["best"]["score"].as_f64().unwrap() > 0.8, "{}", result["best"]);
+    assert!(text(&output.stderr).contains("goes on after epoch 10"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_a_diverged_trial_reported_is_shown_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["search", "--param", "x=int:1:9", "--metric", r"acc=([\d.]+)", "--epochs", "5"];
+    let sizes = ["--trials", "1", "--burn-in", "1", "--out", "study"];
+    let command =
+        ["--", "sh", "-c", "for value in 0.1 0.2 nan nan; do echo acc=$value; done; sleep 60", "{x}"];
+    let output = foretell(folder.path(), &[&arguments[..], &sizes, &command].concat()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = foretell(folder.path(), &["study", "show", "study", "0", "--format", "json"]);
+    let shown = json(&{ shown }.output().unwrap());
+    assert_eq!(shown["steps"], serde_json::json!([1, 2, 3, 4]));
+    assert_eq!(shown["values"], serde_json::json!([0.1, 0.2, null, null]));
+    assert_eq!(shown["decisions"].as_array().unwrap().len(), 4);
+    let table = text(&foretell(folder.path(), &["study", "show", "study", "0"]).output().unwrap().stdout);
+    assert!(table.contains("stopped: diverged, after 4 of 5 epochs"), "{table}");
+    assert!(table.lines().last().is_some_and(|line| line.contains("stop") && line.contains('–')), "{table}");
 }
 
 #[test]

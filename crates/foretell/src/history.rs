@@ -264,6 +264,11 @@ impl History {
         best.is_finite().then(|| self.scale.apply(self.direction.score(best), self.direction))
     }
 
+    /// Between which values the metric lies, if it is a share: 0 and 1, or 0 and 100; else −∞ and ∞.
+    pub fn bounds(&self) -> (f64, f64) {
+        self.bounds
+    }
+
     /// The metric's direction.
     pub fn direction(&self) -> Direction {
         self.direction

@@ -10,6 +10,7 @@ use crate::scheduling::measure_name;
 use foretell::{Forecast, Forecaster, History, PredictorOptions, Run, RunScore, Scale, StopRule, predictor};
 use foretell_logs::Recorded;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The arguments of `foretell forecast`.
@@ -82,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let history = forecaster.history();
     arguments.reading.say_target(&recorded, history);
     say_running(&running, history);
+    say_columns(&running, &recorded);
     let finals = (0..history.len()).filter_map(|i| history.final_score(i));
     let best = StopRule::default().incumbent(finals).ok_or_else(|| no_finished_run(&arguments.history))?;
     let document = Document {
@@ -120,6 +122,22 @@ fn say_running(running: &Recorded, history: &History) {
     if apart > 0 {
         note(&format!(
             "{name}: {apart} of {all} runs have steps that are not those of the finished ones: interpolated"
+        ));
+    }
+}
+
+/// Says what the finished runs are learnt by, and the running ones do not have.
+fn say_columns(running: &Recorded, finished: &Recorded) {
+    let names = |recorded: &Recorded| -> BTreeSet<String> {
+        recorded.runs.iter().flat_map(|run| run.configuration.keys().cloned()).collect()
+    };
+    let (here, there) = (names(running), names(finished));
+    let missing: Vec<&str> = there.difference(&here).map(String::as_str).collect();
+    if !missing.is_empty() && !running.runs.is_empty() {
+        note(&format!(
+            "{}: no column {}, which the finished runs have: taken as missing",
+            running.name,
+            missing.join(", ")
         ));
     }
 }
@@ -192,6 +210,15 @@ fn problem(history: &History, run: &Run) -> Option<String> {
     let mut lost = run.curve.steps().iter().zip(values).filter(|(_, value)| *value <= 0.0);
     if let (Scale::Log, Some((step, value))) = (history.scale(), lost.next()) {
         return Some(format!("{value} at step {step} has no logarithm: give --linear-scale"));
+    }
+    let (low, high) = history.bounds();
+    let within = |value: &f64| (low..=high).contains(value);
+    let mut points = run.curve.steps().iter().zip(run.curve.scores());
+    if let Some((step, score)) = points.find(|(_, score)| !within(&history.direction().value(**score))) {
+        return Some(format!(
+            "{} at step {step} is not between {low} and {high}, as all finished runs are: another unit?",
+            history.direction().value(*score)
+        ));
     }
     match (history.end_of(&run.curve), run.curve.diverged_at(), first) {
         (Some(_), ..) => None,

@@ -85,7 +85,12 @@ struct Listing {
 }
 
 fn list(folder: &Path, format: Format) -> Outcome {
-    let failed = |error: std::io::Error| Failure::input(format!("{}: {error}", folder.display()));
+    let failed = |error: std::io::Error| {
+        Failure::input(format!(
+            "{}: {error}; name the folder that holds the studies' folders",
+            folder.display()
+        ))
+    };
     let mut directories: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(failed)?
         .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
@@ -152,8 +157,9 @@ struct Shown<'a> {
     configuration: &'a foretell::Configuration,
     #[serde(flatten)]
     state: &'a TrialState,
-    steps: Vec<f64>,
-    values: Vec<f64>,
+    steps: Vec<u64>,
+    /// Null where a value is not finite.
+    values: Vec<Option<f64>>,
     decisions: Vec<&'a Decision>,
 }
 
@@ -170,14 +176,18 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
         Record::Decided(decision) if decision.trial == number => Some(decision),
         _ => None,
     });
-    let direction = stored.study.spec().direction;
+    let reports = stored.records.iter().filter_map(|record| match record {
+        Record::Reported { trial, step, value, .. } if *trial == number => Some((*step, *value)),
+        _ => None,
+    });
+    let (steps, values) = reports.unzip();
     let shown = Shown {
         schema: SCHEMA,
         trial: number,
         configuration: &trial.configuration,
         state: &trial.state,
-        steps: trial.curve.steps().to_vec(),
-        values: trial.curve.scores().iter().map(|&score| direction.value(score)).collect(),
+        steps,
+        values,
         decisions: decisions.collect(),
     };
     match format {
@@ -191,12 +201,16 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         TrialState::Paused { .. } => "paused at its rung".to_owned(),
         TrialState::Completed { .. } => "trained to its end".to_owned(),
         TrialState::Stopped { reason, .. } => format!("stopped: {}", report::because(reason)),
-        TrialState::Failed { reason } => format!("failed: {reason}"),
+        TrialState::Failed { .. } => "failed".to_owned(),
         _ => "unfinished".to_owned(),
+    };
+    let why = match &trial.state {
+        TrialState::Failed { reason } => format!("{reason}\n"),
+        _ => String::new(),
     };
     let settings = report::applying(shown.configuration).map(|(name, value)| format!("  {name} {value}"));
     let mut text = format!(
-        "trial {}: {state}, after {} of {} epochs\n{}",
+        "trial {}: {state}, after {} of {} epochs\n{why}{}",
         shown.trial,
         trial.trained(),
         trial.until,
@@ -210,11 +224,9 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         .iter()
         .zip(&shown.values)
         .map(|(&step, value)| {
-            let mut cells = vec![step.to_string(), metric_value(*value)];
+            let mut cells = vec![step.to_string(), value.map_or("–".to_owned(), metric_value)];
             cells.extend(
-                decisions
-                    .get(&(step as u64))
-                    .map_or_else(|| vec![String::new(); 5], |decided| judged(decided)),
+                decisions.get(&step).map_or_else(|| vec![String::new(); 5], |decided| judged(decided)),
             );
             cells
         })

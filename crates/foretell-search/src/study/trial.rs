@@ -156,11 +156,14 @@ impl Trial {
         self.trained_epochs.map_or(trained, |epochs| epochs.min(trained)) + self.extra
     }
 
-    /// The epochs it would have cost, trained up to `until`: one that ended by itself, or trains no more, what it has cost.
+    /// The epochs it would have cost, trained up to `until`: one that ended by itself, or trains no more, what it has cost, as one
+    /// that pauses has up to its rung.
     pub fn cost_to(&self, until: u64) -> u64 {
         let gave_up = self.trained_epochs.is_some_and(|epochs| epochs < self.trained());
         match self.state {
-            TrialState::Stopped { .. } | TrialState::Paused { .. } if !gave_up => {
+            _ if gave_up => self.cost(),
+            TrialState::Paused { .. } if until <= self.until => self.cost(),
+            TrialState::Stopped { .. } | TrialState::Paused { .. } => {
                 self.cost() + until.saturating_sub(self.trained())
             }
             _ => self.cost(),

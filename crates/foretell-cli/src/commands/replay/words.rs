@@ -92,7 +92,7 @@ fn full(file: &Replayed) -> String {
     }
     if let Some(oracle) = file.rows.iter().find(|row| row.policy == "oracle") {
         lines.push(format!(
-            "No forecast could have saved more than {:.1} times: that is perfect foresight after {} full runs.",
+            "No forecast that keeps every new best could have saved more than {:.1} times: that is perfect foresight after {} full runs.",
             oracle.speedup_mean, oracle.burn_in
         ));
     }

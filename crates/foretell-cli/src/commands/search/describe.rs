@@ -21,6 +21,11 @@ const RUNG_BURN_IN: u64 = 20;
 impl Arguments {
     /// The study that the flags describe.
     pub(super) fn spec(&self, workload: &Workload) -> Result<StudySpec, Failure> {
+        if self.shadow && self.policy == Some(PolicyName::None) {
+            return Err(Failure::input(
+                "--shadow shows what a policy would have stopped, and --policy none stops nothing: leave one of them out",
+            ));
+        }
         let max_resource = self.epochs.unwrap_or(if self.is_small() { 10 } else { 20 });
         let schedule = self.schedule();
         let trials = self.all_trials(&schedule, max_resource)?;

@@ -50,15 +50,21 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
         }
         _ => (None, None),
     };
-    let totals = brackets
-        .as_ref()
-        .map_or(Totals { configurations: trials, full: trials, scratch: full, resume: full }, Plan::totals);
+    let levels = spec.schedule.levels(max_resource)?;
+    // where no bracket says how many go on, all do
+    let whole = Totals {
+        configurations: trials,
+        full: trials,
+        scratch: trials * levels.iter().sum::<u64>(),
+        resume: full,
+    };
+    let totals = brackets.as_ref().map_or(whole, Plan::totals);
     let times = runs.unwrap_or(1);
     Ok(Planned {
         trials,
         max_resource,
         workers,
-        levels: spec.schedule.levels(max_resource)?,
+        levels,
         brackets,
         runs,
         epochs: totals.resume * times,

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::note;
 use crate::stored::{self, Stored};
 use foretell::{Direction, Run};
-use foretell_search::{NETWORK, Space, StudySpec};
+use foretell_search::{NETWORK, ParameterKind, Space, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The runs of all `paths`, for the study of `spec`.
@@ -80,10 +80,21 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
         Space::Parameters(space) => space.parameters().iter().map(|p| p.name.as_str()).collect(),
     };
     let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
-    match names.iter().find(|name| !known(name)) {
-        Some(missing) => wrong(format!(
+    if let Some(missing) = names.iter().find(|name| !known(name)) {
+        return wrong(format!(
             "its runs have no `{missing}`, which this study searches; leave it out, or rename its column"
-        )),
-        None => Ok(()),
+        ));
     }
+    let Space::Parameters(space) = &spec.space else { return Ok(()) };
+    let numbers = space.parameters().iter().filter(|p| !matches!(p.kind, ParameterKind::Choice { .. }));
+    for name in numbers.map(|parameter| parameter.name.as_str()) {
+        let text = |run: &&Run| run.configuration.get(name).is_some_and(|value| value.text().is_some());
+        if let Some(run) = runs.iter().find(text) {
+            return wrong(format!(
+                "`{name}` of run {} is `{}`, no number, as this study searches it; correct it, or leave the cell empty",
+                run.id, run.configuration[name]
+            ));
+        }
+    }
+    Ok(())
 }

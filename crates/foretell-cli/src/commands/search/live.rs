@@ -38,6 +38,8 @@ pub(crate) struct Live {
     waiting: BTreeMap<u64, Record>,
     /// The steps of first reports that came after the last step asked for.
     too_late: BTreeMap<u64, u64>,
+    /// Trials that reported, and are ended because they train on past the last step asked for.
+    overrun: BTreeSet<u64>,
     interrupted: Arc<AtomicBool>,
     /// Trials that were there when the study was opened.
     found: usize,
@@ -93,6 +95,10 @@ impl Live {
                 return Err(in_directory(directory, &"its log does not begin with a study's description"));
             }
         };
+        let trials = study.spec().trials.max(study.trials().len() as u64);
+        StudySpec { trials, ..study.spec().clone() }
+            .check_burn_in(handed_in.len().max(study.handed_in().len()))
+            .map_err(|error| in_directory(directory, &error))?;
         // a study that was interrupted while runs were handed in gets the rest of them
         let missing = handed_in.get(study.handed_in().len()..).unwrap_or_default();
         for record in study.hand_in(missing) {
@@ -113,6 +119,7 @@ impl Live {
             active: BTreeMap::new(),
             waiting: BTreeMap::new(),
             too_late: BTreeMap::new(),
+            overrun: BTreeSet::new(),
             interrupted: Arc::default(),
         })
     }
@@ -199,10 +206,8 @@ impl Live {
                         self.launch(trial, &start)?;
                         continue;
                     }
-                    self.feed(
-                        &Input::Ended { trial, failure: self.failure_of(trial, status, &tail) },
-                        observe,
-                    )?;
+                    let failure = self.failure_of(trial, status, &tail);
+                    self.feed(&Input::Ended { trial, failure }, observe)?;
                     self.tidy();
                     self.check_hope()?;
                 }
@@ -236,6 +241,7 @@ impl Live {
             self.too_late.entry(trial).or_insert(step);
             return;
         }
+        self.overrun.insert(trial);
         let whole = until == self.study.spec().max_resource;
         if whole && !std::mem::replace(&mut self.overrun_said, true) {
             note(&format!(
@@ -338,16 +344,24 @@ impl Live {
         threads.chain([("FORETELL_WORKER".to_owned(), worker.to_string())]).collect()
     }
 
-    fn failure_of(&self, trial: u64, status: Status, tail: &[String]) -> Option<String> {
+    fn failure_of(&mut self, trial: u64, status: Status, tail: &[String]) -> Option<String> {
         let silent = !self.study.trials().get(trial as usize).is_some_and(Trial::has_reported);
         let last = self.study.spec().max_resource;
+        let until = self.study.trials().get(trial as usize).map_or(last, |trial| trial.until);
         let what = match status {
             Status::Exited(0) if !silent => return None,
+            // by us, and not because anything went wrong
+            _ if self.overrun.remove(&trial) => return None,
             _ if silent && let Some(step) = self.too_late.get(&trial) => format!(
                 "its first report is of step {step}, beyond the last that --epochs {last} allows, and it was ended: raise --epochs to the steps of a whole training, or let it report epochs"
             ),
             Status::Exited(0) => {
-                format!("ended without a report: {}", self.workload.what_is_missed())
+                let pause = if until < last {
+                    format!(" (it was to pause after epoch {until}, and must have reported until then)")
+                } else {
+                    String::new()
+                };
+                format!("ended without a report{pause}: {}", self.workload.what_is_missed())
             }
             Status::Exited(code) => format!("exit code {code}"),
             Status::Signalled(signal) => format!("ended by signal {signal}"),
@@ -485,7 +499,10 @@ fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Fail
     let differing = names.into_iter().filter(|&name| there.get(name) != asked.get(name));
     let shown = |value: Option<&Value>| value.map_or("the default".to_owned(), Value::to_string);
     let differing: Vec<String> = differing
-        .map(|name| format!("{name} is {} there and {} here", shown(there.get(name)), shown(asked.get(name))))
+        .map(|name| {
+            let (there, asked) = (shown(there.get(name)), shown(asked.get(name)));
+            format!("{name}{} is {there} there and {asked} here", flag_of(name))
+        })
         .collect();
     in_directory(
         directory,
@@ -494,4 +511,20 @@ fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Fail
             differing.join(", ")
         ),
     )
+}
+
+/// The flag that sets a field of a study's description, in brackets, where it is named otherwise.
+fn flag_of(field: &str) -> &'static str {
+    match field {
+        "max_resource" => " (--epochs)",
+        "run_score" => " (--score)",
+        "stopping" => " (--no-stopping, --shadow, --policy none)",
+        "policy" => " (--policy)",
+        "rule" => " (--stop-probability, --offset, --nth-best)",
+        "budget" => " (--error-budget)",
+        "schedule" => " (--scheduler and its settings)",
+        "space" => " (--param, or --space, --width, --max-layers)",
+        "workload" => " (the command, or --data and its sizes)",
+        _ => "",
+    }
 }
