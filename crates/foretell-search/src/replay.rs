@@ -50,6 +50,16 @@ pub enum ReplayError {
         /// Finished runs.
         got: usize,
     },
+    /// More runs to hold back than there are.
+    #[error(
+        "a warm start of {warm_start} runs, but only {got} finished runs are recorded: none would be left to replay; lower --warm-start below {got}"
+    )]
+    WarmStart {
+        /// The runs to hold back.
+        warm_start: usize,
+        /// Finished runs.
+        got: usize,
+    },
     /// The recorded runs are too short.
     #[error(
         "the largest resource is {max_resource}, but the recorded runs have {points} points: lower it to at most {points}"
@@ -156,14 +166,16 @@ impl ReplaySpec {
         if max_resource > table.points() as u64 {
             return Err(ReplayError::TooShort { max_resource, points: table.points() });
         }
-        let needed = if self.warm_start > 0 { self.warm_start } else { self.burn_in };
+        if self.warm_start > 0 && self.warm_start >= table.len() {
+            return Err(ReplayError::WarmStart { warm_start: self.warm_start, got: table.len() });
+        }
         let whole = matches!(
             self.schedule,
             Schedule::Full | Schedule::Asha { .. } | Schedule::SuccessiveHalving { .. }
         );
         let stops = !matches!(self.stopper, Stopper::None);
-        if (self.warm_start > 0 || (whole && stops)) && needed >= table.len() {
-            return Err(ReplayError::BurnIn { burn_in: needed, got: table.len() });
+        if self.warm_start == 0 && whole && stops && self.burn_in >= table.len() {
+            return Err(ReplayError::BurnIn { burn_in: self.burn_in, got: table.len() });
         }
         Ok(self.schedule.validate(table.len() as u64, max_resource)?)
     }

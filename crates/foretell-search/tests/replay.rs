@@ -357,6 +357,7 @@ fn bad_settings_are_refused_with_their_numbers() {
         (ReplaySpec { stopper: forecast(0.4), ..good }, "stop probability 0.4"),
         (ReplaySpec { stopper: forecast(1.0), ..good }, "stop probability 1"),
         (ReplaySpec { stopper: Stopper::Oracle, burn_in: 20, ..good }, "burn-in of 20"),
+        (ReplaySpec { warm_start: 20, ..good }, "warm start of 20 runs, but only 20"),
         (ReplaySpec { max_resource: Some(10), ..good }, "10, but the recorded runs have 9"),
         (ReplaySpec { orderings: 0, ..good }, "orderings is 0"),
         (ReplaySpec { exempt: 1.0, ..good }, "exempt share 1"),

@@ -59,11 +59,25 @@ impl Accuracy {
         let columns = if self.panels.len() == 4 { 2 } else { 3 };
         let rows = self.panels.len().div_ceil(columns).max(1);
         let height = if rows == 1 { 540.0 } else { 150.0 + 300.0 * rows as f64 };
-        let mut page = Page::new(height, &self.title, &self.subtitle, &keys);
+        let mut page = Page::new(height, &self.title, &(self.subtitle.clone() + &self.hidden()), &keys);
         for (cell, part) in page.cells(self.panels.len().max(1), columns).into_iter().zip(&self.panels) {
             page.draw(self.panel(cell, part, &names, single));
         }
         page.figure
+    }
+
+    /// What the subtitle says of lines that leave the axes.
+    fn hidden(&self) -> String {
+        let all = self.panels.iter().flat_map(|panel| &panel.series);
+        let below: Vec<&AccuracySeries> =
+            all.filter(|series| series.points.iter().any(|point| point.r2_mean < FLOOR)).collect();
+        let mut names = self.predictors();
+        names.retain(|name| below.iter().any(|series| series.predictor == *name));
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!("; below {FLOOR} in places: {}", names.join(", "))
+        }
     }
 
     /// The predictors in the order in which they appear.
@@ -132,6 +146,14 @@ mod tests {
         let svg = encode(&figure(4, 3).draw());
         assert_eq!(svg.matches("class=\"series\"").count(), 12);
         assert!(svg.contains(">set 3<") && svg.contains(">p2<"));
+    }
+
+    #[test]
+    fn says_whose_lines_leave_the_axes() {
+        let mut low = figure(2, 3);
+        assert!(!encode(&low.draw()).contains("in places"));
+        low.panels[1].series[1].points[0].r2_mean = -9.2;
+        assert!(encode(&low.draw()).contains("; below -0.25 in places: p1<"));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Scatter {
             .collect();
         let rows = [
             ("curves", finite.len().to_string()),
-            ("R²", short(r_squared(&finite))),
+            ("R² of the values", short(r_squared(&finite))),
             ("mean absolute error", short(mean(finite.iter().map(|p| (p.0 - p.1).abs())))),
             ("intervals that hold the truth", self.coverage()),
         ];
