@@ -6,7 +6,7 @@ use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
 use crate::recorded::{Note, Recorded, Topic};
 use crate::repeats::{repeats, varies};
-use crate::table::{count, list};
+use crate::table::{count, list, shortened};
 use foretell::{Columns, Curve, Direction, FeatureGroup, LayerSequence, Run, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
@@ -115,6 +115,7 @@ fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> C
         let fate = fate(name, &cells, raw, options);
         if fate == Fate::Feature {
             let sequences = note_sequences(name, &cells, notes);
+            note_categories(name, &cells, raw, notes);
             groups.insert(name.to_owned(), options.columns.group(name, sequences));
         }
         fates.entry(fate).or_default().push(name);
@@ -194,6 +195,26 @@ fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool 
         notes.push(Note::new(Topic::Architecture, text));
     }
     read > 0
+}
+
+/// Says which texts make categories of a column of numbers: two or more, and at least half of what is there.
+fn note_categories(name: &str, cells: &Cells<'_>, raw: &Raw, notes: &mut Vec<Note>) {
+    let numbers = cells.0.iter().filter(|value| value.number().is_some()).count();
+    let texts: Vec<(&RawRun, &str)> =
+        raw.runs.iter().zip(&cells.0).filter_map(|(run, value)| Some((run, value.text()?))).collect();
+    let Some((run, text)) = texts.first().filter(|_| numbers >= texts.len().max(2)) else { return };
+    let place = match &run.id {
+        Some(id) if raw.joined.contains(name) => format!("run `{id}`"),
+        _ => format!("line {}", run.line),
+    };
+    let text = shortened(text);
+    let said = match texts.len() {
+        1 => format!("the text `{text}` ({place})"),
+        more => format!("{more} texts, the first `{text}` ({place})"),
+    };
+    let text =
+        format!("column `{name}` has {numbers} numbers and {said}: its values are taken as categories");
+    notes.push(Note::new(Topic::Categories, text));
 }
 
 fn is_sequence(text: &str) -> bool {

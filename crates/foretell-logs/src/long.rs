@@ -96,6 +96,7 @@ struct Point {
 /// A run while its rows come in.
 struct Open {
     id: Option<String>,
+    line: u64,
     first: Vec<Vec<u8>>,
     configuration: Configuration,
     points: Vec<Point>,
@@ -143,6 +144,7 @@ impl Rows {
         let place = self.runs.len();
         self.runs.push(Open {
             id: self.columns.id.map(|_| id.clone()),
+            line: table.line(),
             first: self.columns.others.iter().map(|&at| table.bytes(at).to_vec()).collect(),
             configuration: configuration(table, &self.columns.others)?,
             points: Vec::new(),
@@ -163,7 +165,7 @@ impl Rows {
             repeated += same;
             let cells: Vec<Option<f64>> = points.iter().map(|point| point.value).collect();
             points.truncate(ends.take(&cells, meaning.diverged_from(true)));
-            raw.runs.push(closed(id, run.configuration, &points));
+            raw.runs.push(closed(id, run.line, run.configuration, &points));
         }
         raw.note_empty_ends(ends, meaning);
         if repeated > 0 {
@@ -240,8 +242,7 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// The run of sorted points.
-fn closed(id: String, configuration: Configuration, points: &[Point]) -> RawRun {
-    let line = points.first().map_or(0, |point| point.line);
+fn closed(id: String, line: u64, configuration: Configuration, points: &[Point]) -> RawRun {
     let steps = points.iter().map(|point| point.step).collect();
     let values = points.iter().map(|point| point.value.unwrap_or(f64::NAN)).collect();
     RawRun { id: Some(id), line, configuration, steps, values }
@@ -281,6 +282,7 @@ fn give(raw: &mut Raw, table: &Table, known: &[usize], found: &HashMap<String, (
             run.configuration.insert(column.clone(), value);
         }
     }
+    raw.joined = known.iter().map(|&at| table.headers()[at].clone()).collect();
     let joined = raw.runs.len() - without;
     let unused = found.len().saturating_sub(joined);
     let file = table.file().file_name().map(|name| name.to_string_lossy()).unwrap_or_default();

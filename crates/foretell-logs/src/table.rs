@@ -126,9 +126,10 @@ impl Table {
         self.row.get(column).unwrap_or_default()
     }
 
-    /// A cell of a configuration.
+    /// A cell of a configuration; what is empty in a curve is missing here.
     pub(crate) fn value(&self, column: usize) -> Result<Value, Error> {
-        Ok(Value::of_cell(self.text(column)?))
+        let text = self.text(column)?;
+        Ok(if is_empty_cell(text) { Value::Missing } else { Value::of_cell(text) })
     }
 
     /// A cell of a curve: `None` if empty, NaN and infinities as they are.
@@ -165,13 +166,13 @@ impl Table {
     }
 }
 
-/// Whether a cell holds nothing: empty, `NA`, `null`, `None`.
+/// Whether a cell holds nothing: empty, `NA`, `N/A`, `-`, `null`, `None`.
 pub(crate) fn is_empty_cell(text: &str) -> bool {
-    text.is_empty() || ["na", "n/a", "null", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
+    text.is_empty() || ["na", "n/a", "-", "null", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// The first 40 characters.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -175,6 +175,36 @@ fn outcomes_and_labels_are_no_features_unless_asked_for() {
 }
 
 #[test]
+fn a_text_among_the_numbers_of_a_column_is_said_and_words_for_nothing_are_missing() {
+    let table = |cell: &str| {
+        plain(&format!("lr,acc_1,acc_2\n0.1,0.1,0.2\n0.2,0.1,0.3\n{cell},0.1,0.4\n0.3,0.1,0.5\n"))
+    };
+    for text in ["abc", "?", "1e-3x", "inf"] {
+        let said = format!(
+            "column `lr` has 3 numbers and the text `{text}` (line 4): its values are taken as categories"
+        );
+        assert_eq!(notes(&table(text), Topic::Categories), [said]);
+    }
+    for nothing in ["", "NA", "N/A", "n/a", "-", "none", "null", "nan"] {
+        let recorded = table(nothing);
+        assert_eq!(recorded.runs[2].configuration["lr"], Value::Missing, "{nothing}");
+        assert_eq!(notes(&recorded, Topic::Categories), [""; 0], "{nothing}");
+    }
+    let mostly_text = plain("size,acc_1,acc_2\nbig,0.1,0.2\n7,0.1,0.3\nmid,0.1,0.4\n");
+    assert_eq!(notes(&mostly_text, Topic::Categories), [""; 0], "a category that looks like a number");
+    let set = folder(&[
+        ("curves.csv", "id,epoch,loss\na,1,3\nb,1,2\nc,1,1\nd,1,0\n"),
+        ("configs.csv", "id,lr\na,0.1\nb,0.2\nc,x\nd,y\n"),
+    ]);
+    assert_eq!(
+        notes(&read(set.path(), &ReadOptions::default()).unwrap(), Topic::Categories),
+        [
+            "column `lr` has 2 numbers and 2 texts, the first `x` (run `c`): its values are taken as categories"
+        ]
+    );
+}
+
+#[test]
 fn a_single_run_keeps_its_configuration() {
     assert_eq!(features(&plain("lr,acc_1,acc_2\n0.1,0.3,0.4\n")), ["lr"]);
 }
