@@ -7,7 +7,7 @@ use crate::raw::{Raw, RawRun};
 use crate::recorded::{Note, Recorded, Topic};
 use crate::repeats::{repeats, varies};
 use crate::table::{count, list, shortened};
-use foretell::{Columns, Curve, Direction, FeatureGroup, LayerSequence, Run, Value};
+use foretell::{Columns, Configuration, Curve, Direction, FeatureGroup, LayerSequence, Run, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(crate) fn collect(raw: Raw, name: String, file: &Path, options: &ReadOptions
     let columns = feature_columns(&raw, options, &mut notes);
     let runs = runs(&raw, direction, &columns.groups, file)?;
     note_curves(&raw, &runs, &mut notes);
-    let repeats = repeats(&runs, &declared);
+    let repeats = repeats(&runs, &configurations(&raw, &columns, options), &declared);
     note_repeats(&repeats, &mut notes);
     let recorded = Recorded { name, runs, metric: raw.metric, direction, columns, repeats, notes };
     Ok(if options.deduplicate { recorded.without_identical_curves().without_repeats() } else { recorded })
@@ -129,10 +129,16 @@ fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> C
 }
 
 fn fate(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
-    let named = |list: &[String]| list.iter().any(|entry| entry == name);
-    if named(&options.exclude) {
+    if options.exclude.iter().any(|entry| entry == name) {
         Fate::Asked
-    } else if options.keep_all_columns || named(&options.include) {
+    } else {
+        fate_unless_excluded(name, cells, raw, options)
+    }
+}
+
+fn fate_unless_excluded(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
+    let named = |list: &[String]| list.iter().any(|entry| entry == name);
+    if options.keep_all_columns || named(&options.include) {
         Fate::Feature
     } else if raw.runs.len() > 1 && cells.constant() {
         Fate::Constant
@@ -148,6 +154,33 @@ fn fate(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate
     } else {
         Fate::Feature
     }
+}
+
+/// What tells the configurations of the runs apart: the features, also those that the user excludes, and the id where it is
+/// one of them.
+///
+/// Leaving a column out of the features says nothing about which runs are the same.
+fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions) -> Vec<Configuration> {
+    let mut names: BTreeSet<&str> = columns.groups.keys().map(String::as_str).collect();
+    names.extend(column_names(raw).into_iter().filter(|name| {
+        options.exclude.iter().any(|entry| entry == name)
+            && fate_unless_excluded(name, &Cells::of(raw, name), raw, options) == Fate::Feature
+    }));
+    let id = options.id_column.as_deref().filter(|name| !is_label(name) && ids_are_settings(raw));
+    let one = |run: &RawRun| {
+        let known =
+            names.iter().filter_map(|&name| Some((name.to_owned(), run.configuration.get(name)?.clone())));
+        let id = id.zip(run.id.as_deref()).map(|(name, id)| (name.to_owned(), Value::of_cell(id)));
+        known.chain(id).collect()
+    };
+    raw.runs.iter().map(one).collect()
+}
+
+/// Whether the ids are numbers, not all of them whole: names are words or counted.
+fn ids_are_settings(raw: &Raw) -> bool {
+    let id = |run: &RawRun| run.id.as_deref().and_then(|id| Value::of_cell(id).number());
+    let numbers: Option<Vec<f64>> = raw.runs.iter().map(id).collect();
+    numbers.is_some_and(|numbers| numbers.iter().any(|number| number.fract().abs() > 0.0))
 }
 
 fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {

@@ -408,6 +408,31 @@ fn repeats_share_a_number_and_can_be_removed() {
 }
 
 #[test]
+fn a_column_that_is_left_out_still_tells_configurations_apart() {
+    let text = "seed,lr,depth,acc_1,acc_2\n0,0.1,3,0.1,0.2\n1,0.2,3,0.1,0.3\n2,0.4,3,0.1,0.4\n3,0.4,3,0.1,0.5\n4,0.1,4,0.2,0.2\n";
+    let repeats = |exclude: &[&str]| {
+        let exclude = exclude.iter().map(|&name| name.to_owned()).collect();
+        read_text("a.csv", text, &ReadOptions { exclude, ..ReadOptions::default() }).repeats
+    };
+    for exclude in [&[][..], &["lr"], &["seed"], &["lr", "depth"]] {
+        assert_eq!(repeats(exclude), [0, 1, 2, 2, 4], "{exclude:?}");
+    }
+    let by = |column: &str, text: &str| {
+        read_text("a.csv", text, &ReadOptions { id_column: Some(column.into()), ..ReadOptions::default() })
+            .repeats
+    };
+    let wide = |column: &str, ids: [&str; 3]| {
+        let row = |at: usize| format!("{},3,0.1,0.{}\n", ids[at], at + 2);
+        by(column, &format!("{column},depth,acc_1,acc_2\n{}{}{}9,4,0.2,0.3\n", row(0), row(1), row(2)))
+    };
+    assert_eq!(wide("lr", ["0.1", "0.2", "1"]), [0, 1, 2, 3], "a setting that happens to be unique");
+    assert_eq!(wide("nr", ["10", "20", "30"]), [0, 0, 0, 3], "a number of the run");
+    assert_eq!(wide("trial", ["0.1", "0.2", "1"]), [0, 0, 0, 3], "named like an id");
+    let long = "lr,epoch,depth,loss\n0.1,1,3,3\n0.1,2,3,2\n0.2,1,3,4\n0.2,2,3,2\n0.3,1,4,1\n0.3,2,4,2\n";
+    assert_eq!(by("lr", long), [0, 1, 2], "a setting that names the runs of a long file");
+}
+
+#[test]
 fn reading_needs_no_more_than_the_file() {
     let missing = PathBuf::from("/no/such/file.csv");
     assert!(
