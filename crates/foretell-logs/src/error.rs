@@ -167,6 +167,24 @@ pub enum Error {
         /// The value of the later line.
         second: f64,
     },
+    /// A setting changes within a run, while it never does in nearly all others.
+    #[error("{}:{line}: `{column}` of run `{id}` is {values}; it never changes in {constant} of {runs} runs: correct the cell, or exclude the column", file.display())]
+    Varies {
+        /// The file.
+        file: PathBuf,
+        /// The later line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The run.
+        id: String,
+        /// What stands there, and what in which line of the run before.
+        values: String,
+        /// In how many runs the column never changes.
+        constant: usize,
+        /// How many runs there are.
+        runs: usize,
+    },
     /// Two lines describe the same run.
     #[error("{}:{line}: id `{id}` was already used in line {first_line}; ids must be unique", file.display())]
     DuplicateId {

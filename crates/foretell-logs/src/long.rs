@@ -2,12 +2,12 @@
 
 use crate::error::Error;
 use crate::locate::configurations_beside;
-use crate::names::{id_rank, is_metric, metric_rank, step_rank};
-use crate::options::{EmptyEnds, ReadOptions};
+use crate::names::{id_rank, is_label, is_metric, is_outcome, metric_rank, step_rank};
+use crate::options::ReadOptions;
 use crate::raw::{Ends, Raw, RawRun};
 use crate::recorded::{Note, Topic};
 use crate::source::Source;
-use crate::table::{Table, count, list};
+use crate::table::{Table, cell_value, count, list, shortened};
 use crate::wide::configuration;
 use foretell::{Configuration, Value};
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
         table.check_fields(false)?;
         rows.add(&table)?;
     }
-    let mut raw = rows.finish(&table, options.empty_ends)?;
+    let mut raw = rows.finish(&table, options)?;
     let beside = || raw.id_column.as_ref().and_then(|_| configurations_beside(table.file()));
     if let Some(file) = options.configurations.clone().or_else(beside) {
         join(&mut raw, &file)?;
@@ -100,6 +100,8 @@ struct Open {
     first: Vec<Vec<u8>>,
     configuration: Configuration,
     points: Vec<Point>,
+    /// For each of `columns.others`, the first row whose cell is not that of the run's first row: its line and its cell.
+    departures: Vec<Option<(u64, Vec<u8>)>>,
 }
 
 /// The rows read so far.
@@ -107,14 +109,11 @@ struct Rows {
     columns: Columns,
     places: HashMap<String, usize>,
     runs: Vec<Open>,
-    /// For each of `columns.others`, whether it varies within a run: then it is a series, not configuration.
-    series: Vec<bool>,
 }
 
 impl Rows {
     fn new(columns: Columns) -> Self {
-        let series = vec![false; columns.others.len()];
-        Self { columns, places: HashMap::new(), runs: Vec::new(), series }
+        Self { columns, places: HashMap::new(), runs: Vec::new() }
     }
 
     fn add(&mut self, table: &Table) -> Result<(), Error> {
@@ -125,8 +124,11 @@ impl Rows {
         };
         let place = self.place(table)?;
         let run = &mut self.runs[place];
-        for ((&column, first), series) in self.columns.others.iter().zip(&run.first).zip(&mut self.series) {
-            *series = *series || table.bytes(column) != first.as_slice();
+        let cells = self.columns.others.iter().map(|&column| table.bytes(column));
+        for ((cell, first), departure) in cells.zip(&run.first).zip(&mut run.departures) {
+            if departure.is_none() && !same_cell(cell, first) {
+                *departure = Some((table.line(), cell.to_vec()));
+            }
         }
         run.points.push(point);
         Ok(())
@@ -148,16 +150,18 @@ impl Rows {
             first: self.columns.others.iter().map(|&at| table.bytes(at).to_vec()).collect(),
             configuration: configuration(table, &self.columns.others)?,
             points: Vec::new(),
+            departures: vec![None; self.columns.others.len()],
         });
         self.places.insert(id, place);
         Ok(place)
     }
 
-    fn finish(mut self, table: &Table, meaning: EmptyEnds) -> Result<Raw, Error> {
+    fn finish(mut self, table: &Table, options: &ReadOptions) -> Result<Raw, Error> {
+        let meaning = options.empty_ends;
         let name = |at: usize| table.headers()[at].clone();
         let mut raw =
             Raw { metric: name(self.columns.metric), id_column: self.columns.id.map(name), ..Raw::default() };
-        self.note_columns(&mut raw, table);
+        self.note_columns(&mut raw, table, options)?;
         let (mut repeated, mut ends) = (0, Ends::default());
         for run in self.runs {
             let id = run.id.clone().unwrap_or_else(|| crate::locate::set_name(table.file()));
@@ -177,13 +181,25 @@ impl Rows {
     }
 
     /// Takes the columns that are series out of the configurations, and says so.
-    fn note_columns(&mut self, raw: &mut Raw, table: &Table) {
+    fn note_columns(&mut self, raw: &mut Raw, table: &Table, options: &ReadOptions) -> Result<(), Error> {
         let mut left_out = Vec::new();
-        for (&at, &varies) in self.columns.others.iter().zip(&self.series) {
+        for (column, &at) in self.columns.others.iter().enumerate() {
             let name = &table.headers()[at];
             let text =
                 self.runs.iter().any(|run| run.configuration.get(name).is_some_and(|v| v.text().is_some()));
-            if varies || (is_metric(name) && !text) {
+            let series = is_metric(name) && !text;
+            let varying = self.runs.iter().filter(|run| run.departures[column].is_some()).count();
+            if !series && self.is_setting_of_most(column, name, varying) {
+                if options.exclude.contains(name) {
+                    continue;
+                }
+                let included = options.include.contains(name);
+                if included || !(is_label(name) || is_outcome(name, !text)) {
+                    let departure = self.departure(column, varying, table)?;
+                    raw.notes.push(Note::new(Topic::Excluded, departure));
+                }
+            }
+            if series || varying > 0 {
                 left_out.push(name.as_str());
             }
         }
@@ -199,7 +215,47 @@ impl Rows {
         if self.columns.id.is_none() {
             raw.notes.push(Note::new(Topic::Identity, "no id column: all rows are one run"));
         }
+        Ok(())
     }
+
+    /// Whether the column varies within fewer than half of the runs, while the others differ in it from one another: the
+    /// setting of a run then, not a series.
+    fn is_setting_of_most(&self, column: usize, name: &str, varying: usize) -> bool {
+        let constant = self.runs.iter().filter(|run| run.departures[column].is_none());
+        let values: Vec<&Value> = constant.filter_map(|run| run.configuration.get(name)).collect();
+        (1..self.runs.len().div_ceil(2)).contains(&varying)
+            && values.windows(2).any(|pair| pair[0] != pair[1])
+    }
+
+    /// What is said of a setting that varies within a few runs: an error where they are a tenth at most, a slip of the pen.
+    fn departure(&self, column: usize, varying: usize, table: &Table) -> Result<String, Error> {
+        let departed = self.runs.iter().find_map(|run| Some((run, run.departures[column].as_ref()?)));
+        let (run, (line, cell)) = departed.expect("only asked for columns that vary within a run");
+        let (first, second, first_line) = (shown(&run.first[column]), shown(cell), run.line);
+        let column = table.headers()[self.columns.others[column]].clone();
+        let id = run.id.clone().unwrap_or_default();
+        let (constant, runs) = (self.runs.len() - varying, self.runs.len());
+        if 10 * varying > runs {
+            return Ok(format!(
+                "column `{column}` is left out for varying within {varying} of {runs} runs: that of run `{id}` is {second} in line {line}, but {first} in line {first_line}"
+            ));
+        }
+        let (file, line) = (table.file().to_owned(), *line);
+        let values = format!("{second}, but {first} in line {first_line}");
+        Err(Error::Varies { file, line, column, id, values, constant, runs })
+    }
+}
+
+/// Whether two cells say the same: `0.10` is `0.1`.
+fn same_cell(a: &[u8], b: &[u8]) -> bool {
+    let value = |cell| std::str::from_utf8(cell).ok().map(cell_value);
+    a == b || value(a).is_some_and(|a| value(b) == Some(a))
+}
+
+/// A cell as messages have it.
+fn shown(cell: &[u8]) -> String {
+    let text = String::from_utf8_lossy(cell.trim_ascii());
+    if text.is_empty() { "empty".to_owned() } else { shortened(&text) }
 }
 
 /// The id in `column`, which must not be empty; `1.0` is `1`.

@@ -128,8 +128,7 @@ impl Table {
 
     /// A cell of a configuration; what is empty in a curve is missing here.
     pub(crate) fn value(&self, column: usize) -> Result<Value, Error> {
-        let text = self.text(column)?;
-        Ok(if is_empty_cell(text) { Value::Missing } else { Value::of_cell(text) })
+        Ok(cell_value(self.text(column)?))
     }
 
     /// A cell of a curve: `None` if empty, NaN and infinities as they are.
@@ -164,6 +163,11 @@ impl Table {
     fn not_utf8(&self, field: String) -> Error {
         Error::NotUtf8 { file: self.file.clone(), line: self.line, field }
     }
+}
+
+/// What a cell of a configuration says.
+pub(crate) fn cell_value(text: &str) -> Value {
+    if is_empty_cell(text.trim()) { Value::Missing } else { Value::of_cell(text) }
 }
 
 /// Whether a cell holds nothing: empty, `NA`, `N/A`, `-`, `null`, `None`.

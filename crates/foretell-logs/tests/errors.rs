@@ -134,6 +134,60 @@ fn a_column_that_is_not_there_is_told_with_those_that_are() {
     }
 }
 
+/// A long file of `runs` runs, `r1` to …, of three rows, each of its own `lr`; `cell` gives that of a (run, epoch).
+fn settings(runs: usize, cell: impl Fn(usize, usize) -> String) -> String {
+    let mut text = "id,epoch,lr,acc\n".to_owned();
+    for (run, epoch) in (1..=runs).flat_map(|run| (1..=3).map(move |epoch| (run, epoch))) {
+        text += &format!("r{run},{epoch},{},0.{run}{epoch}\n", cell(run, epoch));
+    }
+    text
+}
+
+#[test]
+fn a_setting_that_changes_within_a_run_is_told_with_both_lines_and_a_series_is_none() {
+    let odd = |runs: usize, value: &'static str| {
+        settings(
+            runs,
+            move |run, epoch| {
+                if (run, epoch) == (3, 2) { value.to_owned() } else { format!("0.{}", run + 10) }
+            },
+        )
+    };
+    for (value, said) in [("0.5", "0.5"), ("x", "x"), ("", "empty")] {
+        assert_eq!(
+            message(odd(10, value).as_bytes(), &ReadOptions::default()),
+            format!(
+                "f:9: `lr` of run `r3` is {said}, but 0.13 in line 8; it never changes in 9 of 10 runs: correct the cell, or exclude the column"
+            )
+        );
+    }
+    let told = |text: &str, options: &ReadOptions| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let recorded = read(file.path(), options).unwrap();
+        let notes: Vec<String> = recorded.notes.iter().map(|note| note.text.clone()).collect();
+        (recorded.repeats, notes.join("\n"))
+    };
+    let few = told(&odd(4, "0.5"), &ReadOptions::default()).1;
+    let said = "column `lr` is left out for varying within 1 of 4 runs: that of run `r3` is 0.5 in line 9, but 0.13 in line 8";
+    assert!(few.contains(said), "{few}");
+    let excluded = ReadOptions { exclude: vec!["lr".into()], ..ReadOptions::default() };
+    let (repeats, notes) = told(&odd(10, "0.5"), &excluded);
+    assert!(notes.contains("excluded as asked: `lr`"), "{notes}");
+    assert_eq!(repeats, (0..10).collect::<Vec<_>>());
+    let others = [
+        (odd(10, "0.130"), false),
+        (settings(10, |run, epoch| format!("{}", run * epoch)), true),
+        (settings(10, |run, epoch| format!("{}", u8::from(run == 3 && epoch > 1))), true),
+        (odd(10, "0.5").replace(",lr,", ",host,"), true),
+    ];
+    for (text, series) in others {
+        let notes = told(&text, &ReadOptions::default()).1;
+        assert_eq!(notes.contains("other series left out"), series, "{text}{notes}");
+        assert!(!notes.contains("varying within"), "{notes}");
+    }
+}
+
 #[test]
 fn damaged_gzip_is_told_with_the_last_good_line() {
     let mut text = "lr,acc_1,acc_2\n".to_owned();
