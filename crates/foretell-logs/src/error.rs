@@ -185,6 +185,20 @@ pub enum Error {
         /// How many runs there are.
         runs: usize,
     },
+    /// The configurations say another thing of a run than the curves do.
+    #[error("{}:{line}: `{column}` of run `{id}` is {values}; make them the same, or remove the column from one of the files", file.display())]
+    Disagree {
+        /// The file of the configurations.
+        file: PathBuf,
+        /// The line there.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The run.
+        id: String,
+        /// What stands there, and what in which line of the curves.
+        values: String,
+    },
     /// Two lines describe the same run.
     #[error("{}:{line}: id `{id}` was already used in line {first_line}; ids must be unique", file.display())]
     DuplicateId {

@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::table::{Table, cell_value, count, list, shortened};
 use crate::wide::configuration;
 use foretell::{Configuration, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Reads a long table, and joins the configurations that belong to it.
@@ -24,7 +24,7 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
     let mut raw = rows.finish(&table, options)?;
     let beside = || raw.id_column.as_ref().and_then(|_| configurations_beside(table.file()));
     if let Some(file) = options.configurations.clone().or_else(beside) {
-        join(&mut raw, &file)?;
+        join(&mut raw, table.file(), &file, options)?;
     }
     Ok(raw)
 }
@@ -304,8 +304,8 @@ fn closed(id: String, line: u64, configuration: Configuration, points: &[Point])
     RawRun { id: Some(id), line, configuration, steps, values }
 }
 
-/// Adds the configurations of a second table, one row a run, to the runs with the same id.
-pub(crate) fn join(raw: &mut Raw, file: &Path) -> Result<(), Error> {
+/// Adds the configurations of a second table, one row a run, to the runs of `curves` with the same id.
+fn join(raw: &mut Raw, curves: &Path, file: &Path, options: &ReadOptions) -> Result<(), Error> {
     let mut table = Table::open(Source::open(file)?)?;
     let name = raw.id_column.clone().unwrap_or_default();
     let id = table.column(&name, "id column")?;
@@ -323,11 +323,54 @@ pub(crate) fn join(raw: &mut Raw, file: &Path) -> Result<(), Error> {
             _ => found.insert(key, entry),
         };
     }
+    for &at in &known {
+        agree(raw, curves, &table.headers()[at], &found, options).map_err(|(line, column, id, values)| {
+            Error::Disagree { file: file.to_owned(), line, column, id, values }
+        })?;
+    }
     give(raw, &table, &known, &found);
     Ok(())
 }
 
+/// Checks that a `column` of both files says the same of each run in both, unless it is none that is looked at. Else the line
+/// of the second file, the column, the run and the two values.
+fn agree(
+    raw: &Raw,
+    curves: &Path,
+    column: &str,
+    found: &HashMap<String, (u64, Configuration)>,
+    options: &ReadOptions,
+) -> Result<(), (u64, String, String, String)> {
+    let (excluded, included) = (
+        options.exclude.iter().any(|name| name == column),
+        options.include.iter().any(|name| name == column),
+    );
+    if excluded || ((is_label(column) || is_outcome(column, true)) && !included) {
+        return Ok(());
+    }
+    for run in &raw.runs {
+        let there = |value: &&Value| **value != Value::Missing;
+        let own = run.configuration.get(column).filter(there);
+        let Some((id, (line, row))) = run.id.as_ref().and_then(|id| Some((id, found.get(id)?))) else {
+            continue;
+        };
+        if let (Some(own), Some(other)) = (own, row.get(column).filter(there))
+            && own != other
+        {
+            let name = curves.file_name().unwrap_or_default().to_string_lossy();
+            let values = format!("{other}, but {own} in line {} of {name}", run.line);
+            return Err((*line, column.to_owned(), id.clone(), values));
+        }
+    }
+    Ok(())
+}
+
 fn give(raw: &mut Raw, table: &Table, known: &[usize], found: &HashMap<String, (u64, Configuration)>) {
+    let own: HashSet<&str> =
+        raw.runs.iter().flat_map(|run| run.configuration.keys().map(String::as_str)).collect();
+    let columns = known.iter().map(|&at| &table.headers()[at]);
+    let joined = columns.filter(|name| !own.contains(name.as_str())).cloned().collect();
+    raw.joined = joined;
     let mut without = 0;
     for run in &mut raw.runs {
         let row = run.id.as_ref().and_then(|id| found.get(id));
@@ -335,10 +378,12 @@ fn give(raw: &mut Raw, table: &Table, known: &[usize], found: &HashMap<String, (
         for &at in known {
             let column = &table.headers()[at];
             let value = row.and_then(|(_, row)| row.get(column).cloned()).unwrap_or(Value::Missing);
-            run.configuration.insert(column.clone(), value);
+            let own = run.configuration.entry(column.clone()).or_insert(Value::Missing);
+            if *own == Value::Missing {
+                *own = value;
+            }
         }
     }
-    raw.joined = known.iter().map(|&at| table.headers()[at].clone()).collect();
     let joined = raw.runs.len() - without;
     let unused = found.len().saturating_sub(joined);
     let file = table.file().file_name().map(|name| name.to_string_lossy()).unwrap_or_default();

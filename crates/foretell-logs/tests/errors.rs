@@ -228,6 +228,27 @@ fn a_second_file_is_blamed_by_its_own_name() {
 }
 
 #[test]
+fn configurations_must_say_what_the_curves_say() {
+    let said = |column: &str, configs: &str, options: &ReadOptions| {
+        let folder = tempfile::tempdir().unwrap();
+        let curves = format!("id,epoch,{column},acc\na,1,0.1,0.5\nb,1,0.2,0.6\nc,1,,0.7\n");
+        std::fs::write(folder.path().join("curves.csv"), curves).unwrap();
+        std::fs::write(folder.path().join("configs.csv"), configs).unwrap();
+        read(folder.path(), options).map_err(|error| error.to_string())
+    };
+    let differs = "id,lr\na,0.10\nb,0.3\n";
+    let error = said("lr", differs, &ReadOptions::default()).unwrap_err();
+    let expected = "configs.csv:3: `lr` of run `b` is 0.3, but 0.2 in line 3 of curves.csv; make them the same, or remove the column from one of the files";
+    assert!(error.ends_with(expected), "{error}");
+    let same = said("lr", "id,lr\na,0.10\nc,0.3\n", &ReadOptions::default()).unwrap();
+    let lrs = same.runs.iter().map(|run| run.configuration["lr"].to_string()).collect::<Vec<_>>();
+    assert_eq!(lrs, ["0.1", "0.2", "0.3"], "what one file lacks is in the other");
+    assert!(said("seed", "id,seed\na,1\nb,0.3\n", &ReadOptions::default()).is_ok(), "a label");
+    let excluded = ReadOptions { exclude: vec!["lr".into()], ..ReadOptions::default() };
+    assert!(said("lr", differs, &excluded).is_ok());
+}
+
+#[test]
 fn a_folder_needs_exactly_one_file_of_curves() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("notes.txt"), "x").unwrap();

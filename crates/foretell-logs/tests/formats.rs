@@ -252,6 +252,13 @@ fn a_folder_is_read_by_its_curves_and_named_after_itself() {
     let set = folder(&[("curves.csv.gz", CURVES), ("configs.csv", CONFIGS), ("SOURCE.txt", "where from")]);
     let recorded = read(set.path(), &ReadOptions::default()).unwrap();
     assert_eq!(recorded.name, set.path().file_name().unwrap().to_string_lossy());
+    assert_eq!(notes(&recorded, Topic::Identity).len(), 1, "no file left aside");
+    let two = folder(&[("curves.csv", CURVES), ("configs.csv", CONFIGS), ("other.csv", CONFIGS)]);
+    let mut options = ReadOptions::default();
+    let ignored = "`curves.csv` is read, and not `other.csv`";
+    assert_eq!(notes(&read(two.path(), &options).unwrap(), Topic::Identity)[1], ignored);
+    options.configurations = Some(two.path().join("other.csv"));
+    assert_eq!(notes(&read(two.path(), &options).unwrap(), Topic::Identity).len(), 1);
     let single = folder(&[("mine.csv", WIDE), ("README.md", "about")]);
     assert_eq!(read(single.path(), &ReadOptions::default()).unwrap().name, "mine");
 }
