@@ -83,6 +83,16 @@ pub enum Error {
         /// What they both are.
         what: String,
     },
+    /// A quote opens and never closes.
+    #[error("{}:{line}: the quote that opens field {field} of this line is never closed; close or remove it", file.display())]
+    UnclosedQuote {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The 1-based position of the field.
+        field: usize,
+    },
     /// A line has too few or too many fields.
     #[error("{}:{line}: {found} fields where the header has {expected}; look for a missing or an unquoted separator", file.display())]
     FieldCount {

@@ -14,13 +14,22 @@ fn message(bytes: &[u8], options: &ReadOptions) -> String {
 
 #[test]
 fn a_broken_table_is_told_by_line_and_column() {
-    let cases: [(&[u8], &str); 19] = [
+    let cases: [(&[u8], &str); 25] = [
         (b"", "f: the file is empty"),
         (b"\n \n", "f: the file is empty"),
         (b"lr,acc_1,acc_2\n", "f: the file has a header but no run"),
         (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,abc\n", "f:3: column `acc_2`: `abc` is not a number"),
         (b"lr,acc_1,acc_2\r\n1,0.5,0.6\r\n\r\n2,x,1\r\n", "f:4: column `acc_1`: `x` is not a number"),
         (b"t,acc_1,acc_2\n\"a\nb\",0.5,0.6\n\n\"c\nd\",0.5,?", "f:5: column `acc_2`: `?` is not a number"),
+        (
+            b"opt,acc_1,acc_2\na,0.5,0.6\n\n\"b,0.5,0.6\nc,0.5,0.6\nd,0.5,0.6\n",
+            "f:4: the quote that opens field 1 of this line is never closed; close or remove it",
+        ),
+        (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,\"0.6", "f:3: the quote that opens field 3"),
+        (b"t,o,acc_1\n\"a\nb\",\"c,0.6\n\nd,e,0.6\n", "f:3: the quote that opens field 2"),
+        (b"\"lr,acc_1,acc_2\n1,0.5,0.6\n", "f:1: the quote that opens field 1"),
+        (b"id,epoch,loss\r\na,1,0.5\r\n\"a,2,0.4\r\n", "f:3: the quote that opens field 1"),
+        (b"t,acc_1\nx,1\n\"a\n\",x", "f:3: column `acc_1`: `x` is not a number"),
         (b"lr,acc_1,acc_2\n1,0.5,0.6,0.7\n", "f:2: 4 fields where the header has 3"),
         (b"acc_1,acc_2,lr\n0.5,0.6\n", "f:2: 2 fields where the header has 3"),
         (b"lr,acc_1,acc_2\n1\n", "f:2: 1 fields where the header has 3"),
