@@ -74,6 +74,23 @@ fn separators_line_endings_marks_and_compression_make_no_difference() {
 }
 
 #[test]
+fn ids_that_do_not_tell_the_runs_apart_are_told_with_their_lines() {
+    for (ids, why) in
+        [(["a", "b", "a"], "`a` stands in lines 2 and 4"), (["a", "", "b"], "it is empty in line 3")]
+    {
+        let recorded = plain(&format!(
+            "trial,id,acc_1,acc_2\n1,{},0.1,0.2\n1,{},0.1,0.3\n1,{},0.1,0.4\n",
+            ids[0], ids[1], ids[2]
+        ));
+        let said = format!("column `id` does not name the runs, which are numbered instead: {why}");
+        assert_eq!(notes(&recorded, Topic::Identity), [said]);
+        assert_eq!(recorded.runs[2].id, "3");
+    }
+    let recorded = plain("trial,id,acc_1,acc_2\n4,a,0.1,0.2\n5,a,0.1,0.3\n");
+    assert_eq!((recorded.runs[1].id.as_str(), notes(&recorded, Topic::Identity).len()), ("5", 0));
+}
+
+#[test]
 fn epoch_columns_may_stand_in_any_order_and_have_any_prefix() {
     for (header, metric) in [
         ("val_acc_2,val_acc_10,val_acc_1", "val_acc"),
