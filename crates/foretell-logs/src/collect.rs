@@ -311,10 +311,14 @@ fn note_curves(raw: &Raw, runs: &[Run], notes: &mut Vec<Note>) {
         }
     };
     note(Topic::Unmeasured, how_many(&|run| run.curve.is_empty()), "have no finite value");
+    let diverged: Vec<f64> = runs.iter().filter_map(|run| run.curve.diverged_at()).collect();
+    let first = diverged.iter().copied().fold(f64::INFINITY, f64::min);
+    let last = diverged.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let steps = if first < last { format!("steps {first} to {last}") } else { format!("step {first}") };
     note(
         Topic::Diverged,
-        how_many(&|run| run.curve.diverged_at().is_some()),
-        "end in values that are not finite: diverged",
+        diverged.len(),
+        &format!("end in values that are not finite: diverged, at {steps}"),
     );
     note(Topic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "never leave one value: kept");
     let gappy = raw.runs.iter().filter(|run| gaps(&run.values) > 0).count();

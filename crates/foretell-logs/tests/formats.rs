@@ -121,7 +121,12 @@ fn non_finite_cells_are_gaps_inside_and_divergence_at_the_end_but_empty_ends_are
     assert_eq!(notes(&recorded, Topic::Unmeasured), ["1 of 7 runs have no finite value"]);
     assert_eq!(
         notes(&recorded, Topic::Diverged),
-        ["2 of 7 runs end in values that are not finite: diverged"]
+        ["2 of 7 runs end in values that are not finite: diverged, at step 2"]
+    );
+    let apart = plain("lr,acc_1,acc_2,acc_3\n1,0.1,nan,inf\n2,0.1,0.2,nan\n");
+    assert_eq!(
+        notes(&apart, Topic::Diverged),
+        ["2 of 2 runs end in values that are not finite: diverged, at steps 2 to 3"]
     );
     assert_eq!(notes(&recorded, Topic::Gaps).len(), 1);
     assert_eq!(notes(&recorded, Topic::Lengths).len(), 2);
