@@ -115,7 +115,10 @@ fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> C
         let fate = fate(name, &cells, raw, options);
         if fate == Fate::Feature {
             let sequences = note_sequences(name, &cells, notes);
-            note_categories(name, &cells, raw, notes);
+            // kept as an exact copy, a label is still no feature
+            if !is_label(name) || options.include.iter().any(|entry| entry == name) {
+                note_categories(name, &cells, raw, notes);
+            }
             groups.insert(name.to_owned(), options.columns.group(name, sequences));
         }
         fates.entry(fate).or_default().push(name);

@@ -214,6 +214,9 @@ fn a_text_among_the_numbers_of_a_column_is_said_and_words_for_nothing_are_missin
     }
     let mostly_text = plain("size,acc_1,acc_2\nbig,0.1,0.2\n7,0.1,0.3\nmid,0.1,0.4\n");
     assert_eq!(notes(&mostly_text, Topic::Categories), [""; 0], "a category that looks like a number");
+    let all = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
+    let named = read_text("a.csv", "id,acc_1,acc_2\n1,0.1,0.2\n2,0.1,0.3\n2b,0.1,0.4\n", &all);
+    assert_eq!(notes(&named, Topic::Categories), [""; 0], "a label");
     let set = folder(&[
         ("curves.csv", "id,epoch,loss\na,1,3\nb,1,2\nc,1,1\nd,1,0\n"),
         ("configs.csv", "id,lr\na,0.1\nb,0.2\nc,x\nd,y\n"),
