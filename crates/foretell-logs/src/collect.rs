@@ -6,8 +6,8 @@ use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
 use crate::recorded::{Note, Recorded, Topic};
 use crate::repeats::{repeats, varies};
-use crate::table::{count, list};
-use foretell::{Columns, Curve, Direction, FeatureGroup, LayerSequence, Run, Value};
+use crate::table::{count, list, shortened};
+use foretell::{Columns, Configuration, Curve, Direction, FeatureGroup, LayerSequence, Run, Value};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(crate) fn collect(raw: Raw, name: String, file: &Path, options: &ReadOptions
     let columns = feature_columns(&raw, options, &mut notes);
     let runs = runs(&raw, direction, &columns.groups, file)?;
     note_curves(&raw, &runs, &mut notes);
-    let repeats = repeats(&runs, &declared);
+    let repeats = repeats(&runs, &configurations(&raw, &columns, options), &declared);
     note_repeats(&repeats, &mut notes);
     let recorded = Recorded { name, runs, metric: raw.metric, direction, columns, repeats, notes };
     Ok(if options.deduplicate { recorded.without_identical_curves().without_repeats() } else { recorded })
@@ -115,6 +115,10 @@ fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> C
         let fate = fate(name, &cells, raw, options);
         if fate == Fate::Feature {
             let sequences = note_sequences(name, &cells, notes);
+            // kept as an exact copy, a label is still no feature
+            if !is_label(name) || options.include.iter().any(|entry| entry == name) {
+                note_categories(name, &cells, raw, notes);
+            }
             groups.insert(name.to_owned(), options.columns.group(name, sequences));
         }
         fates.entry(fate).or_default().push(name);
@@ -128,10 +132,16 @@ fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> C
 }
 
 fn fate(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
-    let named = |list: &[String]| list.iter().any(|entry| entry == name);
-    if named(&options.exclude) {
+    if options.exclude.iter().any(|entry| entry == name) {
         Fate::Asked
-    } else if options.keep_all_columns || named(&options.include) {
+    } else {
+        fate_unless_excluded(name, cells, raw, options)
+    }
+}
+
+fn fate_unless_excluded(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
+    let named = |list: &[String]| list.iter().any(|entry| entry == name);
+    if options.keep_all_columns || named(&options.include) {
         Fate::Feature
     } else if raw.runs.len() > 1 && cells.constant() {
         Fate::Constant
@@ -147,6 +157,33 @@ fn fate(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate
     } else {
         Fate::Feature
     }
+}
+
+/// What tells the configurations of the runs apart: the features, also those that the user excludes, and the id where it is
+/// one of them.
+///
+/// Leaving a column out of the features says nothing about which runs are the same.
+fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions) -> Vec<Configuration> {
+    let mut names: BTreeSet<&str> = columns.groups.keys().map(String::as_str).collect();
+    names.extend(column_names(raw).into_iter().filter(|name| {
+        options.exclude.iter().any(|entry| entry == name)
+            && fate_unless_excluded(name, &Cells::of(raw, name), raw, options) == Fate::Feature
+    }));
+    let id = options.id_column.as_deref().filter(|name| !is_label(name) && ids_are_settings(raw));
+    let one = |run: &RawRun| {
+        let known =
+            names.iter().filter_map(|&name| Some((name.to_owned(), run.configuration.get(name)?.clone())));
+        let id = id.zip(run.id.as_deref()).map(|(name, id)| (name.to_owned(), Value::of_cell(id)));
+        known.chain(id).collect()
+    };
+    raw.runs.iter().map(one).collect()
+}
+
+/// Whether the ids are numbers, not all of them whole: names are words or counted.
+fn ids_are_settings(raw: &Raw) -> bool {
+    let id = |run: &RawRun| run.id.as_deref().and_then(|id| Value::of_cell(id).number());
+    let numbers: Option<Vec<f64>> = raw.runs.iter().map(id).collect();
+    numbers.is_some_and(|numbers| numbers.iter().any(|number| number.fract().abs() > 0.0))
 }
 
 fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {
@@ -194,6 +231,26 @@ fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool 
         notes.push(Note::new(Topic::Architecture, text));
     }
     read > 0
+}
+
+/// Says which texts make categories of a column of numbers: two or more, and at least half of what is there.
+fn note_categories(name: &str, cells: &Cells<'_>, raw: &Raw, notes: &mut Vec<Note>) {
+    let numbers = cells.0.iter().filter(|value| value.number().is_some()).count();
+    let texts: Vec<(&RawRun, &str)> =
+        raw.runs.iter().zip(&cells.0).filter_map(|(run, value)| Some((run, value.text()?))).collect();
+    let Some((run, text)) = texts.first().filter(|_| numbers >= texts.len().max(2)) else { return };
+    let place = match &run.id {
+        Some(id) if raw.joined.contains(name) => format!("run `{id}`"),
+        _ => format!("line {}", run.line),
+    };
+    let text = shortened(text);
+    let said = match texts.len() {
+        1 => format!("the text `{text}` ({place})"),
+        more => format!("{more} texts, the first `{text}` ({place})"),
+    };
+    let text =
+        format!("column `{name}` has {numbers} numbers and {said}: its values are taken as categories");
+    notes.push(Note::new(Topic::Categories, text));
 }
 
 fn is_sequence(text: &str) -> bool {
@@ -257,10 +314,14 @@ fn note_curves(raw: &Raw, runs: &[Run], notes: &mut Vec<Note>) {
         }
     };
     note(Topic::Unmeasured, how_many(&|run| run.curve.is_empty()), "have no finite value");
+    let diverged: Vec<f64> = runs.iter().filter_map(|run| run.curve.diverged_at()).collect();
+    let first = diverged.iter().copied().fold(f64::INFINITY, f64::min);
+    let last = diverged.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let steps = if first < last { format!("steps {first} to {last}") } else { format!("step {first}") };
     note(
         Topic::Diverged,
-        how_many(&|run| run.curve.diverged_at().is_some()),
-        "end in values that are not finite: diverged",
+        diverged.len(),
+        &format!("end in values that are not finite: diverged, at {steps}"),
     );
     note(Topic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "never leave one value: kept");
     let gappy = raw.runs.iter().filter(|run| gaps(&run.values) > 0).count();

@@ -83,6 +83,16 @@ pub enum Error {
         /// What they both are.
         what: String,
     },
+    /// A quote opens and never closes.
+    #[error("{}:{line}: the quote that opens field {field} of this line is never closed; close or remove it", file.display())]
+    UnclosedQuote {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The 1-based position of the field.
+        field: usize,
+    },
     /// A line has too few or too many fields.
     #[error("{}:{line}: {found} fields where the header has {expected}; look for a missing or an unquoted separator", file.display())]
     FieldCount {
@@ -166,6 +176,38 @@ pub enum Error {
         first_line: u64,
         /// The value of the later line.
         second: f64,
+    },
+    /// A setting changes within a run, while it never does in nearly all others.
+    #[error("{}:{line}: `{column}` of run `{id}` is {values}; it never changes in {constant} of {runs} runs: correct the cell, or exclude the column", file.display())]
+    Varies {
+        /// The file.
+        file: PathBuf,
+        /// The later line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The run.
+        id: String,
+        /// What stands there, and what in which line of the run before.
+        values: String,
+        /// In how many runs the column never changes.
+        constant: usize,
+        /// How many runs there are.
+        runs: usize,
+    },
+    /// The configurations say another thing of a run than the curves do.
+    #[error("{}:{line}: `{column}` of run `{id}` is {values}; make them the same, or remove the column from one of the files", file.display())]
+    Disagree {
+        /// The file of the configurations.
+        file: PathBuf,
+        /// The line there.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The run.
+        id: String,
+        /// What stands there, and what in which line of the curves.
+        values: String,
     },
     /// Two lines describe the same run.
     #[error("{}:{line}: id `{id}` was already used in line {first_line}; ids must be unique", file.display())]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 const ENDINGS: [&str; 6] = [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt"];
 const CONFIGURATIONS: [&str; 4] = ["configs", "configurations", "config", "configuration"];
 
-/// The curve file of `path`: itself, or the one that a folder holds.
-pub(crate) fn locate(path: &Path) -> Result<PathBuf, Error> {
+/// The curve file of `path`: itself, or the one that a folder holds; and the other tables of that folder.
+pub(crate) fn locate(path: &Path) -> Result<(PathBuf, Vec<PathBuf>), Error> {
     if !path.is_dir() {
-        return Ok(path.to_owned());
+        return Ok((path.to_owned(), Vec::new()));
     }
     let mut names = names_in(path)?;
     names.sort();
@@ -24,7 +24,10 @@ pub(crate) fn locate(path: &Path) -> Result<PathBuf, Error> {
     let named: Vec<&String> =
         tables.iter().copied().filter(|name| stem(name).eq_ignore_ascii_case("curves")).collect();
     match (named.as_slice(), tables.as_slice()) {
-        ([name], _) | ([], [name]) => Ok(path.join(name)),
+        ([name], _) | ([], [name]) => {
+            let others = tables.iter().filter(|other| *other != name).map(|other| path.join(other));
+            Ok((path.join(name), others.collect()))
+        }
         ([], []) => {
             let files =
                 if names.is_empty() { "no file".to_owned() } else { list(names.iter().map(String::as_str)) };

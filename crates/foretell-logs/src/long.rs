@@ -2,15 +2,15 @@
 
 use crate::error::Error;
 use crate::locate::configurations_beside;
-use crate::names::{id_rank, is_metric, metric_rank, step_rank};
-use crate::options::{EmptyEnds, ReadOptions};
+use crate::names::{id_rank, is_label, is_metric, is_outcome, metric_rank, step_rank};
+use crate::options::ReadOptions;
 use crate::raw::{Ends, Raw, RawRun};
 use crate::recorded::{Note, Topic};
 use crate::source::Source;
-use crate::table::{Table, count, list};
+use crate::table::{Table, cell_value, count, list, shortened};
 use crate::wide::configuration;
 use foretell::{Configuration, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Reads a long table, and joins the configurations that belong to it.
@@ -21,10 +21,10 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
         table.check_fields(false)?;
         rows.add(&table)?;
     }
-    let mut raw = rows.finish(&table, options.empty_ends)?;
+    let mut raw = rows.finish(&table, options)?;
     let beside = || raw.id_column.as_ref().and_then(|_| configurations_beside(table.file()));
     if let Some(file) = options.configurations.clone().or_else(beside) {
-        join(&mut raw, &file)?;
+        join(&mut raw, table.file(), &file, options)?;
     }
     Ok(raw)
 }
@@ -96,9 +96,12 @@ struct Point {
 /// A run while its rows come in.
 struct Open {
     id: Option<String>,
+    line: u64,
     first: Vec<Vec<u8>>,
     configuration: Configuration,
     points: Vec<Point>,
+    /// For each of `columns.others`, the first row whose cell is not that of the run's first row: its line and its cell.
+    departures: Vec<Option<(u64, Vec<u8>)>>,
 }
 
 /// The rows read so far.
@@ -106,14 +109,11 @@ struct Rows {
     columns: Columns,
     places: HashMap<String, usize>,
     runs: Vec<Open>,
-    /// For each of `columns.others`, whether it varies within a run: then it is a series, not configuration.
-    series: Vec<bool>,
 }
 
 impl Rows {
     fn new(columns: Columns) -> Self {
-        let series = vec![false; columns.others.len()];
-        Self { columns, places: HashMap::new(), runs: Vec::new(), series }
+        Self { columns, places: HashMap::new(), runs: Vec::new() }
     }
 
     fn add(&mut self, table: &Table) -> Result<(), Error> {
@@ -124,8 +124,11 @@ impl Rows {
         };
         let place = self.place(table)?;
         let run = &mut self.runs[place];
-        for ((&column, first), series) in self.columns.others.iter().zip(&run.first).zip(&mut self.series) {
-            *series = *series || table.bytes(column) != first.as_slice();
+        let cells = self.columns.others.iter().map(|&column| table.bytes(column));
+        for ((cell, first), departure) in cells.zip(&run.first).zip(&mut run.departures) {
+            if departure.is_none() && !same_cell(cell, first) {
+                *departure = Some((table.line(), cell.to_vec()));
+            }
         }
         run.points.push(point);
         Ok(())
@@ -143,19 +146,22 @@ impl Rows {
         let place = self.runs.len();
         self.runs.push(Open {
             id: self.columns.id.map(|_| id.clone()),
+            line: table.line(),
             first: self.columns.others.iter().map(|&at| table.bytes(at).to_vec()).collect(),
             configuration: configuration(table, &self.columns.others)?,
             points: Vec::new(),
+            departures: vec![None; self.columns.others.len()],
         });
         self.places.insert(id, place);
         Ok(place)
     }
 
-    fn finish(mut self, table: &Table, meaning: EmptyEnds) -> Result<Raw, Error> {
+    fn finish(mut self, table: &Table, options: &ReadOptions) -> Result<Raw, Error> {
+        let meaning = options.empty_ends;
         let name = |at: usize| table.headers()[at].clone();
         let mut raw =
             Raw { metric: name(self.columns.metric), id_column: self.columns.id.map(name), ..Raw::default() };
-        self.note_columns(&mut raw, table);
+        self.note_columns(&mut raw, table, options)?;
         let (mut repeated, mut ends) = (0, Ends::default());
         for run in self.runs {
             let id = run.id.clone().unwrap_or_else(|| crate::locate::set_name(table.file()));
@@ -163,7 +169,7 @@ impl Rows {
             repeated += same;
             let cells: Vec<Option<f64>> = points.iter().map(|point| point.value).collect();
             points.truncate(ends.take(&cells, meaning.diverged_from(true)));
-            raw.runs.push(closed(id, run.configuration, &points));
+            raw.runs.push(closed(id, run.line, run.configuration, &points));
         }
         raw.note_empty_ends(ends, meaning);
         if repeated > 0 {
@@ -175,13 +181,25 @@ impl Rows {
     }
 
     /// Takes the columns that are series out of the configurations, and says so.
-    fn note_columns(&mut self, raw: &mut Raw, table: &Table) {
+    fn note_columns(&mut self, raw: &mut Raw, table: &Table, options: &ReadOptions) -> Result<(), Error> {
         let mut left_out = Vec::new();
-        for (&at, &varies) in self.columns.others.iter().zip(&self.series) {
+        for (column, &at) in self.columns.others.iter().enumerate() {
             let name = &table.headers()[at];
             let text =
                 self.runs.iter().any(|run| run.configuration.get(name).is_some_and(|v| v.text().is_some()));
-            if varies || (is_metric(name) && !text) {
+            let series = is_metric(name) && !text;
+            let varying = self.runs.iter().filter(|run| run.departures[column].is_some()).count();
+            if !series && self.is_setting_of_most(column, name, varying) {
+                if options.exclude.contains(name) {
+                    continue;
+                }
+                let included = options.include.contains(name);
+                if included || !(is_label(name) || is_outcome(name, !text)) {
+                    let departure = self.departure(column, varying, table)?;
+                    raw.notes.push(Note::new(Topic::Excluded, departure));
+                }
+            }
+            if series || varying > 0 {
                 left_out.push(name.as_str());
             }
         }
@@ -197,7 +215,47 @@ impl Rows {
         if self.columns.id.is_none() {
             raw.notes.push(Note::new(Topic::Identity, "no id column: all rows are one run"));
         }
+        Ok(())
     }
+
+    /// Whether the column varies within fewer than half of the runs, while the others differ in it from one another: the
+    /// setting of a run then, not a series.
+    fn is_setting_of_most(&self, column: usize, name: &str, varying: usize) -> bool {
+        let constant = self.runs.iter().filter(|run| run.departures[column].is_none());
+        let values: Vec<&Value> = constant.filter_map(|run| run.configuration.get(name)).collect();
+        (1..self.runs.len().div_ceil(2)).contains(&varying)
+            && values.windows(2).any(|pair| pair[0] != pair[1])
+    }
+
+    /// What is said of a setting that varies within a few runs: an error where they are a tenth at most, a slip of the pen.
+    fn departure(&self, column: usize, varying: usize, table: &Table) -> Result<String, Error> {
+        let departed = self.runs.iter().find_map(|run| Some((run, run.departures[column].as_ref()?)));
+        let (run, (line, cell)) = departed.expect("only asked for columns that vary within a run");
+        let (first, second, first_line) = (shown(&run.first[column]), shown(cell), run.line);
+        let column = table.headers()[self.columns.others[column]].clone();
+        let id = run.id.clone().unwrap_or_default();
+        let (constant, runs) = (self.runs.len() - varying, self.runs.len());
+        if 10 * varying > runs {
+            return Ok(format!(
+                "column `{column}` is left out for varying within {varying} of {runs} runs: that of run `{id}` is {second} in line {line}, but {first} in line {first_line}"
+            ));
+        }
+        let (file, line) = (table.file().to_owned(), *line);
+        let values = format!("{second}, but {first} in line {first_line}");
+        Err(Error::Varies { file, line, column, id, values, constant, runs })
+    }
+}
+
+/// Whether two cells say the same: `0.10` is `0.1`.
+fn same_cell(a: &[u8], b: &[u8]) -> bool {
+    let value = |cell| std::str::from_utf8(cell).ok().map(cell_value);
+    a == b || value(a).is_some_and(|a| value(b) == Some(a))
+}
+
+/// A cell as messages have it.
+fn shown(cell: &[u8]) -> String {
+    let text = String::from_utf8_lossy(cell.trim_ascii());
+    if text.is_empty() { "empty".to_owned() } else { shortened(&text) }
 }
 
 /// The id in `column`, which must not be empty; `1.0` is `1`.
@@ -240,15 +298,14 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// The run of sorted points.
-fn closed(id: String, configuration: Configuration, points: &[Point]) -> RawRun {
-    let line = points.first().map_or(0, |point| point.line);
+fn closed(id: String, line: u64, configuration: Configuration, points: &[Point]) -> RawRun {
     let steps = points.iter().map(|point| point.step).collect();
     let values = points.iter().map(|point| point.value.unwrap_or(f64::NAN)).collect();
     RawRun { id: Some(id), line, configuration, steps, values }
 }
 
-/// Adds the configurations of a second table, one row a run, to the runs with the same id.
-pub(crate) fn join(raw: &mut Raw, file: &Path) -> Result<(), Error> {
+/// Adds the configurations of a second table, one row a run, to the runs of `curves` with the same id.
+fn join(raw: &mut Raw, curves: &Path, file: &Path, options: &ReadOptions) -> Result<(), Error> {
     let mut table = Table::open(Source::open(file)?)?;
     let name = raw.id_column.clone().unwrap_or_default();
     let id = table.column(&name, "id column")?;
@@ -266,11 +323,54 @@ pub(crate) fn join(raw: &mut Raw, file: &Path) -> Result<(), Error> {
             _ => found.insert(key, entry),
         };
     }
+    for &at in &known {
+        agree(raw, curves, &table.headers()[at], &found, options).map_err(|(line, column, id, values)| {
+            Error::Disagree { file: file.to_owned(), line, column, id, values }
+        })?;
+    }
     give(raw, &table, &known, &found);
     Ok(())
 }
 
+/// Checks that a `column` of both files says the same of each run in both, unless it is none that is looked at. Else the line
+/// of the second file, the column, the run and the two values.
+fn agree(
+    raw: &Raw,
+    curves: &Path,
+    column: &str,
+    found: &HashMap<String, (u64, Configuration)>,
+    options: &ReadOptions,
+) -> Result<(), (u64, String, String, String)> {
+    let (excluded, included) = (
+        options.exclude.iter().any(|name| name == column),
+        options.include.iter().any(|name| name == column),
+    );
+    if excluded || ((is_label(column) || is_outcome(column, true)) && !included) {
+        return Ok(());
+    }
+    for run in &raw.runs {
+        let there = |value: &&Value| **value != Value::Missing;
+        let own = run.configuration.get(column).filter(there);
+        let Some((id, (line, row))) = run.id.as_ref().and_then(|id| Some((id, found.get(id)?))) else {
+            continue;
+        };
+        if let (Some(own), Some(other)) = (own, row.get(column).filter(there))
+            && own != other
+        {
+            let name = curves.file_name().unwrap_or_default().to_string_lossy();
+            let values = format!("{other}, but {own} in line {} of {name}", run.line);
+            return Err((*line, column.to_owned(), id.clone(), values));
+        }
+    }
+    Ok(())
+}
+
 fn give(raw: &mut Raw, table: &Table, known: &[usize], found: &HashMap<String, (u64, Configuration)>) {
+    let own: HashSet<&str> =
+        raw.runs.iter().flat_map(|run| run.configuration.keys().map(String::as_str)).collect();
+    let columns = known.iter().map(|&at| &table.headers()[at]);
+    let joined = columns.filter(|name| !own.contains(name.as_str())).cloned().collect();
+    raw.joined = joined;
     let mut without = 0;
     for run in &mut raw.runs {
         let row = run.id.as_ref().and_then(|id| found.get(id));
@@ -278,7 +378,10 @@ fn give(raw: &mut Raw, table: &Table, known: &[usize], found: &HashMap<String, (
         for &at in known {
             let column = &table.headers()[at];
             let value = row.and_then(|(_, row)| row.get(column).cloned()).unwrap_or(Value::Missing);
-            run.configuration.insert(column.clone(), value);
+            let own = run.configuration.entry(column.clone()).or_insert(Value::Missing);
+            if *own == Value::Missing {
+                *own = value;
+            }
         }
     }
     let joined = raw.runs.len() - without;

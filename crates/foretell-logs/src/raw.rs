@@ -3,13 +3,14 @@
 use crate::options::EmptyEnds;
 use crate::recorded::{Note, Topic};
 use foretell::{Configuration, Direction};
+use std::collections::BTreeSet;
 
 /// One run as it stands in the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawRun {
     /// Its name; `None` if the file has none.
     pub(crate) id: Option<String>,
-    /// The line it starts in.
+    /// The line it first stands in.
     pub(crate) line: u64,
     /// Every column that is no curve.
     pub(crate) configuration: Configuration,
@@ -30,6 +31,8 @@ pub(crate) struct Raw {
     pub(crate) direction: Option<Direction>,
     /// The column that names the runs.
     pub(crate) id_column: Option<String>,
+    /// The columns that were joined from a second file: the lines of the runs are not theirs.
+    pub(crate) joined: BTreeSet<String>,
     /// What was done so far.
     pub(crate) notes: Vec<Note>,
 }

@@ -41,7 +41,7 @@ use std::path::Path;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
-    let curves = locate(path)?;
+    let (curves, others) = locate(path)?;
     let mut source = Source::open(&curves)?;
     let (raw, joined) = match source.kind()? {
         Kind::JsonLines => (json_lines::read(source, options.metric.as_deref())?, false),
@@ -51,6 +51,16 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
     if let Some(file) = options.configurations.as_ref().filter(|_| !joined) {
         let text =
             format!("`{}` not joined: only long files take configurations from another", file.display());
+        recorded.notes.push(Note::new(Topic::Identity, text));
+    }
+    let ignored: Vec<_> = others
+        .iter()
+        .filter(|file| options.configurations.as_ref() != Some(file))
+        .filter_map(|file| Some(file.file_name()?.to_string_lossy()))
+        .collect();
+    if !ignored.is_empty() {
+        let read = curves.file_name().unwrap_or_default().to_string_lossy();
+        let text = format!("`{read}` is read, and not {}", list(ignored.iter().map(AsRef::as_ref)));
         recorded.notes.push(Note::new(Topic::Identity, text));
     }
     Ok(recorded)

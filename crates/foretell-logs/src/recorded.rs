@@ -20,6 +20,8 @@ pub enum Topic {
     Constant,
     /// Columns that are no features: outcomes, labels, other series.
     Excluded,
+    /// Columns mostly of numbers that are taken as categories for the texts among them.
+    Categories,
     /// Columns in layer notation.
     Architecture,
     /// Runs that end in non-finite values.

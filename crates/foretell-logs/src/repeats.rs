@@ -23,11 +23,15 @@ pub(crate) fn varies(run: &Run) -> bool {
     run.curve.scores().windows(2).any(|pair| pair[0].to_bits() != pair[1].to_bits())
 }
 
-/// For each run, the first run of its group: runs are joined by equal configuration, equal `declared` group, or equal
+/// For each run, the first run of its group: runs are joined by equal entry of `configurations`, equal `declared` group, or equal
 /// curve (unless flat), and by any chain of these. Complexity: O(n · m) for n runs of m points.
-pub(crate) fn repeats(runs: &[Run], declared: &[Option<String>]) -> Vec<usize> {
+pub(crate) fn repeats(
+    runs: &[Run],
+    configurations: &[Configuration],
+    declared: &[Option<String>],
+) -> Vec<usize> {
     let mut groups = Groups { first: (0..runs.len()).collect() };
-    groups.join_equal(runs.iter().map(|run| configuration_key(&run.configuration)));
+    groups.join_equal(configurations.iter().map(configuration_key));
     groups.join_equal(runs.iter().map(|run| varies(run).then(|| curve_key(run))));
     groups.join_equal(declared.iter().map(Option::as_ref));
     (0..runs.len()).map(|at| groups.root(at)).collect()
@@ -70,6 +74,11 @@ mod tests {
         }
     }
 
+    fn by_configuration(runs: &[Run], declared: &[Option<String>]) -> Vec<usize> {
+        let configurations: Vec<Configuration> = runs.iter().map(|run| run.configuration.clone()).collect();
+        repeats(runs, &configurations, declared)
+    }
+
     #[test]
     fn repeats_are_joined_by_any_chain_of_sameness() {
         let runs = [
@@ -84,15 +93,15 @@ mod tests {
         let mut declared = vec![None; 7];
         declared[1] = Some("g".to_owned());
         declared[6] = Some("g".to_owned());
-        assert_eq!(repeats(&runs, &declared), [0, 1, 0, 0, 4, 5, 1]);
+        assert_eq!(by_configuration(&runs, &declared), [0, 1, 0, 0, 4, 5, 1]);
     }
 
     #[test]
     fn runs_without_a_configuration_are_not_called_the_same() {
         let bare = |values| Run { configuration: Configuration::new(), ..run(0.0, values) };
-        assert_eq!(repeats(&[bare(&[0.1, 0.2]), bare(&[0.1, 0.3])], &[None, None]), [0, 1]);
+        assert_eq!(by_configuration(&[bare(&[0.1, 0.2]), bare(&[0.1, 0.3])], &[None, None]), [0, 1]);
         let unknown =
             |values| Run { configuration: [("lr".to_owned(), Value::Missing)].into(), ..run(0.0, values) };
-        assert_eq!(repeats(&[unknown(&[0.1, 0.2]), unknown(&[0.1, 0.3])], &[None, None]), [0, 1]);
+        assert_eq!(by_configuration(&[unknown(&[0.1, 0.2]), unknown(&[0.1, 0.3])], &[None, None]), [0, 1]);
     }
 }

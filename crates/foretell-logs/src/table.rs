@@ -5,18 +5,32 @@ use crate::source::{Source, read_error};
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use foretell::Value;
 use std::collections::HashMap;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 /// What to do about a cell that should be a measurement.
 const MEASUREMENT: &str =
     "a number such as 0.85; empty, `nan` and `inf` cells are allowed, text, units and decimal commas are not";
 
+/// A text that tells whether its end was reached.
+struct Ending {
+    text: Box<dyn BufRead>,
+    reached: bool,
+}
+
+impl Read for Ending {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.text.read(buffer)?;
+        self.reached |= read == 0 && !buffer.is_empty();
+        Ok(read)
+    }
+}
+
 /// A CSV that is read row by row; only the current row is held.
 pub(crate) struct Table {
     file: PathBuf,
     gzip: bool,
-    reader: Reader<Box<dyn BufRead>>,
+    reader: Reader<Ending>,
     headers: Vec<String>,
     row: ByteRecord,
     line: u64,
@@ -26,7 +40,7 @@ impl Table {
     /// Reads the header.
     pub(crate) fn open(mut source: Source) -> Result<Self, Error> {
         let (file, gzip, delimiter) = (source.file().to_owned(), source.is_gzip(), source.separator());
-        let text: Box<dyn BufRead> = Box::new(source.into_reader());
+        let text = Ending { text: Box::new(source.into_reader()), reached: false };
         let reader =
             ReaderBuilder::new().flexible(true).has_headers(false).delimiter(delimiter).from_reader(text);
         let mut table = Self { file, gzip, reader, headers: Vec::new(), row: ByteRecord::new(), line: 0 };
@@ -66,7 +80,14 @@ impl Table {
             ErrorKind::Io(source) => read_error(&self.file, self.gzip, self.line, source),
             kind => Error::Io { file: self.file.clone(), source: io::Error::other(format!("{kind:?}")) },
         })?;
-        // Every line ends in `\n` (see `Source`), so the reader stands one line after the row's last.
+        // Every line ends in `\n` (see `Source`): only a row inside a quote looks further.
+        if more && self.reader.get_ref().reached {
+            let last = self.row.iter().next_back().unwrap_or_default();
+            let after = last.iter().filter(|&&byte| byte == b'\n').count() as u64;
+            let line = self.reader.position().line().saturating_sub(after).max(1);
+            return Err(Error::UnclosedQuote { file: self.file.clone(), line, field: self.row.len() });
+        }
+        // And so the reader stands one line after the row's last.
         let inside = self.row.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
         self.line = self.reader.position().line().saturating_sub(1 + inside).max(1);
         Ok(more)
@@ -126,9 +147,9 @@ impl Table {
         self.row.get(column).unwrap_or_default()
     }
 
-    /// A cell of a configuration.
+    /// A cell of a configuration; what is empty in a curve is missing here.
     pub(crate) fn value(&self, column: usize) -> Result<Value, Error> {
-        Ok(Value::of_cell(self.text(column)?))
+        Ok(cell_value(self.text(column)?))
     }
 
     /// A cell of a curve: `None` if empty, NaN and infinities as they are.
@@ -165,13 +186,18 @@ impl Table {
     }
 }
 
-/// Whether a cell holds nothing: empty, `NA`, `null`, `None`.
+/// What a cell of a configuration says.
+pub(crate) fn cell_value(text: &str) -> Value {
+    if is_empty_cell(text.trim()) { Value::Missing } else { Value::of_cell(text) }
+}
+
+/// Whether a cell holds nothing: empty, `NA`, `N/A`, `-`, `null`, `None`.
 pub(crate) fn is_empty_cell(text: &str) -> bool {
-    text.is_empty() || ["na", "n/a", "null", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
+    text.is_empty() || ["na", "n/a", "-", "null", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
 /// The first 40 characters.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

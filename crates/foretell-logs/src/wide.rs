@@ -150,11 +150,13 @@ fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize)
     }
 }
 
-/// Names the runs by the `explicit` column, else by the first usual id column that tells all runs apart.
+/// Names the runs by the `explicit` column, else by the first usual id column that tells all runs apart; where none of these
+/// does, says why the most usual one does not.
 fn name_runs(raw: &mut Raw, table: &Table, known: &[usize], explicit: Option<usize>) -> Result<(), Error> {
     let mut candidates: Vec<usize> =
         known.iter().copied().filter(|&at| id_rank(&table.headers()[at]).is_some()).collect();
     candidates.sort_by_key(|&at| id_rank(&table.headers()[at]));
+    let mut unfit = None;
     for at in explicit.map_or(candidates, |at| vec![at]) {
         let column = &table.headers()[at];
         let ids: Vec<String> = raw.runs.iter().map(|run| run.configuration[column].to_string()).collect();
@@ -169,7 +171,15 @@ fn name_runs(raw: &mut Raw, table: &Table, known: &[usize], explicit: Option<usi
                 raw.runs.iter_mut().zip(ids).for_each(|(run, id)| run.id = Some(id));
                 return Ok(());
             }
-            Some(_) if explicit.is_none() => {}
+            Some((line, id, first_line)) if explicit.is_none() => {
+                let why = match first_line {
+                    Some(first) if !id.is_empty() => format!("`{id}` stands in lines {first} and {line}"),
+                    _ => format!("it is empty in line {line}"),
+                };
+                unfit.get_or_insert(format!(
+                    "column `{column}` does not name the runs, which are numbered instead: {why}"
+                ));
+            }
             Some((line, id, first_line)) => {
                 let (file, column, id) = (table.file().to_owned(), column.clone(), id.clone());
                 return Err(match first_line {
@@ -179,5 +189,6 @@ fn name_runs(raw: &mut Raw, table: &Table, known: &[usize], explicit: Option<usi
             }
         }
     }
+    raw.notes.extend(unfit.map(|text| Note::new(Topic::Identity, text)));
     Ok(())
 }

@@ -14,13 +14,22 @@ fn message(bytes: &[u8], options: &ReadOptions) -> String {
 
 #[test]
 fn a_broken_table_is_told_by_line_and_column() {
-    let cases: [(&[u8], &str); 19] = [
+    let cases: [(&[u8], &str); 25] = [
         (b"", "f: the file is empty"),
         (b"\n \n", "f: the file is empty"),
         (b"lr,acc_1,acc_2\n", "f: the file has a header but no run"),
         (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,abc\n", "f:3: column `acc_2`: `abc` is not a number"),
         (b"lr,acc_1,acc_2\r\n1,0.5,0.6\r\n\r\n2,x,1\r\n", "f:4: column `acc_1`: `x` is not a number"),
         (b"t,acc_1,acc_2\n\"a\nb\",0.5,0.6\n\n\"c\nd\",0.5,?", "f:5: column `acc_2`: `?` is not a number"),
+        (
+            b"opt,acc_1,acc_2\na,0.5,0.6\n\n\"b,0.5,0.6\nc,0.5,0.6\nd,0.5,0.6\n",
+            "f:4: the quote that opens field 1 of this line is never closed; close or remove it",
+        ),
+        (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,\"0.6", "f:3: the quote that opens field 3"),
+        (b"t,o,acc_1\n\"a\nb\",\"c,0.6\n\nd,e,0.6\n", "f:3: the quote that opens field 2"),
+        (b"\"lr,acc_1,acc_2\n1,0.5,0.6\n", "f:1: the quote that opens field 1"),
+        (b"id,epoch,loss\r\na,1,0.5\r\n\"a,2,0.4\r\n", "f:3: the quote that opens field 1"),
+        (b"t,acc_1\nx,1\n\"a\n\",x", "f:3: column `acc_1`: `x` is not a number"),
         (b"lr,acc_1,acc_2\n1,0.5,0.6,0.7\n", "f:2: 4 fields where the header has 3"),
         (b"acc_1,acc_2,lr\n0.5,0.6\n", "f:2: 2 fields where the header has 3"),
         (b"lr,acc_1,acc_2\n1\n", "f:2: 1 fields where the header has 3"),
@@ -134,6 +143,60 @@ fn a_column_that_is_not_there_is_told_with_those_that_are() {
     }
 }
 
+/// A long file of `runs` runs, `r1` to …, of three rows, each of its own `lr`; `cell` gives that of a (run, epoch).
+fn settings(runs: usize, cell: impl Fn(usize, usize) -> String) -> String {
+    let mut text = "id,epoch,lr,acc\n".to_owned();
+    for (run, epoch) in (1..=runs).flat_map(|run| (1..=3).map(move |epoch| (run, epoch))) {
+        text += &format!("r{run},{epoch},{},0.{run}{epoch}\n", cell(run, epoch));
+    }
+    text
+}
+
+#[test]
+fn a_setting_that_changes_within_a_run_is_told_with_both_lines_and_a_series_is_none() {
+    let odd = |runs: usize, value: &'static str| {
+        settings(
+            runs,
+            move |run, epoch| {
+                if (run, epoch) == (3, 2) { value.to_owned() } else { format!("0.{}", run + 10) }
+            },
+        )
+    };
+    for (value, said) in [("0.5", "0.5"), ("x", "x"), ("", "empty")] {
+        assert_eq!(
+            message(odd(10, value).as_bytes(), &ReadOptions::default()),
+            format!(
+                "f:9: `lr` of run `r3` is {said}, but 0.13 in line 8; it never changes in 9 of 10 runs: correct the cell, or exclude the column"
+            )
+        );
+    }
+    let told = |text: &str, options: &ReadOptions| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let recorded = read(file.path(), options).unwrap();
+        let notes: Vec<String> = recorded.notes.iter().map(|note| note.text.clone()).collect();
+        (recorded.repeats, notes.join("\n"))
+    };
+    let few = told(&odd(4, "0.5"), &ReadOptions::default()).1;
+    let said = "column `lr` is left out for varying within 1 of 4 runs: that of run `r3` is 0.5 in line 9, but 0.13 in line 8";
+    assert!(few.contains(said), "{few}");
+    let excluded = ReadOptions { exclude: vec!["lr".into()], ..ReadOptions::default() };
+    let (repeats, notes) = told(&odd(10, "0.5"), &excluded);
+    assert!(notes.contains("excluded as asked: `lr`"), "{notes}");
+    assert_eq!(repeats, (0..10).collect::<Vec<_>>());
+    let others = [
+        (odd(10, "0.130"), false),
+        (settings(10, |run, epoch| format!("{}", run * epoch)), true),
+        (settings(10, |run, epoch| format!("{}", u8::from(run == 3 && epoch > 1))), true),
+        (odd(10, "0.5").replace(",lr,", ",host,"), true),
+    ];
+    for (text, series) in others {
+        let notes = told(&text, &ReadOptions::default()).1;
+        assert_eq!(notes.contains("other series left out"), series, "{text}{notes}");
+        assert!(!notes.contains("varying within"), "{notes}");
+    }
+}
+
 #[test]
 fn damaged_gzip_is_told_with_the_last_good_line() {
     let mut text = "lr,acc_1,acc_2\n".to_owned();
@@ -171,6 +234,27 @@ fn a_second_file_is_blamed_by_its_own_name() {
         let said = read(folder.path(), &ReadOptions::default()).unwrap_err().to_string();
         assert!(said.contains(expected), "  said     {said}\n  expected {expected}");
     }
+}
+
+#[test]
+fn configurations_must_say_what_the_curves_say() {
+    let said = |column: &str, configs: &str, options: &ReadOptions| {
+        let folder = tempfile::tempdir().unwrap();
+        let curves = format!("id,epoch,{column},acc\na,1,0.1,0.5\nb,1,0.2,0.6\nc,1,,0.7\n");
+        std::fs::write(folder.path().join("curves.csv"), curves).unwrap();
+        std::fs::write(folder.path().join("configs.csv"), configs).unwrap();
+        read(folder.path(), options).map_err(|error| error.to_string())
+    };
+    let differs = "id,lr\na,0.10\nb,0.3\n";
+    let error = said("lr", differs, &ReadOptions::default()).unwrap_err();
+    let expected = "configs.csv:3: `lr` of run `b` is 0.3, but 0.2 in line 3 of curves.csv; make them the same, or remove the column from one of the files";
+    assert!(error.ends_with(expected), "{error}");
+    let same = said("lr", "id,lr\na,0.10\nc,0.3\n", &ReadOptions::default()).unwrap();
+    let lrs = same.runs.iter().map(|run| run.configuration["lr"].to_string()).collect::<Vec<_>>();
+    assert_eq!(lrs, ["0.1", "0.2", "0.3"], "what one file lacks is in the other");
+    assert!(said("seed", "id,seed\na,1\nb,0.3\n", &ReadOptions::default()).is_ok(), "a label");
+    let excluded = ReadOptions { exclude: vec!["lr".into()], ..ReadOptions::default() };
+    assert!(said("lr", differs, &excluded).is_ok());
 }
 
 #[test]

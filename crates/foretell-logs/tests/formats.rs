@@ -74,6 +74,23 @@ fn separators_line_endings_marks_and_compression_make_no_difference() {
 }
 
 #[test]
+fn ids_that_do_not_tell_the_runs_apart_are_told_with_their_lines() {
+    for (ids, why) in
+        [(["a", "b", "a"], "`a` stands in lines 2 and 4"), (["a", "", "b"], "it is empty in line 3")]
+    {
+        let recorded = plain(&format!(
+            "trial,id,acc_1,acc_2\n1,{},0.1,0.2\n1,{},0.1,0.3\n1,{},0.1,0.4\n",
+            ids[0], ids[1], ids[2]
+        ));
+        let said = format!("column `id` does not name the runs, which are numbered instead: {why}");
+        assert_eq!(notes(&recorded, Topic::Identity), [said]);
+        assert_eq!(recorded.runs[2].id, "3");
+    }
+    let recorded = plain("trial,id,acc_1,acc_2\n4,a,0.1,0.2\n5,a,0.1,0.3\n");
+    assert_eq!((recorded.runs[1].id.as_str(), notes(&recorded, Topic::Identity).len()), ("5", 0));
+}
+
+#[test]
 fn epoch_columns_may_stand_in_any_order_and_have_any_prefix() {
     for (header, metric) in [
         ("val_acc_2,val_acc_10,val_acc_1", "val_acc"),
@@ -104,7 +121,12 @@ fn non_finite_cells_are_gaps_inside_and_divergence_at_the_end_but_empty_ends_are
     assert_eq!(notes(&recorded, Topic::Unmeasured), ["1 of 7 runs have no finite value"]);
     assert_eq!(
         notes(&recorded, Topic::Diverged),
-        ["2 of 7 runs end in values that are not finite: diverged"]
+        ["2 of 7 runs end in values that are not finite: diverged, at step 2"]
+    );
+    let apart = plain("lr,acc_1,acc_2,acc_3\n1,0.1,nan,inf\n2,0.1,0.2,nan\n");
+    assert_eq!(
+        notes(&apart, Topic::Diverged),
+        ["2 of 2 runs end in values that are not finite: diverged, at steps 2 to 3"]
     );
     assert_eq!(notes(&recorded, Topic::Gaps).len(), 1);
     assert_eq!(notes(&recorded, Topic::Lengths).len(), 2);
@@ -175,6 +197,39 @@ fn outcomes_and_labels_are_no_features_unless_asked_for() {
 }
 
 #[test]
+fn a_text_among_the_numbers_of_a_column_is_said_and_words_for_nothing_are_missing() {
+    let table = |cell: &str| {
+        plain(&format!("lr,acc_1,acc_2\n0.1,0.1,0.2\n0.2,0.1,0.3\n{cell},0.1,0.4\n0.3,0.1,0.5\n"))
+    };
+    for text in ["abc", "?", "1e-3x", "inf"] {
+        let said = format!(
+            "column `lr` has 3 numbers and the text `{text}` (line 4): its values are taken as categories"
+        );
+        assert_eq!(notes(&table(text), Topic::Categories), [said]);
+    }
+    for nothing in ["", "NA", "N/A", "n/a", "-", "none", "null", "nan"] {
+        let recorded = table(nothing);
+        assert_eq!(recorded.runs[2].configuration["lr"], Value::Missing, "{nothing}");
+        assert_eq!(notes(&recorded, Topic::Categories), [""; 0], "{nothing}");
+    }
+    let mostly_text = plain("size,acc_1,acc_2\nbig,0.1,0.2\n7,0.1,0.3\nmid,0.1,0.4\n");
+    assert_eq!(notes(&mostly_text, Topic::Categories), [""; 0], "a category that looks like a number");
+    let all = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
+    let named = read_text("a.csv", "id,acc_1,acc_2\n1,0.1,0.2\n2,0.1,0.3\n2b,0.1,0.4\n", &all);
+    assert_eq!(notes(&named, Topic::Categories), [""; 0], "a label");
+    let set = folder(&[
+        ("curves.csv", "id,epoch,loss\na,1,3\nb,1,2\nc,1,1\nd,1,0\n"),
+        ("configs.csv", "id,lr\na,0.1\nb,0.2\nc,x\nd,y\n"),
+    ]);
+    assert_eq!(
+        notes(&read(set.path(), &ReadOptions::default()).unwrap(), Topic::Categories),
+        [
+            "column `lr` has 2 numbers and 2 texts, the first `x` (run `c`): its values are taken as categories"
+        ]
+    );
+}
+
+#[test]
 fn a_single_run_keeps_its_configuration() {
     assert_eq!(features(&plain("lr,acc_1,acc_2\n0.1,0.3,0.4\n")), ["lr"]);
 }
@@ -222,6 +277,13 @@ fn a_folder_is_read_by_its_curves_and_named_after_itself() {
     let set = folder(&[("curves.csv.gz", CURVES), ("configs.csv", CONFIGS), ("SOURCE.txt", "where from")]);
     let recorded = read(set.path(), &ReadOptions::default()).unwrap();
     assert_eq!(recorded.name, set.path().file_name().unwrap().to_string_lossy());
+    assert_eq!(notes(&recorded, Topic::Identity).len(), 1, "no file left aside");
+    let two = folder(&[("curves.csv", CURVES), ("configs.csv", CONFIGS), ("other.csv", CONFIGS)]);
+    let mut options = ReadOptions::default();
+    let ignored = "`curves.csv` is read, and not `other.csv`";
+    assert_eq!(notes(&read(two.path(), &options).unwrap(), Topic::Identity)[1], ignored);
+    options.configurations = Some(two.path().join("other.csv"));
+    assert_eq!(notes(&read(two.path(), &options).unwrap(), Topic::Identity).len(), 1);
     let single = folder(&[("mine.csv", WIDE), ("README.md", "about")]);
     assert_eq!(read(single.path(), &ReadOptions::default()).unwrap().name, "mine");
 }
@@ -375,6 +437,31 @@ fn repeats_share_a_number_and_can_be_removed() {
     let recorded = read_text("a.csv", REPEATED, &options);
     assert_eq!(recorded.runs.len(), 4, "lr 1, 2, 3 and the first dead run");
     assert_eq!(recorded.runs[0].configuration.len(), 0, "the grouping column is a label");
+}
+
+#[test]
+fn a_column_that_is_left_out_still_tells_configurations_apart() {
+    let text = "seed,lr,depth,acc_1,acc_2\n0,0.1,3,0.1,0.2\n1,0.2,3,0.1,0.3\n2,0.4,3,0.1,0.4\n3,0.4,3,0.1,0.5\n4,0.1,4,0.2,0.2\n";
+    let repeats = |exclude: &[&str]| {
+        let exclude = exclude.iter().map(|&name| name.to_owned()).collect();
+        read_text("a.csv", text, &ReadOptions { exclude, ..ReadOptions::default() }).repeats
+    };
+    for exclude in [&[][..], &["lr"], &["seed"], &["lr", "depth"]] {
+        assert_eq!(repeats(exclude), [0, 1, 2, 2, 4], "{exclude:?}");
+    }
+    let by = |column: &str, text: &str| {
+        read_text("a.csv", text, &ReadOptions { id_column: Some(column.into()), ..ReadOptions::default() })
+            .repeats
+    };
+    let wide = |column: &str, ids: [&str; 3]| {
+        let row = |at: usize| format!("{},3,0.1,0.{}\n", ids[at], at + 2);
+        by(column, &format!("{column},depth,acc_1,acc_2\n{}{}{}9,4,0.2,0.3\n", row(0), row(1), row(2)))
+    };
+    assert_eq!(wide("lr", ["0.1", "0.2", "1"]), [0, 1, 2, 3], "a setting that happens to be unique");
+    assert_eq!(wide("nr", ["10", "20", "30"]), [0, 0, 0, 3], "a number of the run");
+    assert_eq!(wide("trial", ["0.1", "0.2", "1"]), [0, 0, 0, 3], "named like an id");
+    let long = "lr,epoch,depth,loss\n0.1,1,3,3\n0.1,2,3,2\n0.2,1,3,4\n0.2,2,3,2\n0.3,1,4,1\n0.3,2,4,2\n";
+    assert_eq!(by("lr", long), [0, 1, 2], "a setting that names the runs of a long file");
 }
 
 #[test]
