@@ -36,10 +36,8 @@ pub(crate) struct Live {
     active: BTreeMap<u64, usize>,
     /// Starts of trials that were promoted while their stopped processes still end.
     waiting: BTreeMap<u64, Record>,
-    /// The steps of first reports that came after the last step asked for.
-    too_late: BTreeMap<u64, u64>,
-    /// Trials that reported, and are ended because they train on past the last step asked for.
-    overrun: BTreeSet<u64>,
+    /// Trials that are ended because they train on past the last step asked for, each with the step that told it.
+    overrun: BTreeMap<u64, u64>,
     interrupted: Arc<AtomicBool>,
     /// Trials that were there when the study was opened.
     found: usize,
@@ -118,8 +116,7 @@ impl Live {
             unit_said: false,
             active: BTreeMap::new(),
             waiting: BTreeMap::new(),
-            too_late: BTreeMap::new(),
-            overrun: BTreeSet::new(),
+            overrun: BTreeMap::new(),
             interrupted: Arc::default(),
         })
     }
@@ -237,13 +234,10 @@ impl Live {
             return;
         };
         self.executor.stop(trial);
-        if !self.study.trials()[trial as usize].has_reported() {
-            self.too_late.entry(trial).or_insert(step);
-            return;
-        }
-        self.overrun.insert(trial);
+        self.overrun.entry(trial).or_insert(step);
         let whole = until == self.study.spec().max_resource;
-        if whole && !std::mem::replace(&mut self.overrun_said, true) {
+        let reported = self.study.trials()[trial as usize].has_reported();
+        if whole && reported && !std::mem::replace(&mut self.overrun_said, true) {
             note(&format!(
                 "trial {trial} goes on after epoch {until}, the last that --epochs allows: it, and others like it, are ended there; if it reports more often than once an epoch, raise --epochs or let the pattern find the epoch, as in (?P<step>\\d+)"
             ));
@@ -348,11 +342,11 @@ impl Live {
         let silent = !self.study.trials().get(trial as usize).is_some_and(Trial::has_reported);
         let last = self.study.spec().max_resource;
         let until = self.study.trials().get(trial as usize).map_or(last, |trial| trial.until);
+        let overrun = self.overrun.remove(&trial);
         let what = match status {
-            Status::Exited(0) if !silent => return None,
-            // by us, and not because anything went wrong
-            _ if self.overrun.remove(&trial) => return None,
-            _ if silent && let Some(step) = self.too_late.get(&trial) => format!(
+            // one that overran was ended by us, and not because anything went wrong
+            _ if !silent && (overrun.is_some() || status == Status::Exited(0)) => return None,
+            _ if let Some(step) = overrun => format!(
                 "its first report is of step {step}, beyond the last that --epochs {last} allows, and it was ended: raise --epochs to the steps of a whole training, or let it report epochs"
             ),
             Status::Exited(0) => {
