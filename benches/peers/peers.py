@@ -37,7 +37,8 @@ def enter_environment(script):
 
 def build():
     """The release binary of the Rust side."""
-    command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", str(HERE / "Cargo.toml")]
+    command = ["cargo", "build", "--release", "--bin", "foretell-peers", "--message-format=json"]
+    command += ["--manifest-path", str(HERE / "Cargo.toml")]
     lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     binaries = [message.get("executable") for message in map(json.loads, lines) if message.get("executable")]
     return binaries[-1]

@@ -1,14 +1,16 @@
 //! The flags that say how recorded curves are read, shared by the commands that read them.
 
 use crate::failure::Failure;
-use crate::output::note;
+use crate::output::{metric_value, note};
 use crate::scheduling::ScoreName;
 use crate::stored;
 use clap::{Args, ValueEnum};
+use foretell::statistics::quantile_of_sorted;
 use foretell::{
-    Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Run, Scale, is_share,
+    Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Run, Scale,
+    direction_of,
 };
-use foretell_logs::{EmptyEnds, ReadOptions, Recorded, Topic, direction_of};
+use foretell_logs::{EmptyEnds, ReadOptions, Recorded, Topic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -84,8 +86,8 @@ pub(crate) struct CurveFlags {
     /// The file with one row of configuration a run, for a long file.
     #[arg(long, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
-    /// What empty cells at the end of a finished run mean (default: in a long file two or more in a row that it diverged, since
-    /// pandas writes `nan` as nothing; else that they were not measured).
+    /// What empty cells at the end of a run mean (default: in a long file two or more in a row that it diverged, since pandas writes
+    /// `nan` as nothing, and in one of running runs even one; else that they were not measured).
     #[arg(long, value_enum, value_name = "MEANING")]
     pub(crate) empty_ends: Option<EmptyEndsName>,
     /// Keep runs that repeat another's curve or configuration (default: only the first of them).
@@ -105,31 +107,33 @@ impl CurveFlags {
     /// Reads the curves at `path` and says on standard error what was done with them.
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
         let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
-        let recorded = read(path, &options).map_err(Failure::input)?;
+        let recorded = read(path, &options).map_err(|error| unread(error, ""))?;
         self.say_direction(&recorded);
-        for said in &recorded.notes {
-            let remedy = if said.topic == Topic::EmptyEnds { "; --empty-ends says otherwise" } else { "" };
-            note(&format!("{}: {said}{remedy}", recorded.name));
-        }
+        say_notes(&recorded);
         let configurations = recorded.runs.iter().map(|run| &run.configuration);
         let encoder = Encoder::fit(configurations, &recorded.columns);
         if let logarithmic @ [_, ..] = &encoder.logarithmic()[..] {
             note(&format!("{}: taken in log10: {}", recorded.name, logarithmic.join(", ")));
+        }
+        for (column, values) in encoder.left_out() {
+            note(&format!(
+                "{}: column `{column}` is left out: its {values} different texts are more than the 12 that are told apart",
+                recorded.name
+            ));
         }
         Ok(recorded)
     }
 
     /// Says if the direction asked for is not that of the metric's name.
     fn say_direction(&self, recorded: &Recorded) {
-        let named = direction_of(&recorded.metric);
+        let named = direction_of(&recorded.metric.name);
         if let (Some(asked), Some(named)) = (self.direction().filter(|_| self.direction() != named), named) {
-            let word = |direction| if direction == Direction::Maximize { "larger" } else { "smaller" };
             note(&format!(
                 "{}: metric `{}`: {} is better as asked, though by its name {} is",
                 recorded.name,
-                recorded.metric,
-                word(asked),
-                word(named)
+                recorded.metric.name,
+                asked.better(),
+                named.better()
             ));
         }
     }
@@ -138,23 +142,19 @@ impl CurveFlags {
     /// kept, since what never varies among the running may vary among the finished.
     pub(crate) fn read_running(&self, path: &Path, finished: &Recorded) -> Result<Recorded, Failure> {
         let options = ReadOptions {
-            metric: Some(self.metric.clone().unwrap_or_else(|| finished.metric.clone())),
-            direction: Some(finished.direction),
+            metric: Some(self.metric.clone().unwrap_or_else(|| finished.metric.name.clone())),
+            direction: Some(finished.metric.direction),
             keep_all_columns: true,
             deduplicate: false,
-            // what a running run has not reached yet is empty
-            empty_ends: EmptyEnds::Unmeasured,
+            running: true,
+            empty_between: finished.empty_between,
             ..self.read_options()?
         };
-        let recorded = read(path, &options).map_err(|error| match error {
-            Unread::Logs(error @ foretell_logs::Error::Metric { .. }) if self.metric.is_none() => {
-                Failure::input(format!("{error}; that of the finished runs is `{}`", finished.metric))
-            }
-            other => Failure::input(other),
+        let recorded = read(path, &options).map_err(|error| match self.metric {
+            None => unread(error, &format!("; that of the finished runs is `{}`", finished.metric.name)),
+            Some(_) => unread(error, ""),
         })?;
-        for said in &recorded.notes {
-            note(&format!("{}: {said}", recorded.name));
-        }
+        say_notes(&recorded);
         Ok(recorded)
     }
 
@@ -185,7 +185,7 @@ impl CurveFlags {
     /// How `recorded` is laid on a grid.
     pub(crate) fn history_options(&self, recorded: &Recorded) -> HistoryOptions {
         HistoryOptions {
-            direction: recorded.direction,
+            metric: Some(recorded.metric.clone()),
             scale: match (self.log_scale, self.linear_scale) {
                 (true, _) => Some(Scale::Log),
                 (_, true) => Some(Scale::Linear),
@@ -193,7 +193,6 @@ impl CurveFlags {
             },
             target: self.target,
             columns: recorded.columns.clone(),
-            share: is_share(&recorded.metric),
             run_score: self.score.into(),
         }
     }
@@ -210,7 +209,7 @@ impl CurveFlags {
     /// Refuses `--log-scale` for values, read from `path`, that have no logarithm.
     pub(crate) fn check_scale(&self, recorded: &Recorded, path: &Path) -> Result<(), Failure> {
         let points = recorded.runs.iter().flat_map(|run| {
-            let values = run.curve.scores().iter().map(|&score| recorded.direction.value(score));
+            let values = run.curve.scores().iter().map(|&score| recorded.metric.direction.value(score));
             run.curve.steps().iter().zip(values).map(|(step, value)| (&run.id, step, value))
         });
         let lost: Vec<_> = points.filter(|(.., value)| self.log_scale && *value <= 0.0).collect();
@@ -240,11 +239,18 @@ impl CurveFlags {
         }
         let first = recorded.runs.iter().flat_map(|run| run.curve.steps()).copied().fold(target, f64::min);
         if history.grid().iter().all(|point| point.total_cmp(&first).is_ne()) {
+            let why = match history.thinned() {
+                Some(steps) => format!("{steps} different steps are more than 2000"),
+                None => "runs do not share their steps".to_owned(),
+            };
             note(&format!(
-                "{}: runs do not share their steps: interpolated onto {} evenly spaced ones up to {target}",
+                "{}: {why}: interpolated onto {} evenly spaced ones up to {target}",
                 recorded.name,
                 history.grid().len()
             ));
+        }
+        if let Some(text) = unusual_ends(&recorded.runs, history) {
+            note(&format!("{}: {text}", recorded.name));
         }
     }
 }
@@ -290,6 +296,61 @@ fn without_value(runs: &[Run], history: &History) -> Option<String> {
     let said: Vec<String> =
         said.map(|(count, what)| format!("{count} of {} runs {what}", runs.len())).collect();
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// What is unusual about the final scores, if anything is: all alike, beyond the floor, or far from the others.
+fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
+    let direction = history.direction();
+    let recorded = |score: f64| history.scale().apply(direction.score(history.value(score)), direction);
+    let mut ends: Vec<f64> = runs.iter().filter_map(|run| history.end_of(&run.curve)).map(recorded).collect();
+    ends.sort_by(f64::total_cmp);
+    let (&worst, &best) = ends.first().zip(ends.last())?;
+    let shown = |score: f64| metric_value(direction.value(history.scale().invert(score, direction)));
+    if best <= worst && ends.len() > 1 {
+        return Some(format!(
+            "all {} finished runs end at {}: nothing tells them apart",
+            ends.len(),
+            shown(best)
+        ));
+    }
+    let at = |p: f64| quantile_of_sorted(&ends, p);
+    let (middle, reach) = (at(0.5), 50.0 * (at(0.75) - at(0.25)));
+    let farthest = if best - middle > middle - worst { best } else { worst };
+    let beyond = ends.iter().filter(|&&end| end < history.floor()).count();
+    let mut parts = Vec::new();
+    if beyond > 0 {
+        let floor = shown(history.floor());
+        parts.push(format!(
+            "{beyond} of {} finished runs end beyond {floor}: learnt from as lost",
+            ends.len()
+        ));
+    }
+    if reach > 0.0 && (farthest - middle).abs() > reach {
+        parts.push(format!(
+            "a run ends at {}, far from the others (their median is {}): is that value right?",
+            shown(farthest),
+            shown(middle)
+        ));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Says what was done while reading.
+fn say_notes(recorded: &Recorded) {
+    for said in &recorded.notes {
+        let remedy = if said.topic == Topic::EmptyEnds { "; --empty-ends says otherwise" } else { "" };
+        note(&format!("{}: {said}{remedy}", recorded.name));
+    }
+}
+
+/// Why a file gives no curves, and by which flag a metric is named; `more` is what else is known of the metric.
+fn unread(error: Unread, more: &str) -> Failure {
+    match error {
+        Unread::Logs(error @ foretell_logs::Error::Metric { .. }) => {
+            Failure::input(format!("{error} by --metric{more}"))
+        }
+        other => Failure::input(other),
+    }
 }
 
 /// A step to forecast.

@@ -3,6 +3,7 @@
 mod commands;
 mod curves;
 mod failure;
+mod interrupt;
 mod output;
 mod plot;
 mod scheduling;

@@ -1,8 +1,8 @@
 //! The flags that say who is trained and stopped, and what a run counts with, shared by several commands.
 
 use clap::ValueEnum;
-use foretell::RunScore;
-use foretell_search::{ErrorBudget, KappaOf, Reference};
+use foretell::{ErrorBudget, RunScore};
+use foretell_search::{KappaOf, Reference};
 
 /// Who is trained next, and how far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -70,7 +70,7 @@ pub(crate) fn measure_name(score: RunScore, metric: &str) -> String {
 pub(crate) enum BudgetName {
     /// Each check may err with 1 − Δ: the paper's rule.
     #[default]
-    #[value(name = "per-check")]
+    #[value(name = "per-check", alias = "per-look")]
     Check,
     /// All checks of a run together may, the early ones more.
     #[value(name = "per-run")]
@@ -103,7 +103,7 @@ pub(crate) enum KappaOfName {
 impl From<BudgetName> for ErrorBudget {
     fn from(name: BudgetName) -> Self {
         match name {
-            BudgetName::Check => Self::PerLook,
+            BudgetName::Check => Self::PerCheck,
             BudgetName::Run => Self::PerRun,
             BudgetName::RunEvenly => Self::PerRunEvenly,
         }

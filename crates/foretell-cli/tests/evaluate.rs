@@ -176,17 +176,20 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
             &["--architecture", "--hyperparameters", "`lr`"],
         ),
     ];
-    for (arguments, expected) in cases {
-        let output = foretell(&[&["evaluate", "--repeats", "1"], arguments].concat())?;
-        let message = String::from_utf8(output.stderr)?;
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-        assert!(output.stdout.is_empty(), "{arguments:?}");
-        for word in expected {
-            assert!(message.contains(word), "{arguments:?} should name `{word}`: {message}");
-        }
-        let errors = message.lines().filter(|line| line.starts_with("error:")).count();
-        assert_eq!(errors, 1, "{arguments:?}: {message}");
+    cases.iter().try_for_each(|(arguments, expected)| is_refused(arguments, expected))
+}
+
+/// Checks that `evaluate` refuses `arguments` with one error that contains each of `expected`.
+fn is_refused(arguments: &[&str], expected: &[&str]) -> Tested {
+    let output = foretell(&[&["evaluate", "--repeats", "1"], arguments].concat())?;
+    let message = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    for word in expected {
+        assert!(message.contains(word), "{arguments:?} should name `{word}`: {message}");
     }
+    let errors = message.lines().filter(|line| line.starts_with("error:")).count();
+    assert_eq!(errors, 1, "{arguments:?}: {message}");
     Ok(())
 }
 

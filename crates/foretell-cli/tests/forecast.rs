@@ -326,3 +326,175 @@ fn running_runs_in_another_unit_or_without_the_columns_are_told() -> Tested {
     assert!(wrong["forecast"].is_null(), "{wrong}");
     Ok(())
 }
+
+/// A long file as pandas writes it, `nan` as nothing: run `a` sound, run `b` with `nan` from epoch 4 on.
+fn write_long(path: &Path, epochs: i32) -> std::io::Result<()> {
+    let row = |name: &str, lr: f64, epoch: i32| {
+        let lost = name == "b" && epoch > 3;
+        let value = if lost { String::new() } else { loss(lr, epoch).to_string() };
+        format!("{name},{lr},{epoch},{value}\n")
+    };
+    let rows = (1..=epochs).map(|epoch| row("a", 0.105, epoch) + &row("b", 0.255, epoch));
+    fs::write(path, "run,lr,epoch,val_loss\n".to_owned() + &rows.collect::<String>())
+}
+
+#[test]
+fn a_blank_cell_of_an_epoch_that_has_been_is_a_value_that_is_not_finite() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    write_wide(&finished, rates(), EPOCHS)?;
+    for epochs in [4, 6] {
+        write_long(&running, epochs)?;
+        let document = forecast(&finished, &running, &[])?;
+        let (sound, lost) = (&document["rows"][0], &document["rows"][1]);
+        assert!(sound["forecast"].is_number(), "{sound}");
+        assert_eq!((&lost["problem"], lost["forecast"].is_null()), (&"diverged at step 4".into(), true));
+        // the user knows better
+        let told = forecast(&finished, &running, &["--empty-ends", "unmeasured"])?;
+        assert!(told["rows"][1]["forecast"].is_number(), "{told}");
+    }
+    let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
+    let notes = String::from_utf8(foretell(&arguments)?.stderr)?;
+    assert!(notes.contains("taken for diverged; --empty-ends says otherwise"), "{notes}");
+    Ok(())
+}
+
+#[test]
+fn a_metric_that_is_reported_now_and_then_is_not_taken_for_lost_between_two_reports() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    // every third epoch has a value
+    let rows = |run: u32, epochs: i32| -> String {
+        let lr = 0.01 * f64::from(run + 1);
+        let value = |epoch| if epoch % 3 == 0 { loss(lr, epoch).to_string() } else { String::new() };
+        (1..=epochs).map(|epoch| format!("{run},{lr},{epoch},{}\n", value(epoch))).collect()
+    };
+    let header = "run,lr,epoch,val_loss\n".to_owned();
+    fs::write(&finished, header.clone() + &(0..20).map(|run| rows(run, EPOCHS)).collect::<String>())?;
+    fs::write(&running, header + &rows(7, 5))?;
+    let document = forecast(&finished, &running, &[])?;
+    assert!(document["rows"][0]["forecast"].is_number(), "{document}");
+    Ok(())
+}
+
+#[test]
+fn settings_far_from_those_of_the_finished_runs_are_named_as_extrapolated() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    let row = |run: u32| {
+        let lr = 10_f64.powf(-1.0 - f64::from(run % 20) / 10.0);
+        format!("{lr},32,o{},name {},0.3,0.{},0.{}\n", run % 2, run % 14, 40 + run, 45 + run)
+    };
+    let header = "lr,batch,opt,text,acc_1,acc_2,acc_3\n".to_owned();
+    fs::write(&finished, header.clone() + &(0..40).map(row).collect::<String>())?;
+    fs::write(&running, header + "0.05,32,o1,x,0.3,0.5,\n30,64,o7,x,0.3,0.5,\n")?;
+    let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
+    let output = foretell(&[&arguments[..], &["--format", "json", "--predictor", "gp"]].concat())?;
+    let notes = String::from_utf8(output.stderr)?;
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    assert_eq!(document["rows"][0]["extrapolated"], serde_json::json!([]));
+    let far = document["rows"][1]["extrapolated"].to_string();
+    for word in ["lr = 30, beyond 0.00", "opt = o7, which no", "batch = 64, where all finished runs have 32"]
+    {
+        assert!(far.contains(word), "no {word:?} in {far}");
+    }
+    assert!(document["rows"][1]["forecast"].is_number());
+    assert!(notes.contains("1 of 2 runs are extrapolated"), "{notes}");
+    assert!(notes.contains("column `text` is left out: its 14 different texts"), "{notes}");
+    Ok(())
+}
+
+#[test]
+fn extreme_values_give_finite_forecasts_and_are_named() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    let header = "lr,val_loss_1,val_loss_2,val_loss_3\n".to_owned();
+    let row = |run: u32, end: f64| format!("0.{},2.5,1.{},{end:e}\n", 10 + run, 10 + run);
+    let ordinary = |run: u32| 1.0 + 0.01 * f64::from(run);
+    let cases: [(&str, &dyn Fn(u32) -> f64, &str); 6] = [
+        ("a blow-up", &|run| if run == 3 { 1e30 } else { ordinary(run) }, "1 of 30 finished runs end beyond"),
+        ("the largest", &|run| if run == 3 { 1e308 } else { ordinary(run) }, "far from the others"),
+        ("a subnormal", &|run| if run == 3 { 5e-324 } else { ordinary(run) }, "far from the others"),
+        ("subnormals", &|run| 1e-310 * f64::from(run + 1), ""),
+        ("all equal", &|_| 0.5, "all 30 finished runs end at 0.5000: nothing tells them apart"),
+        ("all zero", &|_| 0.0, "all 30 finished runs end at 0.0000: nothing tells them apart"),
+    ];
+    for (what, end, said) in cases {
+        fs::write(&finished, header.clone() + &(0..30).map(|run| row(run, end(run))).collect::<String>())?;
+        fs::write(&running, header.clone() + "0.15,2.5,1.15,\n")?;
+        for name in ["auto", "gp", "ridge", "svr-rbf", "last-value"] {
+            let arguments =
+                ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
+            let output = foretell(&[&arguments[..], &["--format", "json", "--predictor", name]].concat())?;
+            let notes = String::from_utf8(output.stderr)?;
+            assert!(output.status.success() && !notes.contains("panicked"), "{what} {name}: {notes}");
+            assert!(notes.contains(said), "{what} {name}: no {said:?} in {notes}");
+            let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+            let row = &document["rows"][0];
+            let numbers = [&row["forecast"], &row["sd"], &row["interval_90"][0], &row["interval_90"][1]];
+            assert!(numbers.iter().all(|number| number.is_number()), "{what} {name}: {row}");
+        }
+        let curves = finished.to_string_lossy();
+        let arguments = ["evaluate", &curves, "--train", "15", "--repeats", "2", "--observed", "0.4"];
+        let output =
+            foretell(&[&arguments[..], &["--predictor", "auto,ridge", "--format", "json"]].concat())?;
+        assert!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        for row in document["rows"].as_array().ok_or("no rows")? {
+            for field in ["r2_mean", "spearman_mean", "mae_mean", "r2_natural_mean"] {
+                assert!(row[field].is_number(), "{what}: {field} of {row}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn too_few_runs_to_forecast_from_end_in_code_1_and_say_so() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (finished, running) = (folder.path().join("finished.csv"), folder.path().join("running.csv"));
+    write_wide(&finished, rates().take(1), EPOCHS)?;
+    write_wide(&running, [0.005, 0.155].into_iter(), 4)?;
+    let arguments = ["forecast", "--history", &finished.to_string_lossy(), &running.to_string_lossy()];
+    let output = foretell(&[&arguments[..], &["--predictor", "gp"]].concat())?;
+    let message = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("finished.csv: no run could be forecast: "), "{message}");
+    assert!(message.contains("finished runs, got 1"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn a_metric_that_is_not_there_names_the_flag_and_many_steps_are_thinned_not_unshared() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let finished = folder.path().join("finished.csv");
+    write_wide(&finished, rates(), EPOCHS)?;
+    let path = finished.to_string_lossy();
+    let long = folder.path().join("long.csv");
+    fs::write(&long, "run,epoch,val_loss,val_acc\na,1,0.5,0.4\na,2,0.4,0.6\n")?;
+    let lines = folder.path().join("runs.jsonl");
+    fs::write(&lines, r#"{"id":"a","metric":"loss","values":[2.0,1.0]}"#)?;
+    for (file, there) in [(&finished, "val_loss"), (&long, "val_loss"), (&lines, "loss")] {
+        let file = file.to_string_lossy();
+        let output = foretell(&["forecast", "--history", &file, &path, "--metric", "accuracy"])?;
+        let message = String::from_utf8(output.stderr)?;
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("--metric") && message.contains(there), "{message}");
+    }
+    let row = |run: u32, steps: u32| -> String {
+        (1..=steps)
+            .map(|step| format!("{run},{step},{}\n", loss(0.01 * f64::from(run), step as i32 / 300)))
+            .collect()
+    };
+    fs::write(
+        &long,
+        "run,step,val_loss\n".to_owned() + &(1..7).map(|run| row(run, 5000)).collect::<String>(),
+    )?;
+    let running = folder.path().join("running.csv");
+    fs::write(&running, "run,step,val_loss\n".to_owned() + &row(3, 1000))?;
+    let output = foretell(&["forecast", "--history", &long.to_string_lossy(), &running.to_string_lossy()])?;
+    let notes = String::from_utf8(output.stderr)?;
+    assert!(notes.contains("5000 different steps are more than 2000: interpolated onto 200"), "{notes}");
+    assert!(!notes.contains("do not share"), "{notes}");
+    Ok(())
+}

@@ -177,11 +177,33 @@ fn every_picture_is_drawn() -> Tested {
 }
 
 #[test]
-fn what_is_not_built_is_not_offered() -> Tested {
-    let help = String::from_utf8(foretell(&["replay", "--help"])?.stdout)?;
-    assert!(help.contains("i-epoch") && !help.contains("lce"), "{help}");
-    let refused = String::from_utf8(foretell(&["replay", "a.csv", "--policy", "nobody"])?.stderr)?;
-    assert!(refused.contains("i-epoch") && !refused.contains("lce"), "{refused}");
+fn curve_extrapolation_stops_runs_in_both_modes() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("runs.csv");
+    write_curves(&curves, 16, 12)?;
+    let path = curves.to_string_lossy();
+    let flags = [
+        "--policy",
+        "none,lce,lce-optimistic",
+        "--orderings",
+        "1",
+        "--stop-probability",
+        "0.95",
+        "--burn-in",
+        "3",
+    ];
+    let output = foretell(&[&["replay", &*path, "--format", "json"], &flags[..]].concat())?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let rows = document["rows"].as_array().expect("rows");
+    let speedup = |policy: &str| {
+        let row = rows.iter().find(|row| row["policy"] == policy).expect("one row a policy");
+        (row["speedup_mean"].as_f64().expect("a number"), row["predictor"].clone())
+    };
+    let (conservative, predictor) = speedup("lce");
+    let (optimistic, _) = speedup("lce-optimistic");
+    assert_eq!(predictor, "lce");
+    assert!(conservative > 1.05 && optimistic >= conservative, "{conservative} {optimistic}");
     Ok(())
 }
 
@@ -240,7 +262,6 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         (&["--offset", "-1"], "--offset: offset -1"),
         (&["--agreeing-checks", "0"], "--agreeing-checks"),
         (&["--nth-best", "0"], "nth_best is 0"),
-        (&["--policy", "lce"], "`lce`, learning-curve extrapolation, is not built yet; give none, srm"),
         (&["--figure", "iterations", "--plot", "a.svg"], "the scheduler is full; give --scheduler hyperband"),
         (&["--first-check", "0"], "--first-check: it is 0, and must be at least 1"),
         (&["--workers", "0"], "--workers: it is 0"),

@@ -68,6 +68,28 @@ fn write_lstms(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("lstm_ptb.csv"), text)
 }
 
+/// One empty file and one that is no table, beside a good one.
+#[test]
+fn files_that_cannot_be_read_are_named_and_do_not_end_the_others() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_cuda_convnets(folder.path())?;
+    fs::write(folder.path().join("metaqnn_svhn.csv"), "")?;
+    fs::write(folder.path().join("alexnet_imagenet.csv"), "\u{1}\u{2},,,\nno numbers")?;
+    let document = reproduce(folder.path(), &["--only", "table-1"])?;
+    assert!(document["rows"].as_array().is_some_and(|rows| !rows.is_empty()));
+    let unreadable = document["unreadable"].to_string();
+    assert!(
+        unreadable.contains("metaqnn_svhn.csv") && unreadable.contains("alexnet_imagenet.csv"),
+        "{unreadable}"
+    );
+    fs::remove_file(folder.path().join("cudaconvnet_cifar10.csv"))?;
+    let output = foretell(&["reproduce", &folder.path().to_string_lossy()])?;
+    let message = String::from_utf8(output.stderr)?;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message.contains("can be read") && message.contains("metaqnn_svhn.csv"), "{message}");
+    Ok(())
+}
+
 const QUICK: [&str; 6] = ["--train", "30", "--repeats", "2", "--draws", "10"];
 
 fn reproduce(folder: &Path, more: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
@@ -208,7 +230,7 @@ fn early_stopping_is_simulated_in_searches_and_in_hyperband() -> Tested {
     let all = document["replays"].as_array().ok_or("no replays")?;
     let number = |row: &serde_json::Value, field: &str| row[field].as_f64().unwrap_or(f64::NAN);
     let searches: Vec<_> = all.iter().filter(|row| row["part"] == "stopping").collect();
-    assert_eq!(searches.len(), 2 * 3 * 4, "two predictors, three variants, four Δ");
+    assert_eq!(searches.len(), 3 * 3 * 4, "three predictors, three variants, four Δ");
     for row in &searches {
         assert!(number(row, "speedup_mean") > 1.0 && number(row, "best_kept") >= 0.0, "{row}");
     }
@@ -219,7 +241,10 @@ fn early_stopping_is_simulated_in_searches_and_in_hyperband() -> Tested {
     };
     assert!((best(&|row| row["variant"] == "none") - 1.0).abs() < 1e-12);
     assert!(best(&|row| row["variant"] == "oracle") >= best(&|row| row["variant"] == "cold"));
-    assert!(out.join("speedup-deep_resnets_tinyimagenet.svg").is_file());
+    for figure in ["speedup", "iterations", "trajectory"] {
+        let drawn = fs::read_to_string(out.join(format!("{figure}-deep_resnets_tinyimagenet.svg")))?;
+        assert!(drawn.contains("class=\"series\"") && !drawn.contains("NaN"), "{figure}");
+    }
     Ok(())
 }
 

@@ -228,7 +228,7 @@ fn runs_of_another_study_or_of_a_file_replace_the_burn_in() {
         assert!(said.contains("ridge learns from the 20 runs of --learn-from, then"), "{said}");
         let decided = records_of(folder.path(), &["decided"]);
         assert!(decided.iter().all(|decision| decision["reason"] != "burn_in"));
-        assert_eq!(records_of(folder.path(), &["handed_in"]).len(), 20);
+        assert_eq!(records_of(folder.path(), &["warm_start"]).len(), 20);
         std::fs::remove_dir_all(folder.path().join("study")).unwrap();
     }
 }

@@ -241,6 +241,25 @@ fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
 }
 
 #[test]
+fn another_study_that_has_not_reported_yet_is_refused_and_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    json(&search(folder.path(), &[]).output().unwrap());
+    let log = folder.path().join("study/events.jsonl");
+    let begun: Vec<String> =
+        std::fs::read_to_string(&log).unwrap().lines().take(2).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&log, begun.concat()).unwrap();
+    let before = records(folder.path());
+    assert_eq!(before[1]["event"], "started", "it was ended before the first report");
+    let output = sized_search(folder.path(), "16", "9", &[]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("study: holds another study"), "{said}");
+    assert_eq!(before, records(folder.path()));
+    let own = search(folder.path(), &[]).output().unwrap();
+    assert!(text(&own.stderr).contains("the study begins anew"), "{}", text(&own.stderr));
+}
+
+#[test]
 fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     let folder = tempfile::tempdir().unwrap();
     let mut arguments = vec!["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--metric", "val_acc"];

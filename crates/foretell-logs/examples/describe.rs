@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = Instant::now();
         let recorded = read(Path::new(&path), &ReadOptions::default())?;
         let (runs, elapsed) = (recorded.runs.len(), start.elapsed());
-        writeln!(out, "{}: {runs} runs, metric {} ({elapsed:.1?})", recorded.name, recorded.metric)?;
+        writeln!(out, "{}: {runs} runs, metric {} ({elapsed:.1?})", recorded.name, recorded.metric.name)?;
         for (column, group) in &recorded.columns.groups {
             writeln!(out, "  feature {column} ({group:?})")?;
         }

@@ -1,14 +1,16 @@
 //! From what stands in a file to runs: direction, curves, the columns that are features, repeats, and the notes.
 
+use crate::columns::{Configurations, column_names, configurations, feature_columns, without_curves};
 use crate::error::Error;
-use crate::names::{direction_of, is_label, is_outcome, is_repetition_group};
+use crate::names::is_repetition_group;
+use crate::note::{Note, Topic};
 use crate::options::ReadOptions;
 use crate::raw::{Raw, RawRun};
-use crate::recorded::{Note, Recorded, Topic};
+use crate::recorded::Recorded;
 use crate::repeats::{repeats, varies};
-use crate::table::{count, list, shortened};
-use foretell::{Columns, Configuration, Curve, Direction, FeatureGroup, LayerSequence, Run, Value};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use crate::table::{count, list};
+use foretell::{Curve, Direction, FeatureGroup, Metric, Run, Value, direction_of};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// Judges the columns of `raw` and turns its curves.
@@ -21,10 +23,13 @@ pub(crate) fn collect(raw: Raw, name: String, file: &Path, options: &ReadOptions
     let declared = declared_groups(&raw, file, options, &mut notes)?;
     let columns = feature_columns(&raw, options, &mut notes);
     let runs = runs(&raw, direction, &columns.groups, file)?;
+    let empty_between = crate::raw::empty_between(&raw.runs);
     note_curves(&raw, &runs, &mut notes);
     let repeats = repeats(&runs, &configurations(&raw, &columns, options), &declared);
     note_repeats(&repeats, &mut notes);
-    let recorded = Recorded { name, runs, metric: raw.metric, direction, columns, repeats, notes };
+    let metric = Metric::new(raw.metric.clone(), direction);
+    let configurations = Configurations { raw: without_curves(raw), options: options.clone() };
+    let recorded = Recorded { name, runs, metric, columns, repeats, empty_between, notes, configurations };
     Ok(if options.deduplicate { recorded.without_identical_curves().without_repeats() } else { recorded })
 }
 
@@ -39,9 +44,8 @@ fn direction(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Directi
         (None, Some(named)) => (named, "by its name".to_owned()),
         (None, None) => direction_of_data(&raw.runs),
     };
-    let better = if direction == Direction::Maximize { "larger" } else { "smaller" };
-    notes
-        .push(Note::new(Topic::Direction, format!("metric `{}`: {better} is better ({ground})", raw.metric)));
+    let text = format!("metric `{}`: {} is better ({ground})", raw.metric, direction.better());
+    notes.push(Note::new(Topic::Direction, text));
     direction
 }
 
@@ -91,196 +95,6 @@ fn declared_groups(
     Ok(cells)
 }
 
-fn column_names(raw: &Raw) -> BTreeSet<&str> {
-    raw.runs.iter().flat_map(|run| run.configuration.keys().map(String::as_str)).collect()
-}
-
-/// What becomes of a configuration column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
-    Feature,
-    Constant,
-    Outcome,
-    Label,
-    Asked,
-    Unrepeated,
-}
-
-/// The columns that are features, with their groups; notes say what became of the others.
-fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Columns {
-    let mut groups = BTreeMap::new();
-    let mut fates: BTreeMap<Fate, Vec<&str>> = BTreeMap::new();
-    for name in column_names(raw) {
-        let cells = Cells::of(raw, name);
-        let fate = fate(name, &cells, raw, options);
-        if fate == Fate::Feature {
-            let sequences = note_sequences(name, &cells, notes);
-            // kept as an exact copy, a label is still no feature
-            if !is_label(name) || options.include.iter().any(|entry| entry == name) {
-                note_categories(name, &cells, raw, notes);
-            }
-            groups.insert(name.to_owned(), options.columns.group(name, sequences));
-        }
-        fates.entry(fate).or_default().push(name);
-    }
-    note_fates(&fates, notes);
-    note_unknown(&options.exclude, "exclude", raw, notes);
-    note_unknown(&options.include, "include", raw, notes);
-    note_unknown(options.columns.groups.keys(), "put into a feature group", raw, notes);
-    note_unknown(options.columns.scales.keys(), "put on a scale", raw, notes);
-    Columns { groups, scales: options.columns.scales.clone() }
-}
-
-fn fate(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
-    if options.exclude.iter().any(|entry| entry == name) {
-        Fate::Asked
-    } else {
-        fate_unless_excluded(name, cells, raw, options)
-    }
-}
-
-fn fate_unless_excluded(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
-    let named = |list: &[String]| list.iter().any(|entry| entry == name);
-    if options.keep_all_columns || named(&options.include) {
-        Fate::Feature
-    } else if raw.runs.len() > 1 && cells.constant() {
-        Fate::Constant
-    } else if is_outcome(name, cells.numeric()) {
-        Fate::Outcome
-    } else if is_label(name)
-        || raw.id_column.as_deref() == Some(name)
-        || options.group_by.as_deref() == Some(name)
-    {
-        Fate::Label
-    } else if cells.unrepeated_text() {
-        Fate::Unrepeated
-    } else {
-        Fate::Feature
-    }
-}
-
-/// What tells the configurations of the runs apart: the features, also those that the user excludes, and the id where it is
-/// one of them.
-///
-/// Leaving a column out of the features says nothing about which runs are the same.
-fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions) -> Vec<Configuration> {
-    let mut names: BTreeSet<&str> = columns.groups.keys().map(String::as_str).collect();
-    names.extend(column_names(raw).into_iter().filter(|name| {
-        options.exclude.iter().any(|entry| entry == name)
-            && fate_unless_excluded(name, &Cells::of(raw, name), raw, options) == Fate::Feature
-    }));
-    let id = options.id_column.as_deref().filter(|name| !is_label(name) && ids_are_settings(raw));
-    let one = |run: &RawRun| {
-        let known =
-            names.iter().filter_map(|&name| Some((name.to_owned(), run.configuration.get(name)?.clone())));
-        let id = id.zip(run.id.as_deref()).map(|(name, id)| (name.to_owned(), Value::of_cell(id)));
-        known.chain(id).collect()
-    };
-    raw.runs.iter().map(one).collect()
-}
-
-/// Whether the ids are numbers, not all of them whole: names are words or counted.
-fn ids_are_settings(raw: &Raw) -> bool {
-    let id = |run: &RawRun| run.id.as_deref().and_then(|id| Value::of_cell(id).number());
-    let numbers: Option<Vec<f64>> = raw.runs.iter().map(id).collect();
-    numbers.is_some_and(|numbers| numbers.iter().any(|number| number.fract().abs() > 0.0))
-}
-
-fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {
-    for (fate, names) in fates {
-        let (topic, why) = match fate {
-            Fate::Feature => continue,
-            Fate::Constant => (Topic::Constant, "dropped for never varying"),
-            Fate::Outcome => (Topic::Excluded, "excluded because outcomes are no configuration"),
-            Fate::Label => (Topic::Excluded, "excluded because labels of a run are no configuration"),
-            Fate::Asked => (Topic::Excluded, "excluded as asked"),
-            Fate::Unrepeated => (Topic::Excluded, "of text excluded because no two runs share a value"),
-        };
-        notes.push(Note::new(
-            topic,
-            format!("{} {why}: {}", count(names.len(), "column"), list(names.iter().copied())),
-        ));
-    }
-}
-
-/// Says which of the columns that an option names are not there: a slip of the pen, or of another file's.
-fn note_unknown<'a>(
-    named: impl IntoIterator<Item = &'a String>,
-    option: &str,
-    raw: &Raw,
-    notes: &mut Vec<Note>,
-) {
-    let columns = column_names(raw);
-    for name in named.into_iter().filter(|name| !columns.contains(name.as_str())) {
-        let there = list(columns.iter().copied());
-        let text = format!("there is no column `{name}` to {option}; the columns are {there}");
-        notes.push(Note::new(Topic::Excluded, text));
-    }
-}
-
-/// Whether the column is in layer notation; says how many of its texts can be read.
-fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool {
-    let texts = cells.0.iter().filter_map(|value| value.text());
-    let (mut read, mut all) = (0, 0);
-    for text in texts {
-        all += 1;
-        read += usize::from(is_sequence(text));
-    }
-    if read > 0 {
-        let text = format!("column `{name}` is in layer notation: {read} of {all} texts are networks");
-        notes.push(Note::new(Topic::Architecture, text));
-    }
-    read > 0
-}
-
-/// Says which texts make categories of a column of numbers: two or more, and at least half of what is there.
-fn note_categories(name: &str, cells: &Cells<'_>, raw: &Raw, notes: &mut Vec<Note>) {
-    let numbers = cells.0.iter().filter(|value| value.number().is_some()).count();
-    let texts: Vec<(&RawRun, &str)> =
-        raw.runs.iter().zip(&cells.0).filter_map(|(run, value)| Some((run, value.text()?))).collect();
-    let Some((run, text)) = texts.first().filter(|_| numbers >= texts.len().max(2)) else { return };
-    let place = match &run.id {
-        Some(id) if raw.joined.contains(name) => format!("run `{id}`"),
-        _ => format!("line {}", run.line),
-    };
-    let text = shortened(text);
-    let said = match texts.len() {
-        1 => format!("the text `{text}` ({place})"),
-        more => format!("{more} texts, the first `{text}` ({place})"),
-    };
-    let text =
-        format!("column `{name}` has {numbers} numbers and {said}: its values are taken as categories");
-    notes.push(Note::new(Topic::Categories, text));
-}
-
-fn is_sequence(text: &str) -> bool {
-    text.starts_with('[') && text.parse::<LayerSequence>().is_ok()
-}
-
-/// One column, down all the runs.
-struct Cells<'a>(Vec<&'a Value>);
-
-impl<'a> Cells<'a> {
-    fn of(raw: &'a Raw, name: &str) -> Self {
-        Self(raw.runs.iter().map(|run| run.configuration.get(name).unwrap_or(&Value::Missing)).collect())
-    }
-
-    fn constant(&self) -> bool {
-        self.0.windows(2).all(|pair| pair[0] == pair[1])
-    }
-
-    fn numeric(&self) -> bool {
-        self.0.iter().all(|value| value.text().is_none())
-    }
-
-    /// Ten texts or more, no two of them alike and none in layer notation: a name, not a category.
-    fn unrepeated_text(&self) -> bool {
-        let mut seen = HashSet::new();
-        let mut texts = self.0.iter().filter_map(|value| value.text());
-        texts.all(|text| seen.insert(text) && !is_sequence(text)) && seen.len() >= 10
-    }
-}
-
 fn runs(
     raw: &Raw,
     direction: Direction,
@@ -324,7 +138,7 @@ fn note_curves(raw: &Raw, runs: &[Run], notes: &mut Vec<Note>) {
         &format!("end in values that are not finite: diverged, at {steps}"),
     );
     note(Topic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "never leave one value: kept");
-    let gappy = raw.runs.iter().filter(|run| gaps(&run.values) > 0).count();
+    let gappy = raw.runs.iter().filter(|run| run.empty_inside > 0 || gaps(&run.values) > 0).count();
     note(Topic::Gaps, gappy, "have gaps, values inside that are absent or not finite");
     note_lengths(runs, notes);
 }

@@ -1,11 +1,11 @@
-//! What can be wrong with a file of recorded runs, and where in it.
+//! Errors of reading recorded runs, with their place in the file.
 
 use foretell::CurveError;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why recorded runs could not be read or written. Lines count from 1, the header included.
+/// Errors of reading or writing recorded runs. Lines count from 1, the header included.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,7 +14,7 @@ pub enum Error {
     Io {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's message.
         source: io::Error,
     },
     /// There is no such file or folder.
@@ -30,16 +30,16 @@ pub enum Error {
         file: PathBuf,
         /// The last line that could be read; 0 if none.
         line: u64,
-        /// What the decoder says.
+        /// The decoder's message.
         message: String,
     },
-    /// The file holds nothing.
+    /// The file is empty.
     #[error("{}: the file is empty; expected a CSV with a header or JSON lines", file.display())]
     Empty {
         /// The file.
         file: PathBuf,
     },
-    /// The file has a header and no run.
+    /// The file has a header but no runs.
     #[error("{}: the file has a header but no run; add one row a run (wide) or one row an epoch (long)", file.display())]
     NoRuns {
         /// The file.
@@ -50,7 +50,7 @@ pub enum Error {
     NoCurveFile {
         /// The folder.
         folder: PathBuf,
-        /// The files it holds.
+        /// The files in it.
         files: String,
     },
     /// A folder holds several files that could be the curves.
@@ -68,8 +68,18 @@ pub enum Error {
         file: PathBuf,
         /// The line.
         line: u64,
-        /// Which part of the line.
+        /// The part of the line.
         field: String,
+    },
+    /// The column that should name the runs is a point of a series.
+    #[error("{}:1: the id column `{column}` is one epoch of `{series}` and names no run; choose a column that names the runs, or none: runs are then numbered", file.display())]
+    IdInSeries {
+        /// The file.
+        file: PathBuf,
+        /// The column.
+        column: String,
+        /// The metric that it is an epoch of.
+        series: String,
     },
     /// Two columns have the same name, or stand for the same epoch.
     #[error("{}:1: columns {first} and {second} are both {what}; rename or remove one", file.display())]
@@ -80,10 +90,10 @@ pub enum Error {
         first: usize,
         /// The 1-based position of the second.
         second: usize,
-        /// What they both are.
+        /// Their common name or epoch.
         what: String,
     },
-    /// A quote opens and never closes.
+    /// A quote is never closed.
     #[error("{}:{line}: the quote that opens field {field} of this line is never closed; close or remove it", file.display())]
     UnclosedQuote {
         /// The file.
@@ -100,12 +110,12 @@ pub enum Error {
         file: PathBuf,
         /// The line.
         line: u64,
-        /// Fields of the header.
+        /// Number of fields in the header.
         expected: usize,
-        /// Fields of this line.
+        /// Number of fields in this line.
         found: usize,
     },
-    /// A cell of an epoch, step or metric column is no number.
+    /// A cell of an epoch, step or metric column is not a number.
     #[error("{}:{line}: column `{column}`: `{cell}` is not {wanted}", file.display())]
     NotANumber {
         /// The file.
@@ -114,9 +124,9 @@ pub enum Error {
         line: u64,
         /// The column.
         column: String,
-        /// What stands there.
+        /// The content of the cell.
         cell: String,
-        /// What should, and what to do.
+        /// The expected content, and what to do.
         wanted: &'static str,
     },
     /// A cell that names the run is empty.
@@ -134,29 +144,29 @@ pub enum Error {
     NoCurves {
         /// The file.
         file: PathBuf,
-        /// The columns seen.
+        /// The columns found.
         columns: String,
     },
-    /// A column that an option names is not there.
+    /// A column named by an option does not exist.
     #[error("{}:1: there is no column `{column}` ({option}); the columns are {columns}", file.display())]
     UnknownColumn {
         /// The file.
         file: PathBuf,
-        /// The column asked for.
+        /// The requested column.
         column: String,
         /// The option that named it.
         option: &'static str,
-        /// The columns seen.
+        /// The columns found.
         columns: String,
     },
-    /// The metric asked for is not there, or none was asked for and none can be told.
+    /// The requested metric does not exist, or no metric was requested and none can be inferred.
     #[error("{}: {problem}; name one of {candidates} as the metric", file.display())]
     Metric {
         /// The file.
         file: PathBuf,
         /// What is wrong.
         problem: String,
-        /// What could be the metric.
+        /// The candidates for the metric.
         candidates: String,
     },
     /// Two rows give different values for the same run and step.
@@ -177,7 +187,7 @@ pub enum Error {
         /// The value of the later line.
         second: f64,
     },
-    /// A setting changes within a run, while it never does in nearly all others.
+    /// A setting changes within a run, although it is constant in nearly all others.
     #[error("{}:{line}: `{column}` of run `{id}` is {values}; it never changes in {constant} of {runs} runs: correct the cell, or exclude the column", file.display())]
     Varies {
         /// The file.
@@ -188,25 +198,25 @@ pub enum Error {
         column: String,
         /// The run.
         id: String,
-        /// What stands there, and what in which line of the run before.
+        /// The content of the cell, the earlier content, and its line.
         values: String,
-        /// In how many runs the column never changes.
+        /// The number of runs in which the column is constant.
         constant: usize,
-        /// How many runs there are.
+        /// The number of runs.
         runs: usize,
     },
-    /// The configurations say another thing of a run than the curves do.
+    /// The configurations contradict the curves on a run.
     #[error("{}:{line}: `{column}` of run `{id}` is {values}; make them the same, or remove the column from one of the files", file.display())]
     Disagree {
         /// The file of the configurations.
         file: PathBuf,
-        /// The line there.
+        /// The line in that file.
         line: u64,
         /// The column.
         column: String,
         /// The run.
         id: String,
-        /// What stands there, and what in which line of the curves.
+        /// The content of the cell, that of the curves, and its line.
         values: String,
     },
     /// Two lines describe the same run.
@@ -221,7 +231,7 @@ pub enum Error {
         /// The earlier line.
         first_line: u64,
     },
-    /// A line is no JSON object of the expected shape.
+    /// A line is not a JSON object of the expected shape.
     #[error("{}:{line}: {message}; expected one object a line: {{\"id\", \"configuration\": {{…}}, \"values\": […], \"steps\": […]?}}", file.display())]
     Json {
         /// The file.
@@ -231,7 +241,7 @@ pub enum Error {
         /// What is wrong, with the column.
         message: String,
     },
-    /// Steps and values make no curve.
+    /// Steps and values do not form a curve.
     #[error("{}:{line}: {source}", file.display())]
     Curve {
         /// The file.

@@ -1,10 +1,10 @@
-//! JSON lines: one object a run, read and written.
+//! Reads and writes JSON lines, one object per run.
 
 use crate::error::Error;
+use crate::note::{Note, Topic};
 use crate::raw::{Raw, RawRun};
-use crate::recorded::{Note, Topic};
 use crate::source::Source;
-use foretell::{Configuration, Direction, Run, Value};
+use foretell::{Configuration, Direction, Metric, Run, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
@@ -24,21 +24,23 @@ struct Line<'a> {
     steps: Vec<f64>,
 }
 
-/// Writes one JSON object a run and line: `{"id", "metric", "direction", "configuration", "values", "steps"}`.
+/// Writes one JSON object per run, each on one line: `{"id", "metric", "direction", "configuration", "values",
+/// "steps"}`.
 ///
-/// Values are in the metric's own `direction`; the first step of a divergence is written with the value `null`.
+/// Values are in the metric's own direction; the first step of a divergence, and of each gap of values that are not finite,
+/// is written with the value `null`.
 /// Read back with [`ReadOptions::keep_all_columns`](crate::ReadOptions::keep_all_columns), the runs are the same, bit
 /// for bit.
 ///
 /// # Errors
-/// What `writer` says.
+/// The errors of `writer`, and [`io::ErrorKind::InvalidInput`] if a curve has another direction than the metric.
 ///
 /// ```
-/// use foretell::{Configuration, Curve, Direction, Run};
+/// use foretell::{Configuration, Curve, Direction, Metric, Run};
 /// let curve = Curve::of_epochs(&[2.5, 2.0], Direction::Minimize);
 /// let run = Run { id: "a".into(), configuration: Configuration::new(), curve };
 /// let mut text = Vec::new();
-/// foretell_logs::write_json_lines(&mut text, &[run], "loss", Direction::Minimize)?;
+/// foretell_logs::write_json_lines(&mut text, &[run], &Metric::new("loss", Direction::Minimize))?;
 /// let expected = r#"{"id":"a","metric":"loss","direction":"minimize","configuration":{},"values":[2.5,2.0],"steps":[1.0,2.0]}"#;
 /// assert_eq!(String::from_utf8_lossy(&text).trim_end(), expected);
 /// # Ok::<(), std::io::Error>(())
@@ -46,15 +48,25 @@ struct Line<'a> {
 pub fn write_json_lines<'a>(
     mut writer: impl Write,
     runs: impl IntoIterator<Item = &'a Run>,
-    metric: &str,
-    direction: Direction,
+    metric: &Metric,
 ) -> io::Result<()> {
+    let Metric { name: metric, direction, .. } = metric;
+    let direction = *direction;
     for run in runs {
         let curve = &run.curve;
-        let mut values: Vec<Option<f64>> =
-            curve.scores().iter().map(|&score| Some(direction.value(score))).collect();
-        values.extend(curve.diverged_at().map(|_| None));
-        let steps = curve.steps().iter().copied().chain(curve.diverged_at()).collect();
+        if curve.direction().is_some_and(|own| own != direction) {
+            let reason = format!(
+                "run `{}` has another direction than `{metric}`; make its curve with that of the metric",
+                run.id
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        let finite = curve.steps().iter().zip(curve.scores());
+        let finite = finite.map(|(&step, &score)| (step, Some(direction.value(score))));
+        let lost = curve.gaps().iter().copied().chain(curve.diverged_at()).map(|step| (step, None));
+        let mut points: Vec<(f64, Option<f64>)> = finite.chain(lost).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (steps, values) = points.into_iter().unzip();
         let line = Line { id: &run.id, metric, direction, configuration: &run.configuration, values, steps };
         serde_json::to_writer(&mut writer, &line)?;
         writer.write_all(b"\n")?;
@@ -62,13 +74,14 @@ pub fn write_json_lines<'a>(
     Ok(())
 }
 
-/// Reads one object a line; empty lines are skipped. A metric that was `asked` for names one that the file does not.
+/// Reads one object per line and skips empty lines. If the file does not name its metric, the metric is `asked`.
 pub(crate) fn read(source: Source, asked: Option<&str>) -> Result<Raw, Error> {
     let (file, gzip) = (source.file().to_owned(), source.is_gzip());
     let mut reader = source.into_reader();
     let mut lines = Lines {
         file: &file,
         metric: asked.map(str::to_owned),
+        asked: asked.is_some(),
         line: 0,
         first: HashMap::new(),
         unknown: BTreeSet::new(),
@@ -93,6 +106,8 @@ pub(crate) fn read(source: Source, asked: Option<&str>) -> Result<Raw, Error> {
 struct Lines<'a> {
     file: &'a Path,
     metric: Option<String>,
+    /// Whether the metric was asked for.
+    asked: bool,
     line: u64,
     first: HashMap<String, u64>,
     unknown: BTreeSet<String>,
@@ -120,7 +135,7 @@ impl Lines<'_> {
             values: self
                 .numbers(&object, "values")?
                 .ok_or_else(|| self.fail("the field `values` is missing"))?,
-            steps: Vec::new(),
+            ..RawRun::default()
         };
         let steps = self.numbers(&object, "steps")?;
         let steps = steps.unwrap_or_else(|| (1..=run.values.len()).map(|epoch| epoch as f64).collect());
@@ -145,7 +160,7 @@ impl Lines<'_> {
         }
     }
 
-    /// The metric and the direction, which must be those of the lines before.
+    /// The metric and the direction, which must equal those of the earlier lines.
     fn declare(&mut self, object: &Map<String, Json>) -> Result<(), Error> {
         let metric = match object.get("metric") {
             None | Some(Json::Null) => None,
@@ -161,10 +176,16 @@ impl Lines<'_> {
         if let Some(metric) = metric {
             let known = self.metric.get_or_insert_with(|| metric.to_owned());
             if known != metric {
-                let known = known.clone();
-                return Err(self.fail(format!(
-                    "`metric` is `{metric}`, not `{known}` as asked or as before; split the file"
-                )));
+                let (known, line) = (known.clone(), self.line);
+                let problem = format!("the run in line {line} has the metric `{metric}`, not `{known}`");
+                return Err(match self.asked {
+                    true => Error::Metric {
+                        file: self.file.to_owned(),
+                        problem,
+                        candidates: format!("`{metric}`"),
+                    },
+                    false => self.fail(format!("{problem} as before; split the file")),
+                });
             }
         }
         let differs = |direction| *self.raw.direction.get_or_insert(direction) != direction;
@@ -174,7 +195,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// The id, which must be new; the number of the line if there is none.
+    /// The id, which must be new; the line number if there is no id.
     fn id(&mut self, object: &Map<String, Json>) -> Result<String, Error> {
         let id = match object.get("id") {
             None | Some(Json::Null) => self.line.to_string(),
@@ -232,7 +253,7 @@ impl Lines<'_> {
     }
 }
 
-/// Adds the values by name; those of an object inside by `outer.inner`, lists as their JSON text.
+/// Adds the values by name. Values of nested objects are named `outer.inner`; lists are added as JSON text.
 fn flatten(prefix: &str, values: &Map<String, Json>, configuration: &mut Configuration) {
     for (name, value) in values {
         let name = format!("{prefix}{name}");

@@ -6,22 +6,31 @@
 //! std::fs::write(&file, "lr,num_layers,loss_1,loss_2\n0.1,2,2.3,1.9\n0.01,3,2.4,nan\n")?;
 //! let recorded = read(&file, &ReadOptions::default())?;
 //! assert_eq!(recorded.runs.len(), 2);
-//! assert_eq!(recorded.direction, foretell::Direction::Minimize);
+//! assert_eq!(recorded.metric.direction, foretell::Direction::Minimize);
 //! assert_eq!(recorded.runs[1].curve.diverged_at(), Some(2.0));
 //! # std::fs::remove_file(&file)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `read` finds the file ([`read()`]), a reader for its format makes runs of it, and these become [`Recorded`]: curves
+//! [`read()`] finds the file, a reader for its format reads its runs, and these become [`Recorded`]: curves
 //! turned so that larger is better, the configuration columns that are features, which runs repeat which, and notes of
-//! everything that was dropped or found on the way. [`write_json_lines`] is the way back.
+//! everything that was dropped or found on the way. [`write_json_lines`] writes such a file.
+//!
+//! | files | what they have |
+//! |---|---|
+//! | `read`, `locate`, `source` | the file or folder that was named, its format, its lines |
+//! | `wide`, `long`, `json_lines`, `table` | one reader a format, each with the line of whatever is wrong |
+//! | `raw`, `collect`, `columns`, `repeats`, `names` | from the cells of a file to runs: direction, features, repeats |
+//! | `options`, `recorded`, `note`, `error` | what a user may declare, what a reader returns, what can be wrong |
 
 mod collect;
+mod columns;
 mod error;
 mod json_lines;
 mod locate;
 mod long;
 mod names;
+mod note;
 mod options;
 mod raw;
 mod read;
@@ -32,8 +41,9 @@ mod table;
 mod wide;
 
 pub use error::Error;
+pub use foretell::direction_of;
 pub use json_lines::write_json_lines;
-pub use names::direction_of;
+pub use note::{Note, Topic};
 pub use options::{EmptyEnds, ReadOptions};
 pub use read::read;
-pub use recorded::{Note, Recorded, Topic};
+pub use recorded::Recorded;

@@ -1,4 +1,4 @@
-//! Finds the files of a set: the curves in a folder, the configurations beside the curves.
+//! Finds the files of a set: the curves in a folder, and the configurations in the same folder.
 
 use crate::error::Error;
 use crate::table::list;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const ENDINGS: [&str; 6] = [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt"];
 const CONFIGURATIONS: [&str; 4] = ["configs", "configurations", "config", "configuration"];
 
-/// The curve file of `path`: itself, or the one that a folder holds; and the other tables of that folder.
+/// The curve file of `path`, which is `path` itself or the one in that folder; and the other tables of the folder.
 pub(crate) fn locate(path: &Path) -> Result<(PathBuf, Vec<PathBuf>), Error> {
     if !path.is_dir() {
         return Ok((path.to_owned(), Vec::new()));
@@ -75,8 +75,8 @@ pub(crate) fn set_name(curves: &Path) -> String {
     }
 }
 
-/// The configurations beside long curves: `configs.csv` for `curves.csv`, `a_configs.csv` for `a_curves.csv`; plain or
-/// `.gz`, and with any of the usual spellings.
+/// The configurations that belong to long curves: `configs.csv` for `curves.csv`, `a_configs.csv` for `a_curves.csv`;
+/// plain or `.gz`, and with any of the usual spellings.
 pub(crate) fn configurations_beside(curves: &Path) -> Option<PathBuf> {
     let name = file_name(curves);
     let stem = stem(&name);

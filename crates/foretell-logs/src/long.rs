@@ -3,9 +3,9 @@
 use crate::error::Error;
 use crate::locate::configurations_beside;
 use crate::names::{id_rank, is_label, is_metric, is_outcome, metric_rank, step_rank};
+use crate::note::{Note, Topic};
 use crate::options::ReadOptions;
 use crate::raw::{Ends, Raw, RawRun};
-use crate::recorded::{Note, Topic};
 use crate::source::Source;
 use crate::table::{Table, cell_value, count, list, shortened};
 use crate::wide::configuration;
@@ -157,7 +157,6 @@ impl Rows {
     }
 
     fn finish(mut self, table: &Table, options: &ReadOptions) -> Result<Raw, Error> {
-        let meaning = options.empty_ends;
         let name = |at: usize| table.headers()[at].clone();
         let mut raw =
             Raw { metric: name(self.columns.metric), id_column: self.columns.id.map(name), ..Raw::default() };
@@ -165,13 +164,15 @@ impl Rows {
         let (mut repeated, mut ends) = (0, Ends::default());
         for run in self.runs {
             let id = run.id.clone().unwrap_or_else(|| crate::locate::set_name(table.file()));
-            let (mut points, same) = in_order(run.points, &id, table.file())?;
+            let (points, same) = in_order(run.points, &id, table.file())?;
             repeated += same;
             let cells: Vec<Option<f64>> = points.iter().map(|point| point.value).collect();
-            points.truncate(ends.take(&cells, meaning.diverged_from(true)));
-            raw.runs.push(closed(id, run.line, run.configuration, &points));
+            let end = ends.take(&cells, true, options);
+            let (line, configuration) = (run.line, run.configuration);
+            let run = RawRun { id: Some(id), line, configuration, ..RawRun::default() };
+            raw.runs.push(run.with_curve(points.iter().map(|point| point.step), &cells[..end]));
         }
-        raw.note_empty_ends(ends, meaning);
+        raw.note_empty_ends(ends, options);
         if repeated > 0 {
             let text =
                 format!("{} left out for saying the same twice of a run and step", count(repeated, "row"));
@@ -295,13 +296,6 @@ fn in_order(mut points: Vec<Point>, id: &str, file: &Path) -> Result<(Vec<Point>
 
 fn same(a: f64, b: f64) -> bool {
     a.total_cmp(&b).is_eq() || (a.is_nan() && b.is_nan())
-}
-
-/// The run of sorted points.
-fn closed(id: String, line: u64, configuration: Configuration, points: &[Point]) -> RawRun {
-    let steps = points.iter().map(|point| point.step).collect();
-    let values = points.iter().map(|point| point.value.unwrap_or(f64::NAN)).collect();
-    RawRun { id: Some(id), line, configuration, steps, values }
 }
 
 /// Adds the configurations of a second table, one row a run, to the runs of `curves` with the same id.

@@ -1,15 +1,7 @@
-//! What a column's name says about it: metric, direction, step, id, outcome, label.
+//! What a column's name says about it: metric, step, id, outcome, label.
 
-use foretell::{Direction, words_of_name as words};
+use foretell::{Direction, direction_of, words_of_name as words};
 
-const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward return score \
-    precision recall top1 top5 correct likelihood elbo psnr ssim";
-const MINIMIZED: &str = "loss losses ppl perplexity error err nll bpc bpb rmse mae mse cost xent crossentropy entropy wer cer \
-    ter fid regret logloss mape perp divergence";
-/// Words after which a metric's name is a setting: `loss_weight`, `error_threshold`.
-const SETTINGS: &str = "weight fn function type name scale scaling coef coefficient threshold smoothing kind lambda factor \
-    margin alpha target size sizes sequences bonus dim mode metric order clip reduction class classes \
-    budget";
 const STEPS: &str = "epoch step iteration global_step _step iter epochs steps iterations update checkpoint budget \
     resource t";
 const IDS: &str = "config_id configuration_id run_id trial_id id run trial run_name experiment_id job_id model_id uid \
@@ -26,30 +18,6 @@ fn within(word: &str, list: &str) -> bool {
 
 fn has(words: &[String], list: &str) -> bool {
     words.iter().any(|word| within(word, list))
-}
-
-/// The direction that a metric's name tells: `val_acc` up, `test_loss` down, `neg_rmse` up; `None` if it tells none.
-///
-/// ```
-/// use foretell::Direction;
-/// assert_eq!(foretell_logs::direction_of("val_loss"), Some(Direction::Minimize));
-/// assert_eq!(foretell_logs::direction_of("quality"), None);
-/// ```
-pub fn direction_of(name: &str) -> Option<Direction> {
-    let words = words(name);
-    if words.last().is_some_and(|last| within(last, SETTINGS)) {
-        return None;
-    }
-    let named = words.iter().rev().find_map(|word| {
-        let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        let is = |list| within(word, list) || within(stem, list);
-        (is(MAXIMIZED).then_some(Direction::Maximize)).or(is(MINIMIZED).then_some(Direction::Minimize))
-    })?;
-    let negated = words.iter().any(|word| word == "neg" || word == "negative");
-    Some(match (named, negated) {
-        (Direction::Maximize, false) | (Direction::Minimize, true) => Direction::Maximize,
-        _ => Direction::Minimize,
-    })
 }
 
 /// Whether the name is that of a metric.
@@ -128,26 +96,6 @@ pub(crate) fn is_label(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_direction_is_in_the_name_or_nowhere() {
-        let cases = [
-            ("val_acc", Some(Direction::Maximize)),
-            ("acc_", Some(Direction::Maximize)),
-            ("top5", Some(Direction::Maximize)),
-            ("val_ppl", Some(Direction::Minimize)),
-            ("cross_entropy", Some(Direction::Minimize)),
-            ("val_error", Some(Direction::Minimize)),
-            ("neg_rmse", Some(Direction::Maximize)),
-            ("negative_log_likelihood", Some(Direction::Minimize)),
-            ("ep_", None),
-            ("loss_weight", None),
-            ("label_smoothing", None),
-        ];
-        for (name, expected) in cases {
-            assert_eq!(direction_of(name), expected, "{name}");
-        }
-    }
 
     #[test]
     fn held_out_accuracy_comes_first_and_training_loss_last() {

@@ -17,9 +17,12 @@ pub enum EmptyEnds {
 }
 
 impl EmptyEnds {
-    /// So many in a row mean divergence.
-    pub(crate) fn diverged_from(self, long: bool) -> usize {
+    /// So many in a row mean divergence, in a long file or a wide one. A running run has a row in a long file for each epoch that
+    /// it has been through, so that one empty cell tells as much as many; the empty cells of a wide row are still to come.
+    pub(crate) fn diverged_from(self, long: bool, running: bool) -> usize {
         match self {
+            _ if running && !long => usize::MAX,
+            Self::Guessed if running => 1,
             Self::Guessed if long => 2,
             Self::Diverged => 1,
             Self::Guessed | Self::Unmeasured => usize::MAX,
@@ -34,7 +37,7 @@ impl EmptyEnds {
 /// let options = ReadOptions { metric: Some("test_loss".into()), ..ReadOptions::default() };
 /// assert!(options.direction.is_none());
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
     /// The metric: a column of a long file, the prefix of a wide one (`acc` or `acc_`). Default: by name, see
     /// [`read`](crate::read()).
@@ -58,6 +61,12 @@ pub struct ReadOptions {
     pub group_by: Option<String>,
     /// What empty cells at the end of a run mean.
     pub empty_ends: EmptyEnds,
+    /// Whether the runs are still running. In a long file an empty cell is then taken for a value that is not finite, one alone too
+    /// (unless `empty_ends` says otherwise); empty cells at the end of a wide row are still to come.
+    pub running: bool,
+    /// As many empty cells in a row are usual inside a curve, see [`Recorded::empty_between`](crate::Recorded::empty_between): at its
+    /// end they mean that the metric is not reported at every step.
+    pub empty_between: usize,
     /// Whether to keep only the first of the runs that share a curve or a configuration.
     pub deduplicate: bool,
     /// Whether to keep every configuration column, constant ones, labels and outcomes too: an exact copy.

@@ -1,12 +1,12 @@
 //! What the readers of the three formats have in common: runs as they stand in the file, before any is judged.
 
-use crate::options::EmptyEnds;
-use crate::recorded::{Note, Topic};
+use crate::note::{Note, Topic};
+use crate::options::{EmptyEnds, ReadOptions};
 use foretell::{Configuration, Direction};
 use std::collections::BTreeSet;
 
 /// One run as it stands in the file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RawRun {
     /// Its name; `None` if the file has none.
     pub(crate) id: Option<String>,
@@ -18,10 +18,37 @@ pub(crate) struct RawRun {
     pub(crate) steps: Vec<f64>,
     /// The metric's values at the steps, in its own direction; NaN where nothing finite was reported.
     pub(crate) values: Vec<f64>,
+    /// The most empty cells in a row inside the curve: not measured there.
+    pub(crate) empty_inside: usize,
+}
+
+impl RawRun {
+    /// With the curve of `cells` at `steps`. Empty cells inside it were not measured; those at its end are values that are not
+    /// finite.
+    pub(crate) fn with_curve(mut self, steps: impl IntoIterator<Item = f64>, cells: &[Option<f64>]) -> Self {
+        let end = cells.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
+        self.empty_inside = longest_empty(&cells[..end]);
+        let points =
+            steps.into_iter().zip(cells).enumerate().filter(|(at, (_, cell))| *at >= end || cell.is_some());
+        (self.steps, self.values) = points.map(|(_, (step, cell))| (step, cell.unwrap_or(f64::NAN))).unzip();
+        self
+    }
+}
+
+/// The most empty cells in a row.
+fn longest_empty(cells: &[Option<f64>]) -> usize {
+    cells.split(Option::is_some).map(<[_]>::len).max().unwrap_or(0)
+}
+
+/// The median over `runs` of the most empty cells in a row.
+pub(crate) fn empty_between(runs: &[RawRun]) -> usize {
+    let mut inside: Vec<usize> = runs.iter().map(|run| run.empty_inside).collect();
+    inside.sort_unstable();
+    inside.get(inside.len() / 2).copied().unwrap_or(0)
 }
 
 /// A file as it stands.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Raw {
     /// The runs in the order of the file.
     pub(crate) runs: Vec<RawRun>,
@@ -39,13 +66,13 @@ pub(crate) struct Raw {
 
 impl Raw {
     /// Says how many runs end in empty cells, and what these were taken for; not where the user has said it.
-    pub(crate) fn note_empty_ends(&mut self, ends: Ends, meaning: EmptyEnds) {
+    pub(crate) fn note_empty_ends(&mut self, ends: Ends, options: &ReadOptions) {
         let taken = [
             (ends.diverged, "taken for diverged"),
             (ends.unmeasured, "not measured there, and not taken for diverged"),
         ];
         for (count, what) in
-            taken.into_iter().filter(|(count, _)| *count > 0 && meaning == EmptyEnds::Guessed)
+            taken.into_iter().filter(|(count, _)| *count > 0 && options.empty_ends == EmptyEnds::Guessed)
         {
             let text = format!("{count} of {} runs end in empty cells: {what}", self.runs.len());
             self.notes.push(Note::new(Topic::EmptyEnds, text));
@@ -63,13 +90,15 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// How many of the cells of a run count, where `diverged_from` empty ones at its end, or more, mean that it diverged.
+    /// How many of the cells of a run, in a `long` file or a wide one, count: all if the empty ones at its end mean that it
+    /// diverged, else those before them.
     ///
-    /// As many in a row inside the curve mean that the metric is only reported now and then: the run just ends between two
-    /// reports.
-    pub(crate) fn take(&mut self, cells: &[Option<f64>], diverged_from: usize) -> usize {
+    /// As many in a row inside the curve, or usually inside others, mean that the metric is only reported now and then: the run
+    /// just ends between two reports.
+    pub(crate) fn take(&mut self, cells: &[Option<f64>], long: bool, options: &ReadOptions) -> usize {
+        let diverged_from = options.empty_ends.diverged_from(long, options.running);
         let end = cells.iter().rposition(Option::is_some).map_or(0, |at| at + 1);
-        let inside = cells[..end].split(Option::is_some).map(<[_]>::len).max().unwrap_or(0);
+        let inside = longest_empty(&cells[..end]).max(options.empty_between);
         let empty = cells.len() - end;
         if empty <= inside {
             return end;
@@ -78,7 +107,8 @@ impl Ends {
             self.diverged += 1;
             return cells.len();
         }
-        self.unmeasured += usize::from(end == 0 || cells[end - 1].is_some_and(f64::is_finite));
+        let finite = end == 0 || cells[end - 1].is_some_and(f64::is_finite);
+        self.unmeasured += usize::from(finite && (long || !options.running));
         end
     }
 }

@@ -1,12 +1,13 @@
-//! Reads a path, whatever format it is in.
+//! Reads a path in any of the formats.
 
 use crate::collect::collect;
 use crate::error::Error;
 use crate::locate::{locate, set_name};
 use crate::names::{id_rank, is_curve_prefix, step_rank};
+use crate::note::{Note, Topic};
 use crate::options::ReadOptions;
 use crate::raw::Raw;
-use crate::recorded::{Note, Recorded, Topic};
+use crate::recorded::Recorded;
 use crate::source::{Kind, Source};
 use crate::table::{Table, list};
 use crate::{json_lines, long, wide};
@@ -14,21 +15,21 @@ use std::path::Path;
 
 /// Reads the recorded runs at `path`: a wide or long CSV or JSON lines, plain or `.gz`, or a folder holding them.
 ///
-/// - *wide*: one row a run, one column an epoch with a common prefix and a number (`acc_0`, `acc_1`, …).
-/// - *long*: one row a (run, epoch), in any order; the configuration in the same file, or in `configs.csv` beside it.
-/// - *JSON lines*: `{"id", "configuration": {…}, "values": […], "steps": […]?, "metric"?, "direction"?}` a line.
+/// - *wide*: one row per run, one column per epoch with a common prefix and a number (`acc_0`, `acc_1`, …).
+/// - *long*: one row per run and epoch, in any order; the configuration in the same file, or in `configs.csv` in the same folder.
+/// - *JSON lines*: `{"id", "configuration": {…}, "values": […], "steps": […]?, "metric"?, "direction"?}` per line.
 ///
-/// Of several metrics the first in this order is taken: accuracies of held-out data (validation, then test), losses
-/// of held-out data, accuracies and losses that name no data, then those of training data. Its direction is what the
-/// options, else the file, else the name, else the data say. Empty, `nan` and `inf` values are data: gaps inside a
-/// curve. At its end `nan`, `inf` and the `null` of JSON are divergence; what *empty* cells of a table mean there, see
+/// If there are several metrics, the first in this order is taken: accuracies of held-out data (validation, then test),
+/// losses of held-out data, accuracies and losses that name no data, then those of training data. Its direction comes
+/// from the options, else the file, else the name, else the data. Empty, `nan` and `inf` values inside a curve are
+/// gaps. At its end, `nan`, `inf` and the `null` of JSON mean divergence; for *empty* cells of a table there see
 /// [`EmptyEnds`](crate::EmptyEnds).
 ///
-/// Configuration columns that never vary, outcomes and labels are dropped; [`Recorded::notes`] says which. The file is
-/// read row by row: memory is that of the numbers kept. Complexity: O(cells).
+/// Configuration columns that never vary, outcomes and labels are dropped; [`Recorded::notes`] lists them. The file is
+/// read row by row, so memory is that of the numbers kept. Complexity: O(cells).
 ///
 /// # Errors
-/// [`Error`], with file, line and column of what is wrong and what to do.
+/// [`Error`], with file, line, column, the problem, and what to do.
 ///
 /// ```
 /// use foretell_logs::{ReadOptions, read};
@@ -66,9 +67,9 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
     Ok(recorded)
 }
 
-/// Tells a wide table from a long one by its header; and says whether it was long.
+/// Distinguishes wide from long tables by the header; returns whether it was long.
 ///
-/// Long if a step column is named or present, unless three or more numbered columns are named like a curve.
+/// A table is long if a step column is named or present, unless three or more numbered columns are named like a curve.
 fn read_table(table: Table, options: &ReadOptions) -> Result<(Raw, bool), Error> {
     let headers = table.headers();
     let families = wide::families(headers);

@@ -1,68 +1,10 @@
 //! Recorded runs as they were read, and what was done to them on the way.
 
-use foretell::{Columns, Direction, Run};
-use serde::Serialize;
+use crate::columns::Configurations;
+use crate::note::{Note, Topic};
+use foretell::evaluate::{Fold, Split};
+use foretell::{Columns, Configuration, HistoryError, HistoryOptions, Metric, Run};
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
-
-/// What a [`Note`] is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Topic {
-    /// Which metric was taken, and which were there besides.
-    Metric,
-    /// Why larger or smaller is better.
-    Direction,
-    /// What names the runs, and how files were joined.
-    Identity,
-    /// Configuration columns dropped because they never vary.
-    Constant,
-    /// Columns that are no features: outcomes, labels, other series.
-    Excluded,
-    /// Columns mostly of numbers that are taken as categories for the texts among them.
-    Categories,
-    /// Columns in layer notation.
-    Architecture,
-    /// Runs that end in non-finite values.
-    Diverged,
-    /// Runs whose last cells are empty, and what that was taken for.
-    EmptyEnds,
-    /// Runs without one finite value.
-    Unmeasured,
-    /// Runs with non-finite or absent values inside.
-    Gaps,
-    /// Runs of different lengths.
-    Lengths,
-    /// Runs whose values are all the same.
-    Flat,
-    /// Runs that repeat others.
-    Repeats,
-    /// Rows and runs that were left out.
-    Removed,
-}
-
-/// One thing that was done, or found, while reading: a short sentence with counts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Note {
-    /// What it is about.
-    pub topic: Topic,
-    /// The sentence, in lower case without a full stop.
-    pub text: String,
-}
-
-impl Note {
-    /// A note.
-    pub(crate) fn new(topic: Topic, text: impl Into<String>) -> Self {
-        Self { topic, text: text.into() }
-    }
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
 
 /// The runs of one file, with what is needed to use them without leaks.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,17 +13,20 @@ pub struct Recorded {
     pub name: String,
     /// The runs, in the order of the file. A run may have no finite value at all: its curve is then empty.
     pub runs: Vec<Run>,
-    /// The metric's name.
-    pub metric: String,
-    /// The metric's own direction. The curves are already turned: larger is better.
-    pub direction: Direction,
+    /// The metric. The curves are already turned: larger is better.
+    pub metric: Metric,
     /// The group of each configuration column that was kept, and the scales that were declared.
     pub columns: Columns,
     /// For each run, the index of the first run it repeats (its own if none): same configuration, same value of
     /// the grouping column, or the same curve. A split must keep equal numbers on one side.
     pub repeats: Vec<usize>,
+    /// The most empty cells in a row inside a curve, the median over the runs: above 0 where the metric is reported now and then
+    /// only.
+    pub empty_between: usize,
     /// What was done on the way.
     pub notes: Vec<Note>,
+    /// The configurations of `runs` with every column of the file.
+    pub(crate) configurations: Configurations,
 }
 
 impl Recorded {
@@ -105,6 +50,42 @@ impl Recorded {
         self.keeping(&keep, "the first of identical curves")
     }
 
+    /// The runs `indices` in this order, with the columns that a file of them alone would have: which are features, which never
+    /// vary and which are names is judged anew, by these runs and no others.
+    #[must_use]
+    pub fn only(&self, indices: &[usize]) -> (Vec<Run>, Columns) {
+        let columns = self.configurations.judged_by(indices);
+        let run = |&at: &usize| Run {
+            configuration: self.configurations.of(at, |name| columns.groups.contains_key(name)),
+            ..self.runs[at].clone()
+        };
+        (indices.iter().map(run).collect(), columns)
+    }
+
+    /// Run `at` with every column of the file, as [`ReadOptions::keep_all_columns`](crate::ReadOptions::keep_all_columns) gives
+    /// it: what is asked about a running run.
+    #[must_use]
+    pub fn whole(&self, at: usize) -> Run {
+        Run { configuration: self.configurations.of(at, |_| true), ..self.runs[at].clone() }
+    }
+
+    /// One split as if two files had been read: one of its training runs, and one of the others, to be cut off. `options` are those
+    /// of the whole file; which columns are features is judged anew.
+    ///
+    /// # Errors
+    /// [`HistoryError`] if the training runs make no history.
+    pub fn fold(&self, split: &Split, options: &HistoryOptions) -> Result<Fold, HistoryError> {
+        let (finished, columns) = self.only(&split.train);
+        let tested = split.test.iter().chain(&split.unfinished).map(|&at| (at, self.whole(at))).collect();
+        Fold::new(&finished, &HistoryOptions { columns, ..options.clone() }, tested)
+    }
+
+    /// What all runs share: the columns that never vary, without labels and outcomes. Nothing is learnt from them.
+    #[must_use]
+    pub fn constants(&self) -> Configuration {
+        self.configurations.constants()
+    }
+
     /// The runs marked in `keep`; `repeats` are renumbered to the runs that are left.
     fn keeping(mut self, keep: &[bool], what: &str) -> Self {
         let removed = keep.iter().filter(|&&kept| !kept).count();
@@ -119,6 +100,7 @@ impl Recorded {
         }
         let mut kept = keep.iter();
         self.runs.retain(|_| *kept.next().unwrap_or(&true));
+        self.configurations.keep(keep);
         self.repeats = repeats;
         self.notes.push(Note::new(
             Topic::Removed,

@@ -12,13 +12,13 @@ pub(crate) fn curve_key(run: &Run) -> Vec<u64> {
     std::iter::once(diverged).chain(points).collect()
 }
 
-/// The values of a configuration; `None` if it says nothing, which is no ground to call two runs the same.
+/// The values of a configuration; `None` if all are unknown, because two unknown configurations are not equal.
 pub(crate) fn configuration_key(configuration: &Configuration) -> Option<String> {
     let says_something = configuration.values().any(|value| *value != Value::Missing);
     says_something.then(|| format!("{configuration:?}"))
 }
 
-/// Whether the curve has two different scores. Two dead runs look the same without being repeats.
+/// Whether the curve has two different scores. Two runs that never learn have equal curves without being repeats.
 pub(crate) fn varies(run: &Run) -> bool {
     run.curve.scores().windows(2).any(|pair| pair[0].to_bits() != pair[1].to_bits())
 }

@@ -6,16 +6,16 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The two kinds of text a curve file may hold.
+/// The two kinds of curve files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A table with a header.
     Csv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     JsonLines,
 }
 
-/// An open file: decompressed, lines ending in `\n` alone, the last one too, no byte-order mark.
+/// An open file: decompressed, without byte-order mark, every line ending in `\n`.
 pub(crate) struct Source {
     file: PathBuf,
     gzip: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens `file`, plain or gzip by its first two bytes.
+    /// Opens `file`; the first two bytes show whether it is gzip.
     pub(crate) fn open(file: &Path) -> Result<Self, Error> {
         let fail = |source| Error::io(file, source);
         let mut raw = BufReader::with_capacity(1 << 16, File::open(file).map_err(fail)?);
@@ -33,7 +33,7 @@ impl Source {
         Ok(Self { file: file.to_owned(), gzip, reader })
     }
 
-    /// What the file holds, by its first character; an error if there is none.
+    /// The kind of the file, by its first character; an error if it is empty.
     pub(crate) fn kind(&mut self) -> Result<Kind, Error> {
         let first = match self.reader.fill_buf() {
             Ok(bytes) => bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace()),
@@ -67,7 +67,7 @@ impl Source {
         &self.file
     }
 
-    /// Says what went wrong after `line`.
+    /// The error for a failure after `line`.
     pub(crate) fn error(&self, line: u64, source: io::Error) -> Error {
         read_error(&self.file, self.gzip, line, source)
     }
@@ -83,7 +83,7 @@ impl Source {
     }
 }
 
-/// A failure to read: damaged gzip data are told apart from a failing disk.
+/// The error for a failed read; it distinguishes damaged gzip data from a failing disk.
 pub(crate) fn read_error(file: &Path, gzip: bool, line: u64, source: io::Error) -> Error {
     let damaged = matches!(
         source.kind(),
@@ -109,7 +109,7 @@ impl<R: Read> Lines<R> {
         Self { inner, started: false, after_return: false, last: b'\n', pending: None }
     }
 
-    /// Reads what there is; the first time as much as fits, so that a whole header can be looked at.
+    /// Reads available bytes; the first time as many as fit, so that the whole header can be inspected.
     fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(error) = self.pending.take() {
             return Err(error);
@@ -133,7 +133,7 @@ impl<R: Read> Lines<R> {
         Ok(without_mark(buffer, filled))
     }
 
-    /// Rewrites `buffer[..read]` in place; returns how many bytes are left.
+    /// Rewrites `buffer[..read]` in place; returns the number of remaining bytes.
     fn rewrite(&mut self, buffer: &mut [u8], read: usize) -> usize {
         let mut kept = 0;
         for at in 0..read {
@@ -149,7 +149,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// Takes a UTF-8 byte-order mark off the start of `buffer[..filled]`; returns how many bytes are left.
+/// Takes a UTF-8 byte-order mark off the start of `buffer[..filled]`; returns the number of remaining bytes.
 fn without_mark(buffer: &mut [u8], filled: usize) -> usize {
     if !buffer[..filled].starts_with(&[0xef, 0xbb, 0xbf]) {
         return filled;

@@ -1,4 +1,4 @@
-//! Rows of a CSV, one at a time, with the line and the column of whatever is wrong in them.
+//! Reads the rows of a CSV one at a time; errors have line and column.
 
 use crate::error::Error;
 use crate::source::{Source, read_error};
@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
-/// What to do about a cell that should be a measurement.
+/// The advice for a cell that should be a measurement.
 const MEASUREMENT: &str =
     "a number such as 0.85; empty, `nan` and `inf` cells are allowed, text, units and decimal commas are not";
 
-/// A text that tells whether its end was reached.
+/// A reader that knows whether its end was reached.
 struct Ending {
     text: Box<dyn BufRead>,
     reached: bool,
@@ -26,7 +26,7 @@ impl Read for Ending {
     }
 }
 
-/// A CSV that is read row by row; only the current row is held.
+/// A CSV that is read row by row; only the current row is kept in memory.
 pub(crate) struct Table {
     file: PathBuf,
     gzip: bool,
@@ -69,7 +69,7 @@ impl Table {
         Ok(())
     }
 
-    /// Two columns that mean the same.
+    /// The error for two columns with the same meaning.
     pub(crate) fn duplicate_column(&self, first: usize, second: usize, what: String) -> Error {
         Error::DuplicateColumn { file: self.file.clone(), first: first + 1, second: second + 1, what }
     }
@@ -98,7 +98,7 @@ impl Table {
         &self.headers
     }
 
-    /// The place of the column that `option` names.
+    /// The index of the column that `option` names.
     pub(crate) fn column(&self, name: &str, option: &'static str) -> Result<usize, Error> {
         self.headers.iter().position(|header| header == name.trim()).ok_or_else(|| Error::UnknownColumn {
             file: self.file.clone(),
@@ -118,7 +118,7 @@ impl Table {
         self.line
     }
 
-    /// How many fields the row has.
+    /// The number of fields of the row.
     pub(crate) fn fields(&self) -> usize {
         self.row.len()
     }
@@ -147,7 +147,7 @@ impl Table {
         self.row.get(column).unwrap_or_default()
     }
 
-    /// A cell of a configuration; what is empty in a curve is missing here.
+    /// A cell of a configuration; texts that are empty in a curve are missing values here.
     pub(crate) fn value(&self, column: usize) -> Result<Value, Error> {
         Ok(cell_value(self.text(column)?))
     }
@@ -186,12 +186,12 @@ impl Table {
     }
 }
 
-/// What a cell of a configuration says.
+/// The value of a cell of a configuration.
 pub(crate) fn cell_value(text: &str) -> Value {
     if is_empty_cell(text.trim()) { Value::Missing } else { Value::of_cell(text) }
 }
 
-/// Whether a cell holds nothing: empty, `NA`, `N/A`, `-`, `null`, `None`.
+/// Whether a cell is empty: no text, `NA`, `N/A`, `-`, `null` or `None`.
 pub(crate) fn is_empty_cell(text: &str) -> bool {
     text.is_empty() || ["na", "n/a", "-", "null", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }

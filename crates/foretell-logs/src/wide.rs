@@ -1,10 +1,10 @@
-//! Wide tables: one row a run, one column an epoch.
+//! Wide tables: one row per run, one column per epoch.
 
 use crate::error::Error;
 use crate::names::{id_rank, is_curve_prefix, is_metric, metric_rank};
+use crate::note::{Note, Topic};
 use crate::options::ReadOptions;
 use crate::raw::{Ends, Raw, RawRun};
-use crate::recorded::{Note, Topic};
 use crate::table::{Table, count, list};
 use foretell::Configuration;
 use std::collections::{HashMap, HashSet};
@@ -12,9 +12,9 @@ use std::collections::{HashMap, HashSet};
 /// Columns with a common prefix and a number each: `acc_0`, `acc_1`, ….
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Family {
-    /// What stands before the number.
+    /// The text before the number.
     pub(crate) prefix: String,
-    /// (step, place of the column), by increasing step.
+    /// (step, index of the column), by increasing step.
     pub(crate) columns: Vec<(f64, usize)>,
 }
 
@@ -72,8 +72,8 @@ pub(crate) fn curve_family<'a>(families: &'a [Family], metric: Option<&str>) -> 
     })
 }
 
-/// Reads a table whose curves are in `family`. Trailing empty cells end a run, unless
-/// [`ReadOptions::empty_ends`] says otherwise; `nan` and `inf` there are divergence.
+/// Reads a table whose curves are in `family`. Trailing empty cells end a run, unless [`ReadOptions::empty_ends`] says
+/// otherwise; `nan` and `inf` there mean divergence.
 pub(crate) fn read(
     mut table: Table,
     family: &Family,
@@ -88,22 +88,24 @@ pub(crate) fn read(
         others.iter().copied().chain([family]).flat_map(|f| f.columns.iter().map(|&(_, at)| at)).collect();
     let known: Vec<usize> = (0..table.headers().len()).filter(|at| !series.contains(at)).collect();
     let explicit = options.id_column.as_deref().map(|name| table.column(name, "id column")).transpose()?;
+    if let Some(at) = explicit.filter(|at| series.contains(at)) {
+        let holds = |family: &&Family| family.columns.iter().any(|&(_, column)| column == at);
+        let series = others.iter().copied().chain([family]).find(holds).map_or(family, |family| family);
+        let (file, column) = (table.file().to_owned(), table.headers()[at].clone());
+        return Err(Error::IdInSeries { file, column, series: series.name().to_owned() });
+    }
     let mut raw = Raw { metric: family.name().to_owned(), ..Raw::default() };
     let (mut short, mut ends) = (0, Ends::default());
     while table.advance()? {
         short += usize::from(table.fields() < table.headers().len());
         let cells = cells(&table, family, &known)?;
-        let end = ends.take(&cells, options.empty_ends.diverged_from(false));
-        raw.runs.push(RawRun {
-            id: None,
-            line: table.line(),
-            configuration: configuration(&table, &known)?,
-            steps: family.columns[..end].iter().map(|&(step, _)| step).collect(),
-            values: cells[..end].iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
-        });
+        let end = ends.take(&cells, false, options);
+        let (line, configuration) = (table.line(), configuration(&table, &known)?);
+        let run = RawRun { line, configuration, ..RawRun::default() };
+        raw.runs.push(run.with_curve(family.columns.iter().map(|&(step, _)| step), &cells[..end]));
     }
     note_series(&mut raw, family, &others, short);
-    raw.note_empty_ends(ends, options.empty_ends);
+    raw.note_empty_ends(ends, options);
     name_runs(&mut raw, &table, &known, explicit)?;
     Ok(raw)
 }
@@ -116,7 +118,7 @@ fn other_series<'a>(family: &Family, all: &'a [Family]) -> Vec<&'a Family> {
         .collect()
 }
 
-/// The cells of a row's curve; the row may be too short for its last epochs: what is not there is not even empty.
+/// The cells of a row's curve; the row may end before its last epochs, which are then absent, not empty.
 fn cells(table: &Table, family: &Family, known: &[usize]) -> Result<Vec<Option<f64>>, Error> {
     let fields = table.fields();
     let lacks_only_epochs =
@@ -150,8 +152,8 @@ fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize)
     }
 }
 
-/// Names the runs by the `explicit` column, else by the first usual id column that tells all runs apart; where none of these
-/// does, says why the most usual one does not.
+/// Names the runs by the `explicit` column, else by the first usual id column that is unique for each run. If none is
+/// unique, a note says why the most usual one is not used.
 fn name_runs(raw: &mut Raw, table: &Table, known: &[usize], explicit: Option<usize>) -> Result<(), Error> {
     let mut candidates: Vec<usize> =
         known.iter().copied().filter(|&at| id_rank(&table.headers()[at]).is_some()).collect();

@@ -293,3 +293,14 @@ fn a_file_that_is_not_there_and_columns_that_are_not_there_are_named() {
         assert!(notes.iter().any(|note| note.contains(expected)), "{notes:?}");
     }
 }
+
+#[test]
+fn an_epoch_of_the_curves_is_no_id() {
+    let bytes = b"lr,acc_1,acc_2,loss_1,loss_2\n1,0.5,0.6,2,1\n2,0.4,0.6,3,1\n";
+    for (column, series) in [("acc_1", "acc"), ("loss_2", "loss")] {
+        let options = ReadOptions { id_column: Some(column.to_owned()), ..ReadOptions::default() };
+        let said = message(bytes, &options);
+        let expected = format!("f:1: the id column `{column}` is one epoch of `{series}` and names no run");
+        assert!(said.starts_with(&expected), "{said}");
+    }
+}

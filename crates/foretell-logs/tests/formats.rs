@@ -44,8 +44,8 @@ const WIDE: &str = "lr,num_layers,set,acc_0,acc_5,acc_10\n0.1,2,c,0.1,0.2,0.3\n0
 #[test]
 fn a_wide_row_is_a_run_and_its_steps_are_in_the_column_names() {
     let recorded = plain(WIDE);
-    assert_eq!((recorded.name.as_str(), recorded.metric.as_str()), ("runs", "acc"));
-    assert_eq!(recorded.direction, Direction::Maximize);
+    assert_eq!((recorded.name.as_str(), recorded.metric.name.as_str()), ("runs", "acc"));
+    assert_eq!(recorded.metric.direction, Direction::Maximize);
     assert_eq!(recorded.runs[1].id, "2");
     assert_eq!(recorded.runs[1].curve.steps(), [0.0, 5.0, 10.0]);
     assert_eq!(recorded.runs[1].curve.scores(), [0.2, 0.3, 0.4]);
@@ -99,7 +99,7 @@ fn epoch_columns_may_stand_in_any_order_and_have_any_prefix() {
         ("ep 2,ep 10,ep 1", "ep"),
     ] {
         let recorded = plain(&format!("{header}\n0.2,0.9,0.1\n0.3,0.8,0.2\n"));
-        assert_eq!(recorded.metric, metric);
+        assert_eq!(recorded.metric.name, metric);
         assert_eq!(recorded.runs[0].curve.steps(), [1.0, 2.0, 10.0], "{header}");
         assert_eq!(recorded.runs[0].curve.scores(), [0.1, 0.2, 0.9], "{header}");
     }
@@ -147,7 +147,7 @@ fn the_direction_comes_from_the_option_then_the_name_then_the_data() {
     for (header, direction, expected) in cases {
         let options = ReadOptions { direction, ..ReadOptions::default() };
         let recorded = read_text("a.csv", &format!("{header}\n{falling}"), &options);
-        assert_eq!(recorded.direction, expected, "{header}");
+        assert_eq!(recorded.metric.direction, expected, "{header}");
         let first = recorded.runs[0].curve.at(1.0).unwrap();
         assert!((first < 0.0) == (expected == Direction::Minimize), "{header}: scores are turned");
     }
@@ -159,7 +159,7 @@ fn numbered_hyperparameters_are_no_curve_and_other_metrics_no_configuration() {
         "beta1,beta2,l1_width,l2_width,train_acc_1,train_acc_2,train_acc_3,val_acc_1,val_acc_2,val_acc_3,final_acc\n\
          0.9,0.99,8,16,0.5,0.6,0.7,0.4,0.5,0.6,0.6\n0.8,0.999,9,17,0.4,0.5,0.6,0.3,0.4,0.5,0.5\n",
     );
-    assert_eq!(recorded.metric, "val_acc");
+    assert_eq!(recorded.metric.name, "val_acc");
     assert_eq!(features(&recorded), ["beta1", "beta2", "l1_width", "l2_width"]);
     assert_eq!(recorded.columns.groups["l2_width"], FeatureGroup::Architecture);
     assert!(notes(&recorded, Topic::Excluded).contains(&"other series left out: `train_acc_`"));
@@ -262,7 +262,7 @@ fn long_rows_are_sorted_by_step_and_joined_with_the_configurations_beside_them()
     ] {
         let folder = folder(&[(curves, CURVES), (configs, CONFIGS)]);
         let recorded = read(&folder.path().join(curves), &ReadOptions::default()).unwrap();
-        assert_eq!(recorded.metric, "val_loss", "{curves}");
+        assert_eq!(recorded.metric.name, "val_loss", "{curves}");
         assert_eq!(recorded.runs[0].id, "b");
         assert_eq!(recorded.runs[0].curve.scores(), [-0.7, -0.5]);
         assert_eq!(recorded.runs[1].curve.steps(), [1.0, 3.0]);
@@ -314,9 +314,9 @@ fn the_metric_of_a_long_file_is_chosen_in_the_documented_order() {
     ];
     for (metrics, expected) in cases {
         let recorded = plain(&format!("id,epoch,{metrics}\na,1,1,2,3\na,2,4,5,6\n"));
-        assert_eq!(recorded.metric, expected, "{metrics}");
+        assert_eq!(recorded.metric.name, expected, "{metrics}");
     }
-    assert_eq!(plain("id,epoch,foo\na,1,1\na,2,2\n").metric, "foo", "the only column left");
+    assert_eq!(plain("id,epoch,foo\na,1,1\na,2,2\n").metric.name, "foo", "the only column left");
 }
 
 #[test]
@@ -376,6 +376,24 @@ fn empty_ends_of_long_runs_are_divergence_from_two_on_and_a_literal_nan_always_i
 }
 
 #[test]
+fn an_empty_cell_of_a_running_long_run_is_not_finite_and_those_of_a_wide_row_are_still_to_come() {
+    let long = "id,epoch,loss\na,1,2\na,2,\nb,1,2\nb,2,1.5\nb,3,\nb,4,\nc,1,2\nc,2,1\n";
+    let wide = "lr,loss_1,loss_2,loss_3\n1,2,,\n2,2,1,\n3,2,nan,\n";
+    let read = |text: &str, empty_ends, empty_between| {
+        let options = ReadOptions { running: true, empty_ends, empty_between, ..ReadOptions::default() };
+        let recorded = read_text("runs.csv", text, &options);
+        (shapes(&recorded), notes(&recorded, Topic::EmptyEnds).len())
+    };
+    let (guessed, told) = (EmptyEnds::Guessed, EmptyEnds::Unmeasured);
+    assert_eq!(read(long, guessed, 0), (vec![(1, Some(2.0)), (2, Some(3.0)), (2, None)], 1));
+    assert_eq!(read(long, guessed, 1).0, [(1, None), (2, Some(3.0)), (2, None)], "every second epoch");
+    assert_eq!(read(long, told, 0), (vec![(1, None), (2, None), (2, None)], 0));
+    for empty_ends in [guessed, told, EmptyEnds::Diverged] {
+        assert_eq!(read(wide, empty_ends, 0), (vec![(1, None), (2, None), (1, Some(2.0))], 0));
+    }
+}
+
+#[test]
 fn a_table_and_its_long_form_say_the_same_of_empty_ends_if_they_are_told() {
     let wide = "lr,loss_1,loss_2,loss_3\n1,2,,\n2,2,nan,\n3,2,,1\n4,2,1,\n";
     let mut long = "id,epoch,lr,loss\n".to_owned();
@@ -408,7 +426,7 @@ fn json_lines_may_lack_what_can_be_told_and_hold_what_python_writes() {
         read_text("a.jsonl", text, &ReadOptions { metric: Some("loss".into()), ..ReadOptions::default() });
     let ids: Vec<&str> = recorded.runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(ids, ["a", "7", "4"]);
-    assert_eq!(recorded.direction, Direction::Minimize);
+    assert_eq!(recorded.metric.direction, Direction::Minimize);
     assert_eq!(recorded.runs[0].curve.steps(), [1.0, 3.0]);
     assert_eq!(recorded.runs[1].curve.diverged_at(), Some(10.0));
     assert_eq!(features(&recorded), ["lr", "nesterov", "net.width"]);

@@ -1,6 +1,6 @@
 //! Laws: what is written is read back, and no bytes make the reader panic.
 
-use foretell::{Configuration, Curve, Direction, Run, Value};
+use foretell::{Configuration, Curve, Direction, Metric, Run, Value};
 use foretell_logs::{ReadOptions, read, write_json_lines};
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn value() -> impl Strategy<Value = Value> {
 fn curve(direction: Direction) -> impl Strategy<Value = Curve> {
     let number = prop_oneof![4 => prop::num::f64::NORMAL, 1 => Just(f64::NAN), 1 => Just(f64::INFINITY), 1 => Just(-0.0)];
     prop::collection::vec((1u32..50, number), 0..8).prop_map(move |points| {
-        let mut curve = Curve::default();
+        let mut curve = Curve::of_epochs(&[], direction);
         let mut step = 0.0;
         for (gap, value) in points {
             step += f64::from(gap) / 8.0;
@@ -65,11 +65,11 @@ proptest! {
     #[test]
     fn runs_written_as_json_lines_are_read_back_bit_for_bit((direction, runs) in both()) {
         let file = tempfile::NamedTempFile::new().unwrap();
-        write_json_lines(&file, &runs, "some metric", direction).unwrap();
+        write_json_lines(&file, &runs, &Metric::new("some metric", direction)).unwrap();
         let exact = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
         let recorded = read(file.path(), &exact).unwrap();
-        prop_assert_eq!(&recorded.metric, "some metric");
-        prop_assert_eq!(recorded.direction, direction);
+        prop_assert_eq!(&recorded.metric.name, "some metric");
+        prop_assert_eq!(recorded.metric.direction, direction);
         prop_assert_eq!(format!("{:?}", recorded.runs), format!("{runs:?}"));
     }
 

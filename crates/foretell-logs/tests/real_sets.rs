@@ -56,7 +56,7 @@ fn metaqnn_has_1000_networks_of_20_epochs() {
     assert_eq!(recorded.runs[0].curve.steps()[0].to_bits(), 1.0_f64.to_bits());
     assert_eq!(features(&recorded, Architecture), ["depth", "net", "num_params"]);
     assert_eq!(features(&recorded, Hyperparameter), ["lr"]);
-    assert_eq!((recorded.direction, repeated(&recorded)), (Direction::Maximize, 0));
+    assert_eq!((recorded.metric.direction, repeated(&recorded)), (Direction::Maximize, 0));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn lstm_columns_do_not_say_perplexity_but_fall() {
     let Some(path) = set("lstm_columns_do_not_say_perplexity_but_fall", "paper/lstm_ptb.csv") else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (280, (60, 60)));
-    assert_eq!(recorded.direction, Direction::Minimize);
+    assert_eq!(recorded.metric.direction, Direction::Minimize);
     assert!((recorded.runs[0].curve.scores()[0] + 296.0).abs() < 1e-9);
     assert_eq!(features(&recorded, Architecture), ["n_inputs", "n_layer"]);
 }
@@ -93,7 +93,7 @@ fn naap_outcomes_and_split_flags_are_no_features() {
     let Some(path) = set("naap_outcomes_and_split_flags_are_no_features", name) else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (440, (90, 90)));
-    assert_eq!((recorded.name.as_str(), recorded.metric.as_str()), ("naap440_cnn_cifar10", "test_acc"));
+    assert_eq!((recorded.name.as_str(), recorded.metric.name.as_str()), ("naap440_cnn_cifar10", "test_acc"));
     assert!(
         !recorded.columns.groups.contains_key("MaxAccuracy")
             && !recorded.columns.groups.contains_key("IsTest")
@@ -107,7 +107,7 @@ fn deepobs_has_135_runs_of_101_points_of_which_many_diverge() {
     let Some(path) = set("deepobs_has_135_runs_of_101_points_of_which_many_diverge", name) else { return };
     let accuracy = load(&path);
     assert_eq!(
-        (accuracy.runs.len(), lengths(&accuracy), accuracy.metric.as_str()),
+        (accuracy.runs.len(), lengths(&accuracy), accuracy.metric.name.as_str()),
         (135, (101, 101), "test_acc")
     );
     assert!(!accuracy.columns.groups.contains_key("random_seed"));
@@ -130,8 +130,8 @@ fn taskset_runs_are_losses_some_of_which_diverge() {
         };
         // its nan are written as nothing
         let recorded = load(&path);
-        assert_eq!((recorded.runs.len(), recorded.metric.as_str()), (1000, "val_loss"), "{name}");
-        assert_eq!(recorded.direction, Direction::Minimize);
+        assert_eq!((recorded.runs.len(), recorded.metric.name.as_str()), (1000, "val_loss"), "{name}");
+        assert_eq!(recorded.metric.direction, Direction::Minimize);
         let finite: usize = recorded.runs.iter().map(|run| run.curve.len()).sum();
         assert_eq!(51_000 - finite, not_finite, "{name}: non-finite losses");
         assert_eq!(
@@ -149,7 +149,7 @@ fn nmt_runs_are_ragged_and_half_repeat_a_configuration() {
     let Some(path) = set("nmt_runs_are_ragged_and_half_repeat_a_configuration", name) else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (193, (18, 165)));
-    assert_eq!((recorded.metric.as_str(), recorded.direction), ("val_ppl", Direction::Minimize));
+    assert_eq!((recorded.metric.name.as_str(), recorded.metric.direction), ("val_ppl", Direction::Minimize));
     assert_eq!(repeated(&recorded), 94, "configurations that repeat an earlier row");
     assert!(!recorded.columns.groups.contains_key("OUTCOME_ppl_optimal"));
     assert!(
@@ -163,7 +163,7 @@ fn algoperf_repetitions_stay_together() {
     let Some(path) = set("algoperf_repetitions_stay_together", name) else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (478, (68, 372)));
-    assert_eq!(recorded.metric, "val_acc");
+    assert_eq!(recorded.metric.name, "val_acc");
     assert_eq!(478 - repeated(&recorded), 49, "one group a config_group");
     for label in ["study", "trial", "config_group", "config_id"] {
         assert!(!recorded.columns.groups.contains_key(label), "{label}");

@@ -1,4 +1,4 @@
-//! Checkpoints: all that a training needs to go on as if it had never stopped.
+//! Checkpoints: everything a training needs to continue as if it had never stopped.
 //!
 //! A file `epoch-NNNNNN.checkpoint` is the line `foretell-nn checkpoint/1`, then three blocks, each a length (8 bytes,
 //! little-endian) and that many bytes: a JSON header, the weights, the optimizer's state (both in burn's own record
@@ -8,8 +8,9 @@
 
 use crate::epoch::optimizer;
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::network::Network;
-use crate::train::{EpochReport, Identity};
+use crate::report::EpochReport;
 use burn::module::Module;
 use burn::optim::ModuleOptimizer;
 use burn::store::ModuleRecord;
@@ -22,26 +23,26 @@ const FIRST_LINE: &[u8] = b"foretell-nn checkpoint/1\n";
 const EXTENSION: &str = "checkpoint";
 const KEPT: usize = 2;
 
-/// Where a training stands, apart from weights and optimizer.
+/// The progress of a training, apart from weights and optimizer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// Which training this is.
     pub identity: Identity,
-    /// Number of the attempt that is going on, from 0; none if every attempt failed.
+    /// Number of the current attempt, from 0; none if every attempt failed.
     pub attempt: Option<usize>,
     /// Epochs spent on attempts that failed.
     pub failed_epochs: usize,
-    /// One report an epoch, from epoch 1.
+    /// One report per epoch, from epoch 1.
     pub reports: Vec<EpochReport>,
 }
 
-/// What learns: the network and the state of its optimizer. None after every attempt failed.
+/// The network and the state of its optimizer. None after every attempt failed.
 pub(crate) type Learner = (Network, ModuleOptimizer);
 
 /// Writes the checkpoint of the last epoch of `header` into `directory` and deletes all but the last two.
 ///
 /// # Errors
-/// [`Error::File`] if the disk does not take it.
+/// [`Error::File`] if it cannot be written.
 pub(crate) fn save(directory: &Path, header: &Header, learner: Option<&Learner>) -> Result<(), Error> {
     let path = directory.join(format!("epoch-{:06}.{EXTENSION}", header.reports.len()));
     let failed = |source| Error::write(&path, source);
@@ -59,11 +60,11 @@ pub(crate) fn save(directory: &Path, header: &Header, learner: Option<&Learner>)
 
 /// A checkpoint read back.
 pub(crate) struct Restored {
-    /// Where the training stood.
+    /// The progress of the training.
     pub header: Header,
     /// Its network and optimizer.
     pub learner: Option<Learner>,
-    /// Newer checkpoints that were damaged and passed over.
+    /// Newer checkpoints that were damaged and skipped.
     pub damaged: Vec<PathBuf>,
 }
 
@@ -106,7 +107,7 @@ pub(crate) fn load(
     newest_fault.map_or(Ok(None), Err)
 }
 
-/// Deletes the checkpoints of `directory`, because a training starts anew.
+/// Deletes the checkpoints of `directory`, because a training starts again.
 ///
 /// # Errors
 /// [`Error::File`] if one cannot be deleted.

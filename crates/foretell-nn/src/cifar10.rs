@@ -13,8 +13,8 @@ const CLASSES: usize = 10;
 const SHAPE: ImageShape = ImageShape { channels: 3, height: 32, width: 32 };
 const RECORD: usize = 1 + 3 * 32 * 32;
 
-/// Reads all `data_batch_*.bin` of `directory` and cuts off a class-balanced validation part, a tenth unless
-/// `validation` says otherwise (45 000 and 5000 of the full set, as in the paper). The test file is never read.
+/// Reads all `data_batch_*.bin` of `directory` and separates a class-balanced validation part, a tenth unless
+/// `validation` sets its size (45 000 and 5000 of the full set, as in the paper). The test file is never read.
 ///
 /// Images are contrast-normalized each, and mirrored at random in training.
 pub(crate) fn load(

@@ -21,8 +21,8 @@ pub enum DataSpec {
     ///
     /// Each shows one light figure on a dark ground, and the figure is the class: 0 disc, 1 ring, 2 square, 3 square
     /// frame, 4 triangle, 5 plus, 6 star, 7 crescent, 8 two bars, 9 bow tie. Place, size, rotation and colour vary; a
-    /// small square covers something, in half of the images a piece of another figure lies about, and all is noisy.
-    /// Only so many images are drawn as are asked for. No mirroring.
+    /// small square covers something, half of the images contain a piece of another figure, and all have noise.
+    /// Only the requested number of images is drawn. No mirroring.
     Shapes {
         /// Side of an image in pixels, 8 to 64.
         side: usize,
@@ -34,23 +34,23 @@ pub enum DataSpec {
         /// Where the files `data_batch_*.bin` are.
         directory: PathBuf,
     },
-    /// MNIST, or a set in its format, from idx files, plain or `.gz`: the `train` files, or where only the `t10k` files
-    /// are there, those. No mirroring.
+    /// MNIST, or a set in its format, from idx files, plain or `.gz`: the `train` files, or the `t10k` files if only
+    /// those exist. No mirroring.
     Mnist {
         /// Where the idx files are.
         directory: PathBuf,
     },
 }
 
-/// Which part of a data set a study uses. The same for all its trials.
+/// The part of a data set that a study uses, the same for all its trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataOptions {
-    /// How many images to train on, class-balanced; all that are left over if `None` (`shapes`: 1000).
+    /// Number of training images, class-balanced; `None` is all remaining ones (`shapes`: 1000).
     pub train_size: Option<usize>,
-    /// How many images to validate on, class-balanced; `None` is a tenth, of MNIST's `t10k` files alone a fifth,
-    /// of `shapes` 500.
+    /// Number of validation images, class-balanced; `None` is a tenth, a fifth of MNIST's `t10k` files,
+    /// 500 with `shapes`.
     pub validation_size: Option<usize>,
-    /// What decides which images these are.
+    /// Seed of the choice of images.
     pub seed: u64,
 }
 
@@ -58,7 +58,7 @@ impl DataSpec {
     /// Reads or draws the images.
     ///
     /// # Errors
-    /// If a file is missing or broken, or the set is smaller than the parts asked of it: see [`Error`].
+    /// If a file is missing or broken, or the set is smaller than the requested parts: see [`Error`].
     pub fn load(&self, options: &DataOptions) -> Result<DataSet, Error> {
         let DataOptions { train_size, validation_size, seed } = *options;
         match self {

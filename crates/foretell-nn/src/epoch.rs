@@ -1,4 +1,4 @@
-//! One epoch: a pass of Adam over the training images, and a judgement on the validation images.
+//! One epoch: a pass of Adam over the training images, and an evaluation on the validation images.
 
 use crate::images::{DataSet, Images, Normalization};
 use crate::network::Network;
@@ -10,7 +10,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
-/// Images judged at a time.
+/// Images evaluated at a time.
 const JUDGED_AT_ONCE: usize = 128;
 
 /// Adam with β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁸ and 5·10⁻⁴ times the weights added to the gradient (L2).
@@ -20,7 +20,7 @@ pub(crate) fn optimizer() -> ModuleOptimizer {
     AdamConfig::new().with_epsilon(1e-8).with_weight_decay(Some(WeightDecayConfig::new(5e-4))).init()
 }
 
-/// What decides over the chance in an epoch.
+/// The seeds of the randomness in an epoch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chance {
     /// Seed of the trial.
@@ -37,10 +37,10 @@ impl Chance {
     }
 }
 
-/// How an epoch was gone through.
+/// The steps of an epoch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steps {
-    /// Images a step.
+    /// Images per step.
     pub batch_size: usize,
     /// Learning rate of each step.
     pub learning_rate: f64,
@@ -94,7 +94,7 @@ pub(crate) fn judge(network: &Network, data: &DataSet, device: &Device) -> (f64,
     (right as f64 / images.len() as f64, total / images.len() as f64)
 }
 
-/// The class of the largest logit, the first of several; none if a logit is not finite.
+/// The class of the largest logit, the first one if several are equal; none if a logit is not finite.
 fn most_likely(logits: &[f32]) -> Option<usize> {
     if logits.iter().any(|logit| !logit.is_finite()) {
         return None;

@@ -1,10 +1,10 @@
-//! Why a data set cannot be read or a network not trained.
+//! Errors of reading data sets and training networks.
 
 use foretell::ArchitectureError;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a data set cannot be read or a network not trained.
+/// Errors of reading data sets and training networks.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,9 +17,9 @@ pub enum Error {
     /// A directory holds none of the files of the data set.
     #[error("no {expected} in {}; put the data set's files there or name another directory", directory.display())]
     NoFiles {
-        /// Where they were looked for.
+        /// The directory that was searched.
         directory: PathBuf,
-        /// What was looked for.
+        /// The files that were expected.
         expected: &'static str,
     },
     /// The operating system could not read or write a file.
@@ -49,7 +49,7 @@ pub enum Error {
         path: PathBuf,
         /// The first four bytes.
         found: u32,
-        /// What they should be.
+        /// The expected value.
         expected: u32,
     },
     /// A file ends early, or goes on after its end.
@@ -71,7 +71,7 @@ pub enum Error {
         image: usize,
         /// The label.
         label: u8,
-        /// How many classes there are.
+        /// Number of classes.
         classes: usize,
     },
     /// A file of images and a file of labels do not belong together.
@@ -82,18 +82,18 @@ pub enum Error {
         /// How many labels, in which file.
         labels: (usize, PathBuf),
     },
-    /// The data set is smaller than the parts asked of it.
+    /// The data set is smaller than the requested parts.
     #[error(
         "{train} training and {validation} validation images asked of {data}, which has {available}; ask for fewer"
     )]
     TooFew {
         /// The data set.
         data: String,
-        /// Training images asked for.
+        /// Training images requested.
         train: usize,
-        /// Validation images asked for.
+        /// Validation images requested.
         validation: usize,
-        /// Images there are.
+        /// Images available.
         available: usize,
     },
     /// The network does not fit the images.

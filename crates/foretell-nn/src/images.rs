@@ -8,7 +8,7 @@ pub enum Normalization {
     /// x ↦ (x − 127.5)/63.75, so inputs lie in [−2, 2].
     Range,
     /// Global contrast normalization of each image: x ↦ (x − mean)/max(sd, 1), mean and sd over all values of the
-    /// image, every channel. What MetaQNN's networks saw of CIFAR-10.
+    /// image, every channel. MetaQNN's networks saw CIFAR-10 like this.
     Contrast,
 }
 
@@ -17,34 +17,34 @@ pub enum Normalization {
 pub struct Images {
     /// The shape of each.
     pub shape: ImageShape,
-    /// How many classes there are; labels are 0 to `classes` − 1.
+    /// Number of classes; labels are 0 to `classes` − 1.
     pub classes: usize,
     /// Values 0 to 255 of shape (images, channels, height, width), row-major.
     pub pixels: Vec<u8>,
-    /// One label an image.
+    /// One label per image.
     pub labels: Vec<u8>,
 }
 
-/// The images of a trial: what it trains on and what it is judged by.
+/// The images of a trial: for training and for validation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataSet {
-    /// What the network learns from.
+    /// The images that the network learns from.
     pub train: Images,
-    /// What its accuracy is measured on after each epoch; none of these is in `train`.
+    /// The images that its accuracy is measured on after each epoch; no image is also in `train`.
     pub validation: Images,
     /// How pixels become inputs.
     pub normalization: Normalization,
-    /// Whether training images are mirrored left to right with probability ½, anew each epoch.
+    /// Whether training images are mirrored left to right with probability ½, drawn again each epoch.
     pub mirror: bool,
 }
 
 impl Images {
-    /// How many images there are.
+    /// Number of images.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no images.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }

@@ -13,18 +13,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Modules, in the order of the data's way: [`DataSpec`] names a data set (`shapes`, `cifar10`, `mnist`) and loads it
+//! Modules, in the order of the data flow: [`DataSpec`] names a data set (`shapes`, `cifar10`, `mnist`) and loads it
 //! as a [`DataSet`]; a [`foretell::LayerSequence`] becomes a network; [`train`] runs epochs of it by a [`TrainSpec`]
-//! and reports each as an [`EpochReport`]; checkpoints let it go on after a pause or a crash.
+//! and reports each as an [`EpochReport`]; checkpoints let it continue after a pause or a crash.
 
 mod checkpoint;
 mod cifar10;
 mod data_spec;
 mod epoch;
 mod error;
+mod identity;
 mod images;
 mod mnist;
 mod network;
+mod report;
 mod schedule;
 mod shapes;
 mod split;
@@ -34,5 +36,6 @@ mod train;
 pub use data_spec::{DataOptions, DataSpec};
 pub use error::Error;
 pub use images::{DataSet, Images, Normalization};
+pub use report::EpochReport;
 pub use schedule::{attempt_rate, learning_rate, least_accuracy};
-pub use train::{EpochReport, TrainOutcome, TrainSpec, train};
+pub use train::{TrainOutcome, TrainSpec, train};

@@ -15,10 +15,10 @@ const CLASSES: usize = 10;
 const IMAGES_MAGIC: u32 = 0x0000_0803;
 const LABELS_MAGIC: u32 = 0x0000_0801;
 
-/// Reads the training files of `directory`, or where only the `t10k` files are there, those.
+/// Reads the training files of `directory`, or the `t10k` files if only those exist.
 ///
 /// A class-balanced validation part is cut off: a tenth of the training files, a fifth of the `t10k` files, unless
-/// `validation` says otherwise. The `t10k` files are never read where there are training files. No mirroring.
+/// `validation` sets its size. The `t10k` files are never read if there are training files. No mirroring.
 pub(crate) fn load(
     directory: &Path,
     train: Option<usize>,

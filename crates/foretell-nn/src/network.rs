@@ -111,7 +111,7 @@ impl Network {
     }
 }
 
-/// Builds layer after layer, knowing the shape each gets.
+/// Builds layer after layer and tracks the shape of the input of each.
 struct Builder {
     shape: ImageShape,
     averaged: bool,

@@ -1,4 +1,4 @@
-//! Learning rates of a training: which to start with, and how they fall.
+//! Learning rates of a training: the starting rate and the schedule.
 
 /// How many starting rates the retry rule tries.
 pub(crate) const ATTEMPTS: usize = 5;
@@ -13,8 +13,8 @@ pub fn attempt_rate(attempt: usize) -> f64 {
 /// The learning rate in epoch `epoch` (from 1) of `epochs` planned, starting at `initial`.
 ///
 /// It falls to a fifth every max(1, ⌊`epochs`/4⌋) epochs: η = η₀ · 0.2^⌊(epoch − 1)/step⌋. MetaQNN's plan is 20 epochs
-/// and a step of 5; other plans keep the proportion. Because the step hangs on the whole plan, a training that is
-/// paused early is the beginning of the full one.
+/// and a step of 5; other plans keep the proportion. Because the step depends on the whole plan, a training that is
+/// paused early equals the beginning of the full one.
 ///
 /// ```
 /// use foretell_nn::learning_rate;

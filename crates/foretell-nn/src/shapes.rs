@@ -3,10 +3,10 @@
 //! Each image shows one whole light figure on a dark ground that shades from side to side. The figure is one of ten,
 //! and it is the class: 0 disc, 1 ring, 2 square, 3 square frame, 4 triangle, 5 plus, 6 star, 7 crescent, 8 two bars,
 //! 9 bow tie. Its position, size, rotation (any angle) and colour vary; a small square of the ground's colour covers
-//! something, in half of the images a small piece of another figure lies about, and every value carries noise. Colour
-//! and place say nothing about the class and brightness little: the outline does, and a network has to find it.
+//! something, half of the images contain a small piece of another figure, and every value has noise. Colour
+//! and place carry no information about the class, and brightness carries little. The network has to find the outline.
 //!
-//! How hard it is (1000 training and 500 validation images, side 16, steps of 16 images, starting rate 0.001, 10
+//! Difficulty (1000 training and 500 validation images, side 16, steps of 16 images, starting rate 0.001, 10
 //! epochs, accuracy on the validation images): a linear classifier 0.32, one small convolution 0.35, two with pooling
 //! 0.52, three with global average pooling 0.55, larger ones with a dense layer 0.70 and 0.71.
 
@@ -17,14 +17,14 @@ use foretell::ImageShape;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-/// Side of an image in pixels where none is named.
+/// Default side of an image in pixels.
 pub(crate) const DEFAULT_SIDE: usize = 16;
 
 const CLASSES: usize = 10;
 const SQUARE: usize = 2;
 const DEFAULT_TRAIN: usize = 1000;
 const DEFAULT_VALIDATION: usize = 500;
-/// So that a mistyped size is an error and not an exhausted memory.
+/// The most images drawn, so that a mistyped size is an error and does not exhaust the memory.
 const MOST_IMAGES: usize = 1_000_000;
 
 /// Standard deviation of the noise of a pixel value, of a range of 1.
@@ -112,7 +112,7 @@ impl Placed {
     }
 }
 
-/// About how far (u, v) lies outside the outline of a figure that fits into the unit circle; negative inside.
+/// Approximate distance of (u, v) outside the outline of a figure that fits into the unit circle; negative inside.
 fn distance(class: usize, u: f32, v: f32) -> f32 {
     let (radius, square) = (u.hypot(v), u.abs().max(v.abs()));
     match class {

@@ -5,7 +5,7 @@ use crate::images::Images;
 use crate::stream::{Purpose, stream};
 use rand::seq::SliceRandom;
 
-/// Cuts `images` into (training, validation) parts of the sizes asked for, all the rest for training if none is asked.
+/// Cuts `images` into (training, validation) parts of the requested sizes; without a size, all remaining images are for training.
 ///
 /// The images are put into an order in which the classes take turns, shuffled within each class by `seed`; the first
 /// `validation` are the validation part, the next `train` the training part. So both parts are balanced as long as no

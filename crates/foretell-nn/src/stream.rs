@@ -1,4 +1,4 @@
-//! Random streams: every use of chance in a training has its own, derived from one seed.
+//! Random streams: every use of randomness in a training has its own, derived from one seed.
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -4,12 +4,13 @@ use crate::checkpoint::{self, Header, Learner, Restored};
 use crate::data_spec::{DataOptions, DataSpec};
 use crate::epoch::{Chance, Steps, judge, optimizer, train_epoch};
 use crate::error::Error;
+use crate::identity::Identity;
 use crate::images::DataSet;
 use crate::network::Network;
+use crate::report::EpochReport;
 use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate, least_accuracy};
 use burn::tensor::Device;
 use foretell::{Layer, LayerSequence};
-use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -108,56 +109,7 @@ impl TrainSpec {
     }
 }
 
-/// The part of a [`TrainSpec`] that decides the numbers: a checkpoint of another identity is refused.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Identity {
-    network: String,
-    data: String,
-    train_size: Option<usize>,
-    validation_size: Option<usize>,
-    data_seed: u64,
-    epochs: usize,
-    batch_size: usize,
-    learning_rate: Option<f64>,
-    seed: u64,
-}
-
-impl Identity {
-    /// The first field in which two identities differ, with its value in `self` and in `other`.
-    pub(crate) fn first_difference(&self, other: &Self) -> Option<(String, String, String)> {
-        let fields = |identity: &Self| serde_json::to_value(identity).unwrap_or_default();
-        let (ours, theirs) = (fields(self), fields(other));
-        let ours = ours.as_object()?;
-        let (field, found) = ours.iter().find(|(field, value)| theirs.get(field.as_str()) != Some(value))?;
-        Some((
-            field.clone(),
-            found.to_string(),
-            theirs.get(field).map(ToString::to_string).unwrap_or_default(),
-        ))
-    }
-}
-
-/// What is known after an epoch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EpochReport {
-    /// Number of the epoch, from 1.
-    pub epoch: usize,
-    /// Share of validation images classified right, 0 to 1. If every attempt failed: 1/classes.
-    pub validation_accuracy: f64,
-    /// Mean cross-entropy on the validation images, in nats; absent if not finite, or if every attempt failed.
-    pub validation_loss: Option<f64>,
-    /// Mean cross-entropy over the training images while they were learnt from (dropout on), in nats; absent likewise.
-    pub train_loss: Option<f64>,
-    /// The learning rate of this epoch; absent if every attempt failed.
-    pub learning_rate: Option<f64>,
-    /// Epochs spent so far on attempts that failed; they come on top of `epoch`.
-    pub failed_epochs: usize,
-    /// Whether the epoch was not trained now but read from a checkpoint.
-    #[serde(skip)]
-    pub recovered: bool,
-}
-
-/// How a training ended or paused.
+/// The outcome of a training that ended or paused.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainOutcome {
     /// One report an epoch, from epoch 1.

@@ -1,5 +1,6 @@
 //! Process groups: who is in one, signalling it, and telling a process from a later one with the same id.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -76,12 +77,9 @@ pub(crate) fn processes() -> impl Iterator<Item = (u32, Stat)> {
     pids.filter_map(|pid| Some((pid, stat(pid)?))).filter(|(_, stat)| stat.runs())
 }
 
-/// Whether no process of group `leader` runs any more.
-pub(crate) fn is_empty(leader: u32) -> bool {
-    if cfg!(target_os = "linux") {
-        return !processes().any(|(_, stat)| stat.group == leader);
-    }
-    killpg(group(leader), None) == Err(Errno::ESRCH)
+/// The process groups in which some process runs; none where there is no `/proc`.
+pub(crate) fn live_groups() -> BTreeSet<u32> {
+    processes().map(|(_, stat)| stat.group).collect()
 }
 
 /// Sends `signal` to all of group `leader`; one that is gone needs none.

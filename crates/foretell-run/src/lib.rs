@@ -1,10 +1,12 @@
 //! The world outside Foretell's pure core: an append-only event log and trials as child processes.
 //!
-//! Two independent parts, and neither knows what a study is:
+//! Two independent parts that know nothing of studies, and a driver that runs studies over them:
 //!
 //! - [`EventLog`] remembers: one record a line, checksummed, flushed to the operating system before it is acknowledged.
-//! - [`Executor`] acts: it starts trials as child processes that speak the trial protocol, hands their reports over
+//! - [`LocalProcesses`] acts: it starts trials as child processes that speak the trial protocol, hands their reports over
 //!   one channel, and stops them with everything they started.
+//! - [`Driver`] runs a study over an [`Executor`] (local processes: [`LocalTrials`]) and a store (the event log:
+//!   [`EventStore`]).
 //!
 //! ```
 //! use foretell_run::{EventLog, EventLogError, Opened};
@@ -23,46 +25,70 @@
 //!
 //! | module        | what it is                                                             |
 //! |---------------|------------------------------------------------------------------------|
-//! | `log`         | the event log: open, append, sync                                      |
-//! | `log_line`    | one line of it: version, checksum, record                              |
-//! | `log_file`    | the file below it, as few operations as the log needs                  |
-//! | `lock`        | one writer a log                                                       |
-//! | `checksum`    | CRC-32                                                                 |
+//! | `log`         | the event log: open, append, read, sync                                |
 //! | `trial`       | what to start: command, parameters, environment, directories           |
+//! | `start_error` | why a trial was not started                                            |
 //! | `placeholder` | `{lr}` in a command                                                    |
 //! | `protocol`    | what a trial's output line says: a report, nothing, or an unusable report |
+//! | `report`      | one report                                                             |
 //! | `pattern`     | the `--metric` pattern                                                 |
 //! | `output`      | a trial's output: lines, `output.log`, the last twenty                 |
+//! | `message`     | what is heard of a trial                                               |
+//! | `outbox`      | messages on their way through a channel that may be full               |
 //! | `group`       | process groups: who is in one, signalling it                           |
 //! | `process`     | the life of one trial's process                                        |
+//! | `watcher`     | one thread that watches the processes of all trials                    |
 //! | `executor`    | many trials, one channel                                               |
-//! | `leftover`    | processes that a killed Foretell left running                          |
+//! | `driver`      | runs a study: the loop between its session, an executor and an observer |
+//! | `local_trials`| the executor of local processes                                        |
+//! | `event_store` | the event log as a study's store                                       |
+//! | `abandoned`   | processes that a killed Foretell left running                          |
 //! | `parent`      | a child that ends when its parent is gone                              |
+//! | `atomic_write`| small files that are written whole                                     |
+//!
+//! # Systems
+//!
+//! Linux runs everything. On other Unix systems the crate compiles and the event log works, but [`LocalProcesses::start`]
+//! refuses every trial: only Linux's `/proc` and `waitid` tell which processes still belong to a trial.
 
-mod checksum;
+#[cfg(not(unix))]
+compile_error!("foretell-run needs a Unix system: process groups, signals and advisory locks");
+
+mod abandoned;
+mod atomic_write;
+mod driver;
+mod event_store;
 mod executor;
 mod group;
-mod leftover;
-mod lock;
+mod local_trials;
 mod log;
-mod log_file;
-mod log_line;
+mod message;
+mod outbox;
 mod output;
 mod parent;
 mod pattern;
 mod placeholder;
 mod process;
 mod protocol;
+mod report;
+mod start_error;
 mod trial;
+mod watcher;
 
-pub use executor::{Executor, Message, MessageKind, StartError, Status};
+pub use abandoned::{Abandoned, AbandonedError, end_abandoned};
+pub use driver::{Begin, Driver, DriverError, Event, Executor, ExecutorError, Finish, Observer};
+pub use event_store::{EventStore, Survey};
+pub use executor::LocalProcesses;
 pub use group::ProcessIdentity;
-pub use leftover::{Leftover, LeftoverError, kill_leftover};
-pub use lock::LockError;
-pub use log::{Dropped, EventLog, EventLogError, Opened, read_log};
-pub use log_line::LineProblem;
+pub use local_trials::{LocalTrials, TrialSetup, trial_directory};
+pub use log::{
+    Dropped, EventLog, EventLogError, LineProblem, LockError, LogReader, Opened, Position, read_log,
+};
+pub use message::{Message, MessageKind, Status};
 pub use parent::{ParentGuard, parent_alive_guard};
 pub use pattern::{MetricPattern, PatternError};
 pub use placeholder::{PARAMS_JSON, PlaceholderError, fill_in, substitute};
-pub use protocol::{MetricSource, Report, ReportProblem, ReportReader};
+pub use protocol::{MetricSource, ReportReader};
+pub use report::{Report, ReportProblem};
+pub use start_error::StartError;
 pub use trial::TrialSpec;

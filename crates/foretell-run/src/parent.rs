@@ -23,11 +23,11 @@ pub struct ParentGuard {
 /// Watches the process that started this one as a trial, and ends this one with status 143 within about 200 ms of the
 /// other's end, even by SIGKILL.
 ///
-/// `foretell train` calls this first. A process that no [`crate::Executor`] started is not watched: the answer is
+/// `foretell train` calls this first. A process that no [`crate::LocalProcesses`] started is not watched: the answer is
 /// `None`, also when the thread that watches cannot be started.
 ///
 /// Other programs get two weaker promises: their output pipes break, so that the next print ends most of them
-/// (SIGPIPE; in Python a `BrokenPipeError`), and [`crate::kill_leftover`] ends them when the study is opened again.
+/// (SIGPIPE; in Python a `BrokenPipeError`), and [`crate::end_abandoned`] ends them when the study is opened again.
 pub fn parent_alive_guard() -> Option<ParentGuard> {
     let parent = parse(&std::env::var(VARIABLE).ok()?)?;
     let watch = move || {

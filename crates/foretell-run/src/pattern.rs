@@ -5,7 +5,7 @@ use regex_syntax::ast::{self, Ast, Visitor};
 use std::ops::Range;
 use thiserror::Error;
 
-use crate::protocol::{ReportProblem, whole_step};
+use crate::report::{ReportProblem, whole_step};
 
 /// The named group that holds the step.
 const STEP: &str = "step";

@@ -1,9 +1,9 @@
 //! What a line of a trial's output says: a report, nothing, or a report that cannot be used.
 
 use serde_json::{Map, Value};
-use thiserror::Error;
 
 use crate::pattern::{MetricPattern, PatternError};
+use crate::report::{Report, ReportProblem, whole_step};
 
 /// The key that marks a JSON line as a report.
 const MARK: &str = "foretell";
@@ -47,58 +47,6 @@ impl MetricSource {
         }
         MetricPattern::new(text).map(Self::Pattern)
     }
-}
-
-/// One report of a trial.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Report {
-    /// The resource spent so far, epochs unless the study says otherwise. Where the trial does not say: one more than
-    /// in its report before, 1 in its first.
-    pub step: u64,
-    /// The metric in the user's own direction; `None` when it is not finite, that is, training diverged.
-    pub value: Option<f64>,
-    /// All fields of the report but `step`, as printed (not-a-number and infinities as null); of a pattern's match, none.
-    pub metrics: Map<String, Value>,
-}
-
-/// Why a line that should be a report cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ReportProblem {
-    /// The line is marked as a report, but is no JSON.
-    #[error(
-        "the report is not JSON ({problem}): print one line like {{\"foretell\":{{\"step\":3,\"val_acc\":0.71}}}}"
-    )]
-    Json {
-        /// What the decoder said.
-        problem: String,
-    },
-    /// The report has no such field.
-    #[error("the report has no field `{field}`, it has {found}: name one of them by --metric, or print it")]
-    Missing {
-        /// The metric's name.
-        field: String,
-        /// The fields there are, separated by commas.
-        found: String,
-    },
-    /// Nobody said which field is the metric.
-    #[error("the report's metric could be any of {found}: name one of them by --metric")]
-    Ambiguous {
-        /// The fields there are, separated by commas.
-        found: String,
-    },
-    /// The metric's value is no number.
-    #[error("the metric's value `{found}` is no number")]
-    Number {
-        /// What stands there.
-        found: String,
-    },
-    /// The step is no whole number from 0.
-    #[error("the step `{found}` is no whole number from 0")]
-    Step {
-        /// What stands there.
-        found: String,
-    },
 }
 
 /// Reads one trial's output, line by line; counts the steps that the trial does not name.
@@ -231,12 +179,6 @@ fn read_step(value: &Value) -> Result<u64, ReportProblem> {
     step.ok_or_else(|| ReportProblem::Step { found: value.to_string() })
 }
 
-/// `step` as a whole number from 0.
-pub(crate) fn whole_step(step: f64) -> Option<u64> {
-    const LARGEST: f64 = 9_007_199_254_740_992.0; // 2^53: beyond, f64 has no longer all whole numbers
-    ((0.0..=LARGEST).contains(&step) && step.fract().abs() < f64::EPSILON).then_some(step as u64)
-}
-
 /// The number, or `None` where it is not finite: null, `"NaN"`, `"Infinity"`.
 fn read_value(value: &Value) -> Result<Option<f64>, ReportProblem> {
     let number = match value {
@@ -254,7 +196,8 @@ fn finite(value: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MetricSource, ReportProblem, ReportReader};
+    use super::{MetricSource, ReportReader};
+    use crate::report::ReportProblem;
 
     fn read(metric: Option<&str>, lines: &[&str]) -> Vec<Result<(u64, Option<f64>), ReportProblem>> {
         let source =

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value};
 
-use crate::executor::StartError;
+use crate::abandoned::TOKEN;
+use crate::atomic_write::write_atomically;
 use crate::group::ProcessIdentity;
-use crate::leftover::TOKEN;
 use crate::parent;
 use crate::placeholder::fill_in;
 use crate::protocol::MetricSource;
+use crate::start_error::StartError;
 
 /// One trial to run as a child process.
 ///
@@ -31,7 +31,7 @@ use crate::protocol::MetricSource;
 /// | `FORETELL_UNTIL`          | `until`                                                   |
 /// | `FORETELL_RESUME_FROM`    | `resume_from`; not set when there is none                 |
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
-/// | `FORETELL_TOKEN`          | a name of this start, for [`crate::kill_leftover`]        |
+/// | `FORETELL_TOKEN`          | a name of this start, for [`crate::end_abandoned`]        |
 /// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
 ///
 /// All paths in it are absolute. The rest of the environment is Foretell's own, with `environment` added.
@@ -120,13 +120,4 @@ impl TrialSpec {
 fn absolute(path: &Path) -> Result<OsString, StartError> {
     let absolute = std::path::absolute(path).map_err(StartError::folder("find the full path of", path))?;
     Ok(absolute.into_os_string())
-}
-
-/// Writes `text` to `path` so that readers, also after a crash, see all of it or what was there before.
-pub(crate) fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension("tmp");
-    let mut file = File::create(&draft)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    fs::rename(&draft, path)
 }

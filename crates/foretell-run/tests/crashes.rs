@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use foretell_run::{
-    EventLog, Executor, Leftover, MetricSource, Opened, ProcessIdentity, TrialSpec, kill_leftover,
+    Abandoned, EventLog, LocalProcesses, MetricSource, Opened, ProcessIdentity, TrialSpec, end_abandoned,
     parent_alive_guard, read_log,
 };
 
@@ -116,13 +116,13 @@ fn acknowledged_records_survive_sigkill() {
 }
 
 #[test]
-#[ignore = "a victim, started by leftover_processes_of_a_killed_parent_are_found_and_ended"]
+#[ignore = "a victim, started by abandoned_processes_of_a_killed_parent_are_found_and_ended"]
 fn starts_a_stubborn_trial_and_waits() {
     let Some(folder) = victims_folder() else { return };
     let ready = folder.join("ready");
     let script =
         format!("trap '' TERM; sh -c 'echo ready > {}; sleep 600' & wait; sleep 600", ready.display());
-    let mut executor = Executor::default();
+    let mut executor = LocalProcesses::default();
     let leader = executor.start(&spec(&folder, &["sh", "-c", &script])).expect("the trial starts");
     while fs::read_to_string(&ready).unwrap_or_default().is_empty() {
         std::thread::sleep(Duration::from_millis(20));
@@ -132,7 +132,7 @@ fn starts_a_stubborn_trial_and_waits() {
 }
 
 #[test]
-fn leftover_processes_of_a_killed_parent_are_found_and_ended() {
+fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (mut child, mut output) = victim("starts_a_stubborn_trial_and_waits", folder.path());
     let leader = ProcessIdentity::of(line_after(&mut output, "leader ").parse().expect("a process id"));
@@ -140,10 +140,10 @@ fn leftover_processes_of_a_killed_parent_are_found_and_ended() {
     child.wait().expect("our child");
     assert!(leader.is_alive(), "it ignores SIGTERM and prints nothing: nothing ended it");
     let directory = folder.path().join("trial-1");
-    let outcome = kill_leftover(&directory, Duration::from_millis(500)).expect("nothing is in the way");
-    assert!(matches!(outcome, Leftover::Killed { processes } if processes >= 2), "{outcome:?}");
+    let outcome = end_abandoned(&directory, Duration::from_millis(500)).expect("nothing is in the way");
+    assert!(matches!(outcome, Abandoned::Killed { processes } if processes >= 2), "{outcome:?}");
     assert!(!leader.is_alive());
-    assert_eq!(kill_leftover(&directory, Duration::ZERO).expect("nothing is in the way"), Leftover::None);
+    assert_eq!(end_abandoned(&directory, Duration::ZERO).expect("nothing is in the way"), Abandoned::None);
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn a_group_that_outlived_its_leader_is_found_and_ended() {
     child.wait().expect("our child");
     Command::new("kill").args(["-9", &leader.pid.to_string()]).status().expect("kill runs");
     assert!(is_gone_in_time(leader));
-    let outcome = kill_leftover(&folder.path().join("trial-1"), Duration::from_millis(500))
+    let outcome = end_abandoned(&folder.path().join("trial-1"), Duration::from_millis(500))
         .expect("nothing is in the way");
-    assert!(matches!(outcome, Leftover::Killed { processes } if processes >= 1), "{outcome:?}");
+    assert!(matches!(outcome, Abandoned::Killed { processes } if processes >= 1), "{outcome:?}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn starts_a_guarded_trial_and_waits() {
     let Some(folder) = victims_folder() else { return };
     let program = std::env::current_exe().expect("this program has a path").display().to_string();
     let command = [program.as_str(), "guards_itself_and_waits", "--exact", "--nocapture", "--ignored"];
-    let mut executor = Executor::default();
+    let mut executor = LocalProcesses::default();
     let leader = executor.start(&spec(&folder, &command)).expect("the trial starts");
     let message = executor.messages().recv_timeout(PATIENCE).expect("the child reports");
     say(&format!("child {} {message:?}", leader.pid));

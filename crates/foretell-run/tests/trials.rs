@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use foretell_run::{
-    Executor, Message, MessageKind, MetricSource, ProcessIdentity, StartError, Status, TrialSpec,
+    LocalProcesses, Message, MessageKind, MetricSource, ProcessIdentity, StartError, Status, TrialSpec,
 };
 use tempfile::TempDir;
 
@@ -38,7 +38,7 @@ fn shell(folder: &Path, trial: u64, script: &str) -> TrialSpec {
 }
 
 /// All messages up to and with the trial's end.
-fn to_the_end(executor: &Executor) -> Vec<MessageKind> {
+fn to_the_end(executor: &LocalProcesses) -> Vec<MessageKind> {
     let mut kinds = Vec::new();
     loop {
         let Message { kind, .. } = executor.messages().recv_timeout(PATIENCE).expect("the trial ends");
@@ -51,7 +51,7 @@ fn to_the_end(executor: &Executor) -> Vec<MessageKind> {
 }
 
 fn run(spec: &TrialSpec) -> Vec<MessageKind> {
-    let mut executor = Executor::new(GRACE);
+    let mut executor = LocalProcesses::new(GRACE);
     executor.start(spec).expect("the trial starts");
     to_the_end(&executor)
 }
@@ -199,7 +199,7 @@ fn a_trial_that_says_nothing_ends_with_its_last_words() {
 #[test]
 fn a_command_that_does_not_start_says_which_and_why() {
     let folder = folder();
-    let mut executor = Executor::new(GRACE);
+    let mut executor = LocalProcesses::new(GRACE);
     let spec = |command: &[&str]| TrialSpec {
         command: command.iter().map(|&part| part.to_owned()).collect(),
         ..shell(folder.path(), 1, "")
@@ -227,7 +227,7 @@ fn a_command_that_does_not_start_says_which_and_why() {
 #[test]
 fn a_number_is_free_again_once_its_trial_has_ended() {
     let folder = folder();
-    let mut executor = Executor::new(GRACE);
+    let mut executor = LocalProcesses::new(GRACE);
     let spec = shell(folder.path(), 5, "echo again; read line < /dev/null; sleep 600");
     executor.start(&spec).expect("the trial starts");
     assert!(matches!(executor.start(&spec), Err(StartError::Running { trial: 5 })));
@@ -245,7 +245,7 @@ fn a_number_is_free_again_once_its_trial_has_ended() {
 #[test]
 fn a_stopped_trial_has_time_to_write_its_checkpoint() {
     let folder = folder();
-    let mut executor = Executor::new(PATIENCE);
+    let mut executor = LocalProcesses::new(PATIENCE);
     let script = r#"trap 'echo "{\"foretell\":{\"step\":9,\"acc\":1}}"; echo saved; exit 0' TERM
         echo '{"foretell":{"step":1,"acc":0}}'; while :; do sleep 0.1; done"#;
     executor.start(&shell(folder.path(), 1, script)).expect("the trial starts");
@@ -262,7 +262,7 @@ fn a_stopped_trial_has_time_to_write_its_checkpoint() {
 #[test]
 fn stopping_leaves_no_descendant_however_stubborn() {
     let folder = folder();
-    let mut executor = Executor::new(GRACE);
+    let mut executor = LocalProcesses::new(GRACE);
     let pids = folder.path().join("pids");
     // Eight children, and a grandchild whose parent is gone; the grandchild and its shell ignore SIGTERM.
     let script = format!(
@@ -331,7 +331,7 @@ fn more_reports_than_the_channel_holds_wait_and_are_all_heard() {
     let folder = folder();
     let mut spec = shell(folder.path(), 1, "seq 5000");
     spec.metric = MetricSource::parse(r"^(\d+)$").expect("a pattern");
-    let mut executor = Executor::new(GRACE);
+    let mut executor = LocalProcesses::new(GRACE);
     executor.start(&spec).expect("the trial starts");
     std::thread::sleep(Duration::from_millis(500)); // the consumer is slow: the channel fills up
     let values: Vec<f64> =
@@ -342,7 +342,7 @@ fn more_reports_than_the_channel_holds_wait_and_are_all_heard() {
 #[test]
 fn several_trials_at_once_are_told_apart() {
     let folder = folder();
-    let mut executor = Executor::new(GRACE);
+    let mut executor = LocalProcesses::new(GRACE);
     for trial in 1..=6 {
         let script =
             format!(r#"for i in 1 2 3; do echo "{{\"foretell\":{{\"acc\":{trial}}}}}"; sleep 0.05; done"#);
@@ -366,10 +366,83 @@ fn several_trials_at_once_are_told_apart() {
     }
 }
 
+/// How many threads this process has.
+fn threads() -> usize {
+    fs::read_dir("/proc/self/task").expect("Linux says").count()
+}
+
+#[test]
+fn idle_trials_take_no_threads() {
+    let folder = folder();
+    let mut executor = LocalProcesses::new(GRACE);
+    let before = threads();
+    let ready = |trial| shell(folder.path(), trial, "echo '{\"foretell\":{\"acc\":1}}'; exec sleep 600");
+    for trial in 1..=64 {
+        executor.start(&ready(trial)).expect("the trial starts");
+        executor.messages().recv_timeout(PATIENCE).expect("it reports");
+    }
+    // Tests beside this one may have started threads, but not one for each of these pipes.
+    let more = threads() - before;
+    assert!(more < 32, "64 trials that print nothing took {more} threads");
+    let stopped = Instant::now();
+    drop(executor);
+    assert!(stopped.elapsed() < PATIENCE, "they end together, not one after the other");
+}
+
+#[test]
+fn a_trial_that_nobody_hears_is_stopped_all_the_same() {
+    let folder = folder();
+    let mut executor = LocalProcesses::new(GRACE);
+    let mut flood = shell(folder.path(), 1, "trap '' TERM; exec seq 100000000");
+    flood.metric = MetricSource::parse(r"^(\d+)$").expect("a pattern");
+    let processes = [
+        executor.start(&flood).expect("the trial starts"),
+        executor.start(&shell(folder.path(), 2, "exec sleep 600")).expect("the trial starts"),
+    ];
+    std::thread::sleep(Duration::from_millis(300)); // the channel is full
+    assert!(executor.stop(1) && executor.stop(2));
+    let until = Instant::now() + PATIENCE;
+    while processes.iter().any(|process| process.is_alive()) {
+        assert!(Instant::now() < until, "a full channel does not keep trials alive");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut values = Vec::new();
+    let mut ends = BTreeMap::new();
+    while ends.len() < 2 {
+        match executor.messages().recv_timeout(PATIENCE).expect("both end") {
+            Message { kind: MessageKind::Report(report), .. } => values.extend(report.value),
+            Message { trial, kind: MessageKind::Ended { stopped_by_us, .. } } => {
+                ends.insert(trial, stopped_by_us);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(ends, BTreeMap::from([(1, true), (2, true)]));
+    let counted: Vec<f64> = (1..=values.len()).map(|value| value as f64).collect();
+    assert_eq!(values, counted, "no report is lost or out of order");
+}
+
+#[test]
+fn one_that_prints_without_end_does_not_keep_others_waiting() {
+    let folder = folder();
+    let mut executor = LocalProcesses::new(GRACE);
+    let mut flood = shell(folder.path(), 1, "exec yes 1");
+    flood.metric = MetricSource::parse(r"^(\d+)$").expect("a pattern");
+    executor.start(&flood).expect("the trial starts");
+    let mut quiet = shell(folder.path(), 2, "sleep 0.3; echo 7");
+    quiet.metric = flood.metric.clone();
+    executor.start(&quiet).expect("the trial starts");
+    let heard = (0..20_000_000).find_map(|_| {
+        let message = executor.messages().recv_timeout(PATIENCE).expect("one of them prints");
+        (message.trial == 2).then_some(message.kind)
+    });
+    assert!(matches!(heard, Some(MessageKind::Report(report)) if report.value == Some(7.0)));
+}
+
 #[test]
 fn dropping_the_executor_ends_its_trials_even_when_nobody_listens() {
     let folder = folder();
-    let mut executor = Executor::new(GRACE);
+    let mut executor = LocalProcesses::new(GRACE);
     let mut flood = shell(folder.path(), 1, "seq 1000000; sleep 600");
     flood.metric = MetricSource::parse(r"^(\d+)$").expect("a pattern");
     let processes = [

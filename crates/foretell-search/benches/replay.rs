@@ -4,17 +4,18 @@
 #![allow(missing_docs, clippy::print_stdout, reason = "a program that prints")]
 
 use foretell::{
-    Configuration, Curve, Direction, History, HistoryOptions, PredictorOptions, Run, Value, predictor,
+    Configuration, Curve, Direction, HistoryOptions, PredictorOptions, Run, StopCriterion, Value, predictor,
 };
 use foretell_search::{
-    ByForecast, Kappa, LayerSpace, QLearner, QLearning, Reference, ReplaySpec, Reward, Schedule, Setting,
-    Stopper, Table, replay, replay_stream, trial_stream,
+    Kappa, LayerSpace, Policy, QLearner, QLearning, Reference, ReplaySpec, Reward, Schedule, Setting, Table,
+    replay, replay_stream, trial_stream,
 };
 use rand::RngExt;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Saturating curves whose end depends on two parameters, with noise.
-fn table(runs: u64, points: usize) -> Table {
+fn table(runs: u64, points: usize) -> Arc<Table> {
     let run = |number: u64| {
         let mut random = trial_stream(1, number);
         let (a, b): (f64, f64) = (random.random(), random.random());
@@ -26,8 +27,7 @@ fn table(runs: u64, points: usize) -> Table {
         Run { id: number.to_string(), configuration, curve: Curve::of_epochs(&values, Direction::Maximize) }
     };
     let runs: Vec<Run> = (0..runs).map(run).collect();
-    let history = History::new(&runs, &HistoryOptions::default()).expect("curves of one length");
-    Table::new(history, 1).expect("more than one run")
+    Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).expect("runs of one length"))
 }
 
 fn timed(what: &str, work: impl FnOnce() -> String) {
@@ -36,11 +36,11 @@ fn timed(what: &str, work: impl FnOnce() -> String) {
     println!("{what}: {:.2} s ({said})", start.elapsed().as_secs_f64());
 }
 
-fn replayed(what: &str, table: &Table, name: &str, spec: ReplaySpec) {
+fn replayed(what: &str, table: &Arc<Table>, name: &str, spec: ReplaySpec) {
     timed(&format!("{what}, {name}"), || {
         let chosen = predictor(name, &PredictorOptions::default()).expect("a built-in predictor");
-        let outcomes =
-            replay(table, &[Setting { spec, predictor: Some(chosen.as_ref()) }]).expect("a valid spec");
+        let setting = Setting { spec, predictor: Some(Arc::from(chosen)) };
+        let outcomes = replay(table, &[setting]).expect("a valid spec");
         format!("{:.2} times, best kept {:.0} %", outcomes[0].speedup().0, 100.0 * outcomes[0].best_kept())
     });
 }
@@ -50,8 +50,8 @@ fn main() {
     let (runs, learnt) =
         if std::env::args().any(|argument| argument == "--test") { (120, 20) } else { (1000, 2700) };
     let table = table(runs, 60);
-    let stopper = Stopper::Forecast(ByForecast { stop_probability: 0.95, ..ByForecast::default() });
-    let full = ReplaySpec { stopper, ..ReplaySpec::default() };
+    let criterion = StopCriterion { stop_probability: 0.95, ..StopCriterion::default() };
+    let full = ReplaySpec { policy: Policy::Forecast, criterion, ..ReplaySpec::default() };
     // after every run that finishes: with a larger factor too few finish to learn again at all
     let refitting = ReplaySpec { refit: Some(1.01), ..full };
     let schedule = |runs| Schedule::Hyperband {

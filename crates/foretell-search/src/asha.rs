@@ -1,8 +1,8 @@
 //! ASHA: successive halving without waiting; a trial goes on as soon as it is among the best of its rung so far.
 
 use crate::brackets::{BracketError, levels};
-use crate::scheduler::{End, Job, Next, Scheduler, kth_largest};
-use std::collections::BTreeMap;
+use crate::scheduler::{End, Job, Next, Ranked, Scheduler};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Asynchronous successive halving of `trials` trials.
 ///
@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 /// A running trial has to beat the ⌈n/η⌉-th best of the n results of the rung it is trained to (the best, in the last
 /// rung), forecasts counted, once there are η of them.
 ///
-/// Source: Li et al. 2020, "A system for massively parallel hyperparameter tuning", algorithm 2. O(n) a job.
+/// Source: Li et al. 2020, "A system for massively parallel hyperparameter tuning", algorithm 2. O(log n) a job and O(1) a reference, but for moving up to n results when one is
+/// inserted: 16 bytes each.
 #[derive(Clone, Debug)]
 pub struct Asha {
     trials: u64,
@@ -25,16 +26,32 @@ pub struct Asha {
     levels: Vec<u64>,
     started: u64,
     running: BTreeMap<u64, usize>,
-    /// Of each rung, all its results, the best first.
-    results: Vec<Vec<RungResult>>,
+    rungs: Vec<Rung>,
 }
 
-/// What a trial came to at a rung.
-#[derive(Clone, Copy, Debug)]
-struct RungResult {
-    trial: u64,
-    score: f64,
-    promoted: bool,
+/// The results of one rung.
+#[derive(Clone, Debug, Default)]
+struct Rung {
+    /// All of them, the best first.
+    results: Vec<Ranked>,
+    /// Those that may still be promoted.
+    waiting: BTreeSet<Ranked>,
+}
+
+impl Rung {
+    fn push(&mut self, result: Ranked) {
+        self.results.insert(self.results.partition_point(|other| *other < result), result);
+        if result.score.is_finite() {
+            self.waiting.insert(result);
+        }
+    }
+
+    /// The best trial that was not promoted, if it is among the best 1/η of the rung.
+    fn promotable(&self, eta: u64) -> Option<Ranked> {
+        let best = *self.waiting.first()?;
+        let rank = self.results.partition_point(|other| *other < best);
+        (rank < self.results.len() / eta as usize).then_some(best)
+    }
 }
 
 impl Asha {
@@ -51,15 +68,8 @@ impl Asha {
             levels,
             started: 0,
             running: BTreeMap::new(),
-            results: vec![Vec::new(); rungs],
+            rungs: vec![Rung::default(); rungs],
         })
-    }
-
-    /// Where in `rung` the best trial stands that may be promoted.
-    fn promotable(&self, rung: usize) -> Option<usize> {
-        let results = &self.results[rung];
-        let best = results.len() / self.eta as usize;
-        results[..best].iter().position(|result| !result.promoted && result.score.is_finite())
     }
 
     fn run(&mut self, trial: u64, rung: usize) -> Next {
@@ -71,11 +81,9 @@ impl Asha {
 impl Scheduler for Asha {
     fn next(&mut self) -> Next {
         for rung in (0..self.levels.len() - 1).rev() {
-            if let Some(place) = self.promotable(rung) {
-                let result = &mut self.results[rung][place];
-                result.promoted = true;
-                let trial = result.trial;
-                return self.run(trial, rung + 1);
+            if let Some(best) = self.rungs[rung].promotable(self.eta) {
+                self.rungs[rung].waiting.remove(&best);
+                return self.run(best.trial, rung + 1);
             }
         }
         if self.started < self.trials {
@@ -87,27 +95,23 @@ impl Scheduler for Asha {
 
     fn ended(&mut self, trial: u64, end: End) {
         if let Some(rung) = self.running.remove(&trial) {
-            let (results, score) = (&mut self.results[rung], end.score);
-            let is_before = |other: &RungResult| {
-                other.score.total_cmp(&score).reverse().then(other.trial.cmp(&trial)).is_lt()
-            };
-            results.insert(results.partition_point(is_before), RungResult { trial, score, promoted: false });
+            self.rungs[rung].push(Ranked { trial, score: end.score });
         }
     }
 
     fn is_done(&self) -> bool {
         self.started == self.trials
             && self.running.is_empty()
-            && (0..self.levels.len() - 1).all(|rung| self.promotable(rung).is_none())
+            && self.rungs[..self.levels.len() - 1].iter().all(|rung| rung.promotable(self.eta).is_none())
     }
 
     fn reference(&self, trial: u64) -> Option<f64> {
         let rung = *self.running.get(&trial)?;
-        let results = &self.results[rung];
+        let results = &self.rungs[rung].results;
         let last = rung + 1 == self.levels.len();
         let enough = results.len() as u64 >= self.eta;
         let k = if last { 1 } else { (results.len() as u64).div_ceil(self.eta) as usize };
-        kth_largest(results.iter().map(|result| result.score), k).filter(|_| enough || last)
+        results.get(k.checked_sub(1)?).map(|result| result.score).filter(|_| enough || last)
     }
 }
 

@@ -142,8 +142,8 @@ impl LevelData {
         Self { enough: enough.max(1), refit, levels: BTreeMap::new() }
     }
 
-    /// Hands in trials that an earlier search trained to `level`: a warm start. If there are enough, all of them are learnt from.
-    pub fn hand_in(&mut self, level: u64, trials: impl IntoIterator<Item = usize>) {
+    /// Adds trials that an earlier search trained to `level`: a warm start. If there are enough, all of them are learnt from.
+    pub fn warm_start(&mut self, level: u64, trials: impl IntoIterator<Item = usize>) {
         let level = self.levels.entry(level).or_default();
         level.reached.extend(trials);
         if level.reached.len() >= self.enough {

@@ -1,7 +1,28 @@
 //! Spaces, samplers, schedulers and the study: which training to run next, and when to stop it.
 //!
-//! Everything here is pure: no files, processes, clock, threads or global random state. [`Study::step`] turns what
-//! happened outside into what to do, and the same function drives a live search, a replay, and a restart after a crash.
+//! Everything here is pure: no files, processes, clock, threads or global random state. [`Study::step`] takes what
+//! happened outside and returns what to do; the same function drives a live search, a replay, and a restart after a crash.
+//!
+//! ```
+//! use foretell_search::{ParameterSpace, plan, trial_stream};
+//! // a space, and the configuration of trial 0 of a study with seed 7
+//! let space = ParameterSpace::parse(&["lr=log:1e-4:1", "optimizer=choice:sgd,adam"])?;
+//! let configuration = space.sample(&mut trial_stream(7, 0));
+//! assert!(space.check(&configuration).is_ok());
+//! // Hyperband for trainings of 81 epochs: its first bracket starts 81 of them with one epoch each
+//! let hyperband = plan(81, 3)?;
+//! assert_eq!((hyperband.brackets[0].rungs[0].configurations, hyperband.brackets[0].rungs[0].resource), (81, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | files | what they have |
+//! |---|---|
+//! | `parameter`, `parameter_space`, `layer_space/`, `space` | what is searched: [`ParameterSpace`], [`LayerSpace`], [`Space`] |
+//! | `random`, `q_learning/`, `sampler` | who proposes configurations: [`RandomSampler`], [`QLearner`], [`Sampler`] |
+//! | `brackets`, `full`, `successive_halving`, `hyperband`, `f_hyperband`, `asha`, `schedule`, `scheduler` | who is trained next, and how far: [`Schedule`], [`Scheduler`] |
+//! | `stopper` | whether a running trial goes on: [`Stopper`] |
+//! | `study/`, `record`, `summary` | a study as a fold over its records: [`Study`], [`Record`], [`Summary`] |
+//! | `replay/` | the same on recorded runs: [`replay()`] |
 
 mod asha;
 mod brackets;
@@ -11,6 +32,7 @@ mod hyperband;
 mod layer_space;
 mod parameter;
 mod parameter_space;
+mod policy;
 mod q_learning;
 mod random;
 mod range;
@@ -19,14 +41,15 @@ mod replay;
 mod sampler;
 mod schedule;
 mod scheduler;
+mod session;
 mod space;
-mod stopper;
+mod store;
 mod study;
 mod successive_halving;
 mod summary;
 
 pub use asha::Asha;
-pub use brackets::*;
+pub use brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
 pub use f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
 pub use full::Full;
 pub use hyperband::Hyperband;
@@ -35,18 +58,24 @@ pub use layer_space::{
 };
 pub use parameter::{Condition, Parameter, ParameterError, ParameterKind};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
-pub use q_learning::*;
-pub use random::{RandomNetwork, RandomSampler, replay_stream, trial_seed, trial_stream};
+pub use policy::Policy;
+pub use q_learning::{
+    EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
+};
+pub use random::{RandomNetwork, RandomSampler, replay_stream, trial_stream};
 pub use range::RangeError;
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
-    OrderingOutcome, Outcome, ReplayError, ReplaySpec, Setting, Table, Trace, TrialTrace, replay,
+    OrderingOutcome, Outcome, ReplayError, ReplaySpec, Setting, Table, Trace, TrialTrace, replay, replay_log,
 };
 pub use sampler::{Sampler, SamplerSpec};
 pub use schedule::{Schedule, ScheduleError};
 pub use scheduler::{End, Job, Next, Scheduler};
-pub use space::{LAYERS, Space, WEIGHTS};
-pub use stopper::{ByForecast, ErrorBudget, Evidence, Look, Stopper, Watch};
-pub use study::{Policy, Stopping, Study, StudyError, StudySpec, Trial, TrialState};
+pub use session::{Answer, Ending, Session, SessionError, Start};
+pub use space::Space;
+pub use store::{Memory, Records, Store, StoreError};
+pub use study::{
+    Fit, Fitted, Parts, Progress, RestoreError, Study, StudyError, StudySpec, Trial, TrialState, Turn,
+};
 pub use successive_halving::SuccessiveHalving;
 pub use summary::{Audit, Best, Shadow, Spent, StoppedTrial, Summary, Tally};

@@ -28,7 +28,7 @@ pub fn trial_stream(study_seed: u64, trial: u64) -> ChaCha8Rng {
 /// number with the highest bit flipped), so that it is independent of the configuration drawn.
 ///
 /// 32 bits, because that is what the common training libraries take.
-pub fn trial_seed(study_seed: u64, trial: u64) -> u32 {
+pub(crate) fn trial_seed(study_seed: u64, trial: u64) -> u32 {
     trial_stream(study_seed, trial ^ (1 << 63)).next_u32()
 }
 

@@ -1,4 +1,6 @@
-//! What a study is told and what it answers: inputs from outside, records for the log.
+//! What happens outside a study (inputs), and what the study answers (records for the log).
+
+mod versions;
 
 use foretell::{Action, Configuration, Direction};
 use serde::{Deserialize, Serialize};
@@ -31,16 +33,25 @@ pub enum Input {
 
 /// One line of a study's log. A study is a fold over these; those that [`Study::step`](crate::Study::step) returns are
 /// also its commands: a `Started` is to be launched, a decision that stops is to be carried out.
+///
+/// As JSON a record begins with its version and its type: `{"v":1,"event":"paused","trial":3}`.
+///
+/// - A record without `v` is of version 1: logs written before November 2026 have no versions.
+/// - A field that this program does not know is ignored. Nothing rewrites a log, so the field stays in its line. The
+///   study's description in `created` is the exception: an unknown setting there is an error, because the study would
+///   decide otherwise without it.
+/// - An unknown type, or a version newer than this program's, is an error that names both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
+#[serde(tag = "event", rename_all = "snake_case", remote = "Self")]
 pub enum Record {
     /// The first line: what the study is.
     Created {
         /// The study's description.
         study: Box<crate::StudySpec>,
     },
-    /// A run of an earlier search is handed in, to learn from; before the first trial.
-    HandedIn {
+    /// A run of an earlier search to learn from (a warm start); before the first trial.
+    #[serde(alias = "handed_in")]
+    WarmStart {
         /// Where it is from.
         id: String,
         /// Its configuration.
@@ -94,6 +105,29 @@ pub enum Record {
     },
 }
 
+impl Record {
+    /// How many trials there are at least once this record is applied: one more than the number of the one it starts.
+    pub fn trials_started(&self) -> u64 {
+        match self {
+            Self::Started { trial, .. } => trial + 1,
+            _ => 0,
+        }
+    }
+}
+
+impl Record {
+    /// The trial whose training it ends, for good or until it is promoted.
+    pub fn ends(&self) -> Option<u64> {
+        match self {
+            Self::Paused { trial } | Self::Completed { trial } | Self::Failed { trial, .. } => Some(*trial),
+            Self::Decided(decision) if decision.action == Action::Stop && !decision.shadow => {
+                Some(decision.trial)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Why a decision is what it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -107,6 +141,8 @@ pub enum Reason {
     MayWin,
     /// It will not win.
     WillNotWin,
+    /// Its end is known, whatever its rank.
+    EndKnown,
     /// The forecast says it will not win, but not yet in enough checks in a row.
     AwaitingConfirmation,
     /// Its best value so far is below the median of the running means of the others.

@@ -21,7 +21,7 @@ pub enum SamplerSpec {
 
 /// Proposes configurations. What it proposes depends on its seed and on what it was told, nothing else, so that a study's
 /// log, told again in order, restores it.
-pub trait Sampler: Send {
+pub trait Sampler: Send + Sync {
     /// The configuration of trial `trial`; `None` if the space is spent. Asked once a trial, in the order of their numbers.
     fn propose(&mut self, trial: u64) -> Option<Configuration>;
 

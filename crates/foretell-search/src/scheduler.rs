@@ -1,5 +1,7 @@
 //! Schedulers: who is trained next, and how far.
 
+use std::cmp::Ordering;
+
 /// Train one trial up to a resource level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -31,7 +33,7 @@ pub struct End {
 
 /// Hands out resource. A scheduler knows nothing of curves, clocks and workers, and asks for jobs in the same order
 /// whenever the ends that it is told are the same.
-pub trait Scheduler: Send {
+pub trait Scheduler: Send + Sync {
     /// What an idle worker is to do.
     fn next(&mut self) -> Next;
 
@@ -45,12 +47,32 @@ pub trait Scheduler: Send {
     fn reference(&self, trial: u64) -> Option<f64>;
 }
 
-/// The k-th largest of `scores`; `None` if there are fewer, or k is 0. O(n log n).
-pub(crate) fn kth_largest(scores: impl IntoIterator<Item = f64>, k: usize) -> Option<f64> {
-    let mut sorted: Vec<f64> = scores.into_iter().collect();
-    sorted.sort_by(|a, b| b.total_cmp(a));
-    sorted.get(k.checked_sub(1)?).copied()
+/// A trial's score; ordered from the best to the worst, equal scores by the trial's number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ranked {
+    pub(crate) trial: u64,
+    pub(crate) score: f64,
 }
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.trial.cmp(&other.trial))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ranked {}
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -67,11 +89,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_kth_largest_needs_k_scores() {
-        let scores = [0.2, 0.9, 0.5];
-        assert_eq!(
-            [0, 1, 2, 3, 4].map(|k| kth_largest(scores, k)),
-            [None, Some(0.9), Some(0.5), Some(0.2), None]
-        );
+    fn ranks_go_from_the_best_to_the_worst_and_equal_scores_by_number() {
+        let scores = [(0, 0.2), (3, 0.9), (2, 0.5), (1, 0.9), (4, f64::NEG_INFINITY)];
+        let mut ranked = scores.map(|(trial, score)| Ranked { trial, score });
+        ranked.sort();
+        assert_eq!(ranked.map(|ranked| ranked.trial), [1, 3, 2, 0, 4]);
     }
 }

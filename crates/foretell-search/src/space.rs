@@ -38,9 +38,9 @@ impl Space {
 }
 
 /// The name of the configuration value that holds a network's number of weights.
-pub const WEIGHTS: &str = "weights";
+const WEIGHTS: &str = "weights";
 /// The name of the configuration value that holds a network's number of layers.
-pub const LAYERS: &str = "layers";
+const LAYERS: &str = "layers";
 
 /// The configuration of a network: its layers, and its weights and layers counted.
 ///

@@ -1,7 +1,7 @@
 //! What a study came to: the best trial, what was spent, what stopping spared, and what it cost.
 
 use crate::record::{Reason, RecordedForecast, better};
-use crate::study::{Stopping, Study, Trial, TrialState};
+use crate::study::{Study, Trial, TrialState};
 use foretell::{Configuration, Direction};
 use serde::Serialize;
 
@@ -149,8 +149,7 @@ impl Summary {
             speedup: ratio(epochs.without_stopping, epochs.spent),
             decisions_to_stop: stopped.len() as u64,
             audit: (spec.exempt > 0.0).then(|| audit(trials, spec.direction)),
-            shadow: (spec.stopping == Stopping::Shadow)
-                .then(|| shadow(study, &stopped, epochs.without_stopping)),
+            shadow: spec.shadow.then(|| shadow(study, &stopped, epochs.without_stopping)),
             epochs,
             stopped,
         }

@@ -1,24 +1,23 @@
 //! Replays on recorded runs made up so that every number can be checked by hand.
 
 use foretell::{
-    Configuration, Curve, Direction, FitError, Forecast, History, HistoryOptions, LastValue, Model,
-    Predictor, Query, Run, TrainingSet, Value,
+    Configuration, Curve, Direction, ErrorBudget, FitError, Forecast, HistoryOptions, LastValue, Model,
+    Predictor, Query, Run, StopCriterion, TrainingSet, Value,
 };
 use foretell_search::{
-    ByForecast, ErrorBudget, Kappa, KappaOf, Reference, ReplayError, ReplaySpec, Schedule, Setting, Stopper,
-    Table, plan, replay,
+    Kappa, KappaOf, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, plan, replay,
 };
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Runs that rise in straight lines to `finals` over `points` points.
-fn table(finals: &[f64], points: usize) -> Table {
+fn table(finals: &[f64], points: usize) -> Arc<Table> {
     let run = |(i, end): (usize, &f64)| {
         let values: Vec<f64> = (1..=points).map(|t| end * t as f64 / points as f64).collect();
         let configuration = Configuration::from([("number".to_owned(), Value::Number(i as f64))]);
         Run { id: i.to_string(), configuration, curve: Curve::of_epochs(&values, Direction::Maximize) }
     };
     let runs: Vec<Run> = finals.iter().enumerate().map(run).collect();
-    Table::new(History::new(&runs, &HistoryOptions::default()).unwrap(), 1).unwrap()
+    Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap())
 }
 
 /// `n` finals in a scattered order, the best of them 1.
@@ -26,11 +25,23 @@ fn scattered(n: usize) -> Vec<f64> {
     (0..n).map(|i| ((i * 37) % n + 1) as f64 / n as f64).collect()
 }
 
-fn one(table: &Table, spec: ReplaySpec, predictor: Option<&dyn Predictor>) -> foretell_search::Outcome {
+type Lent = Option<Arc<dyn Predictor>>;
+
+fn one(table: &Arc<Table>, spec: ReplaySpec, predictor: Lent) -> foretell_search::Outcome {
     replay(table, &[Setting { spec, predictor }]).unwrap().remove(0)
 }
 
-const LAST: Option<&dyn Predictor> = Some(&LastValue);
+fn last() -> Lent {
+    Some(Arc::new(LastValue))
+}
+
+fn lent(witness: &Arc<Witness>) -> Lent {
+    Some(Arc::clone(witness) as Arc<dyn Predictor>)
+}
+
+fn sure(stop_probability: f64) -> StopCriterion {
+    StopCriterion { stop_probability, ..StopCriterion::default() }
+}
 
 /// Forecasts three times the last of the scores, learns nothing, and remembers what it was given.
 #[derive(Default)]
@@ -74,9 +85,9 @@ fn without_stopping_everything_is_trained_and_the_best_is_kept() {
 }
 
 #[test]
-fn the_oracle_stops_all_but_the_record_breakers_at_their_first_look() {
+fn the_oracle_stops_all_but_the_record_breakers_at_their_first_check() {
     let table = table(&scattered(50), 10);
-    let spec = ReplaySpec { stopper: Stopper::Oracle, burn_in: 5, first_look: 2, ..ReplaySpec::default() };
+    let spec = ReplaySpec { policy: Policy::Oracle, burn_in: 5, first_check: 2, ..ReplaySpec::default() };
     for ordering in &one(&table, spec, None).orderings {
         let mut best = f64::NEG_INFINITY;
         let mut expected = 0;
@@ -103,9 +114,8 @@ fn a_lost_best_is_counted_with_its_regret() {
         curve: Curve::of_epochs(v, Direction::Maximize),
     };
     let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
-    let table = Table::new(History::new(&runs, &HistoryOptions::default()).unwrap(), 1).unwrap();
-    let spec =
-        ReplaySpec { stopper: Stopper::Patience(1), burn_in: 1, orderings: 20, ..ReplaySpec::default() };
+    let table = Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap());
+    let spec = ReplaySpec { policy: Policy::Patience(1), burn_in: 1, orderings: 20, ..ReplaySpec::default() };
     for ordering in &one(&table, spec, None).orderings {
         let first = ordering.trace.trials[0].run;
         assert_eq!(ordering.best_kept, first == 1);
@@ -125,11 +135,11 @@ fn a_lost_best_is_counted_with_its_regret() {
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let table = table(&scattered(60), 12);
-    let rule = ByForecast { stop_probability: 0.9, ..ByForecast::default() };
-    let spec = ReplaySpec { stopper: Stopper::Forecast(rule), burn_in: 20, ..ReplaySpec::default() };
+    let (policy, criterion) = (Policy::Forecast, sure(0.9));
+    let spec = ReplaySpec { policy, criterion, burn_in: 20, ..ReplaySpec::default() };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| format!("{:?}", one(&table, spec, LAST)))
+        pool.install(|| format!("{:?}", one(&table, spec, last())))
     };
     assert_eq!(with(1), with(4));
 }
@@ -137,16 +147,16 @@ fn results_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn settings_that_learn_from_the_same_runs_share_models() {
     let table = table(&scattered(40), 10);
-    let witness = Witness::default();
+    let witness = Arc::new(Witness::default());
     let at = |stop_probability| {
-        let rule = ByForecast { stop_probability, ..ByForecast::default() };
         let spec = ReplaySpec {
-            stopper: Stopper::Forecast(rule),
+            policy: Policy::Forecast,
+            criterion: sure(stop_probability),
             burn_in: 10,
             orderings: 3,
             ..ReplaySpec::default()
         };
-        Setting { spec, predictor: Some(&witness as &dyn Predictor) }
+        Setting { spec, predictor: lent(&witness) }
     };
     replay(&table, &[at(0.5), at(0.9), at(0.99)]).unwrap();
     let fits = witness.fits.lock().unwrap();
@@ -157,10 +167,9 @@ fn settings_that_learn_from_the_same_runs_share_models() {
 #[test]
 fn predictors_of_one_name_do_not_share_models() {
     let table = table(&scattered(40), 10);
-    let witnesses = [Witness::default(), Witness::default()];
-    let rule = Stopper::Forecast(ByForecast::default());
-    let spec = ReplaySpec { stopper: rule, burn_in: 10, orderings: 1, ..ReplaySpec::default() };
-    let setting = |witness| Setting { spec, predictor: Some(witness as &dyn Predictor) };
+    let witnesses = [Witness::default(), Witness::default()].map(Arc::new);
+    let spec = ReplaySpec { policy: Policy::Forecast, burn_in: 10, orderings: 1, ..ReplaySpec::default() };
+    let setting = |witness| Setting { spec, predictor: lent(witness) };
     replay(&table, &[setting(&witnesses[0]), setting(&witnesses[1])]).unwrap();
     let fits = witnesses.each_ref().map(|witness| witness.fits.lock().unwrap().len());
     assert!(fits[0] > 0 && fits[0] == fits[1], "{fits:?}");
@@ -202,7 +211,7 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
         let schedule = Schedule::Hyperband { eta: 3, runs: 10, kappa, reference };
         let spec = ReplaySpec {
             schedule,
-            stopper: Stopper::Oracle,
+            policy: Policy::Oracle,
             burn_in: 20,
             orderings: 3,
             ..ReplaySpec::default()
@@ -223,12 +232,12 @@ fn f_hyperband_saves_and_bolder_kappas_save_more() {
 #[test]
 fn levels_learn_from_what_reached_them_and_forecast_no_further() {
     let table = table(&scattered(60), 27);
-    let witness = Witness::default();
+    let witness = Arc::new(Witness::default());
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 6, kappa: Kappa::default(), reference: Reference::Level };
-    let stopper = Stopper::Forecast(ByForecast::default());
-    let spec = ReplaySpec { schedule, stopper, burn_in: 12, orderings: 2, ..ReplaySpec::default() };
-    one(&table, spec, Some(&witness));
+    let policy = Policy::Forecast;
+    let spec = ReplaySpec { schedule, policy, burn_in: 12, orderings: 2, ..ReplaySpec::default() };
+    one(&table, spec, lent(&witness));
     let fits = witness.fits.lock().unwrap();
     assert!(!fits.is_empty());
     for (tau, target, targets) in fits.iter() {
@@ -244,13 +253,13 @@ fn a_configuration_that_was_learnt_from_gets_its_held_out_forecast() {
     // six runs, drawn again and again: from the second pass on every run was learnt from, its held-out forecast says
     // −100, and all are stopped at the first look
     let table = table(&[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 9);
-    let witness = Witness::default();
+    let witness = Arc::new(Witness::default());
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 12, kappa: Kappa::default(), reference: Reference::Level };
-    let stopper = Stopper::Forecast(ByForecast::default());
+    let policy = Policy::Forecast;
     let spec =
-        ReplaySpec { schedule, stopper, burn_in: 30, orderings: 1, retrain: true, ..ReplaySpec::default() };
-    let outcome = one(&table, spec, Some(&witness));
+        ReplaySpec { schedule, policy, burn_in: 30, orderings: 1, retrain: true, ..ReplaySpec::default() };
+    let outcome = one(&table, spec, lent(&witness));
     let learnt = witness.fits.lock().unwrap().iter().filter(|fit| fit.1 > 8.5).map(|fit| fit.2.len()).max();
     assert!(learnt.is_some_and(|runs| runs <= 6), "repeats count once");
     assert!(outcome.orderings[0].trace.trials.iter().any(|trial| trial.stopped_at == Some(1)));
@@ -261,7 +270,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
     let table = table(&scattered(120), 27);
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 3, kappa: Kappa::default(), reference: Reference::Level };
-    let cold = ReplaySpec { schedule, stopper: Stopper::Oracle, orderings: 2, ..ReplaySpec::default() };
+    let cold = ReplaySpec { schedule, policy: Policy::Oracle, orderings: 2, ..ReplaySpec::default() };
     let warm = ReplaySpec { warm_start: 50, ..cold };
     let saved = |spec| {
         let outcome = one(&table, spec, None);
@@ -279,7 +288,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
 fn exempt_runs_are_trained_to_their_end_and_audited() {
     let table = table(&scattered(300), 10);
     let spec = ReplaySpec {
-        stopper: Stopper::Oracle,
+        policy: Policy::Oracle,
         burn_in: 10,
         exempt: 0.1,
         orderings: 4,
@@ -296,17 +305,17 @@ fn exempt_runs_are_trained_to_their_end_and_audited() {
 #[test]
 fn refitting_learns_from_more_runs() {
     let table = table(&scattered(120), 6);
-    let witness = Witness::default();
-    let rule = ByForecast { stop_probability: 0.99, agreeing_looks: 1, budget: ErrorBudget::PerRun };
+    let witness = Arc::new(Witness::default());
     let spec = ReplaySpec {
-        stopper: Stopper::Forecast(rule),
+        policy: Policy::Forecast,
+        criterion: StopCriterion { error_budget: ErrorBudget::PerRun, ..sure(0.99) },
         burn_in: 10,
         refit: Some(1.5),
         exempt: 0.5,
         orderings: 1,
         ..ReplaySpec::default()
     };
-    one(&table, spec, Some(&witness));
+    one(&table, spec, lent(&witness));
     let sizes: std::collections::BTreeSet<usize> =
         witness.fits.lock().unwrap().iter().map(|fit| fit.2.len()).collect();
     assert!(sizes.contains(&10) && sizes.contains(&15), "{sizes:?}");
@@ -347,16 +356,14 @@ fn bad_settings_are_refused_with_their_numbers() {
         let kappa = Kappa { kappa, of: KappaOf::Next };
         Schedule::Hyperband { eta, runs: 2, kappa, reference: Reference::Rung }
     };
-    let forecast =
-        |stop_probability| Stopper::Forecast(ByForecast { stop_probability, ..ByForecast::default() });
     let cases = [
         (ReplaySpec { schedule: hyperband(1, 1.0), ..good }, "eta = 1"),
         (ReplaySpec { schedule: hyperband(10, 1.0), ..good }, "largest resource 9 is below eta = 10"),
         (ReplaySpec { schedule: hyperband(3, 0.0), ..good }, "kappa = 0"),
         (ReplaySpec { schedule: hyperband(3, 1.5), ..good }, "kappa = 1.5"),
-        (ReplaySpec { stopper: forecast(0.4), ..good }, "stop probability 0.4"),
-        (ReplaySpec { stopper: forecast(1.0), ..good }, "stop probability 1"),
-        (ReplaySpec { stopper: Stopper::Oracle, burn_in: 20, ..good }, "burn-in of 20"),
+        (ReplaySpec { criterion: sure(0.4), ..good }, "stop probability 0.4"),
+        (ReplaySpec { criterion: sure(1.0), ..good }, "stop probability 1"),
+        (ReplaySpec { policy: Policy::Oracle, burn_in: 20, ..good }, "burn-in of 20"),
         (ReplaySpec { warm_start: 20, ..good }, "warm start of 20 runs, but only 20"),
         (ReplaySpec { max_resource: Some(10), ..good }, "10, but the recorded runs have 9"),
         (ReplaySpec { orderings: 0, ..good }, "orderings is 0"),
@@ -382,9 +389,7 @@ fn unfinished_runs_are_no_replay() {
         configuration: Configuration::new(),
         curve: Curve::of_epochs(&[0.1, 0.2, 0.3], Direction::Maximize),
     };
-    let history = |runs: &[Run]| {
-        History::new(runs, &HistoryOptions { target: Some(3.0), ..HistoryOptions::default() }).unwrap()
-    };
-    let error = Table::new(history(&[short, whole]), 1).unwrap_err();
+    let options = HistoryOptions { target: Some(3.0), ..HistoryOptions::default() };
+    let error = Table::new(&[short, whole], &options, 1).unwrap_err();
     assert_eq!(error, ReplayError::TooFewRuns { got: 1, unfinished: 1 });
 }

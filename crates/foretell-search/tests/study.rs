@@ -1,10 +1,9 @@
 //! The study step, driven by a synthetic trainer: what is decided, what is recorded, and what a restart restores.
 
-use foretell::{Action, Configuration, Curve, Direction, Run, RunScore, StopRule, Value};
+use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
 use foretell_search::{
-    Decision, ErrorBudget, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record,
-    Reference, SamplerSpec, Schedule, Space, Stopping, Study, StudyError, StudySpec, Summary, TrialState,
-    plan,
+    Decision, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record, Reference,
+    SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary, TrialState, plan,
 };
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -21,17 +20,19 @@ fn spec() -> StudySpec {
         max_resource: EPOCHS,
         trials: 30,
         burn_in: 12,
-        stopping: Stopping::Live,
         policy: Policy::Forecast,
+        shadow: false,
         predictor: "svr-rbf".into(),
-        rule: StopRule { stop_probability: 0.95, ..StopRule::default() },
-        agreeing_checks: 1,
-        budget: ErrorBudget::PerLook,
+        criterion: criterion(),
         refit: None,
         exempt: 0.0,
         seed: 3,
         workload: BTreeMap::new(),
     }
+}
+
+fn criterion() -> StopCriterion {
+    StopCriterion { stop_probability: 0.95, ..StopCriterion::default() }
 }
 
 /// What a training with this learning rate reports after `step` epochs: rises towards a top that is best at 1e-2.
@@ -151,7 +152,7 @@ fn rungs_hold_for_trainings_that_count_from_0() {
         trials: plan(EPOCHS, 3).unwrap().totals().configurations,
         ..spec()
     };
-    let spec = StudySpec { stopping: Stopping::Off, ..spec };
+    let spec = StudySpec { policy: Policy::None, ..spec };
     let outcome = |habit| {
         let mut study = Study::new(spec.clone()).unwrap();
         drive_as(habit, &mut study, 1, &mut Vec::new());
@@ -298,7 +299,7 @@ fn burn_in_is_trained_whole_then_hopeless_trials_stop_and_the_best_is_found() {
     assert_eq!(summary.trials.completed + summary.trials.stopped, 30);
     assert!(study.trials()[..12].iter().all(|t| matches!(t.state, TrialState::Completed { .. })));
     assert!(summary.speedup > 1.3, "{}", summary.speedup);
-    let (full, _) = whole(StudySpec { stopping: Stopping::Off, ..spec() }, 1);
+    let (full, _) = whole(StudySpec { policy: Policy::None, ..spec() }, 1);
     let best_of_all = Summary::of(&full).best.unwrap().trial;
     assert_eq!(summary.best.unwrap().trial, best_of_all);
     // every report but the last of a trial has its decision, with its facts once the burn-in is over
@@ -358,7 +359,7 @@ fn cut_at_any_record_and_resumed_it_makes_the_same_records() {
 #[test]
 fn a_shadow_study_stops_nothing_and_says_what_stopping_would_have_cost() {
     let (live, _) = whole(spec(), 1);
-    let (study, log) = whole(StudySpec { stopping: Stopping::Shadow, ..spec() }, 1);
+    let (study, log) = whole(StudySpec { shadow: true, ..spec() }, 1);
     let summary = Summary::of(&study);
     assert_eq!((summary.trials.completed, summary.trials.stopped), (30, 0));
     assert_eq!(summary.epochs.spent, 30 * EPOCHS);
@@ -382,7 +383,8 @@ fn several_workers_finish_the_same_trials() {
 #[test]
 fn two_agreeing_checks_stop_later_than_one() {
     let (one, _) = whole(spec(), 1);
-    let (two, log) = whole(StudySpec { agreeing_checks: 2, ..spec() }, 1);
+    let (two, log) =
+        whole(StudySpec { criterion: StopCriterion { agreeing_checks: 2, ..criterion() }, ..spec() }, 1);
     assert!(Summary::of(&two).epochs.spent > Summary::of(&one).epochs.spent);
     assert!(decisions(&log).iter().any(|d| d.reason == Reason::AwaitingConfirmation));
 }
@@ -448,11 +450,11 @@ fn failures_are_told_apart() {
 
 #[test]
 fn impossible_studies_are_refused() {
-    let lenient = StopRule { stop_probability: 0.3, ..StopRule::default() };
+    let lenient = StopCriterion { stop_probability: 0.3, ..StopCriterion::default() };
     let cases = [
         (StudySpec { trials: 0, burn_in: 1, ..spec() }, "trials is 0"),
         (StudySpec { predictor: "magic".into(), ..spec() }, "unknown predictor `magic`"),
-        (StudySpec { rule: lenient, ..spec() }, "stop probability 0.3"),
+        (StudySpec { criterion: lenient, ..spec() }, "stop probability 0.3"),
         (StudySpec { schedule: hyperband(1), ..spec() }, "eta"),
         (StudySpec { schedule: hyperband(20), ..spec() }, "20"),
         (StudySpec { sampler: q_learning(30), ..spec() }, "metaqnn"),
@@ -466,14 +468,14 @@ fn impossible_studies_are_refused() {
         assert!(error.contains(text), "{error}");
     }
     let long = StudySpec { burn_in: 35, ..spec() };
-    for (handed_in, text) in
+    for (warm_start, text) in
         [(0, "burn-in of 35 is larger than the study's 30 trials: no"), (4, "30 trials and the 4 runs of")]
     {
-        let error = long.check_burn_in(handed_in).unwrap_err().to_string();
+        let error = long.check_burn_in(warm_start).unwrap_err().to_string();
         assert!(error.contains(text), "{error}");
     }
     assert_eq!(long.check_burn_in(5), Ok(()));
-    assert_eq!(StudySpec { stopping: Stopping::Off, ..long }.check_burn_in(0), Ok(()));
+    assert_eq!(StudySpec { policy: Policy::None, ..long }.check_burn_in(0), Ok(()));
     assert_eq!(Study::resume(spec(), &[]).err(), Some(StudyError::NoHeader));
     let stray = [Record::Created { study: Box::new(spec()) }, Record::Completed { trial: 4 }];
     assert_eq!(Study::resume(spec(), &stray).err(), Some(StudyError::Record { record: 2, trial: 4 }));
@@ -523,7 +525,7 @@ fn q_learning(models: u64) -> SamplerSpec {
 #[test]
 fn hyperband_runs_its_plan_and_trains_no_epoch_twice() {
     let totals = plan(9, 3).unwrap().totals();
-    let (study, log) = whole(StudySpec { stopping: Stopping::Off, ..in_brackets() }, 1);
+    let (study, log) = whole(StudySpec { policy: Policy::None, ..in_brackets() }, 1);
     let summary = Summary::of(&study);
     assert_eq!(summary.trials.total, 3 * totals.configurations);
     assert_eq!(summary.trials.completed, 3 * totals.full);
@@ -538,7 +540,7 @@ fn hyperband_runs_its_plan_and_trains_no_epoch_twice() {
 
 #[test]
 fn stopping_inside_the_rungs_saves_and_keeps_the_best() {
-    let (plain, _) = whole(StudySpec { stopping: Stopping::Off, ..in_brackets() }, 1);
+    let (plain, _) = whole(StudySpec { policy: Policy::None, ..in_brackets() }, 1);
     let (stopped, log) = whole(in_brackets(), 1);
     let (plain, summary) = (Summary::of(&plain), Summary::of(&stopped));
     assert_eq!(summary.epochs.without_stopping, plain.epochs.spent);
@@ -567,7 +569,7 @@ fn q_learning_turns_to_what_was_good_with_and_without_stopping() {
     let sampler = q_learning(60);
     let spec = StudySpec { sampler, trials: 60, burn_in: 15, max_resource: 8, ..networks() };
     let (stopped, _) = whole(spec.clone(), 1);
-    let (full, _) = whole(StudySpec { stopping: Stopping::Off, ..spec }, 1);
+    let (full, _) = whole(StudySpec { policy: Policy::None, ..spec }, 1);
     let greedy = |study: &Study| {
         let mut rng = foretell_search::trial_stream(0, 0);
         study.learner().unwrap().greedy(&mut rng).to_string()
@@ -603,7 +605,7 @@ fn a_search_ends_when_its_space_is_spent() {
 }
 
 #[test]
-fn runs_handed_in_replace_the_burn_in() {
+fn runs_of_a_warm_start_replace_the_burn_in() {
     let run = |index: u64| {
         let lr = 10_f64.powf(-4.0 + 4.0 * index as f64 / 19.0);
         let values: Vec<f64> = (1..=EPOCHS).map(|step| value(lr, step)).collect();
@@ -617,13 +619,13 @@ fn runs_handed_in_replace_the_burn_in() {
     let runs: Vec<Run> = (0..20).map(run).collect();
     let mut log = vec![Record::Created { study: Box::new(spec()) }];
     let mut study = Study::new(spec()).unwrap();
-    log.extend(study.hand_in(&runs));
-    assert_eq!((log.len(), study.handed_in().len()), (21, 20));
+    log.extend(study.warm_start(&runs));
+    assert_eq!((log.len(), study.warm_start_runs().len()), (21, 20));
     drive(&mut study, 1, &mut log);
     assert!(decisions(&log).iter().all(|d| d.reason != Reason::BurnIn));
     assert_eq!(study.learning_from(), BTreeMap::from([(EPOCHS, 20)]), "all of them, not the first 12");
     assert!(Summary::of(&study).epochs.spent < Summary::of(&whole(spec(), 1).0).epochs.spent);
-    assert_eq!(study.hand_in(&runs), [], "too late");
+    assert_eq!(study.warm_start(&runs), [], "too late");
     let mut cut = log[..30].to_vec();
     let mut resumed = Study::resume(spec(), &cut).unwrap();
     drive(&mut resumed, 1, &mut cut);
@@ -633,7 +635,7 @@ fn runs_handed_in_replace_the_burn_in() {
 #[test]
 fn a_space_of_few_choices_is_tried_whole_before_anything_is_tried_twice() {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=choice:0.1,0.01,0.001", "n=int:1:4"]).unwrap());
-    let (study, _) = whole(StudySpec { space, stopping: Stopping::Off, ..spec() }, 1);
+    let (study, _) = whole(StudySpec { space, policy: Policy::None, ..spec() }, 1);
     let tried: Vec<String> =
         study.trials().iter().map(|trial| serde_json::to_string(&trial.configuration).unwrap()).collect();
     let first: HashSet<&String> = tried[..12].iter().collect();
@@ -667,7 +669,10 @@ fn rules_that_look_at_the_curves_alone_stop_trials_too() {
 #[test]
 fn an_error_budget_for_the_run_stops_later() {
     let (each, _) = whole(spec(), 1);
-    let (all, _) = whole(StudySpec { budget: ErrorBudget::PerRun, ..spec() }, 1);
+    let (all, _) = whole(
+        StudySpec { criterion: StopCriterion { error_budget: ErrorBudget::PerRun, ..criterion() }, ..spec() },
+        1,
+    );
     assert!(Summary::of(&all).epochs.spent > Summary::of(&each).epochs.spent);
 }
 
@@ -725,7 +730,7 @@ fn a_study_whose_rungs_are_planned_for_its_trials_is_another_with_more() {
 
 #[test]
 fn a_study_that_is_resumed_with_fewer_trials_or_runs_keeps_those_it_has() {
-    let off = StudySpec { stopping: Stopping::Off, ..in_brackets() };
+    let off = StudySpec { policy: Policy::None, ..in_brackets() };
     let (study, log) = whole(off.clone(), 1);
     let Schedule::Hyperband { eta, kappa, reference, .. } = off.schedule else { unreachable!() };
     let fewer =
@@ -739,8 +744,48 @@ fn a_study_that_is_resumed_with_fewer_trials_or_runs_keeps_those_it_has() {
 
 #[test]
 fn a_log_of_another_plan_is_refused() {
-    let (_, log) = whole(StudySpec { stopping: Stopping::Off, ..in_brackets() }, 1);
-    let other = StudySpec { schedule: Schedule::Full, stopping: Stopping::Off, ..in_brackets() };
+    let (_, log) = whole(StudySpec { policy: Policy::None, ..in_brackets() }, 1);
+    let other = StudySpec { schedule: Schedule::Full, policy: Policy::None, ..in_brackets() };
     let error = Study::resume(other, &log).err().unwrap();
     assert!(matches!(error, StudyError::Plan { .. }), "{error}");
+}
+
+#[test]
+fn what_is_written_can_be_read_back_also_where_losses_jump_beyond_all_measure() {
+    let spec = StudySpec {
+        metric: "val_loss".into(),
+        direction: Direction::Minimize,
+        predictor: "last-value".into(),
+        burn_in: 4,
+        trials: 8,
+        ..spec()
+    };
+    let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
+    let mut study = Study::new(spec.clone()).unwrap();
+    for trial in 0..8 {
+        log.extend(study.step(&Input::WorkerIdle));
+        for step in 1..=EPOCHS {
+            let value = Some(if step < 8 { 1e250 } else { 1e-200 } * (1.0 + trial as f64));
+            let metrics = [("lr", 0.1), ("gradient", f64::INFINITY), ("noise", f64::NAN)];
+            let metrics = metrics.map(|(name, metric)| (name.to_owned(), metric)).into();
+            log.extend(study.step(&Input::Reported { trial, step, value, metrics }));
+        }
+        log.extend(study.step(&Input::Ended { trial, failure: None }));
+    }
+    let read: Vec<Record> = log
+        .iter()
+        .map(|record| serde_json::from_str(&serde_json::to_string(record).unwrap()).unwrap())
+        .collect();
+    assert_eq!(read, log);
+    assert!(Study::resume(spec, &read).unwrap().is_done());
+    let without = |record: &&Record| match record {
+        Record::Decided(Decision { reason: Reason::NoForecast(why), .. }) => why.contains("not finite"),
+        _ => false,
+    };
+    assert!(log.iter().filter(without).count() > 4, "no forecast is better than one without bounds");
+    let reported = log.iter().filter_map(|record| match record {
+        Record::Reported { metrics, .. } => Some(metrics.keys().map(String::as_str).collect::<Vec<_>>()),
+        _ => None,
+    });
+    assert!(reported.into_iter().all(|names| names == ["lr"]));
 }

@@ -1,20 +1,12 @@
 //! How do I bring a predictor of my own?
-#![allow(clippy::print_stdout, reason = "an example speaks")]
 
-use foretell::{FitError, Forecast, Model, Predictor, Query, TrainingSet, check_predictor};
+use foretell::{FitError, Forecast, Model, Predictor, Query, TrainingSet, check_predictor, check_training};
 
 /// Forecasts that a run gains from here on what the finished runs gained on average.
 struct MeanGain;
 
-struct FittedGain {
-    gain: f64,
-    sigma: f64,
-    held_out: Vec<Forecast>,
-}
-
-fn last(query: &Query<'_>) -> f64 {
-    query.prefix.last().copied().unwrap_or(0.0)
-}
+/// The mean gain, its standard deviation, and the forecast of each finished run from the others.
+struct Fitted(f64, f64, Vec<Forecast>);
 
 impl Predictor for MeanGain {
     fn name(&self) -> &'static str {
@@ -22,46 +14,27 @@ impl Predictor for MeanGain {
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
-        let n = training.len();
-        if n < 2 {
-            return Err(FitError::TooFew { predictor: "mean-gain", needed: 2, got: n });
-        }
-        for run in 0..n {
-            let query = training.query(run);
-            if !query
-                .prefix
-                .iter()
-                .chain(query.configuration)
-                .chain([&training.targets[run]])
-                .all(|v| v.is_finite())
-            {
-                return Err(FitError::NotFinite { run, what: "score" });
-            }
-        }
-        let gains: Vec<f64> = (0..n).map(|i| training.targets[i] - last(&training.query(i))).collect();
-        let total: f64 = gains.iter().sum();
-        // without run i the mean gain is that of the others
-        let others = |i: usize| (total - gains[i]) / (n - 1) as f64;
-        let residuals = (0..n).map(|i| gains[i] - others(i));
-        let sigma = (residuals.map(|r| r * r).sum::<f64>() / n as f64).sqrt();
-        let held_out =
-            (0..n).map(|i| Forecast::gaussian(last(&training.query(i)) + others(i), sigma)).collect();
-        Ok(Box::new(FittedGain { gain: total / n as f64, sigma, held_out }))
+        check_training(self.name(), 2, training)?;
+        let (n, ends) = (training.len() as f64, &training.targets);
+        let gains = (0..training.len()).map(|i| ends[i] - training.query(i).last_score(None));
+        let mean = gains.clone().sum::<f64>() / n;
+        // a run's gain is n/(n − 1) times as far from the mean of the others as from the mean of all
+        let errors: Vec<f64> = gains.map(|gain| (gain - mean) * n / (n - 1.0)).collect();
+        let sigma = (errors.iter().map(|error| error * error).sum::<f64>() / n).sqrt();
+        let held_out = ends.iter().zip(&errors).map(|(end, error)| Forecast::gaussian(end - error, sigma));
+        Ok(Box::new(Fitted(mean, sigma, held_out.collect())))
     }
 }
 
-impl Model for FittedGain {
+impl Model for Fitted {
     fn forecast(&self, query: &Query<'_>) -> Forecast {
-        Forecast::gaussian(last(query) + self.gain, self.sigma)
+        Forecast::gaussian(query.last_score(None) + self.0, self.1)
     }
-
     fn held_out(&self) -> &[Forecast] {
-        &self.held_out
+        &self.2
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    check_predictor(&MeanGain)?;
-    println!("mean-gain keeps the laws that every predictor must keep");
-    Ok(())
+fn main() -> Result<(), String> {
+    check_predictor(&MeanGain)
 }

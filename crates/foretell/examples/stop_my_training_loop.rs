@@ -2,8 +2,8 @@
 #![allow(clippy::print_stdout, reason = "an example speaks")]
 
 use foretell::{
-    Action, Configuration, Curve, Direction, Forecaster, HistoryOptions, PredictorOptions, Run, StopRule,
-    Value,
+    Action, Configuration, Curve, Direction, Forecaster, HistoryOptions, PredictorOptions, Run,
+    StopCriterion, Value,
 };
 
 const EPOCHS: u32 = 20;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (configuration, mut curve) = (configuration(lr), Curve::default());
         for epoch in 1..EPOCHS {
             curve.push(f64::from(epoch), train_one_epoch(lr, epoch), Direction::Maximize)?;
-            let verdict = forecaster.decide(&StopRule::default(), &configuration, &curve)?;
+            let verdict = forecaster.decide(&StopCriterion::default(), &configuration, &curve)?;
             if verdict.action == Action::Stop {
                 let forecast = forecaster.forecast(&configuration, &curve)?;
                 let mean = forecaster.history().value(forecast.mean);

@@ -1,14 +1,19 @@
-//! The paper's protocol: fit on some finished runs, forecast the others, compare with what happened; repeat.
+//! The paper's protocol: fit on some finished runs, forecast others that are cut off, compare with what happened; repeat.
 
-use crate::forecast::Forecast;
-use crate::history::History;
-use crate::predictor::{FitError, Predictor};
+use crate::curves::configuration::Run;
+use crate::curves::curve::{Curve, RunScore};
+use crate::curves::history::{History, HistoryError, HistoryOptions};
+use crate::curves::standing::Standing;
+use crate::forecaster::{ForecastError, Forecaster};
+use crate::predict::forecast::Forecast;
+use crate::predict::predictor::{FitError, Predictor};
 use crate::statistics::{mean, mean_absolute_error, r_squared, spearman, standard_error};
-use crate::training::Query;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
+use std::ops::AddAssign;
+use std::sync::Arc;
 use std::time::Instant;
 use thiserror::Error;
 
@@ -53,19 +58,88 @@ pub enum EvaluationError {
     /// A predictor could not be fitted.
     #[error(transparent)]
     Fit(#[from] FitError),
+    /// The runs of a split make no history.
+    #[error("split {split} has {runs} runs to fit on, but {source}; raise --train or take another --seed")]
+    Split {
+        /// The number of the split, from 1.
+        split: usize,
+        /// How many runs it fits on.
+        runs: usize,
+        /// What is wrong with them.
+        source: HistoryError,
+    },
+    /// No split has two runs to forecast.
+    #[error("no split has 2 runs left to forecast after step {step}: {apart}; observe less")]
+    NothingLeft {
+        /// The step at which runs are cut off.
+        step: f64,
+        /// Why.
+        apart: Apart,
+    },
 }
 
-/// One tested run: what was forecast and what happened, on the history's scale.
+/// One tested run: what was forecast and what happened, on the scale of its split's history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The split it was tested in.
     pub repeat: usize,
-    /// Index of the run in the history.
+    /// The number of the run, see [`Split`].
     pub run: usize,
+    /// What the run was worth when it was cut off.
+    pub now: f64,
     /// The forecast.
     pub forecast: Forecast,
-    /// The final score.
+    /// The final score as it was recorded, on the scale of the split's history; of a run that diverged later, [`History::lowest`].
     pub truth: f64,
+    /// Whether the run diverged later, so that no final score was recorded.
+    pub diverged: bool,
+    /// Whether the run ended below the floor of the split's history.
+    pub below_floor: bool,
+}
+
+/// Tested runs that are counted apart, summed over the splits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Apart {
+    /// Not forecast: their curves end by τ, before the target, and they did not diverge.
+    pub ended_by_tau: usize,
+    /// Not scored: their curves end between τ and the target, and they did not diverge.
+    pub ended_later: usize,
+    /// Not forecast: they had diverged by τ.
+    pub diverged_by_tau: usize,
+    /// Forecast and scored: they diverged after τ, see [`Outcome::truth`].
+    pub diverged_later: usize,
+    /// Not forecast for another reason: no point by τ, a value outside what the history's metric can be, a forecast that is
+    /// not finite.
+    pub no_forecast: usize,
+}
+
+impl AddAssign for Apart {
+    fn add_assign(&mut self, other: Self) {
+        self.ended_by_tau += other.ended_by_tau;
+        self.ended_later += other.ended_later;
+        self.diverged_by_tau += other.diverged_by_tau;
+        self.diverged_later += other.diverged_later;
+        self.no_forecast += other.no_forecast;
+    }
+}
+
+/// What there is to say, in words: `12 diverged by τ, 3 diverged later`; nothing if all counts are 0.
+impl std::fmt::Display for Apart {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let counts = [
+            (self.ended_by_tau, "ended by τ"),
+            (self.ended_later, "ended later but before the target"),
+            (self.diverged_by_tau, "diverged by τ"),
+            (self.diverged_later, "diverged later"),
+            (self.no_forecast, "had no forecast for another reason"),
+        ];
+        let said: Vec<String> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        f.write_str(&said.join(", "))
+    }
 }
 
 /// What one predictor reached at one τ.
@@ -73,16 +147,23 @@ pub struct Outcome {
 pub struct Evaluation {
     /// Observed grid points.
     pub tau: usize,
-    /// R² of each split, on the history's scale.
+    /// R² of each split that has two outcomes or more, on the scale of its history.
     pub r2: Vec<f64>,
-    /// Spearman's rank correlation of each split.
+    /// R² of each such split where scores below the floor of its history count as the floor: what is left of R² when a few runs
+    /// that end far beyond all others do not decide it.
+    pub r2_floored: Vec<f64>,
+    /// Spearman's rank correlation of each split; runs that diverged rank below all others.
     pub spearman: Vec<f64>,
     /// Mean absolute error of each split, in the metric's unit.
     pub mae: Vec<f64>,
     /// R² of each split in the metric's own unit.
     pub r2_natural: Vec<f64>,
-    /// All tested runs.
+    /// All forecasts.
     pub outcomes: Vec<Outcome>,
+    /// Runs that are counted apart.
+    pub apart: Apart,
+    /// The history of the first split.
+    pub history: History,
     /// Mean wall-clock seconds of one fit.
     pub fit_seconds: f64,
     /// Mean wall-clock seconds of one forecast.
@@ -95,7 +176,8 @@ impl Evaluation {
         (mean(&self.r2), standard_error(&self.r2))
     }
 
-    /// The share of tested runs inside the central interval of probability `level`.
+    /// The share of forecast runs whose end, as it was recorded, lies inside the central interval of probability `level`. A run
+    /// that diverged later lies inside if [`History::lowest`] does.
     pub fn coverage(&self, level: f64) -> f64 {
         let tail = (1.0 - level) / 2.0;
         let inside = |o: &&Outcome| {
@@ -138,13 +220,35 @@ pub fn observed_points(observed: f64, points: usize) -> Result<usize, Evaluation
     }
 }
 
+/// Where runs are cut off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// How many points of the grid are observed.
+    pub tau: usize,
+    /// The last step that is observed.
+    pub step: f64,
+}
+
+impl Cut {
+    /// After the fraction `observed` of `grid`, see [`observed_points`].
+    ///
+    /// # Errors
+    /// [`EvaluationError::Observed`].
+    pub fn after(observed: f64, grid: &[f64]) -> Result<Self, EvaluationError> {
+        let tau = observed_points(observed, grid.len())?;
+        Ok(Self { tau, step: grid[tau - 1] })
+    }
+}
+
 /// The runs of one random split, as indices in the history: no run, nor one that repeats it, stands on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
     /// The runs to fit on, in random order.
     pub train: Vec<usize>,
-    /// The runs to forecast, in the history's order.
+    /// The finished runs to forecast, in the history's order.
     pub test: Vec<usize>,
+    /// The unfinished runs that may be tested: they are counted, not scored.
+    pub unfinished: Vec<usize>,
 }
 
 /// Splits the finished runs `repeats` times at random into `train` runs to fit on and the rest to test. `repeats_of` gives
@@ -175,20 +279,21 @@ pub fn splits_between(
 ) -> Result<Vec<Split>, EvaluationError> {
     let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
     let train: Vec<usize> = finished.iter().copied().filter(|&i| may_train(i)).collect();
-    let test: Vec<usize> = finished.iter().copied().filter(|&i| may_test(i)).collect();
+    let test: Vec<usize> = (0..history.len()).filter(|&i| may_test(i)).collect();
     let too_few = EvaluationError::TooFewRuns { train: options.train, got: finished.len() };
     if train.len() < options.train {
         return Err(too_few);
     }
-    let splits: Vec<Split> =
-        (0..options.repeats).map(|repeat| split(&train, &test, repeats_of, repeat, options)).collect();
+    let splits: Vec<Split> = (0..options.repeats)
+        .map(|repeat| split(history, (&train, &test), repeats_of, repeat, options))
+        .collect();
     if splits.iter().any(|split| split.test.len() < 2) { Err(too_few) } else { Ok(splits) }
 }
 
 /// The split number `repeat`: its own random stream, so that it does not depend on how many splits there are.
 fn split(
-    may_train: &[usize],
-    may_test: &[usize],
+    history: &History,
+    (may_train, may_test): (&[usize], &[usize]),
     repeats_of: &[usize],
     repeat: usize,
     options: &EvaluationOptions,
@@ -201,88 +306,230 @@ fn split(
     }
     order.truncate(options.train);
     let seen: BTreeSet<usize> = order.iter().map(|&i| repeats_of[i]).collect();
-    let test = may_test.iter().copied().filter(|&i| !seen.contains(&repeats_of[i])).collect();
-    Split { train: order, test }
+    let unseen = may_test.iter().copied().filter(|&i| !seen.contains(&repeats_of[i]));
+    let (test, unfinished) = unseen.partition(|&i| history.final_score(i).is_some());
+    Split { train: order, test, unfinished }
 }
 
-/// Measures `predictor` after `tau` grid points over `splits`, in parallel over splits.
+/// One split as two piles: a history made of its training runs and of nothing else, and the runs to ask it about.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    history: History,
+    /// (number, whole recorded run).
+    tested: Vec<(usize, Run)>,
+}
+
+impl Fold {
+    /// A history of the runs `finished`, and the recorded runs to be `tested`, each with a number to know it by.
+    ///
+    /// # Errors
+    /// [`HistoryError`] if `finished` make no history.
+    pub fn new(
+        finished: &[Run],
+        options: &HistoryOptions,
+        tested: Vec<(usize, Run)>,
+    ) -> Result<Self, HistoryError> {
+        Ok(Self { history: History::new(finished, options)?, tested })
+    }
+
+    /// What is learnt from.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+}
+
+/// The folds of `splits` of `runs`. `options` name the target, so that all splits forecast the same step.
 ///
 /// # Errors
-/// [`EvaluationError::Fit`] if the predictor cannot be fitted.
+/// [`EvaluationError::Split`] if the training runs of a split make no history.
+pub fn folds(runs: &[Run], options: &HistoryOptions, splits: &[Split]) -> Result<Vec<Fold>, EvaluationError> {
+    let one = |(at, split): (usize, &Split)| {
+        let finished: Vec<Run> = split.train.iter().map(|&i| runs[i].clone()).collect();
+        let tested = split.test.iter().chain(&split.unfinished).map(|&i| (i, runs[i].clone())).collect();
+        let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
+        Fold::new(&finished, options, tested).map_err(failed)
+    };
+    splits.iter().enumerate().map(one).collect()
+}
+
+/// Measures `predictor` over `folds`, in parallel over them: every tested run is cut off at `cut` and forecast by a
+/// [`Forecaster`] that knows the history of its fold, just as a running one is.
+///
+/// * A run that has ended or diverged by τ is no matter for a forecast: it is counted in [`Evaluation::apart`].
+/// * The truth is the recorded final score, on the history's scale. A run that diverges later has none: its truth is
+///   [`History::lowest`], below all others.
+///
+/// # Errors
+/// [`EvaluationError::Fit`] if the predictor cannot be fitted, [`EvaluationError::NothingLeft`] if no fold has two runs to
+/// forecast.
 pub fn evaluate(
-    history: &History,
-    predictor: &dyn Predictor,
-    tau: usize,
-    splits: &[Split],
+    folds: &[Fold],
+    predictor: &Arc<dyn Predictor>,
+    cut: Cut,
 ) -> Result<Evaluation, EvaluationError> {
-    let parts: Vec<Part> = splits
+    let parts: Vec<Part> = folds
         .par_iter()
         .enumerate()
-        .map(|(repeat, split)| evaluate_split(history, predictor, tau, repeat, split))
+        .map(|(repeat, fold)| evaluate_fold(fold, predictor, cut.step, repeat))
         .collect::<Result<_, _>>()?;
-    let of = |measure: fn(&Part) -> f64| parts.iter().map(measure).collect::<Vec<f64>>();
+    let mut apart = Apart::default();
+    parts.iter().for_each(|part| apart += part.apart);
+    let scored: Vec<Scores> =
+        parts.iter().zip(folds).filter_map(|(part, fold)| scores(&part.outcomes, &fold.history)).collect();
+    if scored.is_empty() {
+        return Err(EvaluationError::NothingLeft { step: cut.step, apart });
+    }
+    let of = |measure: fn(&Scores) -> f64| scored.iter().map(measure).collect::<Vec<f64>>();
+    let seconds = |measure: fn(&Part) -> f64| mean(&parts.iter().map(measure).collect::<Vec<f64>>());
     Ok(Evaluation {
-        tau,
-        r2: of(|p| p.r2),
-        spearman: of(|p| p.spearman),
-        mae: of(|p| p.mae),
-        r2_natural: of(|p| p.r2_natural),
-        fit_seconds: mean(&of(|p| p.fit_seconds)),
-        predict_seconds: mean(&of(|p| p.predict_seconds)),
+        tau: cut.tau,
+        r2: of(|s| s.r2),
+        r2_floored: of(|s| s.r2_floored),
+        spearman: of(|s| s.spearman),
+        mae: of(|s| s.mae),
+        r2_natural: of(|s| s.r2_natural),
+        fit_seconds: seconds(|p| p.fit_seconds),
+        predict_seconds: seconds(|p| p.predict_seconds),
+        apart,
         outcomes: parts.into_iter().flat_map(|p| p.outcomes).collect(),
+        history: folds[0].history.clone(),
     })
 }
 
+/// The forecasts of one fold.
 struct Part {
+    outcomes: Vec<Outcome>,
+    apart: Apart,
+    fit_seconds: f64,
+    predict_seconds: f64,
+}
+
+/// The measures of one fold.
+struct Scores {
     r2: f64,
+    r2_floored: f64,
     spearman: f64,
     mae: f64,
     r2_natural: f64,
-    fit_seconds: f64,
-    predict_seconds: f64,
-    outcomes: Vec<Outcome>,
 }
 
-fn evaluate_split(
-    history: &History,
-    predictor: &dyn Predictor,
-    tau: usize,
+/// A run that is cut off, and what it came to.
+struct Asked<'a> {
+    number: usize,
+    run: &'a Run,
+    seen: Curve,
+    end: End,
+}
+
+/// What a run came to, on a history's scale.
+enum End {
+    Score(f64),
+    Diverged,
+}
+
+fn evaluate_fold(
+    fold: &Fold,
+    predictor: &Arc<dyn Predictor>,
+    step: f64,
     repeat: usize,
-    split: &Split,
 ) -> Result<Part, FitError> {
-    let encoder = history.encoder(&split.train);
-    let training = history.training_set(&split.train, tau, &encoder);
+    let history = &fold.history;
+    let mut apart = Apart::default();
+    let asked: Vec<Asked<'_>> =
+        fold.tested.iter().filter_map(|(number, run)| ask(history, *number, run, step, &mut apart)).collect();
+    let running = asked.iter().map(|one| (&one.run.configuration, &one.seen));
+    let forecaster = Forecaster::of(history.clone(), Arc::clone(predictor)).among(running);
     let started = Instant::now();
-    let model = predictor.fit(&training)?;
+    let taus: BTreeSet<usize> = asked.iter().map(|one| history.prefix_of(&one.seen).len()).collect();
+    let fits: Vec<Result<(), FitError>> =
+        taus.into_iter().filter(|&tau| tau > 0).map(|tau| forecaster.fit(tau)).collect();
     let fit_seconds = started.elapsed().as_secs_f64();
-    let rows: Vec<(usize, Vec<f64>)> = split
-        .test
-        .iter()
-        .filter(|&&i| history.prefix(i).len() >= tau)
-        .map(|&i| (i, encoder.encode(history.configuration(i))))
-        .collect();
     let started = Instant::now();
-    let outcomes: Vec<Outcome> = rows
-        .iter()
-        .map(|(run, configuration)| {
-            let query = Query { prefix: &history.prefix(*run)[..tau], configuration };
-            let truth = history.final_score(*run).expect("only finished runs are tested");
-            Outcome { repeat, run: *run, forecast: model.forecast(&query), truth }
-        })
-        .collect();
+    let mut outcomes = Vec::with_capacity(asked.len());
+    for one in asked {
+        match forecaster.forecast(&one.run.configuration, &one.seen) {
+            Ok(forecast) => {
+                let (truth, diverged) = match one.end {
+                    End::Score(score) => (score, false),
+                    End::Diverged => (history.lowest(), true),
+                };
+                apart.diverged_later += usize::from(diverged);
+                let now = history.prefix_of(&one.seen).last().copied().unwrap_or(f64::NEG_INFINITY);
+                let below_floor = !diverged && truth < history.floor();
+                let run = one.number;
+                outcomes.push(Outcome { repeat, run, now, forecast, truth, diverged, below_floor });
+            }
+            Err(
+                ForecastError::NothingObserved { .. }
+                | ForecastError::Direction { .. }
+                | ForecastError::NotFinite
+                | ForecastError::Fit(_),
+            ) => {
+                apart.no_forecast += 1;
+            }
+        }
+    }
     let predict_seconds = started.elapsed().as_secs_f64() / outcomes.len().max(1) as f64;
+    match fits.into_iter().find_map(Result::err) {
+        Some(error) if outcomes.is_empty() => Err(error),
+        _ => Ok(Part { outcomes, apart, fit_seconds, predict_seconds }),
+    }
+}
+
+/// `run` cut off at `step`, if it is a matter for a forecast and what it came to was recorded; else it is counted in `apart`.
+fn ask<'a>(
+    history: &History,
+    number: usize,
+    run: &'a Run,
+    step: f64,
+    apart: &mut Apart,
+) -> Option<Asked<'a>> {
+    let Some(end) = end(history, &run.curve) else {
+        let by_tau = run.curve.last().is_none_or(|(last, _)| last <= step);
+        let count = if by_tau { &mut apart.ended_by_tau } else { &mut apart.ended_later };
+        *count += 1;
+        return None;
+    };
+    let seen = run.curve.until(step);
+    let count = match history.standing(&seen) {
+        Standing::Running => return Some(Asked { number, run, seen, end }),
+        Standing::Arrived => &mut apart.ended_by_tau,
+        Standing::Diverged { .. } => &mut apart.diverged_by_tau,
+        _ => &mut apart.no_forecast,
+    };
+    *count += 1;
+    None
+}
+
+/// What the run with this `curve` came to; `None` if that was not recorded.
+fn end(history: &History, curve: &Curve) -> Option<End> {
+    if let Some(score) = history.end_of(curve) {
+        return Some(End::Score(score));
+    }
+    let target = history.grid().last().copied()?;
+    curve.diverged_at().filter(|&at| at <= target)?;
+    let reached = history.run_score().of(curve).filter(|_| history.run_score() == RunScore::Best);
+    Some(reached.map_or(End::Diverged, |score| End::Score(history.score(history.direction().value(score)))))
+}
+
+/// The measures of `outcomes`; `None` for fewer than two.
+fn scores(outcomes: &[Outcome], history: &History) -> Option<Scores> {
+    if outcomes.len() < 2 {
+        return None;
+    }
     let forecasts: Vec<f64> = outcomes.iter().map(|o| o.forecast.mean).collect();
     let truths: Vec<f64> = outcomes.iter().map(|o| o.truth).collect();
-    let natural = |scores: &[f64]| scores.iter().map(|&s| history.value(s)).collect::<Vec<f64>>();
-    let (natural_forecasts, natural_truths) = (natural(&forecasts), natural(&truths));
-    Ok(Part {
+    let floored = |scores: &[f64]| scores.iter().map(|s| s.max(history.floor())).collect::<Vec<f64>>();
+    let rank = |o: &Outcome| if o.diverged { f64::NEG_INFINITY } else { o.truth };
+    let natural_truths: Vec<f64> = truths.iter().map(|&truth| history.value(truth)).collect();
+    let natural_forecasts: Vec<f64> =
+        outcomes.iter().map(|o| history.possible_value(o.forecast.mean, o.now)).collect();
+    Some(Scores {
         r2: r_squared(&forecasts, &truths),
-        spearman: spearman(&forecasts, &truths),
+        r2_floored: r_squared(&floored(&forecasts), &floored(&truths)),
+        spearman: spearman(&forecasts, &outcomes.iter().map(rank).collect::<Vec<f64>>()),
         mae: mean_absolute_error(&natural_forecasts, &natural_truths),
         r2_natural: r_squared(&natural_forecasts, &natural_truths),
-        fit_seconds,
-        predict_seconds,
-        outcomes,
     })
 }
 
@@ -290,15 +537,19 @@ fn evaluate_split(
 #[allow(clippy::float_cmp, reason = "counts over counts and sure forecasts are exact")]
 mod tests {
     use super::*;
-    use crate::{Configuration, Curve, Direction, HistoryOptions, LastValue, Run};
+    use crate::{Configuration, Curve, Direction, HistoryOptions, LastValue, Metric, Run};
 
-    fn history(runs: usize) -> History {
+    fn runs(count: usize) -> Vec<Run> {
         let run = |i: usize| {
-            let end = 0.3 + 0.5 * (i as f64 / runs as f64);
+            let end = 0.3 + 0.5 * (i as f64 / count as f64);
             let curve = Curve::of_epochs(&[end - 0.2, end - 0.1, end], Direction::Maximize);
             Run { id: i.to_string(), configuration: Configuration::new(), curve }
         };
-        History::new(&(0..runs).map(run).collect::<Vec<_>>(), &HistoryOptions::default()).unwrap()
+        (0..count).map(run).collect()
+    }
+
+    fn history(count: usize) -> History {
+        History::new(&runs(count), &HistoryOptions::default()).unwrap()
     }
 
     fn options(train: usize) -> EvaluationOptions {
@@ -367,10 +618,13 @@ mod tests {
         Evaluation {
             tau: 1,
             r2: Vec::new(),
+            r2_floored: Vec::new(),
             spearman: Vec::new(),
             mae: Vec::new(),
             r2_natural: Vec::new(),
             outcomes,
+            apart: Apart::default(),
+            history: history(3),
             fit_seconds: 0.0,
             predict_seconds: 0.0,
         }
@@ -381,8 +635,11 @@ mod tests {
         let outcome = |(run, z): (usize, &f64)| Outcome {
             repeat,
             run,
+            now: 0.4,
             forecast: Forecast::gaussian(0.5, 0.1),
             truth: 0.5 + 0.1 * z,
+            diverged: false,
+            below_floor: false,
         };
         deviations.iter().enumerate().map(outcome).collect()
     }
@@ -397,7 +654,8 @@ mod tests {
 
     #[test]
     fn a_forecast_without_spread_covers_only_the_truth_itself() {
-        let certain = |truth| Outcome { repeat: 0, run: 0, forecast: Forecast::gaussian(0.5, 0.0), truth };
+        let certain =
+            |truth| Outcome { forecast: Forecast::gaussian(0.5, 0.0), truth, ..off_by(0, &[0.0])[0].clone() };
         assert_eq!(evaluation(vec![certain(0.5), certain(0.6)]).coverage(0.9), 0.5);
         assert_eq!(evaluation(Vec::new()).coverage(0.9), 0.0);
     }
@@ -415,12 +673,75 @@ mod tests {
         assert_eq!(measured.upper_coverage(0.99, 0.2), 0.75);
     }
 
+    fn last_value() -> Arc<dyn Predictor> {
+        Arc::new(LastValue)
+    }
+
+    #[test]
+    fn runs_that_ended_or_diverged_are_counted_apart_and_truths_are_as_recorded() {
+        let up = Direction::Maximize;
+        let nan = f64::NAN;
+        let tested = [
+            &[0.3, nan, nan, nan][..], // diverged by τ
+            &[0.3, nan, 0.5, 0.6],     // not finite at τ: who looks then cannot know that it recovers
+            &[0.3, 0.4, nan, nan],     // diverges later
+            &[0.3, 0.4],               // ends by τ
+            &[0.3, 0.4, 0.5],          // ends later
+            &[0.3, 0.2, -5.0, -90.0],  // ends far below the floor
+            &[0.3, 0.4, 0.5, 0.7],
+        ];
+        let tested = tested.iter().enumerate().map(|(i, values)| {
+            let curve = Curve::of_epochs(values, up);
+            (i, Run { id: i.to_string(), configuration: Configuration::new(), curve })
+        });
+        let finished: Vec<Run> = (0..8)
+            .map(|i| {
+                let end = 0.5 + 0.02 * f64::from(i);
+                let curve = Curve::of_epochs(&[0.3, end - 0.2, end - 0.1, end], up);
+                Run { id: i.to_string(), configuration: Configuration::new(), curve }
+            })
+            .collect();
+        let fold = Fold::new(&finished, &HistoryOptions::default(), tested.collect()).unwrap();
+        let cut = Cut { tau: 2, step: 2.0 };
+        let measured = evaluate(std::slice::from_ref(&fold), &last_value(), cut).unwrap();
+        let expected =
+            Apart { ended_by_tau: 1, ended_later: 1, diverged_by_tau: 2, diverged_later: 1, no_forecast: 0 };
+        assert_eq!(measured.apart, expected);
+        let truths: Vec<(usize, f64, bool)> =
+            measured.outcomes.iter().map(|o| (o.run, o.truth, o.diverged)).collect();
+        let history = fold.history();
+        assert_eq!(truths, [(2, history.lowest(), true), (5, history.score(-90.0), false), (6, 0.7, false)]);
+        assert!((history.value(truths[1].1) + 90.0).abs() < 1e-9);
+        assert_eq!(measured.outcomes.iter().map(|o| o.below_floor).collect::<Vec<_>>(), [false, true, false]);
+        // the floor is -0.04: truths -0.04, -0.04 and 0.7 for forecasts 0.4, 0.2 and 0.4
+        assert!((measured.r2_floored[0] - (1.0 - 0.3412 / 0.365_066_67)).abs() < 1e-6);
+        let none = Fold { tested: fold.tested[..2].to_vec(), ..fold };
+        let error = evaluate(&[none], &last_value(), cut).unwrap_err().to_string();
+        assert!(error.contains("after step 2: 2 diverged by τ"), "{error}");
+    }
+
+    #[test]
+    fn a_fold_knows_nothing_of_the_runs_that_it_is_tested_on() {
+        // one tested run is a thousand times better than any other: floor, bounds and scale would all move with it
+        let mut runs = runs(12);
+        runs[11].curve = Curve::of_epochs(&[0.3, 100.0, 600.0], Direction::Maximize);
+        let split = Split { train: (0..10).collect(), test: vec![10, 11], unfinished: Vec::new() };
+        let metric = Some(Metric::new("accuracy", Direction::Maximize));
+        let options = HistoryOptions { metric, ..HistoryOptions::default() };
+        let folds = folds(&runs, &options, &[split]).unwrap();
+        let alone = History::new(&runs[..10], &options).unwrap();
+        assert_eq!(folds[0].history().floor(), alone.floor());
+        assert_eq!(folds[0].history().bounds(), (0.0, 1.0));
+        let with = History::new(&runs, &options).unwrap();
+        assert!(with.floor() < alone.floor() - 100.0 && with.bounds().1.is_infinite());
+    }
+
     #[test]
     fn the_last_value_is_measured_as_by_hand() {
         // every curve ends 0.1 above its second point: MAE 0.1, perfect ranks, R² = 1 − 0.01 / variance of the truths
-        let history = history(24);
-        let splits = splits(&history, &(0..24).collect::<Vec<_>>(), &options(10)).unwrap();
-        let measured = evaluate(&history, &LastValue, 2, &splits).unwrap();
+        let splits = splits(&history(24), &(0..24).collect::<Vec<_>>(), &options(10)).unwrap();
+        let folds = folds(&runs(24), &HistoryOptions::default(), &splits).unwrap();
+        let measured = evaluate(&folds, &last_value(), Cut { tau: 2, step: 2.0 }).unwrap();
         assert_eq!((measured.tau, measured.outcomes.len()), (2, 5 * 14));
         assert!(measured.mae.iter().all(|mae| (mae - 0.1).abs() < 1e-12));
         assert!(measured.spearman.iter().all(|rho| (rho - 1.0).abs() < 1e-12));

@@ -1,15 +1,17 @@
 //! A forecaster: finished runs and a predictor, asked about running curves; models are fitted once for each τ.
 
-use crate::configuration::{Configuration, Run};
-use crate::curve::Curve;
-use crate::encoding::Encoder;
-use crate::forecast::Forecast;
-use crate::history::{History, HistoryError, HistoryOptions};
-use crate::predictor::{FitError, Model, Predictor};
-use crate::stop::{Action, StopRule, Verdict};
-use crate::training::Query;
+use crate::curves::configuration::{Configuration, Run};
+use crate::curves::curve::Curve;
+use crate::curves::encoding::Encoder;
+use crate::curves::history::{History, HistoryError, HistoryOptions};
+use crate::curves::metric::Metric;
+use crate::curves::training::Query;
+use crate::linalg::matrix::Matrix;
+use crate::predict::forecast::Forecast;
+use crate::predict::predictor::{FitError, Model, Predictor};
+use crate::stop::{Action, StopCriterion, Verdict};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use thiserror::Error;
 
 /// Why a run cannot be forecast.
@@ -21,6 +23,15 @@ pub enum ForecastError {
     NothingObserved {
         /// The first step of the grid.
         first: f64,
+    },
+    /// The curve was made with another direction than those of the finished runs.
+    #[error(
+        "the curve has the other direction: {} values of `{}` are better; make all curves with one direction",
+        metric.direction.better(), metric.name
+    )]
+    Direction {
+        /// The metric of the finished runs.
+        metric: Metric,
     },
     /// The predictor could not be fitted for this τ.
     #[error(transparent)]
@@ -54,9 +65,12 @@ type Fitted = Result<Arc<dyn Model>, FitError>;
 pub struct Forecaster {
     history: History,
     finished: Vec<usize>,
+    /// The encoded configuration and the scores so far of runs that have not finished.
+    unfinished: Vec<(Vec<f64>, Vec<f64>)>,
     encoder: Encoder,
-    predictor: Box<dyn Predictor>,
-    models: Mutex<BTreeMap<usize, Fitted>>,
+    predictor: Arc<dyn Predictor>,
+    /// A cell for each τ, filled by the first who asks; the lock is held only to find the cell.
+    models: Mutex<BTreeMap<usize, Arc<OnceLock<Fitted>>>>,
 }
 
 impl Forecaster {
@@ -69,18 +83,46 @@ impl Forecaster {
         options: &HistoryOptions,
         predictor: Box<dyn Predictor>,
     ) -> Result<Self, HistoryError> {
-        let history = History::new(runs, options)?;
+        Ok(Self::of(History::new(runs, options)?, predictor.into()))
+    }
+
+    /// A forecaster that learns from the finished runs of `history`.
+    pub fn of(history: History, predictor: Arc<dyn Predictor>) -> Self {
         let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
         let encoder = history.encoder(&finished);
-        Ok(Self { history, finished, encoder, predictor, models: Mutex::default() })
+        Self { history, finished, unfinished: Vec::new(), encoder, predictor, models: Mutex::default() }
+    }
+
+    /// The same forecaster, which lets predictors learn from running curves too, if they can: see
+    /// [`TrainingSet::unfinished_prefixes`](crate::TrainingSet::unfinished_prefixes).
+    #[must_use]
+    pub fn among<'a>(self, running: impl IntoIterator<Item = (&'a Configuration, &'a Curve)>) -> Self {
+        let seen = |(configuration, curve): (&Configuration, &Curve)| {
+            (self.encoder.encode(configuration), self.history.prefix_of(curve))
+        };
+        let unfinished = running.into_iter().map(seen).collect();
+        Self { unfinished, models: Mutex::default(), ..self }
+    }
+
+    /// Fits the model for `tau` grid points now, which the first forecast would do else.
+    ///
+    /// # Errors
+    /// [`FitError`] if the predictor could not be fitted.
+    pub fn fit(&self, tau: usize) -> Result<(), FitError> {
+        self.model(tau).map(|_| ())
     }
 
     /// The distribution of the final score of a running `curve`, on the scale of [`Forecaster::history`]: for a run that is there
     /// already, its recorded score. The first call for a τ fits the model, later ones reuse it.
     ///
     /// # Errors
-    /// [`ForecastError`] if nothing was observed yet, the predictor could not be fitted or its forecast is not finite.
+    /// [`ForecastError`] if the curve has the other direction, nothing was observed yet, the predictor could not be fitted or
+    /// its forecast is not finite.
     pub fn forecast(&self, configuration: &Configuration, curve: &Curve) -> Result<Forecast, ForecastError> {
+        let metric = self.history.metric();
+        if curve.direction().is_some_and(|direction| direction != metric.direction) {
+            return Err(ForecastError::Direction { metric: metric.clone() });
+        }
         let prefix = self.history.prefix_of(curve);
         let grid = self.history.grid();
         let tau = prefix.len();
@@ -98,7 +140,22 @@ impl Forecaster {
         if finite { Ok(forecast) } else { Err(ForecastError::NotFinite) }
     }
 
-    /// Judges a running `curve` by its forecast against the finished runs: [`StopRule::decide`] with the n-th best of their
+    /// The forecast of a run that was learnt from, by a model fitted without it: that of run number `run` of those given to
+    /// [`Forecaster::new`], seen as far as `curve`. `None` if the predictor keeps no such forecasts, or none was needed.
+    ///
+    /// # Errors
+    /// [`ForecastError`] if the predictor could not be fitted.
+    pub fn held_out(&self, run: usize, curve: &Curve) -> Result<Option<Forecast>, ForecastError> {
+        let tau = self.history.prefix_of(curve).len();
+        if tau == 0 || tau == self.history.grid().len() {
+            return Ok(None);
+        }
+        let mut used = self.finished.iter().filter(|&&i| self.history.prefix(i).len() >= tau);
+        let Some(place) = used.position(|&i| i == run) else { return Ok(None) };
+        Ok(self.model(tau)?.held_out().get(place).cloned())
+    }
+
+    /// Judges a running `curve` by its forecast against the finished runs: [`StopCriterion::decide`] with the n-th best of their
     /// final scores as incumbent and δ in the metric's unit, whatever the direction and the scale. While fewer than n
     /// have finished it goes on, with probability 0.
     ///
@@ -107,7 +164,7 @@ impl Forecaster {
     ///
     /// ```
     /// use foretell::{
-    ///     Action, Configuration, Curve, Direction, Forecaster, HistoryOptions, LastValue, Run, StopRule,
+    ///     Action, Configuration, Curve, Direction, Forecaster, HistoryOptions, LastValue, Run, StopCriterion,
     /// };
     /// let loss = |values: &[f64]| Curve::of_epochs(values, Direction::Minimize);
     /// let finished: Vec<Run> = (0..8)
@@ -117,29 +174,38 @@ impl Forecaster {
     ///         Run { id: i.to_string(), configuration: Configuration::new(), curve }
     ///     })
     ///     .collect();
-    /// let options = HistoryOptions { direction: Direction::Minimize, ..HistoryOptions::default() };
-    /// let forecaster = Forecaster::new(&finished, &options, Box::new(LastValue))?;
-    /// let decide = |values: &[f64]| forecaster.decide(&StopRule::default(), &Configuration::new(), &loss(values));
+    /// let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue))?;
+    /// let decide = |values: &[f64]| forecaster.decide(&StopCriterion::default(), &Configuration::new(), &loss(values));
     /// assert_eq!(decide(&[0.9, 0.6])?.action, Action::Stop); // 0.3 is the best so far
     /// assert_eq!(decide(&[0.5, 0.25])?.action, Action::Continue);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn decide(
         &self,
-        rule: &StopRule,
+        criterion: &StopCriterion,
         configuration: &Configuration,
         curve: &Curve,
     ) -> Result<Verdict, ForecastError> {
         let forecast = self.forecast(configuration, curve)?;
         let history = &self.history;
         let finals = self.finished.iter().filter_map(|&i| history.final_score(i));
-        let Some(incumbent) = rule.incumbent(finals) else {
+        let Some(incumbent) = criterion.incumbent(finals) else {
             return Ok(Verdict { action: Action::Continue, probability: 0.0 });
         };
         let direction = history.direction();
-        let incumbent = direction.score(history.value(incumbent)) - rule.offset;
-        let at_once = StopRule { offset: 0.0, ..*rule };
-        Ok(at_once.decide(&forecast, history.scale().apply(incumbent, direction)))
+        let incumbent = direction.score(history.value(incumbent)) - criterion.offset;
+        let at_once = StopCriterion { offset: 0.0, ..*criterion };
+        Ok(at_once.decide(&forecast, history.score(direction.value(incumbent))))
+    }
+
+    /// The probability that a run with this `forecast` is lost: that it diverges, or ends below the [floor](History::floor).
+    pub fn lost_probability(&self, forecast: &Forecast) -> f64 {
+        forecast.probability_at_most(self.history.floor())
+    }
+
+    /// In what a running run's `configuration` lies far from those of the finished ones: see [`Encoder::beyond`].
+    pub fn beyond(&self, configuration: &Configuration) -> Vec<String> {
+        self.encoder.beyond(configuration)
     }
 
     /// The finished runs on their grid.
@@ -152,21 +218,36 @@ impl Forecaster {
         self.finished.len()
     }
 
+    /// Whether [`forecast`](Self::forecast) answers for `curve` at once, without fitting a model first. O(log τ).
+    pub fn is_fitted_for(&self, curve: &Curve) -> bool {
+        let tau = self.history.prefix_of(curve).len();
+        tau == 0 || tau == self.history.grid().len() || self.cell(tau).get().is_some()
+    }
+
     fn model(&self, tau: usize) -> Result<Arc<dyn Model>, FitError> {
-        let mut models = self.models.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let model = models.entry(tau).or_insert_with(|| {
-            let training = self.history.training_set(&self.finished, tau, &self.encoder);
+        let fit = || {
+            let mut training = self.history.training_set(&self.finished, tau, &self.encoder);
+            let seen = || self.unfinished.iter().filter(|(_, scores)| scores.len() >= tau);
+            training.unfinished_configurations =
+                Matrix::from_rows(&seen().map(|(encoded, _)| encoded).collect::<Vec<_>>());
+            training.unfinished_prefixes =
+                Matrix::from_rows(&seen().map(|(_, scores)| &scores[..tau]).collect::<Vec<_>>());
             self.predictor.fit(&training).map(Arc::from)
-        });
-        model.clone()
+        };
+        self.cell(tau).get_or_init(fit).clone()
+    }
+
+    fn cell(&self, tau: usize) -> Arc<OnceLock<Fitted>> {
+        let mut models = self.models.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        models.entry(tau).or_default().clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::Direction;
-    use crate::training::TrainingSet;
+    use crate::curves::metric::Direction;
+    use crate::curves::training::TrainingSet;
     use crate::{LastValue, Scale};
 
     fn runs(values: &[&[f64]], direction: Direction) -> Vec<Run> {
@@ -196,7 +277,9 @@ mod tests {
         for values in [&[0.3, -7.0][..], &[0.3, -7.0, 0.4]] {
             let curve = Curve::of_epochs(values, up);
             let forecast = forecaster.forecast(&Configuration::new(), &curve).unwrap();
-            assert_eq!((forecast.mean, forecast.scale), (-7.0, 0.0), "{values:?}");
+            let end = forecaster.history().value(forecast.mean);
+            assert!((end + 7.0).abs() < 1e-9 && forecast.scale == 0.0, "{values:?}: {end}");
+            assert!((forecaster.lost_probability(&forecast) - 1.0).abs() < 1e-12, "{values:?}");
         }
     }
 
@@ -223,6 +306,16 @@ mod tests {
     }
 
     #[test]
+    fn a_running_loss_is_refused_where_larger_is_better() {
+        let finished = runs(&[&[0.3, 0.4], &[0.5, 0.6]], Direction::Maximize);
+        let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
+        let loss = Curve::of_epochs(&[0.4], Direction::Minimize);
+        let error = forecaster.forecast(&Configuration::new(), &loss).unwrap_err();
+        assert!(error.to_string().starts_with("the curve has the other direction: larger values"), "{error}");
+        assert!(forecaster.decide(&StopCriterion::default(), &Configuration::new(), &loss).is_err());
+    }
+
+    #[test]
     fn a_forecast_that_is_not_finite_is_an_error() {
         let up = Direction::Maximize;
         let finished = runs(&[&[0.3, 0.4], &[0.5, 0.6]], up);
@@ -237,20 +330,19 @@ mod tests {
         let ends: Vec<[f64; 2]> =
             (0..20).map(|i| [0.5 + 0.01 * f64::from(i), 0.4 + 0.01 * f64::from(i)]).collect();
         let finished = runs(&ends.iter().map(|end| &end[..]).collect::<Vec<_>>(), down);
-        let options = HistoryOptions { direction: down, ..HistoryOptions::default() };
-        let forecaster = Forecaster::new(&finished, &options, Box::new(LastValue)).unwrap();
+        let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
         assert_eq!(forecaster.history().scale(), Scale::Log);
         let running = Curve::of_epochs(&[0.47], down);
         let probability = |offset: f64| {
-            let rule = StopRule { offset, ..StopRule::default() };
-            forecaster.decide(&rule, &Configuration::new(), &running).unwrap().probability
+            let criterion = StopCriterion { offset, ..StopCriterion::default() };
+            forecaster.decide(&criterion, &Configuration::new(), &running).unwrap().probability
         };
         let forecast = forecaster.forecast(&Configuration::new(), &running).unwrap();
         let at_most = |loss: f64| forecast.probability_at_most(-loss.ln());
         assert!((probability(0.0) - at_most(0.4)).abs() < 1e-12);
         assert!((probability(0.05) - at_most(0.45)).abs() < 1e-12);
         assert!(probability(0.05) < probability(0.0));
-        let none = StopRule { nth_best: 21, ..StopRule::default() };
+        let none = StopCriterion { nth_best: 21, ..StopCriterion::default() };
         let verdict = forecaster.decide(&none, &Configuration::new(), &running).unwrap();
         assert_eq!(verdict, Verdict { action: Action::Continue, probability: 0.0 });
     }

@@ -44,6 +44,12 @@ pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
 /// assert_eq!(foretell::statistics::r_squared(&[2.0, 2.0, 2.0], &[1.0, 2.0, 3.0]), 0.0);
 /// ```
 pub fn r_squared(forecast: &[f64], truth: &[f64]) -> f64 {
+    // squares of numbers beyond 1e150 would be infinite
+    let largest = forecast.iter().chain(truth).fold(0.0, |largest: f64, y| largest.max(y.abs()));
+    if largest > 1e150 && largest.is_finite() {
+        let smaller = |values: &[f64]| values.iter().map(|y| y / largest).collect::<Vec<f64>>();
+        return r_squared(&smaller(forecast), &smaller(truth));
+    }
     let center = mean(truth);
     let residual: f64 = forecast.iter().zip(truth).map(|(f, y)| (y - f).powi(2)).sum();
     let total: f64 = truth.iter().map(|y| (y - center).powi(2)).sum();

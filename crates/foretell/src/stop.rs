@@ -1,13 +1,13 @@
-//! The stop rule: stop when the forecast says that the run will not win, with a given probability.
+//! The stop criterion: stop when the forecast says that the run will not win, with a given probability.
 
-use crate::forecast::Forecast;
+use crate::predict::forecast::Forecast;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Why a stop rule is none.
+/// Why a stop criterion is refused.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum StopRuleError {
+pub enum StopCriterionError {
     /// Δ lies outside [0.5, 1).
     #[error("stop probability {0} is outside [0.5, 1); the paper uses 0.95 or 0.99")]
     Probability(f64),
@@ -17,33 +17,83 @@ pub enum StopRuleError {
     /// The n-th best cannot be the 0th.
     #[error("nth_best is 0; 1 compares with the best, 2 with the second best")]
     NthBest,
+    /// No check can agree with no other.
+    #[error("agreeing checks is 0; it must be at least 1")]
+    AgreeingChecks,
 }
 
-/// The paper's stop rule.
+/// How the allowed error 1 − Δ is spread over the checks of one run.
 ///
-/// Stop at τ ⇔ Φ((y_best − δ − ŷ)/σ) ≥ Δ, with the forecast's own distribution in place of Φ.
+/// With a budget for the run, the errors α_k allowed at checks k = 1 … K sum to 1 − Δ (a union bound). Δ then holds for the
+/// whole run, however the checks depend on each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorBudget {
+    /// Each check may err with 1 − Δ: the paper's rule. A run may then be stopped wrongly with a larger probability.
+    #[default]
+    #[serde(alias = "per-look")]
+    PerCheck,
+    /// α_k = (1 − Δ)/(k·H_K), H_K = 1 + ½ + … + 1/K: more for the early checks, where a stop saves most and neighbouring
+    /// checks differ most.
+    PerRun,
+    /// α_k = (1 − Δ)/K (Bonferroni).
+    PerRunEvenly,
+}
+
+impl ErrorBudget {
+    /// The share of 1 − Δ that check `number` (from 1) of `checks` may spend.
+    fn share(self, number: usize, checks: usize) -> f64 {
+        let number = number.max(1);
+        let checks = checks.max(number);
+        match self {
+            Self::PerCheck => 1.0,
+            Self::PerRun => 1.0 / (number as f64 * harmonic(checks)),
+            Self::PerRunEvenly => 1.0 / checks as f64,
+        }
+    }
+}
+
+/// When a run is stopped by its forecast.
+///
+/// A check says "stop" ⇔ Φ((y_best − δ − ŷ)/σ) ≥ Δ, with the forecast's own distribution in place of Φ. The run is stopped
+/// when enough checks in a row say so.
 ///
 /// | symbol | field | meaning | range | default |
 /// |---|---|---|---|---|
 /// | Δ | `stop_probability` | how sure one must be that the run will not win | [0.5, 1) | 0.99 |
 /// | δ | `offset` | runs forecast to come within δ of the incumbent may finish; in the incumbent's unit | ≥ 0 | 0 |
 /// | n | `nth_best` | the incumbent is the n-th best finished score | ≥ 1 | 1 |
+/// | | `agreeing_checks` | how many checks in a row must say "stop" | ≥ 1 | 1 |
+/// | | `error_budget` | whether Δ holds for each check or for the whole run | | each check |
 ///
-/// Source: Baker et al. 2017, §4; the mean of the normal is ŷ, as in their algorithm 2.
+/// Source: Baker et al. 2017, §4; the mean of the normal is ŷ, as in their algorithm 2. Agreeing checks and error budgets for
+/// a run are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct StopRule {
+pub struct StopCriterion {
     /// Δ, in [0.5, 1).
     pub stop_probability: f64,
     /// δ ≥ 0, in the unit of what is compared.
     pub offset: f64,
     /// Which of the finished scores, from the best, is the incumbent; ≥ 1.
     pub nth_best: usize,
+    /// How many checks in a row must say "stop"; ≥ 1.
+    #[serde(alias = "agreeing_looks")]
+    pub agreeing_checks: usize,
+    /// Whether Δ holds for each check or for the whole run.
+    #[serde(alias = "budget")]
+    pub error_budget: ErrorBudget,
 }
 
-impl Default for StopRule {
+impl Default for StopCriterion {
     fn default() -> Self {
-        Self { stop_probability: 0.99, offset: 0.0, nth_best: 1 }
+        Self {
+            stop_probability: 0.99,
+            offset: 0.0,
+            nth_best: 1,
+            agreeing_checks: 1,
+            error_budget: ErrorBudget::PerCheck,
+        }
     }
 }
 
@@ -57,7 +107,7 @@ pub enum Action {
     Stop,
 }
 
-/// A judgement, with the facts it rests on.
+/// What one check says, with the facts it rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
     /// What to do.
@@ -66,20 +116,23 @@ pub struct Verdict {
     pub probability: f64,
 }
 
-impl StopRule {
+impl StopCriterion {
     /// Checks the ranges.
     ///
     /// # Errors
-    /// The [`StopRuleError`] of the first field out of range.
-    pub fn validate(&self) -> Result<(), StopRuleError> {
+    /// The [`StopCriterionError`] of the first field out of range.
+    pub fn validate(&self) -> Result<(), StopCriterionError> {
         if !(0.5..1.0).contains(&self.stop_probability) {
-            return Err(StopRuleError::Probability(self.stop_probability));
+            return Err(StopCriterionError::Probability(self.stop_probability));
         }
         if !(self.offset >= 0.0 && self.offset.is_finite()) {
-            return Err(StopRuleError::Offset(self.offset));
+            return Err(StopCriterionError::Offset(self.offset));
         }
         if self.nth_best == 0 {
-            return Err(StopRuleError::NthBest);
+            return Err(StopCriterionError::NthBest);
+        }
+        if self.agreeing_checks == 0 {
+            return Err(StopCriterionError::AgreeingChecks);
         }
         Ok(())
     }
@@ -92,15 +145,35 @@ impl StopRule {
         scores.get(self.nth_best.checked_sub(1)?).copied()
     }
 
-    /// Judges a run by its forecast against the incumbent. Both, and δ, are scores on the forecast's own scale: larger is
-    /// better, and a loss may be a logarithm. [`Forecaster::decide`](crate::Forecaster::decide) sees to that;
-    /// [`History::score`](crate::History::score) turns a value of the metric into one.
+    /// The criterion of check `number` (from 1) of `checks`: Δ becomes the probability that this check must reach by the
+    /// error budget.
     ///
     /// ```
-    /// use foretell::{Action, Forecast, StopRule};
+    /// # use foretell::{ErrorBudget, StopCriterion};
+    /// let at = |error_budget, number, checks| {
+    ///     let criterion = StopCriterion { stop_probability: 0.9, error_budget, ..StopCriterion::default() };
+    ///     criterion.at_check(number, checks).stop_probability
+    /// };
+    /// assert!((at(ErrorBudget::PerRunEvenly, 3, 10) - 0.99).abs() < 1e-12);
+    /// // H₂ = 1.5: the first of two checks may err with 0.1/1.5, the second with half of that
+    /// assert!((at(ErrorBudget::PerRun, 1, 2) - (1.0 - 0.1 / 1.5)).abs() < 1e-12);
+    /// assert!((at(ErrorBudget::PerRun, 2, 2) - (1.0 - 0.1 / 3.0)).abs() < 1e-12);
+    /// ```
+    #[must_use]
+    pub fn at_check(&self, number: usize, checks: usize) -> Self {
+        let error = (1.0 - self.stop_probability) * self.error_budget.share(number, checks);
+        Self { stop_probability: 1.0 - error, error_budget: ErrorBudget::PerCheck, ..*self }
+    }
+
+    /// One check: compares a run's forecast with the incumbent. Both, and δ, are scores on the forecast's own scale: larger is
+    /// better, and a loss may be a logarithm. [`Forecaster::decide`](crate::Forecaster::decide) does the conversion;
+    /// [`History::score`](crate::History::score) turns a value of the metric into a score. The caller counts agreeing checks.
+    ///
+    /// ```
+    /// use foretell::{Action, Forecast, StopCriterion};
     /// let forecast = Forecast::gaussian(0.85, 0.03);
-    /// let rule = StopRule { stop_probability: 0.95, ..StopRule::default() };
-    /// let verdict = rule.decide(&forecast, 0.90); // Φ(1.6667) = 0.9522
+    /// let criterion = StopCriterion { stop_probability: 0.95, ..StopCriterion::default() };
+    /// let verdict = criterion.decide(&forecast, 0.90); // Φ(1.6667) = 0.9522
     /// assert_eq!(verdict.action, Action::Stop);
     /// assert!((verdict.probability - 0.9522).abs() < 1e-4);
     /// ```
@@ -108,6 +181,15 @@ impl StopRule {
         let probability = forecast.probability_at_most(incumbent - self.offset);
         let action = if probability >= self.stop_probability { Action::Stop } else { Action::Continue };
         Verdict { action, probability }
+    }
+}
+
+/// H_n = 1 + ½ + … + 1/n: summed for small n, else ln n + γ + 1/(2n), whose error is below 1/(12n²).
+fn harmonic(n: usize) -> f64 {
+    const GAMMA: f64 = 0.577_215_664_901_532_9;
+    match n {
+        0..64 => (1..=n).map(|k| 1.0 / k as f64).sum(),
+        _ => (n as f64).ln() + GAMMA + 0.5 / n as f64,
     }
 }
 
@@ -120,8 +202,8 @@ mod tests {
         // Δ, δ, probability, stop?
         let cases = [(0.95, 0.0, 0.9522, true), (0.99, 0.0, 0.9522, false), (0.95, 0.01, 0.9088, false)];
         for (stop_probability, offset, probability, stop) in cases {
-            let rule = StopRule { stop_probability, offset, nth_best: 1 };
-            let verdict = rule.decide(&Forecast::gaussian(0.85, 0.03), 0.90);
+            let criterion = StopCriterion { stop_probability, offset, ..StopCriterion::default() };
+            let verdict = criterion.decide(&Forecast::gaussian(0.85, 0.03), 0.90);
             assert!((verdict.probability - probability).abs() < 1e-4, "Δ {stop_probability} δ {offset}");
             assert_eq!(verdict.action == Action::Stop, stop, "Δ {stop_probability} δ {offset}");
         }
@@ -129,22 +211,36 @@ mod tests {
 
     #[test]
     fn the_incumbent_is_the_nth_best_and_none_before_n_are_finished() {
-        let rule = StopRule { nth_best: 2, ..StopRule::default() };
-        assert_eq!(rule.incumbent([0.3]), None);
-        assert_eq!(rule.incumbent([0.3, f64::NAN, 0.9, f64::INFINITY, 0.5]), Some(0.5));
+        let criterion = StopCriterion { nth_best: 2, ..StopCriterion::default() };
+        assert_eq!(criterion.incumbent([0.3]), None);
+        assert_eq!(criterion.incumbent([0.3, f64::NAN, 0.9, f64::INFINITY, 0.5]), Some(0.5));
     }
 
     #[test]
     fn values_out_of_range_are_refused() {
-        let ok = StopRule::default();
+        let ok = StopCriterion::default();
         assert!(ok.validate().is_ok());
-        for (rule, text) in [
-            (StopRule { stop_probability: 1.0, ..ok }, "stop probability 1"),
-            (StopRule { stop_probability: f64::NAN, ..ok }, "stop probability NaN"),
-            (StopRule { offset: -0.1, ..ok }, "offset -0.1"),
-            (StopRule { nth_best: 0, ..ok }, "nth_best is 0"),
+        for (criterion, text) in [
+            (StopCriterion { stop_probability: 1.0, ..ok }, "stop probability 1"),
+            (StopCriterion { stop_probability: f64::NAN, ..ok }, "stop probability NaN"),
+            (StopCriterion { offset: -0.1, ..ok }, "offset -0.1"),
+            (StopCriterion { nth_best: 0, ..ok }, "nth_best is 0"),
+            (StopCriterion { agreeing_checks: 0, ..ok }, "agreeing checks is 0"),
         ] {
-            assert!(rule.validate().unwrap_err().to_string().contains(text));
+            assert!(criterion.validate().unwrap_err().to_string().contains(text));
+        }
+    }
+
+    #[test]
+    fn a_budget_for_the_run_is_spent_whole_over_its_checks() {
+        for error_budget in [ErrorBudget::PerRun, ErrorBudget::PerRunEvenly] {
+            for checks in [1, 2, 19, 63, 64, 500] {
+                let criterion =
+                    StopCriterion { stop_probability: 0.9, error_budget, ..StopCriterion::default() };
+                let error = |number| 1.0 - criterion.at_check(number, checks).stop_probability;
+                let spent: f64 = (1..=checks).map(error).sum();
+                assert!((spent - 0.1).abs() < 1e-6, "{error_budget:?}, {checks} checks: {spent}");
+            }
         }
     }
 }

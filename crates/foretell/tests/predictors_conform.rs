@@ -4,18 +4,31 @@ use foretell::{PREDICTORS, PredictorOptions, check_predictor, predictor};
 
 #[test]
 fn every_predictor_keeps_the_promises_of_the_conformance_suite() {
+    let spreads = ["last-value+calibrated", "svr-rbf+calibrated", "gp+calibrated", "auto+gaussian"];
+    conform(PREDICTORS.iter().copied().filter(|name| !SAMPLED.contains(name)).chain(spreads));
+}
+
+/// Predictors that sample a posterior, which takes longer.
+const SAMPLED: [&str; 4] = ["lce", "lce-domhan2015", "bnn", "bnn-plain"];
+
+#[test]
+fn curve_extrapolation_keeps_the_promises_of_the_conformance_suite() {
+    conform(SAMPLED.into_iter().filter(|name| name.starts_with("lce")));
+}
+
+#[test]
+fn bayesian_networks_keep_the_promises_of_the_conformance_suite() {
+    conform(SAMPLED.into_iter().filter(|name| name.starts_with("bnn")));
+}
+
+fn conform<'a>(names: impl Iterator<Item = &'a str>) {
     // few draws: the promises do not depend on how long a search takes
     let options = PredictorOptions { draws: Some(10), ..PredictorOptions::default() };
-    let spreads = ["last-value+calibrated", "svr-rbf+calibrated", "gp+calibrated", "auto+gaussian"];
-    let broken: Vec<String> = PREDICTORS
-        .iter()
-        .copied()
-        .chain(spreads)
-        .filter_map(|name| {
-            let predictor = predictor(name, &options).expect("listed");
-            check_predictor(predictor.as_ref()).err().map(|error| format!("{name}: {error}"))
-        })
-        .collect();
+    let check = |name| {
+        let predictor = predictor(name, &options).expect("listed");
+        check_predictor(predictor.as_ref()).err().map(|error| format!("{name}: {error}"))
+    };
+    let broken: Vec<String> = names.filter_map(check).collect();
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 

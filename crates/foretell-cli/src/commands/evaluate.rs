@@ -6,9 +6,10 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_difference, note, print, print_json, table};
 use crate::plot;
 use crate::scheduling::measure_name;
-use foretell::evaluate::{EvaluationError, EvaluationOptions, INTERVALS, evaluate, observed_points, splits};
+use foretell::evaluate::{Cut, EvaluationError, EvaluationOptions, Fold, INTERVALS, Split, evaluate, splits};
 use foretell::statistics::{mean, standard_error};
-use foretell::{FeatureSet, Predictor, PredictorOptions, RunScore, Scale, predictor};
+use foretell::{FeatureSet, HistoryOptions, Predictor, PredictorOptions, RunScore, Scale, predictor};
+use foretell_logs::Recorded;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,6 +83,17 @@ struct Row {
     r2_natural_mean: f64,
     r2_natural_stderr: f64,
     upper_coverage_top_decile: BTreeMap<String, f64>,
+    /// How many forecasts were made and scored, all splits together.
+    forecasts: usize,
+    /// Of these, how many end beyond the floor of their split's history.
+    below_floor: usize,
+    r2_floored_mean: f64,
+    r2_floored_stderr: f64,
+    ended_by_tau: usize,
+    ended_later: usize,
+    diverged_by_tau: usize,
+    diverged_later: usize,
+    no_forecast: usize,
     /// The largest final value forecast, as a measure of errors.
     #[serde(skip)]
     largest: f64,
@@ -105,20 +117,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     arguments.plot.as_ref().map_or(Ok(()), |path| draw(path, arguments, &measured))
 }
 
-fn predictors(arguments: &Arguments) -> Result<Vec<Box<dyn Predictor>>, Failure> {
+fn predictors(arguments: &Arguments) -> Result<Vec<Arc<dyn Predictor>>, Failure> {
     let options = PredictorOptions {
         features: arguments.features,
         seed: arguments.seed,
         draws: arguments.draws.map(|draws| draws as usize),
     };
-    let named = arguments.predictor.iter().map(|name| predictor(name, &options));
+    let named = arguments.predictor.iter().map(|name| predictor(name, &options).map(Arc::from));
     named.collect::<Result<_, _>>().map_err(Failure::input)
 }
 
 /// All fractions and predictors on the curves at `path`.
 fn measure(
     arguments: &Arguments,
-    predictors: &[Box<dyn Predictor>],
+    predictors: &[Arc<dyn Predictor>],
     path: &Path,
 ) -> Result<Vec<Measured>, Failure> {
     let options = EvaluationOptions {
@@ -127,7 +139,7 @@ fn measure(
         seed: arguments.seed,
     };
     let recorded = arguments.reading.read(path)?;
-    let history = Arc::new(arguments.reading.history(&recorded, path)?);
+    let history = arguments.reading.history(&recorded, path)?;
     let in_file = |error: EvaluationError| {
         let remedy = match error {
             EvaluationError::Observed { .. } => {
@@ -138,21 +150,33 @@ fn measure(
         Failure::input(format!("{}: {error}{remedy}", path.display()))
     };
     let splits = splits(&history, &recorded.repeats, &options).map_err(in_file)?;
+    // all splits forecast the step that the whole file tells
+    let laid =
+        HistoryOptions { target: Some(last_step(&history)), ..arguments.reading.history_options(&recorded) };
+    let folds = folds(&recorded, &laid, &splits).map_err(in_file)?;
     let mut measured = Vec::new();
     for &observed in &arguments.observed {
-        let tau = observed_points(observed, history.grid().len()).map_err(in_file)?;
+        let cut = Cut::after(observed, history.grid()).map_err(in_file)?;
         for predictor in predictors {
             measured.push(Measured {
                 curves: recorded.name.clone(),
-                metric: measure_name(history.run_score(), &recorded.metric),
+                metric: measure_name(history.run_score(), &recorded.metric.name),
                 predictor: predictor.name().to_owned(),
                 observed,
-                result: evaluate(&history, predictor.as_ref(), tau, &splits).map_err(in_file)?,
-                history: Arc::clone(&history),
+                result: evaluate(&folds, predictor, cut).map_err(in_file)?,
             });
         }
     }
     Ok(measured)
+}
+
+/// The splits of `recorded`, see [`Recorded::fold`].
+fn folds(recorded: &Recorded, laid: &HistoryOptions, splits: &[Split]) -> Result<Vec<Fold>, EvaluationError> {
+    let one = |(at, split): (usize, &Split)| {
+        let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
+        recorded.fold(split, laid).map_err(failed)
+    };
+    splits.iter().enumerate().map(one).collect()
 }
 
 /// Draws the figures that `--plot` promises.
@@ -213,6 +237,7 @@ fn row(arguments: &Arguments, measured: &Measured) -> Row {
     let result = &measured.result;
     let (r2_mean, r2_stderr) = result.r2_summary();
     let upper = |level: f64| (level.to_string(), result.upper_coverage(level, 0.1));
+    let first_split = result.outcomes.iter().filter(|o| o.repeat == 0);
     Row {
         curves: measured.curves.clone(),
         predictor: measured.predictor.clone(),
@@ -228,13 +253,36 @@ fn row(arguments: &Arguments, measured: &Measured) -> Row {
         coverage: INTERVALS.iter().map(|&level| (level.to_string(), result.coverage(level))).collect(),
         fit_seconds: result.fit_seconds,
         predict_seconds: result.predict_seconds,
-        scale: measured.history.scale(),
-        score: measured.history.run_score(),
+        scale: result.history.scale(),
+        score: result.history.run_score(),
         r2_natural_mean: mean(&result.r2_natural),
         r2_natural_stderr: standard_error(&result.r2_natural),
         upper_coverage_top_decile: [0.95, 0.99].map(upper).into(),
-        largest: result.outcomes.iter().map(|o| measured.history.value(o.truth).abs()).fold(0.0, f64::max),
+        forecasts: result.outcomes.len(),
+        below_floor: result.outcomes.iter().filter(|o| o.below_floor).count(),
+        r2_floored_mean: mean(&result.r2_floored),
+        r2_floored_stderr: standard_error(&result.r2_floored),
+        ended_by_tau: result.apart.ended_by_tau,
+        ended_later: result.apart.ended_later,
+        diverged_by_tau: result.apart.diverged_by_tau,
+        diverged_later: result.apart.diverged_later,
+        no_forecast: result.apart.no_forecast,
+        largest: first_split.map(|o| result.history.value(o.truth).abs()).fold(0.0, f64::max),
     }
+}
+
+/// The runs that are counted apart and those that end beyond the floor, in words.
+fn apart(row: &Row) -> String {
+    let counts = [
+        (row.ended_by_tau, "ended by tau"),
+        (row.ended_later, "ended later"),
+        (row.diverged_by_tau, "diverged by tau"),
+        (row.diverged_later, "diverged later"),
+        (row.no_forecast, "no forecast"),
+        (row.below_floor, "end beyond the floor"),
+    ];
+    let said = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    said.collect::<Vec<_>>().join(", ")
 }
 
 fn as_table(rows: &[Row]) -> String {
@@ -246,6 +294,7 @@ fn as_table(rows: &[Row]) -> String {
             format!("{:.0} %", row.observed * 100.0),
             row.tau.to_string(),
             format!("{:.4} ± {:.4}", row.r2_mean, row.r2_stderr),
+            format!("{:.4}", row.r2_floored_mean),
             format!("{:.3}", row.spearman_mean),
             metric_difference(row.mae_mean, row.largest, 4),
             covered("0.5"),
@@ -254,6 +303,8 @@ fn as_table(rows: &[Row]) -> String {
             covered("0.95"),
             format!("{:.3}", row.upper_coverage_top_decile["0.95"]),
             format!("{:.1} ms", row.fit_seconds * 1e3),
+            row.forecasts.to_string(),
+            apart(row),
         ]
     };
     let headings = [
@@ -262,6 +313,7 @@ fn as_table(rows: &[Row]) -> String {
         "observed",
         "tau",
         "R²",
+        "R² to the floor",
         "Spearman",
         "MAE",
         "in 50 %",
@@ -270,6 +322,8 @@ fn as_table(rows: &[Row]) -> String {
         "in 95 %",
         "top decile ≤ 95 %",
         "fit",
+        "forecasts",
+        "of note",
     ];
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
 }

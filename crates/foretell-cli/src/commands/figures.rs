@@ -1,14 +1,14 @@
 //! From measured evaluations to figures: accuracy, forecast against truth, calibration.
 
 use crate::plot::{
-    Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries, Calibration, CalibrationSeries, Scatter,
-    ScatterPoint,
+    Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries, BestSoFarPoint, Calibration, CalibrationSeries,
+    Scatter, ScatterPoint,
 };
+use foretell::Scale;
 use foretell::evaluate::{Evaluation, Outcome};
-use foretell::statistics::mean;
-use foretell::{History, Scale};
+use foretell::statistics::{mean, quantile_of_sorted, standard_error};
+use foretell_search::{OrderingOutcome, Outcome as Replay, Table};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The central interval that a scatter shows.
 const WHISKER: f64 = 0.9;
@@ -28,8 +28,6 @@ pub(crate) struct Measured {
     pub(crate) observed: f64,
     /// What it reached.
     pub(crate) result: Evaluation,
-    /// The curves.
-    pub(crate) history: Arc<History>,
 }
 
 /// R² against the fraction observed: a panel a set, a line a predictor, bands of one standard error.
@@ -66,7 +64,7 @@ fn accuracy_series(predictor: &str, here: &[&Measured]) -> AccuracySeries {
 pub(crate) fn scatter(measured: &Measured) -> Scatter {
     let first = measured.result.outcomes.iter().filter(|outcome| outcome.repeat == 0);
     let (r2, _) = measured.result.r2_summary();
-    let of = if measured.history.scale() == Scale::Log { " of the logarithm" } else { "" };
+    let of = if measured.result.history.scale() == Scale::Log { " of the logarithm" } else { "" };
     Scatter {
         title: format!("{}: forecast against truth by {}", measured.curves, measured.predictor),
         subtitle: format!(
@@ -77,14 +75,14 @@ pub(crate) fn scatter(measured: &Measured) -> Scatter {
         ),
         metric: measured.metric.clone(),
         level: WHISKER,
-        points: first.map(|outcome| scatter_point(&measured.history, outcome, measured.result.tau)).collect(),
+        points: first.map(|outcome| scatter_point(&measured.result, outcome)).collect(),
     }
 }
 
-/// After `tau` points.
-fn scatter_point(history: &History, outcome: &Outcome, tau: usize) -> ScatterPoint {
-    let now = history.prefix(outcome.run)[tau - 1];
-    let at = |p: f64| history.possible_value(outcome.forecast.quantile(p), now);
+/// An outcome of the first split.
+fn scatter_point(result: &Evaluation, outcome: &Outcome) -> ScatterPoint {
+    let history = &result.history;
+    let at = |p: f64| history.possible_value(outcome.forecast.quantile(p), outcome.now);
     let (a, b) = (at((1.0 - WHISKER) / 2.0), at((1.0 + WHISKER) / 2.0));
     let truth = history.value(outcome.truth);
     ScatterPoint { truth, forecast: at(0.5), low: a.min(b), high: a.max(b) }
@@ -124,11 +122,60 @@ pub(crate) fn distinct<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<&'a 
     all
 }
 
+/// Moments at which the best so far is drawn.
+const MOMENTS: usize = 120;
+
+/// Points spent at which the best so far of `outcomes` is drawn: equal factors apart, up to the most that any ordering spent.
+pub(crate) fn moments(outcomes: &[Replay]) -> Vec<u64> {
+    let longest = outcomes.iter().flat_map(|o| &o.orderings).map(|o| o.spent).max().unwrap_or(1).max(2);
+    let ratio = (longest as f64).ln() / MOMENTS as f64;
+    (0..=MOMENTS).map(|i| (ratio * i as f64).exp().round() as u64).collect()
+}
+
+/// Quantiles over orderings of the best so far, at the moments when every ordering has one; `finer` points are one of the
+/// recorded ones.
+pub(crate) fn best_so_far(
+    replayed: &Table,
+    outcome: &Replay,
+    moments: &[u64],
+    finer: f64,
+) -> Vec<BestSoFarPoint> {
+    let end = outcome.orderings.iter().map(|o| o.spent).max().unwrap_or(0);
+    let at = |moment: u64| {
+        let best =
+            |steps: &[(u64, f64)]| steps.iter().take_while(|step| step.0 <= moment).last().map(|s| s.1);
+        let mut scores: Vec<f64> =
+            outcome.orderings.iter().map(|o| best(&o.trace.best_so_far)).collect::<Option<_>>()?;
+        scores.sort_by(f64::total_cmp);
+        let value = |p: f64| replayed.history().value(quantile_of_sorted(&scores, p));
+        let (a, b) = (value(0.1), value(0.9));
+        let resource = moment as f64 / finer;
+        Some(BestSoFarPoint { resource, middle: value(0.5), low: a.min(b), high: a.max(b) })
+    };
+    moments.iter().filter(|&&moment| moment <= end).filter_map(|&moment| at(moment)).collect()
+}
+
+/// (iteration, mean, standard error) of the speed-up of all Hyperband runs so far against plain Hyperband, which spends the same
+/// on each; nothing for other schedules.
+pub(crate) fn speedup_by_iteration(outcome: &Replay) -> Vec<(f64, f64, f64)> {
+    let runs = outcome.orderings.first().map_or(0, |o| o.trace.by_run.len());
+    let point = |run: usize| {
+        let speedup = |o: &OrderingOutcome| {
+            let spent: u64 = o.trace.by_run[..=run].iter().map(|r| r.0).sum();
+            o.full as f64 * (run + 1) as f64 / runs as f64 / spent.max(1) as f64
+        };
+        let speedups: Vec<f64> = outcome.orderings.iter().map(speedup).collect();
+        ((run + 1) as f64, mean(&speedups), standard_error(&speedups))
+    };
+    (0..runs).map(point).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use foretell::evaluate::{EvaluationOptions, evaluate, splits};
-    use foretell::{Configuration, Curve, Direction, HistoryOptions, LastValue, Run};
+    use foretell::evaluate::{Cut, EvaluationOptions, evaluate, folds, splits};
+    use foretell::{Configuration, Curve, Direction, History, HistoryOptions, LastValue, Predictor, Run};
+    use std::sync::Arc;
 
     fn measured(curves: &str, observed: f64, tau: usize) -> Measured {
         let direction = Direction::Minimize;
@@ -138,17 +185,19 @@ mod tests {
             Run { id: i.to_string(), configuration: Configuration::new(), curve }
         };
         let runs: Vec<Run> = (0..20).map(run).collect();
-        let options = HistoryOptions { direction, ..HistoryOptions::default() };
-        let history = History::new(&runs, &options).expect("the runs are finished");
+        let laid = HistoryOptions::default();
+        let history = History::new(&runs, &laid).expect("the runs are finished");
         let options = EvaluationOptions { train: 8, repeats: 3, seed: 0 };
         let splits = splits(&history, &(0..20).collect::<Vec<_>>(), &options).expect("enough runs");
+        let folds = folds(&runs, &laid, &splits).expect("each split makes a history");
+        let last_value: Arc<dyn Predictor> = Arc::new(LastValue);
+        let cut = Cut { tau, step: tau as f64 };
         Measured {
             curves: curves.to_owned(),
             metric: "loss".to_owned(),
             predictor: "last-value".to_owned(),
             observed,
-            result: evaluate(&history, &LastValue, tau, &splits).expect("last-value fits anything"),
-            history: Arc::new(history),
+            result: evaluate(&folds, &last_value, cut).expect("last-value fits anything"),
         }
     }
 

@@ -7,7 +7,10 @@ use crate::output::{
 };
 use crate::plot;
 use crate::scheduling::measure_name;
-use foretell::{Forecast, Forecaster, History, PredictorOptions, Run, RunScore, Scale, StopRule, predictor};
+use foretell::{
+    Configuration, Direction, Forecast, ForecastError, Forecaster, History, PredictorOptions, Run, RunScore,
+    Standing, StopCriterion, Value, predictor,
+};
 use foretell_logs::Recorded;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -47,6 +50,8 @@ struct Document {
     score: RunScore,
     best: f64,
     rows: Vec<Row>,
+    #[serde(skip)]
+    direction: Direction,
 }
 
 #[derive(Serialize)]
@@ -57,11 +62,20 @@ struct Row {
     forecast: Option<f64>,
     sd: Option<f64>,
     interval_90: Option<(f64, f64)>,
+    /// Whether the worse end of `interval_90` is the worst value of any finished run, to be read as "that or worse".
+    or_worse: bool,
     probability_to_beat_best: Option<f64>,
+    /// The probability that the run diverges or ends below the floor of the finished runs.
+    lost_probability: Option<f64>,
     /// Whether the forecast is what was recorded: the run is at the target already, or beyond.
     recorded: bool,
     /// Why there is no forecast, or what became of the run.
     problem: Option<String>,
+    /// In what its configuration lies far from those of the finished runs.
+    extrapolated: Vec<String>,
+    /// Why the predictor gave no forecast of a run that needed one.
+    #[serde(skip)]
+    failure: Option<String>,
     #[serde(skip)]
     distribution: Option<Forecast>,
 }
@@ -77,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let running = arguments.reading.read_running(&arguments.running, &recorded)?;
     arguments.reading.check_scale(&recorded, &arguments.history)?;
     let history_options = arguments.reading.history_options(&recorded);
-    let measure = measure_name(history_options.run_score, &recorded.metric);
+    let measure = measure_name(history_options.run_score, &recorded.metric.name);
     let forecaster = Forecaster::new(&recorded.runs, &history_options, chosen)
         .map_err(|error| not_laid(&arguments.history, error))?;
     let history = forecaster.history();
@@ -85,7 +99,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     say_running(&running, history);
     say_columns(&running, &recorded);
     let finals = (0..history.len()).filter_map(|i| history.final_score(i));
-    let best = StopRule::default().incumbent(finals).ok_or_else(|| no_finished_run(&arguments.history))?;
+    let best =
+        StopCriterion::default().incumbent(finals).ok_or_else(|| no_finished_run(&arguments.history))?;
+    let constants = recorded.constants();
     let document = Document {
         schema: "foretell.forecast/1",
         history: recorded.name.clone(),
@@ -93,11 +109,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         target_step: last_step(history),
         score: history.run_score(),
         best: recorded_value(&recorded.runs, history, best),
-        rows: running.runs.iter().map(|run| row(&forecaster, run, best)).collect(),
+        rows: running.runs.iter().map(|run| row(&forecaster, run, best, &constants)).collect(),
+        direction: history.direction(),
     };
+    say_extrapolated(&document.rows, &running);
     match arguments.format {
         Format::Json => print_json(&document)?,
         Format::Table => print(&as_table(&document))?,
+    }
+    if let Some(failure) = no_forecast_at_all(&document.rows) {
+        return Err(Failure::midway(format!(
+            "{}: no run could be forecast: {failure}",
+            arguments.history.display()
+        )));
     }
     if let Some(path) = &arguments.plot {
         let figure = fans(history, &running.runs, &document, &measure).draw();
@@ -143,15 +167,47 @@ fn say_columns(running: &Recorded, finished: &Recorded) {
 }
 
 /// The value that made a run's final score `score`, as it was recorded: a way through logarithms would give 65.18999999999998
-/// for 65.19. A score at the floor is that of failed runs, of which no recorded value tells.
+/// for 65.19. Of a run that diverged no recorded value tells.
 fn recorded_value(runs: &[Run], history: &History, score: f64) -> f64 {
     let made_it = |i: &usize| history.final_score(*i).is_some_and(|own| own.total_cmp(&score).is_eq());
     let target = history.grid().last().copied();
     let run = (0..history.len()).find(made_it).map(|i| &runs[i]);
     let recorded =
         run.zip(target).and_then(|(run, target)| history.run_score().curve(&run.curve).interpolate(target));
-    let recorded = recorded.filter(|_| score > history.floor());
+    let recorded = recorded.filter(|_| score > history.lowest());
     recorded.map_or(history.value(score), |score| history.direction().value(score))
+}
+
+/// Says which runs lie far from all that was learnt from.
+fn say_extrapolated(rows: &[Row], running: &Recorded) {
+    let far: Vec<&Row> = rows.iter().filter(|row| !row.extrapolated.is_empty()).collect();
+    if let Some(first) = far.first() {
+        note(&format!(
+            "{}: {} of {} runs are extrapolated, with settings far from those of the finished ones: `{}` has {}{}",
+            running.name,
+            far.len(),
+            rows.len(),
+            first.run,
+            first.extrapolated.join("; "),
+            if far.len() > 1 { "; and more" } else { "" }
+        ));
+    }
+}
+
+/// Why no run that needed a forecast got one, if that is so.
+fn no_forecast_at_all(rows: &[Row]) -> Option<&str> {
+    let first = rows.iter().find_map(|row| row.failure.as_deref())?;
+    rows.iter().all(|row| row.distribution.is_none() || row.recorded).then_some(first)
+}
+
+/// In what `run` lies far from the finished runs: in what varies among them, and in what they all share.
+fn extrapolated(forecaster: &Forecaster, run: &Run, constants: &Configuration) -> Vec<String> {
+    let shared = constants.iter().filter_map(|(name, value)| {
+        let own = run.configuration.get(name).filter(|own| **own != Value::Missing && *own != value)?;
+        let all = if *value == Value::Missing { "none".to_owned() } else { value.to_string() };
+        Some(format!("{name} = {own}, where all finished runs have {all}"))
+    });
+    forecaster.beyond(&run.configuration).into_iter().chain(shared).collect()
 }
 
 fn no_finished_run(path: &Path) -> Failure {
@@ -161,15 +217,20 @@ fn no_finished_run(path: &Path) -> Failure {
     ))
 }
 
-fn row(forecaster: &Forecaster, run: &Run, best: f64) -> Row {
+fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration) -> Row {
     let history = forecaster.history();
     let now = worth_now(history, run);
-    let value = |score: f64| history.possible_value(score, now);
+    let value = |score: f64| possible(history, score, now);
     let recorded = recorded_end(history, run);
     let problem = problem(history, run);
+    let mut failure = None;
     let forecast = match (recorded, &problem) {
         (None, Some(problem)) => Err(problem.clone()),
-        _ => forecaster.forecast(&run.configuration, &run.curve).map_err(|error| error.to_string()),
+        _ => forecaster.forecast(&run.configuration, &run.curve).map_err(|error| {
+            failure =
+                Some(error.to_string()).filter(|_| !matches!(error, ForecastError::NothingObserved { .. }));
+            error.to_string()
+        }),
     };
     let problem = problem.or_else(|| forecast.as_ref().err().cloned());
     let forecast = forecast.ok();
@@ -177,7 +238,9 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64) -> Row {
         let (low, high) = (value(f.quantile(0.05)), value(f.quantile(0.95)));
         recorded.map_or((low.min(high), low.max(high)), |value| (value, value))
     };
-    let sd = |f: &Forecast| (value(f.quantile(0.841_344_746)) - value(f.quantile(0.158_655_254))).abs() / 2.0;
+    let sd = |f: &Forecast| {
+        (value(f.quantile(0.841_344_746)) / 2.0 - value(f.quantile(0.158_655_254)) / 2.0).abs()
+    };
     Row {
         run: run.id.clone(),
         step: run.curve.last().map(|(step, _)| step),
@@ -185,9 +248,18 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64) -> Row {
         forecast: forecast.as_ref().map(|f| recorded.unwrap_or_else(|| value(f.mean))),
         sd: forecast.as_ref().map(|f| if recorded.is_some() { 0.0 } else { sd(f) }),
         interval_90: forecast.as_ref().map(interval),
+        or_worse: recorded.is_none()
+            && forecast.as_ref().is_some_and(|f| history.is_beyond_worst(f.quantile(0.05))),
         probability_to_beat_best: forecast.as_ref().map(|f| 1.0 - f.probability_at_most(best)),
+        lost_probability: forecast.as_ref().map(|f| forecaster.lost_probability(f)),
         recorded: recorded.is_some(),
+        extrapolated: if forecast.is_some() && recorded.is_none() {
+            extrapolated(forecaster, run, constants)
+        } else {
+            Vec::new()
+        },
         problem,
+        failure,
         distribution: forecast,
     }
 }
@@ -204,27 +276,19 @@ fn recorded_end(history: &History, run: &Run) -> Option<f64> {
 
 /// What keeps `run` from the target, if anything does.
 fn problem(history: &History, run: &Run) -> Option<String> {
-    let target = last_step(history);
-    let first = run.curve.steps().first().copied().filter(|&first| first > target);
-    let values = run.curve.scores().iter().map(|&score| history.direction().value(score));
-    let mut lost = run.curve.steps().iter().zip(values).filter(|(_, value)| *value <= 0.0);
-    if let (Scale::Log, Some((step, value))) = (history.scale(), lost.next()) {
-        return Some(format!("{value} at step {step} has no logarithm: give --linear-scale"));
-    }
-    let (low, high) = history.bounds();
-    let within = |value: &f64| (low..=high).contains(value);
-    let mut points = run.curve.steps().iter().zip(run.curve.scores());
-    if let Some((step, score)) = points.find(|(_, score)| !within(&history.direction().value(**score))) {
-        return Some(format!(
-            "{} at step {step} is not between {low} and {high}, as all finished runs are: another unit?",
-            history.direction().value(*score)
-        ));
-    }
-    match (history.end_of(&run.curve), run.curve.diverged_at(), first) {
-        (Some(_), ..) => None,
-        (_, _, Some(first)) => Some(format!("begins at step {first}, after the target")),
-        (_, Some(at), _) => Some(format!("diverged at step {at}")),
-        _ => None,
+    match history.standing(&run.curve) {
+        Standing::Running | Standing::Arrived => None,
+        Standing::Late { first } => Some(format!("begins at step {first}, after the target")),
+        Standing::Diverged { at } => Some(format!("diverged at step {at}")),
+        Standing::NoLogarithm { step, value } => {
+            Some(format!("{value} at step {step} has no logarithm: give --linear-scale"))
+        }
+        Standing::OutOfBounds { step, value } => {
+            let (low, high) = history.bounds();
+            Some(format!(
+                "{value} at step {step} is not between {low} and {high}, as all finished runs are: another unit?"
+            ))
+        }
     }
 }
 
@@ -233,12 +297,17 @@ fn worth_now(history: &History, run: &Run) -> f64 {
     history.prefix_of(&run.curve).last().copied().unwrap_or(f64::NEG_INFINITY)
 }
 
+/// [`History::possible_value`], held to what a number can be: the exponential of a quantile may be beyond that.
+fn possible(history: &History, score: f64, now: f64) -> f64 {
+    history.possible_value(score, now).clamp(f64::MIN, f64::MAX)
+}
+
 fn fans(history: &History, runs: &[Run], document: &Document, metric: &str) -> plot::Fan {
     let (direction, target, rows) = (history.direction(), document.target_step, &document.rows);
     let fan = |(run, row): (&Run, &Row)| {
         let forecast = row.distribution.as_ref()?;
         let now = worth_now(history, run);
-        let value = |score: f64| history.possible_value(score, now);
+        let value = |score: f64| possible(history, score, now);
         let band = |level: f64| {
             let tail = (1.0 - level) / 2.0;
             let (a, b) = (value(forecast.quantile(tail)), value(forecast.quantile(1.0 - tail)));
@@ -282,9 +351,15 @@ fn as_table(document: &Document) -> String {
             with_deviation(mean, sd)
         }
     };
-    let interval = |(low, high): (f64, f64)| {
+    let interval = |row: &Row| {
+        let Some((low, high)) = row.interval_90.filter(|_| !row.recorded) else { return String::new() };
         let size = low.abs().max(high.abs());
-        format!("{} … {}", metric_difference(low, size, 4), metric_difference(high, size, 4))
+        let (low, high) = (metric_difference(low, size, 4), metric_difference(high, size, 4));
+        match (row.or_worse, document.direction) {
+            (false, _) => format!("{low} … {high}"),
+            (true, Direction::Minimize) => format!("{low} … {high} or worse"),
+            (true, Direction::Maximize) => format!("{low} or worse … {high}"),
+        }
     };
     let cells = |row: &Row| {
         vec![
@@ -292,7 +367,7 @@ fn as_table(document: &Document) -> String {
             row.step.map_or("–".to_owned(), |step| step.to_string()),
             number(row.value),
             forecast(row),
-            row.interval_90.filter(|_| !row.recorded).map_or(String::new(), interval),
+            interval(row),
             row.probability_to_beat_best.map_or(String::new(), |p| format!("{:.1} %", p * 100.0)),
         ]
     };

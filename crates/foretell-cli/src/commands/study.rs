@@ -1,4 +1,4 @@
-//! `foretell study`: looks at stored studies, also while they run; changes nothing.
+//! `foretell study`: shows stored studies, also while they run, and changes nothing.
 
 use super::search::report;
 use crate::failure::{Failure, Outcome};
@@ -25,20 +25,20 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// The studies in a folder.
+    /// List the studies in a folder.
     Ls {
         /// The folder that holds the studies' folders.
         #[arg(default_value = "foretell-out")]
         folder: PathBuf,
     },
-    /// What came of a study so far; of one trial its curve and why it was stopped or went on.
+    /// Show the results of a study so far, or the curve of one trial and every decision on it.
     Show {
         /// The study's folder.
         study: PathBuf,
         /// The trial's number.
         trial: Option<u64>,
     },
-    /// The study's curves as JSON lines, which the other commands read.
+    /// Write the study's curves as JSON lines, which the other commands read.
     Export {
         /// The study's folder.
         study: PathBuf,
@@ -46,7 +46,7 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Whether the study's log is whole, and what its next start would make up for.
+    /// Check the study's log, and list the trials that its next start would continue.
     Doctor {
         /// The study's folder.
         study: PathBuf,
@@ -100,7 +100,7 @@ fn list(folder: &Path, format: Format) -> Outcome {
     let studies = directories.iter().filter_map(|directory| match Stored::read(directory) {
         Ok(stored) => Some(listed(&stored)),
         Err(failure) => {
-            note(&format!("left out: {}", failure.message()));
+            note(&format!("not listed: {}", failure.message()));
             None
         }
     });
@@ -149,7 +149,7 @@ fn show(stored: &Stored, format: Format) -> Outcome {
     }
 }
 
-/// One trial, with all that was decided about it.
+/// One trial with every decision on it.
 #[derive(Serialize)]
 struct Shown<'a> {
     schema: &'static str,
@@ -216,7 +216,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         trial.until,
         settings.collect::<Vec<_>>().join("\n")
     );
-    // the last decision at a step: a promoted trial is judged again where it stands
+    // the last decision at a step: a promoted trial is checked again at the step where it paused
     let decisions: BTreeMap<u64, &Decision> =
         shown.decisions.iter().map(|&decided| (decided.step, decided)).collect();
     let rows: Vec<Vec<String>> = shown
@@ -252,7 +252,8 @@ fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
     let spec = stored.study.spec();
     let runs = stored.runs(|trial| trial.curve.clone());
     let write = |writer: &mut dyn Write| {
-        foretell_logs::write_json_lines(&mut *writer, &runs, &spec.metric, spec.direction)?;
+        let metric = foretell::Metric::new(&spec.metric, spec.direction);
+        foretell_logs::write_json_lines(&mut *writer, &runs, &metric)?;
         writer.flush()
     };
     let Some(path) = out else {
@@ -268,7 +269,7 @@ fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
     Ok(())
 }
 
-/// What was found in a log.
+/// The result of checking a log.
 #[derive(Serialize)]
 struct Diagnosis {
     schema: &'static str,
@@ -277,7 +278,7 @@ struct Diagnosis {
     trials: usize,
     /// Bytes of a torn last line, which was never acknowledged.
     torn_bytes: u64,
-    /// Trials that run, or were cut off: the study's next start takes them up.
+    /// Trials that run or were interrupted: the study's next start continues them.
     open: Vec<u64>,
     done: bool,
 }
@@ -302,17 +303,17 @@ fn doctor(stored: &Stored, format: Format) -> Outcome {
 fn diagnosis_text(diagnosis: &Diagnosis) -> String {
     let Diagnosis { study, records, trials, torn_bytes, open, done, .. } = diagnosis;
     let mut lines = vec![format!(
-        "{study}: the log is sound: {records} records of {trials} trials, every checksum right, all of them follow"
+        "{study}: the log is sound: {records} records of {trials} trials, all checksums and all transitions are valid"
     )];
     if *torn_bytes > 0 {
         lines.push(format!(
-            "its last line is torn ({torn_bytes} bytes, never acknowledged); the next start drops it"
+            "its last line is incomplete ({torn_bytes} bytes, never acknowledged); the next start drops it"
         ));
     }
     if !open.is_empty() {
         let numbers: Vec<String> = open.iter().map(u64::to_string).collect();
         lines.push(format!(
-            "running or cut off: trials {}; if the search runs no more, the same command takes them up",
+            "running or interrupted: trials {}; if the search has ended, the same command continues them",
             numbers.join(", ")
         ));
     }

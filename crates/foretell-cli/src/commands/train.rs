@@ -1,4 +1,4 @@
-//! `foretell train`: one built-in network, trained by the trial protocol.
+//! `foretell train`: trains one built-in network by the trial protocol.
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
@@ -8,31 +8,31 @@ use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// The arguments of `foretell train`. What the trial protocol sets in the environment needs no flag.
+/// The arguments of `foretell train`. The environment of the trial protocol sets most of them.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The network, as `[C(64,3,1), P(2,2), FC(128), SM(10)]` (default: `net` of the file FORETELL_PARAMS).
+    /// The network in layer notation, such as `[C(64,3,1), P(2,2), FC(128), SM(10)]` (default: `net` of the file FORETELL_PARAMS).
     #[arg(long)]
     net: Option<String>,
     /// The images: shapes, shapes:SIDE, cifar10:DIR or mnist:DIR.
     #[arg(long, default_value = "shapes")]
     data: String,
-    /// How many training images, class-balanced (default: all that are not for validation; shapes: 1000).
+    /// Number of training images, class-balanced (default: all that are not for validation; shapes: 1000).
     #[arg(long)]
     train_size: Option<usize>,
-    /// How many validation images, class-balanced (default: a tenth; shapes: 500).
+    /// Number of validation images, class-balanced (default: a tenth; shapes: 500).
     #[arg(long)]
     validation_size: Option<usize>,
-    /// Which images these are.
+    /// Seed of the choice of images.
     #[arg(long, default_value_t = 0)]
     data_seed: u64,
-    /// Epochs of the whole training; the learning rate falls by it.
+    /// Epochs of the whole training, which set the learning-rate schedule.
     #[arg(long, env = "FORETELL_MAX_RESOURCE", default_value_t = 20)]
     epochs: usize,
     /// The epoch to pause after (default: train to the end).
     #[arg(long, env = "FORETELL_UNTIL")]
     until: Option<usize>,
-    /// Images a step of the optimizer.
+    /// Images per step of the optimizer.
     #[arg(long, default_value_t = 128)]
     batch_size: usize,
     /// The starting learning rate (default: the first of 0.001·0.4^i that learns at all).
@@ -41,10 +41,10 @@ pub(crate) struct Arguments {
     /// Seed of weights, order and dropout.
     #[arg(long, env = "FORETELL_SEED", default_value_t = 0)]
     seed: u64,
-    /// Where to keep checkpoints.
+    /// The folder for checkpoints (default: no checkpoints).
     #[arg(long, env = "FORETELL_CHECKPOINT_DIR")]
     checkpoint_dir: Option<PathBuf>,
-    /// Go on from the newest checkpoint (set by FORETELL_RESUME_FROM, too).
+    /// Continue from the newest checkpoint (also set by FORETELL_RESUME_FROM).
     #[arg(long)]
     resume: bool,
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Err(failure);
     }
     for path in &outcome.map_err(Failure::input)?.damaged_checkpoints {
-        note(&format!("passed over the damaged checkpoint {}", path.display()));
+        note(&format!("skipped the damaged checkpoint {}", path.display()));
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ fn report_line(report: &EpochReport) -> String {
         "train_loss": report.train_loss,
         "learning_rate": report.learning_rate,
         "failed_epochs": report.failed_epochs,
-        // where every attempt failed, guessing is repeated and nothing is trained
+        // if every attempt failed, the accuracy of guessing is repeated and nothing is trained
         "trained_epochs": if report.learning_rate.is_some() { report.epoch } else { 0 },
     }})
     .to_string()
@@ -108,11 +108,11 @@ fn network(arguments: &Arguments) -> Result<LayerSequence, Failure> {
 fn network_of_parameters() -> Result<String, Failure> {
     let path = std::env::var_os("FORETELL_PARAMS").map(PathBuf::from);
     let path = path.ok_or_else(|| {
-        Failure::input("no network: give --net or set FORETELL_PARAMS to a JSON file with `net`")
+        Failure::input("no network; give --net, or set FORETELL_PARAMS to a JSON file with the field `net`")
     })?;
     let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
     let text = std::fs::read_to_string(&path).map_err(|e| wrong(&e))?;
     let parameters: Configuration = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
     let net = parameters.get(foretell_search::NETWORK).and_then(|value| value.text());
-    net.map(str::to_owned).ok_or_else(|| wrong(&"it has no text field `net`"))
+    net.map(str::to_owned).ok_or_else(|| wrong(&"no text field `net`; add one, or give --net"))
 }

@@ -1,4 +1,4 @@
-//! Forecast accuracy: R² against the observed fraction of the curves, a line a predictor, a panel a set of curves.
+//! Forecast accuracy: R² against the observed fraction of the curves, one line per predictor, one panel per set of curves.
 
 use super::bands::{self, Banded};
 use super::colour::{INK, SILVER};
@@ -39,16 +39,16 @@ pub(crate) struct AccuracyPanel {
 /// R² against the observed fraction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Accuracy {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it.
+    /// The subtitle.
     pub subtitle: String,
     /// A panel for each set of curves.
     pub panels: Vec<AccuracyPanel>,
 }
 
-/// R² below it is cut off: such forecasts are worse than the mean of the training curves.
-const FLOOR: f64 = -0.25;
+/// R² below it is left out, as in the paper's figure: such forecasts are worse than the mean of the tested curves.
+const FLOOR: f64 = 0.0;
 
 impl Accuracy {
     /// Draws the panels with the same axes; the bands are ± one standard error.
@@ -66,17 +66,22 @@ impl Accuracy {
         page.figure
     }
 
-    /// What the subtitle says of lines that leave the axes.
+    /// What the subtitle says of points that are left out.
     fn hidden(&self) -> String {
-        let all = self.panels.iter().flat_map(|panel| &panel.series);
-        let below: Vec<&AccuracySeries> =
-            all.filter(|series| series.points.iter().any(|point| point.r2_mean < FLOOR)).collect();
-        let mut names = self.predictors();
-        names.retain(|name| below.iter().any(|series| series.predictor == *name));
-        if names.is_empty() {
+        let mut absent: Vec<String> = Vec::new();
+        for name in self.predictors() {
+            let of_name = |series: &&AccuracySeries| series.predictor == name;
+            let points =
+                self.panels.iter().flat_map(|panel| &panel.series).filter(of_name).flat_map(|s| &s.points);
+            let count = points.filter(|point| point.r2_mean < FLOOR).count();
+            if count > 0 {
+                absent.push(format!("{name} ({count})"));
+            }
+        }
+        if absent.is_empty() {
             String::new()
         } else {
-            format!("; below {FLOOR} in places: {}", names.join(", "))
+            format!("; negative R² is not drawn: {}", absent.join(", "))
         }
     }
 
@@ -123,7 +128,10 @@ impl Accuracy {
 }
 
 fn banded(series: &AccuracySeries) -> Banded {
-    let point = |p: &AccuracyPoint| (p.observed, p.r2_mean, p.r2_mean - p.r2_stderr, p.r2_mean + p.r2_stderr);
+    let point = |p: &AccuracyPoint| {
+        let mean = if p.r2_mean < FLOOR { f64::NAN } else { p.r2_mean };
+        (p.observed, mean, mean - p.r2_stderr, mean + p.r2_stderr)
+    };
     Banded { name: series.predictor.clone(), points: series.points.iter().map(point).collect(), steps: false }
 }
 
@@ -149,11 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn says_whose_lines_leave_the_axes() {
+    fn negative_points_are_left_out_and_counted() {
         let mut low = figure(2, 3);
-        assert!(!encode(&low.draw()).contains("in places"));
+        assert!(!encode(&low.draw()).contains("not drawn"));
         low.panels[1].series[1].points[0].r2_mean = -9.2;
-        assert!(encode(&low.draw()).contains("; below -0.25 in places: p1<"));
+        low.panels[0].series[2].points[2].r2_mean = -0.1;
+        let drawn = encode(&low.draw());
+        assert!(drawn.contains("; negative R² is not drawn: p1 (1), p2 (1)<"), "{drawn}");
     }
 
     #[test]

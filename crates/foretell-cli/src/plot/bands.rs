@@ -1,4 +1,4 @@
-//! Lines with bands of uncertainty, each with its name at its right end: what several figures are made of.
+//! Lines with bands of uncertainty, each with its name at its right end, which several figures share.
 
 use super::colour::{Colour, series};
 use super::figure::{Shape, Stroke, hinted};
@@ -18,7 +18,7 @@ pub(crate) fn room<'a>(names: impl IntoIterator<Item = &'a str>) -> f64 {
 
 /// A line with its band.
 pub(crate) struct Banded {
-    /// What stands at its right end.
+    /// The label at its right end.
     pub name: String,
     /// (x, middle, low, high) by x; `low` and `high` are not finite where there is no band.
     pub points: Vec<(f64, f64, f64, f64)>,

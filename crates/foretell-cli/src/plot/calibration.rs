@@ -1,4 +1,4 @@
-//! Calibration: how often intervals of a nominal coverage hold the truth, a line a predictor.
+//! Calibration: how often intervals of a nominal coverage hold the true value, one line per predictor.
 
 use super::bands::{self, Banded};
 use super::colour::{GREY, SILVER};
@@ -19,9 +19,9 @@ pub(crate) struct CalibrationSeries {
 /// Nominal against empirical coverage.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Calibration {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it.
+    /// The subtitle.
     pub subtitle: String,
     /// The predictors.
     pub series: Vec<CalibrationSeries>,

@@ -1,11 +1,11 @@
-//! Colours: the palette of Okabe and Ito, which people with colour-blindness can tell apart, and greys for the frame.
+//! Colours: the palette of Okabe and Ito, which people with colour-blindness can distinguish, and greys for the frame.
 
 /// An RGB colour with opacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Colour {
     /// Red, green, blue, each 0–255.
     pub rgb: [u8; 3],
-    /// 0 (not seen) to 1 (covers).
+    /// 0 (invisible) to 1 (opaque).
     pub opacity: f32,
 }
 
@@ -24,7 +24,7 @@ impl Colour {
 pub(crate) const INK: Colour = Colour::new(0x22, 0x22, 0x22);
 /// Tick labels and subtitles.
 pub(crate) const GREY: Colour = Colour::new(0x5c, 0x5c, 0x5c);
-/// What stays in the background but must be seen.
+/// Things in the background that must be visible.
 pub(crate) const SILVER: Colour = Colour::new(0xa8, 0xa8, 0xa8);
 /// Grid lines.
 pub(crate) const MIST: Colour = Colour::new(0xe6, 0xe6, 0xe6);
@@ -44,7 +44,7 @@ pub(crate) const ORANGE: Colour = Colour::new(0xe6, 0x9f, 0x00);
 /// Sky blue.
 pub(crate) const SKY: Colour = Colour::new(0x56, 0xb4, 0xe9);
 
-/// Colour of the `index`-th series; it starts over after seven.
+/// Colour of the `index`-th series; the colours repeat after seven.
 pub(crate) fn series(index: usize) -> Colour {
     [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, GREY][index % 7]
 }

@@ -1,4 +1,4 @@
-//! Fan charts: running curves with the forecast of their end, its bands opening from the last point measured.
+//! Fan charts: running curves with forecasts of their final values, in bands that open from the last measured point.
 
 use super::colour::{BLUE, Colour, GREY, INK, VERMILLION};
 use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, hinted};
@@ -25,21 +25,21 @@ pub(crate) struct FanRun {
 /// Forecasts of unfinished runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fan {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it.
+    /// The subtitle.
     pub subtitle: String,
     /// Name of the metric.
     pub metric: String,
-    /// Whether more of the metric is better.
+    /// Whether larger values of the metric are better.
     pub maximize: bool,
-    /// What a run consumes, in the plural, such as `epochs`.
+    /// The resource, in the plural, such as `epochs`.
     pub resource: String,
-    /// Where a run ends.
+    /// The resource at which a run ends.
     pub max_resource: f64,
     /// Score of the best finished run.
     pub incumbent: Option<f64>,
-    /// A panel for each.
+    /// The runs, one panel each.
     pub runs: Vec<FanRun>,
 }
 
@@ -88,7 +88,7 @@ impl Fan {
         keys
     }
 
-    /// The coverages of all runs, each once, from narrow to wide.
+    /// The distinct coverages of all runs, from narrow to wide.
     fn levels(&self) -> Vec<f64> {
         let mut levels: Vec<f64> = self.runs.iter().flat_map(|r| r.intervals.iter().map(|i| i.0)).collect();
         levels.sort_by(f64::total_cmp);
@@ -112,7 +112,7 @@ impl Fan {
         points.chain(ends).chain(self.runs.iter().map(|r| r.median)).collect()
     }
 
-    /// The axes that every panel has, so that runs can be compared; they hold the best finished run's score.
+    /// The axes of every panel, the same for all so that runs can be compared. They include the best finished run's score.
     fn axes(&self, area: Rect, x: Range, y: Range) -> Panel {
         let mut values = self.values();
         values.extend(self.incumbent);

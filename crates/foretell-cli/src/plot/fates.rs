@@ -12,9 +12,9 @@ use super::scale::{Range, short};
 pub(crate) enum RecordedFate {
     /// It would have run to the end.
     Kept,
-    /// It would have been stopped, and that is well.
+    /// It would have been stopped correctly.
     Stopped,
-    /// It would have been stopped although it is one of those wanted.
+    /// It would have been stopped wrongly: it is one of the wanted runs.
     StoppedWrongly,
 }
 
@@ -34,25 +34,25 @@ pub(crate) struct RecordedRun {
 /// Recorded runs by their fate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fates {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it.
+    /// The subtitle.
     pub subtitle: String,
     /// Name of the metric.
     pub metric: String,
-    /// Whether more of the metric is better.
+    /// Whether larger values of the metric are better.
     pub maximize: bool,
-    /// What a run consumes, in the plural, such as `epochs`.
+    /// The resource, in the plural, such as `epochs`.
     pub resource: String,
     /// The runs.
     pub runs: Vec<RecordedRun>,
 }
 
-/// At most so many wrongly stopped runs get their names.
+/// The largest number of wrongly stopped runs that are labelled.
 const NAMED: usize = 6;
 
 impl Fates {
-    /// Draws each curve until its stop, and faintly what would not have been trained.
+    /// Draws each curve until its stop, and the part that would not have been trained faintly.
     pub(crate) fn draw(&self) -> Figure {
         let mut page = Page::new(640.0, &self.title, &self.subtitle, &self.keys());
         let values: Vec<f64> = self.runs.iter().flat_map(|r| r.points.iter().map(|p| p.1)).collect();

@@ -68,7 +68,7 @@ impl Stroke {
     }
 }
 
-/// Which point of a text sits at its place.
+/// The point of a text that is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     /// The left end.
@@ -84,7 +84,7 @@ pub(crate) enum Anchor {
 pub(crate) struct Text {
     /// Where the base line is.
     pub at: Place,
-    /// What it says.
+    /// Its content.
     pub content: String,
     /// Font size in pixels.
     pub size: f64,
@@ -94,7 +94,7 @@ pub(crate) struct Text {
     pub anchor: Anchor,
     /// Bold or regular.
     pub bold: bool,
-    /// With a white rim, to be legible over lines.
+    /// With a white rim, so that it is legible over lines.
     pub halo: bool,
 }
 
@@ -121,7 +121,7 @@ impl Text {
     }
 }
 
-/// What a page is made of.
+/// One element of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     /// A line through points.
@@ -136,11 +136,11 @@ pub(crate) enum Shape {
     Text(Text),
     /// Shapes that belong together.
     Group {
-        /// What kind of thing it is (`class` in SVG).
+        /// Its kind (`class` in SVG).
         class: &'static str,
-        /// What a reader sees on pointing at it (SVG alone).
+        /// The hint that the pointer shows (SVG alone).
         hint: Option<String>,
-        /// Nothing is drawn outside of it.
+        /// The clip: nothing is drawn outside of it.
         clip: Option<Rect>,
         /// The shapes, in the order in which they are drawn.
         shapes: Vec<Shape>,

@@ -1,4 +1,4 @@
-//! Replay of Hyperband: speed-up by early stopping after each of its iterations, a line a variant.
+//! Replay of Hyperband: speed-up by early stopping after each of its iterations, one line per variant.
 
 use super::bands::{self, Banded};
 use super::colour::SILVER;
@@ -18,9 +18,9 @@ pub(crate) struct HyperbandSeries {
 /// Speed-up against the iteration of Hyperband.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Hyperband {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it, such as the number of runs.
+    /// The subtitle, such as the number of runs.
     pub subtitle: String,
     /// The variants.
     pub series: Vec<HyperbandSeries>,

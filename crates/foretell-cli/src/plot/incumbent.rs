@@ -1,4 +1,4 @@
-//! Replay: the best score so far against the resource spent, a line a policy, with bands over runs.
+//! Replay: the best score so far against the resource spent, one line per policy, with bands over runs.
 
 use super::bands::{self, Banded};
 use super::figure::Figure;
@@ -30,13 +30,13 @@ pub(crate) struct BestSoFarSeries {
 /// The best score so far against the resource spent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BestSoFar {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it, which should say what the bands are.
+    /// The subtitle, which should explain the bands.
     pub subtitle: String,
     /// Name of the metric.
     pub metric: String,
-    /// What trials consume, in the plural, such as `epochs`.
+    /// The resource, in the plural, such as `epochs`.
     pub resource: String,
     /// Whether equal factors of resource are equally long.
     pub log_resource: bool,

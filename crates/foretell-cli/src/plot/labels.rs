@@ -1,15 +1,15 @@
-//! Labels at the ends of lines, moved apart so that none covers another.
+//! Labels at the ends of lines, moved apart so that they do not overlap.
 
 use super::colour::Colour;
 use super::figure::{Shape, Text};
 use super::font;
 use super::panel::LABEL;
 
-/// A label that wants to stand at a height.
+/// A label with its preferred height.
 pub(crate) struct EndLabel {
     /// Height of its line's end, in pixels.
     pub y: f64,
-    /// What it says.
+    /// Its content.
     pub content: String,
     /// The colour of its line.
     pub colour: Colour,

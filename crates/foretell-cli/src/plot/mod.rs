@@ -11,6 +11,7 @@ mod accuracy;
 mod bands;
 mod calibration;
 mod colour;
+mod error;
 mod fan;
 mod fates;
 mod figure;
@@ -30,6 +31,7 @@ mod svg;
 
 pub(crate) use accuracy::{Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries};
 pub(crate) use calibration::{Calibration, CalibrationSeries};
+pub(crate) use error::PlotError;
 pub(crate) use fan::{Fan, FanRun};
 pub(crate) use fates::{Fates, RecordedFate, RecordedRun};
 pub(crate) use figure::Figure;
@@ -40,45 +42,7 @@ pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use search::{Search, SearchFate, SearchForecast, SearchTrial};
 pub(crate) use speedup::{Speedup, SpeedupPoint, SpeedupSeries};
 
-use std::path::{Path, PathBuf};
-
-/// Why a figure could not be saved.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub(crate) enum PlotError {
-    /// The file name ends neither in `.svg` nor in `.png`.
-    #[error("cannot draw into {path}: its name must end in .svg or .png")]
-    Extension {
-        /// The file asked for.
-        path: PathBuf,
-    },
-    /// The file cannot lie where it was asked for.
-    #[error("cannot draw into {path}: {reason}")]
-    Place {
-        /// The file asked for.
-        path: PathBuf,
-        /// What is wrong with its place, and what to do.
-        reason: String,
-    },
-    /// The picture could not be rendered or encoded.
-    #[error("cannot make a png of {width} x {height} pixels: {reason}; save it as .svg instead")]
-    Png {
-        /// Width in pixels.
-        width: u32,
-        /// Height in pixels.
-        height: u32,
-        /// What the encoder said.
-        reason: String,
-    },
-    /// The file could not be written.
-    #[error("cannot write {path}: {source}; check that its folder exists and can be written")]
-    Write {
-        /// The file asked for.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-}
+use std::path::Path;
 
 /// Writes a figure to `path`, as SVG or PNG by its extension (in upper or lower case).
 ///

@@ -32,9 +32,9 @@ pub(crate) enum Mark {
 /// One entry of the key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
-    /// How it looks.
+    /// Its mark.
     pub mark: Mark,
-    /// What it stands for.
+    /// Its meaning.
     pub label: String,
 }
 
@@ -49,7 +49,7 @@ impl Key {
 pub(crate) struct Page {
     /// The figure so far.
     pub figure: Figure,
-    /// What lies below the heading, inside the margins.
+    /// The area below the heading, inside the margins.
     pub body: Rect,
 }
 
@@ -94,7 +94,7 @@ impl Page {
         (0..count).map(cell).collect()
     }
 
-    /// A remark in small print at the lower right corner.
+    /// A note in small print in the lower right corner.
     pub(crate) fn footnote(&mut self, content: &str) {
         let at = (WIDTH - MARGIN, self.figure.height - 9.0);
         self.draw([Shape::Text(Text::new(at, content, 11.0, GREY).anchored(super::figure::Anchor::End))]);

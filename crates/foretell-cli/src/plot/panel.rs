@@ -32,7 +32,7 @@ impl Panel {
     }
 
     /// A panel for learning curves with these values: a metric to be minimized that is positive and falls by more than
-    /// four times gets a logarithmic axis, so that its end can be seen.
+    /// four times gets a logarithmic axis, so that its end is visible.
     pub(crate) fn of_curves(area: Rect, x: Range, y: Range, maximize: bool, values: &[f64]) -> Self {
         let linear = Self::new(area, x, y);
         let most = Range::robust(values.iter().copied());
@@ -60,7 +60,7 @@ impl Panel {
         Self { y: Scale { range, ..self.y }, ..self }
     }
 
-    /// What the picture leaves out of the values, in words; empty if it shows all of them.
+    /// A sentence on the values that the picture leaves out; empty if it shows all.
     pub(crate) fn left_out(&self, values: &[f64]) -> String {
         let missing = values.iter().filter(|v| !v.is_finite()).count();
         let outside = values.iter().filter(|v| v.is_finite() && !self.y.holds(**v)).count();

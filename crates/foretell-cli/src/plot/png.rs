@@ -6,8 +6,8 @@ use tiny_skia::{
 };
 use ttf_parser::OutlineBuilder;
 
-use super::PlotError;
 use super::colour::{Colour, WHITE};
+use super::error::PlotError;
 use super::figure::{Figure, Place, Rect, Shape, Stroke, Text};
 use super::font;
 

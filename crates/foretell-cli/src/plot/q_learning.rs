@@ -13,20 +13,20 @@ use super::scale::{Range, short};
 pub(crate) struct EpsilonStage {
     /// Probability of a random action, 0–1.
     pub epsilon: f64,
-    /// How many models were sampled with it.
+    /// The number of models sampled with it.
     pub models: usize,
 }
 
 /// A Q-learning search.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QLearning {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it.
+    /// The subtitle.
     pub subtitle: String,
     /// Name of the metric.
     pub metric: String,
-    /// Whether more of the metric is better.
+    /// Whether larger values of the metric are better.
     pub maximize: bool,
     /// The ε schedule, in order.
     pub stages: Vec<EpsilonStage>,
@@ -35,7 +35,7 @@ pub(crate) struct QLearning {
 }
 
 impl QLearning {
-    /// Draws the mean for each ε, a dot for each model and a line each for the best, the top 5 and the top 15.
+    /// Draws the mean for each ε, a dot for each model, and lines for the best, the top 5 and the top 15.
     pub(crate) fn draw(&self) -> Figure {
         let keys = [
             Key::new(Mark::Line(Stroke::solid(GREY, 4.0)), format!("mean {} at each ε", self.metric)),

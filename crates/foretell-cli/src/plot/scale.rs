@@ -1,4 +1,4 @@
-//! Scales: from values to pixels, linear or logarithmic, with round ticks and ranges that outliers do not spoil.
+//! Scales: from values to pixels, linear or logarithmic, with round ticks and ranges that resist outliers.
 
 /// The values that an axis shows, `low < high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,7 +123,7 @@ fn linear_ticks(range: Range, count: usize) -> Vec<(f64, String)> {
     values.into_iter().zip(labels).collect()
 }
 
-/// The labels of round values a `step` apart, no two of them alike.
+/// The labels of round values a `step` apart, all different.
 fn labels(values: &[f64], step: f64) -> Vec<String> {
     let place = step.log10().floor();
     let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
@@ -139,12 +139,12 @@ fn labels(values: &[f64], step: f64) -> Vec<String> {
     if longest(&plain) <= longest(&powers).max(6) { plain } else { powers }
 }
 
-/// A number in powers of ten, with so many `digits` after the point; what is less than a `step` is 0.
+/// A number in powers of ten, with `digits` digits after the point; values below a `step` become 0.
 fn power(value: f64, step: f64, digits: usize) -> String {
     if value.abs() < 0.5 * step { "0".to_owned() } else { format!("{value:.digits$e}") }
 }
 
-/// The first and the last multiple of `step` in the range, in steps; `None` if there is none.
+/// The first and the last multiple of `step` in the range, in steps; `None` if there is no such multiple.
 fn span(range: Range, step: f64) -> Option<(f64, f64)> {
     let (first, last) = ((range.low / step - 1e-9).ceil(), (range.high / step + 1e-9).floor());
     (first.is_finite() && first <= last).then_some((first, last))

@@ -1,4 +1,4 @@
-//! Forecast against truth, a point a curve, with intervals and the diagonal on which perfect forecasts lie.
+//! Forecasts against true values, one point per curve, with intervals and the diagonal of perfect forecasts.
 
 use super::colour::{BLUE, GREY, INK, SILVER, VERMILLION};
 use super::figure::{Figure, Rect, Shape, Stroke, Text, hinted};
@@ -6,7 +6,7 @@ use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, short};
 
-/// One forecast and what came.
+/// One forecast and the true value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ScatterPoint {
     /// The final value, in the user's direction.
@@ -19,12 +19,12 @@ pub(crate) struct ScatterPoint {
     pub high: f64,
 }
 
-/// Forecasts against the truth.
+/// Forecasts against true values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Scatter {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it.
+    /// The subtitle.
     pub subtitle: String,
     /// Name of the metric.
     pub metric: String,
@@ -35,7 +35,7 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Draws the points in a square, and their summary beside it.
+    /// Draws the points in a square, and their summary to the right.
     pub(crate) fn draw(&self) -> Figure {
         let percent = short((100.0 * self.level).round());
         let keys = [
@@ -95,7 +95,7 @@ impl Scatter {
 }
 
 impl ScatterPoint {
-    /// Whether the interval holds the truth; `None` without interval or truth.
+    /// Whether the interval holds the true value; `None` without interval or true value.
     fn holds(&self) -> Option<bool> {
         let known = self.truth.is_finite() && self.low.is_finite() && self.high.is_finite();
         known.then_some(self.low <= self.truth && self.truth <= self.high)

@@ -1,4 +1,4 @@
-//! A study: all learning curves, where trials were stopped, what was forecast for them, and the best one.
+//! A study: all learning curves, where trials were stopped, their forecasts, and the best trial.
 
 use super::colour::{BLUE, Colour, GREEN, INK, ORANGE, PURPLE, SILVER, SKY, VERMILLION};
 use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group, hinted};
@@ -7,12 +7,12 @@ use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, short};
 
-/// What became of a trial.
+/// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchFate {
-    /// It ran to the end, under the eyes of the stopper.
+    /// It ran to the end while forecasts could have stopped it.
     Completed,
-    /// It ran to the end, before there was a stopper.
+    /// It ran to the end during the burn-in.
     BurnIn,
     /// It was stopped by its forecast.
     Stopped,
@@ -20,7 +20,7 @@ pub(crate) enum SearchFate {
     Paused,
     /// It is still running.
     Running,
-    /// It broke or diverged.
+    /// It crashed or diverged.
     Failed,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct SearchTrial {
     pub name: String,
     /// (resource, metric in the user's direction), by resource; not finite where nothing was measured.
     pub points: Vec<(f64, f64)>,
-    /// What became of it.
+    /// How it ended.
     pub fate: SearchFate,
     /// The last forecast, drawn for trials that did not reach the end.
     pub forecast: Option<SearchForecast>,
@@ -49,15 +49,15 @@ pub(crate) struct SearchTrial {
 /// A study.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Search {
-    /// The study's name or whatever stands at the top.
+    /// The title, usually the study's name.
     pub title: String,
     /// Name of the metric.
     pub metric: String,
-    /// What a trial consumes, in the plural, such as `epochs`.
+    /// The resource, in the plural, such as `epochs`.
     pub resource: String,
-    /// Whether more of the metric is better.
+    /// Whether larger values of the metric are better.
     pub maximize: bool,
-    /// Where a full trial ends.
+    /// The resource at which a full trial ends.
     pub max_resource: f64,
     /// Whether forecasts are of the rung that a trial is trained to, not of its end.
     pub rungs: bool,
@@ -65,9 +65,9 @@ pub(crate) struct Search {
     pub trials: Vec<SearchTrial>,
     /// Index of the best trial in `trials`, and its score.
     pub best: Option<(usize, f64)>,
-    /// Resource that all trials together consumed.
+    /// The resource consumed by all trials together.
     pub spent: f64,
-    /// Resource that they would have consumed without stopping.
+    /// The resource they would have consumed without stopping.
     pub without_stopping: f64,
 }
 
@@ -264,7 +264,7 @@ impl Search {
         Some(panel.clip(vec![hinted("trial best", self.hint(trial), shapes)]))
     }
 
-    /// The best trial's name and score beside the incumbent line, on the side where there is room.
+    /// The best trial's name and score next to the incumbent line, on the side where there is room.
     fn best_label(&self, panel: &Panel, strip: f64) -> Option<Shape> {
         let (index, score) = self.best?;
         let trial = self.trials.get(index).filter(|_| score.is_finite())?;

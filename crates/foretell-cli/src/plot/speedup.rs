@@ -1,4 +1,4 @@
-//! Replay: speed-up against stop probability, a line a variant; a cross where the best run was usually lost.
+//! Replay: speed-up against stop probability, one line per variant; a cross where the best run was usually lost.
 
 use super::bands::{self, Banded};
 use super::colour::{GREY, SILVER};
@@ -32,16 +32,16 @@ pub(crate) struct SpeedupSeries {
 /// Speed-up against stop probability.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Speedup {
-    /// What stands at the top.
+    /// The title.
     pub title: String,
-    /// The line below it.
+    /// The subtitle.
     pub subtitle: String,
     /// The variants.
     pub series: Vec<SpeedupSeries>,
 }
 
 impl Speedup {
-    /// Draws the variants over the stop probabilities tried, which stand at equal distances.
+    /// Draws the variants over the stop probabilities tried, at equal distances.
     pub(crate) fn draw(&self) -> Figure {
         let keys = [
             Key::new(Mark::Triangle(GREY), "best run kept in most orderings"),
@@ -65,7 +65,7 @@ impl Speedup {
         page.figure
     }
 
-    /// The stop probabilities tried, each once.
+    /// The distinct stop probabilities tried.
     fn tried(&self) -> Vec<f64> {
         let points = self.series.iter().flat_map(|s| &s.points);
         let mut tried: Vec<f64> = points.map(|p| p.stop_probability).filter(|p| p.is_finite()).collect();
@@ -91,7 +91,7 @@ impl Speedup {
     }
 }
 
-/// The place of a stop probability among those tried; NaN if it is none of them.
+/// The index of a stop probability among those tried; NaN if it was not tried.
 fn rank(tried: &[f64], probability: f64) -> f64 {
     tried.iter().position(|p| (p - probability).abs() < 1e-9).map_or(f64::NAN, |i| i as f64)
 }

@@ -32,6 +32,11 @@ fn open(path: &Path) -> Opened<Event> {
     EventLog::open(path).expect("the log opens")
 }
 
+fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, serde_json::Error> {
+    let mut line = Vec::new();
+    encode_into(&mut line, record).map(|()| line)
+}
+
 /// The bytes of a log that holds `records`.
 fn bytes_of(records: &[Event]) -> Vec<u8> {
     records.iter().flat_map(|record| encode(record).expect("an event encodes")).collect()
@@ -224,8 +229,7 @@ fn faulty_log(faulty: Faulty) -> EventLog<Event> {
     EventLog {
         path: PathBuf::from("events.jsonl"),
         file: Box::new(faulty),
-        length: 0,
-        records: 0,
+        end: Position::START,
         torn: false,
         _lock: None,
         _record: PhantomData,
@@ -324,6 +328,110 @@ fn a_failed_sync_is_reported_and_does_not_unwrite() {
     assert_eq!(reopened(&folder(), &contents.lock().expect("no test thread panicked")), events(1));
 }
 
+#[test]
+fn what_cannot_be_read_back_is_refused_by_its_field_and_not_written() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut log = open(&path).log;
+    log.append(&event(1)).expect("there is room");
+    for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        let bad = Event { value: Some(value), ..event(2) };
+        let message = log.append_all(&[event(2), bad]).expect_err("JSON has no such number").to_string();
+        assert!(message.contains(&format!("`value` is {value}")), "{message}");
+    }
+    log.append(&event(3)).expect("the log goes on");
+    drop(log);
+    assert_eq!(open(&path).records, [event(1), event(3)]);
+}
+
+/// Is written as an object, and read as a number.
+#[derive(Debug)]
+struct OneWay;
+
+impl Serialize for OneWay {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([("a", 1)])
+    }
+}
+
+impl<'de> Deserialize<'de> for OneWay {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        u64::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+#[test]
+fn a_record_that_its_own_reader_refuses_is_not_written() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut log = EventLog::<OneWay>::open(&path).expect("the log opens").log;
+    let error = log.append(&OneWay).expect_err("it cannot be read back");
+    assert!(matches!(error, EventLogError::Unreadable { .. }), "{error}");
+    assert_eq!(fs::metadata(&path).expect("it is there").len(), 0);
+}
+
+#[test]
+fn a_log_is_read_from_any_record_on() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut log = open(&path).log;
+    let mut positions = vec![Position::START];
+    for record in events(4) {
+        log.append(&record).expect("there is room");
+        positions.push(log.end());
+    }
+    for (from, &position) in positions.iter().enumerate() {
+        let mut reader = log.read_from(position).expect("a record begins there");
+        let read: Vec<Event> = reader.by_ref().collect::<Result<_, _>>().expect("the log is good");
+        assert_eq!((read.as_slice(), reader.position()), (&events(4)[from..], log.end()));
+        let saved = serde_json::to_string(&position).expect("a position is JSON");
+        assert_eq!(serde_json::from_str::<Position>(&saved).expect("it is readable"), position);
+    }
+    for bytes in [1, log.end().bytes - 1, log.end().bytes + 1, u64::MAX] {
+        let error = log.read_from(Position { records: 1, bytes }).expect_err("inside or beyond");
+        assert!(error.to_string().contains(&format!("byte {bytes}")), "{error}");
+    }
+}
+
+#[test]
+fn a_log_is_read_no_further_than_to_its_last_acknowledged_record() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut log = open(&path).log;
+    log.append(&event(1)).expect("there is room");
+    let mut file = OpenOptions::new().append(true).open(&path).expect("it is there");
+    io::Write::write_all(&mut file, b"{\"v\":1,\"crc\":\"0").expect("there is room");
+    let mut reader = log.read_from(Position::START).expect("it opens");
+    assert_eq!(reader.by_ref().count(), 1);
+    assert_eq!(reader.dropped(), None);
+    let mut reader = LogReader::<Event>::open(&path, Position::START).expect("it opens");
+    assert_eq!(reader.by_ref().count(), 1);
+    assert_eq!(reader.dropped().map(|dropped| (dropped.line, dropped.bytes)), Some((2, 15)));
+}
+
+#[test]
+fn a_line_of_a_newer_program_is_not_called_damaged() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let cases = [
+        (encode(&"no event").expect("a string encodes"), "this program cannot read it: invalid type"),
+        (b"{\"v\":9,\"crc\":\"00000000\",\"record\":7}\n".to_vec(), "format version is 9"),
+    ];
+    for (line, expected) in cases {
+        std::fs::write(&path, [bytes_of(&events(1)), line].concat()).expect("a file is written");
+        let message = EventLog::<Event>::open(&path).expect_err(expected).to_string();
+        for part in ["line 2", expected, "newer foretell", "nothing was changed"] {
+            assert!(message.contains(part), "{part:?} is missing in {message:?}");
+        }
+        assert!(!message.contains("restore") && !message.contains("at line"), "{message}");
+    }
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let value = any::<Option<f64>>().prop_map(|value| value.filter(|value| value.is_finite()));
+    (any::<u64>(), any::<String>(), value).prop_map(|(trial, what, value)| Event { trial, what, value })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -333,5 +441,39 @@ proptest! {
         let line = encode(&record).expect("an event encodes");
         prop_assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
         prop_assert_eq!(decode::<Event>(&line), Ok(record));
+    }
+
+    #[test]
+    fn any_records_in_any_batches_come_back_and_a_cut_loses_only_the_end(
+        batches in prop::collection::vec(prop::collection::vec(any_event(), 0..4), 0..5),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let folder = folder();
+        let path = folder.path().join("events.jsonl");
+        let mut log = open(&path).log;
+        let mut ends = vec![0];
+        for batch in &batches {
+            log.append_all(batch).expect("there is room");
+        }
+        let written = batches.concat();
+        for record in &written {
+            ends.push(ends[ends.len() - 1] + bytes_of(std::slice::from_ref(record)).len() as u64);
+        }
+        prop_assert_eq!(log.end(), Position { records: written.len() as u64, bytes: ends[written.len()] });
+        drop(log);
+        let (records, dropped) = read_log::<Event>(&path).expect("readable");
+        prop_assert_eq!((&records, dropped), (&written, None));
+
+        let at = cut.index(ends[written.len()] as usize + 1) as u64;
+        OpenOptions::new().write(true).open(&path).expect("it is there").set_len(at).expect("it is cut");
+        let kept = ends.iter().filter(|&&end| end <= at).count() - 1;
+        let mut seen = Vec::new();
+        let (mut log, dropped) =
+            EventLog::<Event>::open_each(&path, |record| seen.push(record)).expect("a torn end is no error");
+        prop_assert_eq!(&seen[..], &written[..kept]);
+        prop_assert_eq!(dropped.map_or(0, |dropped| dropped.bytes), at - ends[kept]);
+        log.append_all(&written).expect("there is room");
+        let again = log.read_from(Position::START).expect("it opens").collect::<Result<Vec<_>, _>>();
+        prop_assert_eq!(again.expect("the log is good"), [&written[..kept], &written[..]].concat());
     }
 }

@@ -50,7 +50,7 @@ impl OrderingOutcome {
             stopped.map(|t| t.run).filter(|&run| score(run) > found).collect();
         stopped_wrongly.sort_unstable();
         stopped_wrongly.dedup();
-        let worst = if found.is_finite() { found } else { table.history().floor() };
+        let worst = if found.is_finite() { found } else { table.history().lowest() };
         let value = |score: f64| table.history().value(score);
         Ok(Self {
             spent: trace.spent(spec.retrain),

@@ -1,49 +1,62 @@
 //! Finished recorded runs on one grid of points: what a replay looks results up in.
 
 use super::ReplayError;
-use foretell::{Encoder, History, TrainingSet};
-use foretell::{Matrix, statistics};
+use foretell::{Curve, Direction, History, HistoryOptions, Run, RunScore, statistics};
 
-/// Finished runs, all with a score at every grid point, larger is better.
+/// Finished runs on a common grid of points.
 #[derive(Clone, Debug)]
 pub struct Table {
     history: History,
-    /// The runs in the history.
-    runs: Vec<usize>,
+    options: HistoryOptions,
+    /// The finished runs: their numbers in the history, and what was recorded.
+    indices: Vec<usize>,
+    runs: Vec<Run>,
     /// Steps of the points, in the runs' own unit.
     grid: Vec<f64>,
-    /// Scores of each run at the points.
+    /// What each run reports at the points, in the metric's unit; NaN where it had diverged.
+    values: Vec<Vec<f64>>,
+    /// Scores of each run at the points, as the history of all runs has them; larger is better.
     scores: Vec<Vec<f64>>,
 }
 
 impl Table {
-    /// The finished runs of `history`, with `finer` points between each two grid points, straight-line interpolated, for
-    /// `finer` > 1 (1 leaves the grid as it is).
+    /// The finished ones among `runs`, laid on a grid by `options`, with `finer` − 1 points between each two grid points,
+    /// straight-line interpolated (1 leaves the grid as it is).
     ///
     /// # Errors
-    /// [`ReplayError::TooFewRuns`] if fewer than two runs are finished, [`ReplayError::OnePoint`] if the grid has a
-    /// single point.
-    pub fn new(history: History, finer: usize) -> Result<Self, ReplayError> {
-        let runs: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
-        if runs.len() < 2 {
-            return Err(ReplayError::TooFewRuns { got: runs.len(), unfinished: history.len() - runs.len() });
+    /// [`ReplayError::History`] if the runs make no history, [`ReplayError::TooFewRuns`] if fewer than two are finished,
+    /// [`ReplayError::OnePoint`] if the grid has a single point.
+    pub fn new(runs: &[Run], options: &HistoryOptions, finer: usize) -> Result<Self, ReplayError> {
+        let history = History::new(runs, options)?;
+        let indices: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
+        if indices.len() < 2 {
+            let unfinished = history.len() - indices.len();
+            return Err(ReplayError::TooFewRuns { got: indices.len(), unfinished });
         }
         if history.grid().len() < 2 {
             return Err(ReplayError::OnePoint);
         }
-        let grid = refined(history.grid(), finer);
-        let scores = runs.iter().map(|&i| refined(&whole(&history, i), finer)).collect();
-        Ok(Self { history, runs, grid, scores })
+        let finished = || indices.iter().map(|&i| &runs[i]);
+        let reported = |run: &Run| reported(&run.curve, history.grid(), history.direction());
+        Ok(Self {
+            grid: refined(history.grid(), finer),
+            values: finished().map(|run| refined(&reported(run), finer)).collect(),
+            scores: indices.iter().map(|&i| refined(&whole(&history, i), finer)).collect(),
+            options: HistoryOptions { metric: Some(history.metric().clone()), ..options.clone() },
+            runs: finished().cloned().collect(),
+            indices,
+            history,
+        })
     }
 
     /// How many runs.
     pub fn len(&self) -> usize {
-        self.runs.len()
+        self.indices.len()
     }
 
     /// Whether there is no run; never true.
     pub fn is_empty(&self) -> bool {
-        self.runs.is_empty()
+        self.indices.is_empty()
     }
 
     /// T, how many points each run has: the replay's unit of resource.
@@ -61,9 +74,9 @@ impl Table {
         &self.scores[run]
     }
 
-    /// The result of `run` after `points` points: its score, not below the history's floor.
+    /// The result of `run` after `points` points.
     pub fn score(&self, run: usize, points: u64) -> f64 {
-        self.scores[run][points as usize - 1].max(self.history.floor())
+        self.scores[run][points as usize - 1]
     }
 
     /// The last score of `run`.
@@ -73,7 +86,34 @@ impl Table {
 
     /// The history's number of `run`.
     pub fn index(&self, run: usize) -> usize {
-        self.runs[run]
+        self.indices[run]
+    }
+
+    /// What was recorded of `run`.
+    pub fn run(&self, run: usize) -> &Run {
+        &self.runs[run]
+    }
+
+    /// What `run` reports after `points` points, in the metric's unit; NaN where it had diverged.
+    pub fn value(&self, run: usize, points: u64) -> f64 {
+        self.values[run][points as usize - 1]
+    }
+
+    /// The curve of `run` over its first `points` points, numbered from 1: what a study sees of it.
+    pub fn curve(&self, run: usize, points: u64) -> Curve {
+        Curve::of_epochs(&self.values[run][..points as usize], self.history.direction())
+    }
+
+    /// What `run` is worth after `points` points, as a score in the metric's unit; −∞ if it is lost by then.
+    pub fn truth(&self, run: usize, points: u64) -> f64 {
+        let curve = self.curve(run, points);
+        let lost = self.options.run_score == RunScore::Last && curve.diverged_at().is_some();
+        self.options.run_score.of(&curve).filter(|_| !lost).unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// How runs are laid on a grid.
+    pub fn options(&self) -> &HistoryOptions {
+        &self.options
     }
 
     /// The history that the runs are from.
@@ -81,61 +121,26 @@ impl Table {
         &self.history
     }
 
-    /// `score` made worse by `offset` metric units.
-    pub fn lowered(&self, score: f64, offset: f64) -> f64 {
-        if offset <= 0.0 {
-            return score;
-        }
-        let direction = self.history.direction();
-        let natural = direction.score(self.history.value(score)) - offset;
-        self.history.scale().apply(natural, direction)
-    }
-
     /// The standard deviation of the final scores.
     pub fn spread(&self) -> f64 {
         let finals: Vec<f64> = (0..self.len()).map(|run| self.final_score(run)).collect();
         statistics::standard_deviation(&finals)
     }
+}
 
-    /// An encoder of configurations, fitted on `runs`.
-    pub(super) fn encoder(&self, runs: &[usize]) -> Encoder {
-        self.history.encoder(&runs.iter().map(|&run| self.runs[run]).collect::<Vec<_>>())
-    }
-
-    /// `run`'s configuration as numbers.
-    pub(super) fn encoded(&self, run: usize, encoder: &Encoder) -> Vec<f64> {
-        encoder.encode(self.history.configuration(self.runs[run]))
-    }
-
-    /// `runs` seen up to `tau` points, with their scores at point `level`, given their `encoded` configurations.
-    pub(super) fn training_set(
-        &self,
-        runs: &[usize],
-        tau: usize,
-        level: u64,
-        encoder: &Encoder,
-        encoded: &[Vec<f64>],
-    ) -> TrainingSet {
-        TrainingSet {
-            steps: self.grid[..tau].to_vec(),
-            target_step: self.grid[level as usize - 1],
-            prefixes: Matrix::from_rows(
-                &runs.iter().map(|&run| &self.scores[run][..tau]).collect::<Vec<_>>(),
-            ),
-            configurations: Matrix::from_rows(encoded),
-            groups: encoder.groups(),
-            targets: runs.iter().map(|&run| self.score(run, level)).collect(),
-            floor: Some(self.history.floor()),
-            ceiling: self.history.ceiling(),
-            run_score: self.history.run_score(),
-        }
-    }
+/// What the run with this `curve` reports at the steps of `grid`; before its first point its first value. A gap inside the curve
+/// lies on a straight line: runs that do not share their steps have nothing else to report.
+fn reported(curve: &Curve, grid: &[f64], direction: Direction) -> Vec<f64> {
+    let first = curve.steps().first().zip(curve.scores().first());
+    let before = |step: f64| first.filter(|(start, _)| step < **start).map(|(_, score)| *score);
+    let score = |&step: &f64| curve.interpolate(step).or_else(|| before(step));
+    grid.iter().map(|step| score(step).map_or(f64::NAN, |score| direction.value(score))).collect()
 }
 
 /// The scores of a finished run, whose last one is its final score.
 fn whole(history: &History, run: usize) -> Vec<f64> {
     let mut scores = history.prefix(run).to_vec();
-    let last = history.final_score(run).unwrap_or_else(|| history.floor());
+    let last = history.final_score(run).unwrap_or_else(|| history.lowest());
     scores.resize(history.grid().len(), last);
     if let Some(end) = scores.last_mut() {
         *end = last;
@@ -148,7 +153,7 @@ fn refined(values: &[f64], finer: usize) -> Vec<f64> {
     let finer = finer.max(1);
     let between = |pair: &[f64]| {
         let (a, b) = (pair[0], pair[1]);
-        (0..finer).map(move |k| a + (b - a) * k as f64 / finer as f64)
+        (0..finer).map(move |k| if k == 0 { a } else { a + (b - a) * k as f64 / finer as f64 })
     };
     values.windows(2).flat_map(between).chain(values.last().copied()).collect()
 }

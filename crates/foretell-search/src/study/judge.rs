@@ -1,67 +1,111 @@
-//! Judging a running trial: the forecast, what it is compared with, and the decision.
+//! The judge: from what a study has seen of a running trial to a decision, in live studies and in replays alike.
 
-use super::{Policy, Stopping, Study};
+use super::{Study, Trial};
+use crate::policy::Policy;
 use crate::random::is_exempt;
-use crate::record::{Decision, Reason, RecordedForecast};
-use crate::stopper::{ByForecast, Evidence, Look, Stopper, Watch};
-use foretell::{
-    Action, Columns, FitError, Forecast, Forecaster, HistoryOptions, PredictorOptions, Run, RunScore,
-    StopRule, is_share, predictor, statistics,
-};
+use crate::record::{Decision, Reason};
+use foretell::{Action, History, RunScore, StopCriterion};
 
 /// Non-finite values in a row that count as divergence.
 const DIVERGED_AFTER: u64 = 2;
 
+/// A forecast with less than this share of the metric's range as its standard deviation knows the end.
+const KNOWN: f64 = 0.005;
+
+/// The metric's range: from the floor, or 0 of a share, to the ceiling or the best final score.
+fn width(history: &History) -> f64 {
+    match history.ceiling() {
+        Some(ceiling) if ceiling > 0.0 => ceiling,
+        ceiling => {
+            let finals = (0..history.len()).filter_map(|i| history.final_score(i));
+            ceiling.unwrap_or_else(|| finals.fold(f64::NEG_INFINITY, f64::max)) - history.floor()
+        }
+    }
+}
+
+/// What a trial's state alone says about its next check.
+pub(super) enum Check {
+    /// There is none yet.
+    NotDue,
+    /// The decision needs no look at the trial's future; this is its reason.
+    Settled(Reason),
+    /// The policy decides.
+    Open,
+}
+
 impl Study {
     /// The decision on `trial` at `step`; `None` if there is nothing to decide.
+    ///
+    /// It depends on the trial's curve, what was trained to its level before, what it has to beat, the number of the check
+    /// and the checks before it that said "stop"; on nothing else.
     pub(super) fn judge(&mut self, trial: u64, step: u64) -> Option<Decision> {
         let judged = &self.trials[trial as usize];
-        let until = judged.until;
-        if self.spec.stopping == Stopping::Off || judged.trained() >= until {
+        let (until, trained) = (judged.until, judged.trained());
+        if self.spec.policy == Policy::None || trained >= until {
             return None;
         }
-        let shadow = self.spec.stopping == Stopping::Shadow;
-        let decision = |action, reason| Decision {
+        let open = self.open_decision(trial, step);
+        match self.check(judged) {
+            Check::NotDue => return None,
+            Check::Settled(reason) => return Some(self.settled(reason, open)),
+            Check::Open => {}
+        }
+        let decision = match self.spec.policy {
+            Policy::None => open,
+            Policy::Forecast | Policy::Optimistic => self.by_forecast(open),
+            Policy::Median => self.by_median(open),
+            Policy::Patience(reports) => self.by_patience(reports, open),
+            Policy::Oracle => self.by_truth(open),
+        };
+        Some(self.spare(decision))
+    }
+
+    /// What the state of `judged` alone says about its next check.
+    pub(super) fn check(&self, judged: &Trial) -> Check {
+        if judged.shadow.is_some() {
+            Check::Settled(Reason::AlreadyStopped)
+        } else if judged.diverged >= DIVERGED_AFTER {
+            Check::Settled(Reason::Diverged)
+        } else if !self.knowledge.checks.is_due(judged.trained()) {
+            Check::NotDue
+        } else if self.knowledge.learnt(judged.until).is_none() {
+            Check::Settled(Reason::BurnIn)
+        } else if judged.diverged > 0 {
+            Check::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
+        } else {
+            Check::Open
+        }
+    }
+
+    /// The decision for a `reason` that the trial's state alone gives.
+    fn settled(&self, reason: Reason, mut open: Decision) -> Decision {
+        match reason {
+            Reason::AlreadyStopped => open.action = Action::Stop,
+            Reason::Diverged => {
+                open.action = Action::Stop;
+                let judged = &self.trials[open.trial as usize];
+                let best = self.spec.run_score.of(&judged.curve);
+                let kept = best.filter(|_| self.spec.run_score == RunScore::Best);
+                open.value = kept.map(|score| self.spec.direction.value(score));
+            }
+            _ => {}
+        }
+        Decision { reason, ..open }
+    }
+
+    /// A decision that lets the trial go on, to be completed.
+    fn open_decision(&self, trial: u64, step: u64) -> Decision {
+        Decision {
             trial,
             step,
-            action,
-            reason,
+            action: Action::Continue,
+            reason: Reason::MayWin,
             forecast: None,
             value: None,
             incumbent: None,
             probability: None,
-            shadow,
-        };
-        if judged.shadow.is_some() {
-            return Some(decision(Action::Stop, Reason::AlreadyStopped));
+            shadow: self.spec.shadow,
         }
-        if judged.diverged >= DIVERGED_AFTER {
-            let kept = self.spec.run_score == RunScore::Best;
-            let best = self.spec.run_score.of(&judged.curve).filter(|_| kept);
-            let value = best.map(|score| self.spec.direction.value(score));
-            return Some(Decision { value, ..decision(Action::Stop, Reason::Diverged) });
-        }
-        if self.data.learnt(until).is_none() {
-            return Some(decision(Action::Continue, Reason::BurnIn));
-        }
-        if judged.diverged > 0 {
-            return Some(decision(
-                Action::Continue,
-                Reason::NoForecast("its last value is not finite".to_owned()),
-            ));
-        }
-        let open = decision(Action::Continue, Reason::MayWin);
-        let judged = match self.spec.policy {
-            Policy::Forecast => match self.forecast(trial as usize, until) {
-                Err(why) => decision(Action::Continue, Reason::NoForecast(why)),
-                Ok(forecast) => self.weigh(trial, until, forecast, open),
-            },
-            Policy::Median => self.by_curve(Stopper::Median, Reason::BelowMedian, open),
-            Policy::Patience(reports) => {
-                self.by_curve(Stopper::Patience(reports), Reason::NoImprovement, open)
-            }
-        };
-        Some(self.spare(judged))
     }
 
     /// Lets a trial go on that is exempt from stopping.
@@ -72,41 +116,44 @@ impl Study {
         decision
     }
 
-    /// Completes a decision by comparing the forecast with what the trial has to beat.
-    fn weigh(&self, trial: u64, level: u64, forecast: Forecast, mut decision: Decision) -> Decision {
-        let (_, forecaster) = &self.forecasters[&level];
-        let history = forecaster.history();
-        let direction = self.spec.direction;
-        let prefix = history.prefix_of(&self.trials[trial as usize].curve);
-        let now = prefix.last().copied().unwrap_or(f64::NEG_INFINITY);
-        let value = |score: f64| history.possible_value(score, now);
-        let (low, high) = (value(forecast.quantile(0.05)), value(forecast.quantile(0.95)));
-        let (lower, upper) =
-            (value(forecast.quantile(0.158_655_254)), value(forecast.quantile(0.841_344_746)));
-        decision.forecast = Some(RecordedForecast {
-            mean: value(forecast.mean),
-            sd: (upper - lower).abs() / 2.0,
-            interval: (low.min(high), low.max(high)),
-        });
-        let Some(incumbent) = self.scheduler.reference(trial).filter(|score| score.is_finite()) else {
-            decision.reason = Reason::NoIncumbent;
-            return decision;
+    /// The score that a running `trial` has to beat, the offset not taken off.
+    pub(crate) fn reference(&self, trial: u64) -> Option<f64> {
+        self.scheduler.reference(trial).filter(|score| score.is_finite())
+    }
+
+    /// Compares the trial's forecast with what it has to beat.
+    fn by_forecast(&mut self, mut decision: Decision) -> Decision {
+        let level = self.trials[decision.trial as usize].until;
+        let (known, outlook) = match self.outlook(decision.trial as usize, level) {
+            Ok(found) => found,
+            Err(why) => {
+                if let Some(recording) = &self.knowledge.recording {
+                    recording.without_forecast(&why);
+                }
+                return Decision { reason: Reason::NoForecast(why.to_string()), ..decision };
+            }
         };
+        decision.forecast = Some(outlook.recorded);
+        if self.spec.policy == Policy::Optimistic {
+            let (history, spread) = (known.forecaster().history(), outlook.forecast.standard_deviation());
+            if spread < KNOWN * width(history) {
+                return Decision { action: Action::Stop, reason: Reason::EndKnown, ..decision };
+            }
+        }
+        let Some(incumbent) = self.reference(decision.trial) else {
+            return Decision { reason: Reason::NoIncumbent, ..decision };
+        };
+        let (direction, criterion) = (self.spec.direction, &self.spec.criterion);
         decision.incumbent = Some(direction.value(incumbent));
         // the offset is in the metric's unit, the forecast on the history's scale
-        let threshold = history.scale().apply(incumbent - self.spec.rule.offset, direction);
-        let rule = ByForecast {
-            stop_probability: self.spec.rule.stop_probability,
-            agreeing_looks: 1,
-            budget: self.spec.budget,
-        };
-        let looks = (level - 1) as usize;
-        let look = self.trials[trial as usize].trained_at(decision.step);
-        let stop_probability = rule.at_a_look(look as usize, looks);
-        let verdict =
-            StopRule { offset: 0.0, stop_probability, ..self.spec.rule }.decide(&forecast, threshold);
-        decision.probability = Some(verdict.probability);
-        let agreed = self.trials[trial as usize].votes + 1 >= self.spec.agreeing_checks;
+        let history = known.forecaster().history();
+        let threshold = history.score(direction.value(incumbent - criterion.offset));
+        let trial = &self.trials[decision.trial as usize];
+        let checks = self.knowledge.checks;
+        let at_check = criterion.at_check(checks.number(trial.trained()), checks.number(level - 1));
+        let verdict = StopCriterion { offset: 0.0, ..at_check }.decide(&outlook.forecast, threshold);
+        decision.probability = Some(verdict.probability).filter(|probability| probability.is_finite());
+        let agreed = trial.votes + 1 >= criterion.agreeing_checks as u64;
         (decision.action, decision.reason) = match verdict.action {
             Action::Continue => (Action::Continue, Reason::MayWin),
             Action::Stop if agreed => (Action::Stop, Reason::WillNotWin),
@@ -115,106 +162,75 @@ impl Study {
         decision
     }
 
-    /// Completes a decision by a stopper that looks at the curves alone.
-    fn by_curve(&self, stopper: Stopper, reason: Reason, mut decision: Decision) -> Decision {
-        let curve = self.spec.run_score.curve(&self.trials[decision.trial as usize].curve);
-        let scores: Vec<f64> = curve.scores().iter().copied().filter(|score| score.is_finite()).collect();
-        if scores.is_empty() {
-            return decision;
-        }
-        let mut peers = Peers { study: self, of: decision.trial as usize, step: decision.step as f64 };
-        let mut look = Look {
-            scores: &scores,
-            number: decision.step as usize,
-            looks: (self.trials[decision.trial as usize].until - 1) as usize,
-            reference: None,
-            evidence: &mut peers,
-        };
-        // no forecast is made, so that none can fail
-        if let Ok(Some(score)) = stopper.judge(&mut Watch::default(), &mut look) {
+    /// The median rule.
+    fn by_median(&mut self, decision: Decision) -> Decision {
+        let scores = self.scores(decision.trial);
+        let level = self.trials[decision.trial as usize].until;
+        let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let median = self.knowledge.median_of_peers(level, decision.step);
+        let stop = median.is_some_and(|median| best < median);
+        self.by_curve(stop.then_some(Reason::BelowMedian), &scores, decision)
+    }
+
+    /// Stops a trial that has not improved for `reports` reports.
+    fn by_patience(&self, reports: usize, decision: Decision) -> Decision {
+        let scores = self.scores(decision.trial);
+        let stop = age_of_best(&scores) >= reports;
+        self.by_curve(stop.then_some(Reason::NoImprovement), &scores, decision)
+    }
+
+    /// The trial's finite scores so far.
+    fn scores(&self, trial: u64) -> Vec<f64> {
+        self.spec.run_score.curve(&self.trials[trial as usize].curve).scores().to_vec()
+    }
+
+    /// Stops, for a `reason`, a trial that counts with its last score.
+    fn by_curve(&self, reason: Option<Reason>, scores: &[f64], mut decision: Decision) -> Decision {
+        if let Some((reason, score)) = reason.zip(scores.last()) {
             (decision.action, decision.reason) = (Action::Stop, reason);
-            decision.value = Some(self.spec.direction.value(score));
+            decision.value = Some(self.spec.direction.value(*score));
         }
         decision
     }
 
-    /// Where `trial` will be at `level`.
-    fn forecast(&mut self, trial: usize, level: u64) -> Result<Forecast, String> {
-        let learnt = self.data.learnt(level).map_or(0, <[usize]>::len);
-        if self.forecasters.get(&level).is_none_or(|(runs, _)| *runs != learnt) {
-            let forecaster = self.make_forecaster(level)?;
-            self.forecasters.insert(level, (learnt, forecaster));
+    /// Perfect foresight.
+    fn by_truth(&self, mut decision: Decision) -> Decision {
+        let level = self.trials[decision.trial as usize].until;
+        let index = self.warm_start.len() + decision.trial as usize;
+        let Some(truth) = self.knowledge.recording.as_ref().map(|recording| recording.truth(index, level))
+        else {
+            return Decision { reason: Reason::NoForecast("nothing is recorded".to_owned()), ..decision };
+        };
+        let Some(incumbent) = self.reference(decision.trial) else {
+            return Decision { reason: Reason::NoIncumbent, ..decision };
+        };
+        let direction = self.spec.direction;
+        decision.incumbent = Some(direction.value(incumbent));
+        if truth <= incumbent - self.spec.criterion.offset {
+            (decision.action, decision.reason) = (Action::Stop, Reason::WillNotWin);
+            decision.value = truth.is_finite().then(|| direction.value(truth));
         }
-        let trial = &self.trials[trial];
-        let (_, forecaster) = &self.forecasters[&level];
-        forecaster.forecast(&trial.configuration, &trial.curve).map_err(|error| error.to_string())
-    }
-
-    fn make_forecaster(&self, level: u64) -> Result<Forecaster, String> {
-        let mut learnt = self.data.learnt(level).unwrap_or_default().to_vec();
-        learnt.sort_unstable();
-        let run = |index: usize| match index.checked_sub(self.handed_in.len()) {
-            None => self.handed_in[index].clone(),
-            Some(trial) => Run {
-                id: trial.to_string(),
-                configuration: self.trials[trial].configuration.clone(),
-                curve: self.trials[trial].curve_to(level, self.spec.direction),
-            },
-        };
-        let runs: Vec<Run> = learnt.into_iter().map(run).collect();
-        // a trial is worth what it reports at its level or first beyond it
-        let reached = runs.iter().filter_map(|run| {
-            let steps = run.curve.steps();
-            steps.get(steps.partition_point(|&step| step < level as f64)).copied()
-        });
-        let target = reached.fold(f64::INFINITY, f64::min);
-        let options = HistoryOptions {
-            direction: self.spec.direction,
-            target: Some(if target.is_finite() { target } else { level as f64 }),
-            columns: Columns { scales: self.spec.space.scales(), ..Columns::default() },
-            share: is_share(&self.spec.metric),
-            run_score: self.spec.run_score,
-            ..HistoryOptions::default()
-        };
-        let chosen = PredictorOptions { seed: self.spec.seed, ..PredictorOptions::default() };
-        let chosen = predictor(&self.spec.predictor, &chosen).map_err(|error| error.to_string())?;
-        Forecaster::new(&runs, &options, chosen).map_err(|error| error.to_string())
+        decision
     }
 }
 
-/// What the other trials of a study can tell of one of them.
-struct Peers<'a> {
-    study: &'a Study,
-    of: usize,
-    step: f64,
+/// How many points ago the best score was first reached.
+fn age_of_best(scores: &[f64]) -> usize {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (i, &score) in scores.iter().enumerate() {
+        if score > best.1 {
+            best = (i, score);
+        }
+    }
+    scores.len().saturating_sub(best.0 + 1)
 }
 
-impl Evidence for Peers<'_> {
-    fn forecast(&mut self) -> Result<Option<Forecast>, FitError> {
-        Ok(None)
-    }
+#[cfg(test)]
+mod tests {
+    use super::age_of_best;
 
-    /// O(trials · steps).
-    fn median_of_peers(&mut self) -> Option<f64> {
-        let level = self.study.trials[self.of].until;
-        let offset = self.study.handed_in.len();
-        let curve = |&index: &usize| match index.checked_sub(offset) {
-            None => &self.study.handed_in[index].curve,
-            Some(trial) => &self.study.trials[trial].curve,
-        };
-        let running_mean = |index: &usize| {
-            let curve = self.study.spec.run_score.curve(curve(index));
-            let points = curve.steps().iter().zip(curve.scores());
-            let so_far = points.filter(|(step, score)| **step <= self.step && score.is_finite());
-            let (sum, count) = so_far.fold((0.0, 0.0), |(sum, count), (_, score)| (sum + score, count + 1.0));
-            (count > 0.0).then_some(sum / count)
-        };
-        let mut means: Vec<f64> = self.study.data.reached(level).iter().filter_map(running_mean).collect();
-        means.sort_by(f64::total_cmp);
-        (!means.is_empty()).then(|| statistics::quantile_of_sorted(&means, 0.5))
-    }
-
-    fn truth(&self) -> Option<f64> {
-        None
+    #[test]
+    fn the_age_of_the_best_counts_from_when_it_was_first_reached() {
+        assert_eq!([&[][..], &[0.4], &[0.4, 0.6, 0.5, 0.6]].map(age_of_best), [0, 0, 2]);
     }
 }

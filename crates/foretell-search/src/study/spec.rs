@@ -1,53 +1,29 @@
 //! What determines a study, and why something is none.
 
+use super::Parts;
+use super::stored::StoredSpec;
+use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
 use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
-use crate::stopper::ErrorBudget;
-use foretell::{Direction, PredictorOptions, RunScore, StopRule, StopRuleError, UnknownPredictor, predictor};
+use foretell::{
+    Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, predictor,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Whether trials are stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Stopping {
-    /// They are.
-    #[default]
-    Live,
-    /// Decisions are made and recorded, but no trial is stopped.
-    Shadow,
-    /// No forecasts, no decisions.
-    Off,
-}
-
-/// By what rule trials are stopped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// By their forecasts: the paper's rule, with any predictor.
-    #[default]
-    Forecast,
-    /// The median rule.
-    Median,
-    /// After so many reports without a new best.
-    Patience(usize),
-}
-
 /// Everything that determines a study, up to the timing of its workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "StoredSpec")]
 pub struct StudySpec {
     /// What is searched.
     pub space: Space,
     /// Which configuration is tried next.
-    #[serde(default)]
     pub sampler: SamplerSpec,
     /// Who is trained, and how far.
-    #[serde(default)]
     pub schedule: Schedule,
     /// The metric's name, for display.
     pub metric: String,
@@ -55,7 +31,7 @@ pub struct StudySpec {
     pub direction: Direction,
     /// What a trial is worth after some steps: its last value, or the best that it has reached.
     // left out as long as it is the default, so that a study begun before there was this choice is found again
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub run_score: RunScore,
     /// R, the resource that a whole training takes: epochs.
     pub max_resource: u64,
@@ -63,25 +39,17 @@ pub struct StudySpec {
     pub trials: u64,
     /// How many trials must be trained to a level (with full training: to their end) before any is stopped there.
     pub burn_in: u64,
-    /// Whether trials are stopped.
-    pub stopping: Stopping,
-    /// By what rule.
-    #[serde(default)]
+    /// By what rule trials are stopped.
     pub policy: Policy,
+    /// Whether decisions are only recorded, and no trial is stopped.
+    pub shadow: bool,
     /// The predictor's name.
     pub predictor: String,
-    /// When to stop.
-    pub rule: StopRule,
-    /// How many checks in a row must agree before a trial is stopped; ≥ 1.
-    pub agreeing_checks: u64,
-    /// For what the stop probability holds.
-    #[serde(default)]
-    pub budget: ErrorBudget,
+    /// When a forecast stops a trial.
+    pub criterion: StopCriterion,
     /// Learn again when this many times as many trials are finished; `None`: once.
-    #[serde(default)]
     pub refit: Option<f64>,
     /// The share of trials that is never stopped, in [0, 1): an unbiased audit.
-    #[serde(default)]
     pub exempt: f64,
     /// The seed of proposals, trainings and predictors.
     pub seed: u64,
@@ -96,15 +64,15 @@ pub enum StudyError {
     /// More burn-in than trials.
     #[error(
         "burn-in of {burn_in} is larger than the study's {trials} trials{}: no trial could ever be stopped; lower --burn-in or raise --trials",
-        if *.handed_in > 0 { format!(" and the {handed_in} runs of --learn-from") } else { String::new() }
+        if *.warm_start > 0 { format!(" and the {warm_start} runs of --learn-from") } else { String::new() }
     )]
     BurnIn {
         /// The burn-in.
         burn_in: u64,
         /// The trials.
         trials: u64,
-        /// The runs handed in.
-        handed_in: usize,
+        /// The runs of the warm start.
+        warm_start: usize,
     },
     /// A number is out of range.
     #[error(transparent)]
@@ -125,9 +93,14 @@ pub enum StudyError {
     /// The schedule.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    /// The stop rule is none.
+    /// The stop criterion is out of range.
     #[error(transparent)]
-    Rule(#[from] StopRuleError),
+    Criterion(#[from] StopCriterionError),
+    /// Perfect foresight, outside a replay.
+    #[error(
+        "the policy oracle knows how runs end, which only a replay of recorded runs does; choose another"
+    )]
+    Oracle,
     /// There is no such predictor.
     #[error(transparent)]
     Predictor(#[from] UnknownPredictor),
@@ -151,6 +124,26 @@ pub enum StudyError {
         /// The trial.
         trial: u64,
     },
+    /// The record starts a trial beyond those that the study plans for.
+    #[error(
+        "record {record} of the log starts trial {trial}, beyond the trials of this study; raise --trials"
+    )]
+    MoreTrials {
+        /// Its number, from 1.
+        record: usize,
+        /// The trial.
+        trial: u64,
+    },
+    /// The record ends a trial with a result, but the trial has no value.
+    #[error(
+        "record {record} of the log ends trial {trial} with a result, but the trial has reported no finite value: the log was changed; restore it from a copy"
+    )]
+    NoValue {
+        /// Its number, from 1.
+        record: usize,
+        /// The trial.
+        trial: u64,
+    },
     /// The log does not begin with the study's description.
     #[error("the log does not begin with a study's description")]
     NoHeader,
@@ -161,36 +154,67 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl StudySpec {
+    /// A study of `space` with the usual settings: 24 trials at random, each trained for 20 epochs, the first 8 to learn
+    /// from; then trials stop once two checks in a row are sure that they will not win. Change the fields as you need.
+    pub fn new(space: Space, metric: impl Into<String>, direction: Direction) -> Self {
+        Self {
+            space,
+            sampler: SamplerSpec::default(),
+            schedule: Schedule::default(),
+            metric: metric.into(),
+            direction,
+            run_score: RunScore::default(),
+            max_resource: 20,
+            trials: 24,
+            burn_in: 8,
+            policy: Policy::default(),
+            shadow: false,
+            predictor: "auto".to_owned(),
+            criterion: StopCriterion { agreeing_checks: 2, ..StopCriterion::default() },
+            refit: None,
+            exempt: 0.0,
+            seed: 0,
+            workload: BTreeMap::new(),
+        }
+    }
+
     /// Checks the ranges.
     ///
     /// # Errors
     /// The [`StudyError`] of the first field that is wrong.
     pub fn validate(&self) -> Result<(), StudyError> {
-        self.schedule.validate(self.trials, self.max_resource)?;
-        at_least_one(&[
-            ("trials", self.trials),
-            ("epochs", self.max_resource),
-            ("burn-in", self.burn_in),
-            ("agreeing checks", self.agreeing_checks),
-        ])?;
+        self.validate_with(&Parts::default())
+    }
+
+    /// Checks the ranges of all that `parts` do not replace.
+    pub(super) fn validate_with(&self, parts: &Parts) -> Result<(), StudyError> {
+        if parts.scheduler.is_none() {
+            self.schedule.validate(self.trials, self.max_resource)?;
+        }
+        at_least_one(&[("trials", self.trials), ("epochs", self.max_resource), ("burn-in", self.burn_in)])?;
         if let Policy::Patience(reports) = self.policy {
             at_least_one(&[("patience", reports as u64)])?;
         }
         share("exempt share", self.exempt)?;
         growth("refit factor", self.refit)?;
-        self.rule.validate()?;
-        predictor(&self.predictor, &PredictorOptions::default())?;
-        self.validate_sampler()
+        self.criterion.validate()?;
+        if self.policy == Policy::Oracle {
+            return Err(StudyError::Oracle);
+        }
+        if parts.predictor.is_none() {
+            predictor(&self.predictor, &PredictorOptions::default())?;
+        }
+        if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
     }
 
-    /// Checks that the burn-in can end: by the study's own trials, and `handed_in` runs to learn from.
+    /// Checks that the burn-in can end: by the study's own trials, and `warm_start` runs to learn from.
     ///
     /// # Errors
     /// [`StudyError::BurnIn`] where it is longer than both together.
-    pub fn check_burn_in(&self, handed_in: usize) -> Result<(), StudyError> {
+    pub fn check_burn_in(&self, warm_start: usize) -> Result<(), StudyError> {
         let (burn_in, trials) = (self.burn_in, self.trials);
-        let endless = self.stopping != Stopping::Off && burn_in > trials + handed_in as u64;
-        if endless { Err(StudyError::BurnIn { burn_in, trials, handed_in }) } else { Ok(()) }
+        let endless = self.policy != Policy::None && burn_in > trials + warm_start as u64;
+        if endless { Err(StudyError::BurnIn { burn_in, trials, warm_start }) } else { Ok(()) }
     }
 
     fn validate_sampler(&self) -> Result<(), StudyError> {
@@ -200,6 +224,14 @@ impl StudySpec {
             (SamplerSpec::QLearning(_), _) if !self.schedule.is_full() => Err(StudyError::NoRewards),
             (SamplerSpec::QLearning(settings), _) => Ok(settings.validate()?),
         }
+    }
+
+    /// The same study, planned for at least `trials` trials: what a log with more trials than asked for needs.
+    #[must_use]
+    pub fn covering(mut self, trials: u64) -> Self {
+        self.trials = self.trials.max(trials);
+        self.schedule = self.schedule.covering(trials, self.max_resource);
+        self
     }
 
     /// Whether `other` is the same study, possibly with another total of trials.

@@ -1,13 +1,13 @@
 //! The flags of `foretell replay`.
 
-use super::settings::Policy;
+use super::settings::PolicyName;
 use crate::curves::{CurveFlags, DEFAULT_PREDICTOR};
 use crate::failure::Failure;
 use crate::output::Format;
 use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName};
 use clap::ValueEnum;
-use foretell::StopRule;
-use foretell_search::{ErrorBudget, Kappa, KappaOf, Reference};
+use foretell::{ErrorBudget, StopCriterion};
+use foretell_search::{Kappa, KappaOf, Reference};
 use std::path::PathBuf;
 
 /// What is drawn.
@@ -31,10 +31,11 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "CURVES")]
     pub(super) curves: Vec<PathBuf>,
 
-    /// Who is stopped: none, srm (forecasts by --predictor), last-value, median, patience, oracle, i-epoch
-    /// (default: all but patience; with Hyperband none, srm, oracle).
+    /// Who is stopped: none, srm (forecasts by --predictor), last-value, lce and lce-optimistic (learning-curve
+    /// extrapolation, milliseconds a check), median, patience, oracle, i-epoch (default: all but lce and patience; with
+    /// Hyperband none, srm, oracle).
     #[arg(long, value_delimiter = ',', value_enum, help_heading = "Stopping")]
-    policy: Vec<Policy>,
+    policy: Vec<PolicyName>,
     /// The predictors of policy srm.
     #[arg(long, value_delimiter = ',', default_value = DEFAULT_PREDICTOR, help_heading = "Stopping")]
     pub(super) predictor: Vec<String>,
@@ -150,16 +151,6 @@ impl Arguments {
     /// Checks what can be checked before a file is read, so that the message names the flag.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let flag = |name: &str, error: &dyn std::fmt::Display| Failure::input(format!("{name}: {error}"));
-        if self.policy.contains(&Policy::Lce) {
-            let others: Vec<&str> = Policy::value_variants()
-                .iter()
-                .filter(|policy| **policy != Policy::Lce)
-                .map(|policy| policy.name())
-                .collect();
-            let text =
-                format!("`lce`, learning-curve extrapolation, is not built yet; give {}", others.join(", "));
-            return Err(flag("--policy", &text));
-        }
         if self.figure == Some(FigureKind::Iterations) && !self.scheduler.is_hyperband() {
             let scheduler = self.scheduler.name();
             let text = format!(
@@ -168,16 +159,16 @@ impl Arguments {
             return Err(flag("--figure", &text));
         }
         for stop_probability in self.stop_probabilities() {
-            let rule = StopRule { stop_probability, ..StopRule::default() };
-            rule.validate().map_err(|error| flag("--stop-probability", &error))?;
+            let criterion = StopCriterion { stop_probability, ..StopCriterion::default() };
+            criterion.validate().map_err(|error| flag("--stop-probability", &error))?;
         }
         for &kappa in &self.kappa {
             let kappa = Kappa { kappa, of: KappaOf::Next };
             kappa.validate().map_err(|error| flag("--kappa", &error))?;
         }
         for &offset in &self.offset {
-            let rule = StopRule { offset, ..StopRule::default() };
-            rule.validate().map_err(|error| flag("--offset", &error))?;
+            let criterion = StopCriterion { offset, ..StopCriterion::default() };
+            criterion.validate().map_err(|error| flag("--offset", &error))?;
         }
         let at_least_1 = [
             ("--first-check", self.first_check == 0),
@@ -196,15 +187,15 @@ impl Arguments {
     }
 
     /// The policies to compare.
-    pub(super) fn policies(&self) -> Vec<Policy> {
+    pub(super) fn policies(&self) -> Vec<PolicyName> {
         let chosen = match self.scheduler {
             _ if !self.policy.is_empty() => self.policy.as_slice(),
             SchedulerName::Full => {
-                use Policy::{IEpoch, LastValue, Median, None, Oracle, Srm};
+                use PolicyName::{IEpoch, LastValue, Median, None, Oracle, Srm};
                 &[None, Srm, LastValue, Median, IEpoch, Oracle]
             }
-            SchedulerName::Hyperband => &[Policy::None],
-            _ => &[Policy::None, Policy::Srm, Policy::Oracle],
+            SchedulerName::Hyperband => &[PolicyName::None],
+            _ => &[PolicyName::None, PolicyName::Srm, PolicyName::Oracle],
         };
         chosen.to_vec()
     }
@@ -242,8 +233,8 @@ impl Arguments {
     pub(super) fn budgets(&self, baseline: bool) -> Vec<ErrorBudget> {
         match self.scheduler {
             _ if !self.error_budget.is_empty() => self.error_budget.iter().map(|&name| name.into()).collect(),
-            SchedulerName::Full if !baseline => vec![ErrorBudget::PerLook, ErrorBudget::PerRun],
-            _ => vec![ErrorBudget::PerLook],
+            SchedulerName::Full if !baseline => vec![ErrorBudget::PerCheck, ErrorBudget::PerRun],
+            _ => vec![ErrorBudget::PerCheck],
         }
     }
 

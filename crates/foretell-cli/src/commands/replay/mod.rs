@@ -13,12 +13,14 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
-use foretell::{Predictor, PredictorOptions, predictor};
+use foretell::lce::LceOptions;
+use foretell::{Lce, Predictor, PredictorOptions, predictor};
 use foretell_search::{ReplayError, Setting, Table, replay};
 use report::{Document, Row};
-use settings::{Policy, Variant};
+use settings::{PolicyName, Variant};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// One file's replay.
 struct Replayed {
@@ -26,7 +28,7 @@ struct Replayed {
     metric: String,
     /// The ids of all runs read.
     names: Vec<String>,
-    table: Table,
+    table: Arc<Table>,
     variants: Vec<Variant>,
     outcomes: Vec<foretell_search::Outcome>,
     rows: Vec<Row>,
@@ -65,8 +67,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
+type Predictors = BTreeMap<String, Arc<dyn Predictor>>;
+
 /// Predictors by name, each made once.
-fn predictors(arguments: &Arguments) -> Result<BTreeMap<String, Box<dyn Predictor>>, Failure> {
+fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
     let options = PredictorOptions {
         seed: arguments.seed,
         draws: arguments.draws.map(|draws| draws as usize),
@@ -75,35 +79,38 @@ fn predictors(arguments: &Arguments) -> Result<BTreeMap<String, Box<dyn Predicto
     let mut made = BTreeMap::new();
     for policy in arguments.policies() {
         for name in policy.predictors(&arguments.predictor) {
-            let predictor = predictor(&name, &options).map_err(Failure::input)?;
+            let predictor: Arc<dyn Predictor> = match name.as_str() {
+                // a curve's extrapolation is the same in every order of the runs
+                "lce" => Arc::new(Lce::new(LceOptions::default(), arguments.seed).remembering()),
+                _ => Arc::from(predictor(&name, &options).map_err(Failure::input)?),
+            };
             made.insert(name, predictor);
         }
     }
     Ok(made)
 }
 
-fn replay_file(
-    arguments: &Arguments,
-    path: &Path,
-    predictors: &BTreeMap<String, Box<dyn Predictor>>,
-) -> Result<Replayed, Failure> {
+fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> Result<Replayed, Failure> {
     let recorded = arguments.reading.read(path)?;
     let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
     let history = arguments.reading.history(&recorded, path)?;
     let target = last_step(&history);
-    let table = Table::new(history, arguments.finer as usize).map_err(|error| match error {
-        ReplayError::OnePoint => in_file(&format!("{error} up to step {target}; give a later --target")),
-        _ => in_file(&error),
-    })?;
+    let options = arguments.reading.history_options(&recorded);
+    let table =
+        Table::new(&recorded.runs, &options, arguments.finer as usize).map_err(|error| match error {
+            ReplayError::OnePoint => in_file(&format!("{error} up to step {target}; give a later --target")),
+            _ => in_file(&error),
+        })?;
+    let table = Arc::new(table);
     let variants = settings::variants(arguments, &table);
     let chosen = |variant: &Variant| Setting {
         spec: variant.spec,
-        predictor: variant.predictor.as_ref().and_then(|name| predictors.get(name)).map(AsRef::as_ref),
+        predictor: variant.predictor.as_ref().and_then(|name| predictors.get(name)).cloned(),
     };
-    let settings: Vec<Setting<'_>> = variants.iter().map(chosen).collect();
+    let settings: Vec<Setting> = variants.iter().map(chosen).collect();
     let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
     let rows = report::rows(&recorded.name, &table, &variants, &outcomes, arguments.finer);
-    let metric = measure_name(table.history().run_score(), &recorded.metric);
+    let metric = measure_name(table.history().run_score(), &recorded.metric.name);
     let names = recorded.runs.into_iter().map(|run| run.id).collect();
     Ok(Replayed { curves: recorded.name, metric, names, table, variants, outcomes, rows })
 }
@@ -111,5 +118,5 @@ fn replay_file(
 /// The setting that a person would look at first: the recommended one, else the first that stops.
 fn shown(file: &Replayed) -> Option<usize> {
     let recommended = words::recommended(&file.rows);
-    recommended.or_else(|| file.variants.iter().position(|variant| variant.policy != Policy::None))
+    recommended.or_else(|| file.variants.iter().position(|variant| variant.policy != PolicyName::None))
 }

@@ -1,11 +1,12 @@
 //! The pictures of a replay.
 
 use super::flags::{Arguments, FigureKind};
-use super::settings::{Policy, Variant};
+use super::settings::{PolicyName, Variant};
 use super::{Replayed, shown};
+use crate::commands::figures;
 use crate::plot;
-use foretell::statistics::{mean, quantile_of_sorted, standard_error};
-use foretell_search::{ErrorBudget, Outcome, Reference, TrialTrace};
+use foretell::ErrorBudget;
+use foretell_search::{Reference, TrialTrace};
 
 /// Draws the picture asked for.
 pub(super) fn draw(kind: FigureKind, file: &Replayed, arguments: &Arguments) -> plot::Figure {
@@ -24,7 +25,7 @@ fn orderings(file: &Replayed) -> usize {
 /// The variant's policy or predictor, and what tells it from others of its policy, without Δ.
 fn name(file: &Replayed, variant: &Variant) -> String {
     let mut name = match (&variant.predictor, variant.policy) {
-        (Some(predictor), Policy::Srm) => predictor.clone(),
+        (Some(predictor), PolicyName::Srm) => predictor.clone(),
         _ => variant.policy.name().to_owned(),
     };
     let own = particulars(variant);
@@ -40,7 +41,7 @@ fn name(file: &Replayed, variant: &Variant) -> String {
 
 /// What may tell one variant from another of its policy.
 fn particulars(variant: &Variant) -> [String; 6] {
-    let budget = match variant.rule.map(|rule| rule.budget) {
+    let budget = match variant.criterion.map(|criterion| criterion.error_budget) {
         Some(ErrorBudget::PerRun) => "Δ a run",
         Some(ErrorBudget::PerRunEvenly) => "Δ a run, evenly",
         _ => "Δ a check",
@@ -48,10 +49,10 @@ fn particulars(variant: &Variant) -> [String; 6] {
     let spec = &variant.spec;
     [
         budget.to_owned(),
-        format!("{} agree", variant.rule.map_or(1, |rule| rule.agreeing_looks)),
+        format!("{} agree", variant.criterion.map_or(1, |criterion| criterion.agreeing_checks)),
         format!("burn-in {}", spec.burn_in),
-        format!("δ {}", spec.offset),
-        format!("best {}", spec.nth_best),
+        format!("δ {}", spec.criterion.offset),
+        format!("best {}", spec.criterion.nth_best),
         reference(variant),
     ]
 }
@@ -65,14 +66,17 @@ fn reference(variant: &Variant) -> String {
 
 /// Speed-up against Δ; policies without a Δ are level lines through all that were tried.
 fn speedup(file: &Replayed) -> plot::Speedup {
-    let mut tried: Vec<f64> =
-        file.variants.iter().filter_map(|v| v.rule.map(|rule| rule.stop_probability)).collect();
+    let mut tried: Vec<f64> = file
+        .variants
+        .iter()
+        .filter_map(|v| v.criterion.map(|criterion| criterion.stop_probability))
+        .collect();
     tried.sort_by(f64::total_cmp);
     tried.dedup();
     let mut series: Vec<plot::SpeedupSeries> = Vec::new();
     for (variant, outcome) in file.variants.iter().zip(&file.outcomes) {
         // none saves nothing, and i-epoch saves so much, at any loss, that it would flatten the rest
-        if matches!(variant.policy, Policy::None | Policy::IEpoch) {
+        if matches!(variant.policy, PolicyName::None | PolicyName::IEpoch) {
             continue;
         }
         let (mean, stderr) = outcome.speedup();
@@ -82,8 +86,8 @@ fn speedup(file: &Replayed) -> plot::Speedup {
             stderr,
             best_kept: outcome.best_kept(),
         };
-        let points: Vec<plot::SpeedupPoint> = match variant.rule {
-            Some(rule) => vec![point(rule.stop_probability)],
+        let points: Vec<plot::SpeedupPoint> = match variant.criterion {
+            Some(criterion) => vec![point(criterion.stop_probability)],
             None => tried.iter().map(|&probability| point(probability)).collect(),
         };
         let name = name(file, variant);
@@ -99,17 +103,12 @@ fn speedup(file: &Replayed) -> plot::Speedup {
     }
 }
 
-/// Moments at which the best so far is drawn.
-const MOMENTS: usize = 120;
-
 fn best_so_far(file: &Replayed, arguments: &Arguments) -> plot::BestSoFar {
     let finer = f64::from(arguments.finer);
-    let longest = file.outcomes.iter().flat_map(|o| &o.orderings).map(|o| o.spent).max().unwrap_or(1).max(2);
-    let ratio = (longest as f64).ln() / MOMENTS as f64;
-    let moments: Vec<u64> = (0..=MOMENTS).map(|i| (ratio * i as f64).exp().round() as u64).collect();
+    let moments = figures::moments(&file.outcomes);
     let series = (0..file.variants.len()).map(|i| plot::BestSoFarSeries {
         name: full_name(file, i),
-        points: banded(file, &file.outcomes[i], &moments, finer),
+        points: figures::best_so_far(&file.table, &file.outcomes[i], &moments, finer),
     });
     plot::BestSoFar {
         title: format!("the best so far against training spent: {}", file.curves),
@@ -124,25 +123,9 @@ fn best_so_far(file: &Replayed, arguments: &Arguments) -> plot::BestSoFar {
 /// The variant's name with its Δ.
 fn full_name(file: &Replayed, i: usize) -> String {
     let variant = &file.variants[i];
-    let delta = variant.rule.map_or(String::new(), |rule| format!(", Δ {}", rule.stop_probability));
+    let delta =
+        variant.criterion.map_or(String::new(), |criterion| format!(", Δ {}", criterion.stop_probability));
     name(file, variant) + &delta
-}
-
-/// Quantiles over orderings of the best so far, at the moments when every ordering has one.
-fn banded(file: &Replayed, outcome: &Outcome, moments: &[u64], finer: f64) -> Vec<plot::BestSoFarPoint> {
-    let end = outcome.orderings.iter().map(|o| o.spent).max().unwrap_or(0);
-    let at = |moment: u64| {
-        let best =
-            |steps: &[(u64, f64)]| steps.iter().take_while(|step| step.0 <= moment).last().map(|s| s.1);
-        let mut scores: Vec<f64> =
-            outcome.orderings.iter().map(|o| best(&o.trace.best_so_far)).collect::<Option<_>>()?;
-        scores.sort_by(f64::total_cmp);
-        let value = |p: f64| file.table.history().value(quantile_of_sorted(&scores, p));
-        let (a, b) = (value(0.1), value(0.9));
-        let resource = moment as f64 / finer;
-        Some(plot::BestSoFarPoint { resource, middle: value(0.5), low: a.min(b), high: a.max(b) })
-    };
-    moments.iter().filter(|&&moment| moment <= end).filter_map(|&moment| at(moment)).collect()
 }
 
 /// The fate of each run in the first ordering of the setting that one would look at first.
@@ -183,23 +166,10 @@ fn recorded_run(file: &Replayed, trial: &TrialTrace, wrong: bool) -> plot::Recor
 fn iterations(file: &Replayed) -> plot::Hyperband {
     let mut series = Vec::new();
     for (i, (variant, outcome)) in file.variants.iter().zip(&file.outcomes).enumerate() {
-        let runs = outcome.orderings.first().map_or(0, |o| o.trace.by_run.len());
-        if variant.policy == Policy::None || runs == 0 {
-            continue;
+        let points = figures::speedup_by_iteration(outcome);
+        if variant.policy != PolicyName::None && !points.is_empty() {
+            series.push(plot::HyperbandSeries { name: full_name(file, i), points });
         }
-        let point = |run: usize| {
-            let speedups: Vec<f64> = outcome
-                .orderings
-                .iter()
-                .map(|o| {
-                    let spent: u64 = o.trace.by_run[..=run].iter().map(|r| r.0).sum();
-                    o.full as f64 * (run + 1) as f64 / runs as f64 / spent.max(1) as f64
-                })
-                .collect();
-            ((run + 1) as f64, mean(&speedups), standard_error(&speedups))
-        };
-        series
-            .push(plot::HyperbandSeries { name: full_name(file, i), points: (0..runs).map(point).collect() });
     }
     plot::Hyperband {
         title: format!("Hyperband with early stopping: {}", file.curves),

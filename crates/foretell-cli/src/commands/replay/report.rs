@@ -1,9 +1,9 @@
 //! The rows of a replay, as scripts and people read them.
 
-use super::settings::{Policy, Variant};
-use foretell::RunScore;
+use super::settings::{PolicyName, Variant};
 use foretell::statistics::{mean, standard_error};
-use foretell_search::{ErrorBudget, KappaOf, Outcome, Reference, ReplaySpec, Stopper, Table};
+use foretell::{ErrorBudget, RunScore, StopCriterion};
+use foretell_search::{KappaOf, Outcome, Policy, Reference, ReplaySpec, Table};
 use serde::Serialize;
 
 /// The JSON document.
@@ -42,7 +42,7 @@ pub(super) struct Row {
     /// How many runs were stopped that would have ended above what they were compared with.
     pub(super) wrong_stops_mean: f64,
     pub(super) agreeing_checks: Option<usize>,
-    /// What Δ promises: `per-look`, `per-run` or `per-run-evenly`.
+    /// What Δ promises: `per-check`, `per-run` or `per-run-evenly`.
     pub(super) error_budget: Option<ErrorBudget>,
     /// `regret_mean` on the scale of the forecasts, in standard deviations of the final scores.
     pub(super) regret_sd_mean: f64,
@@ -90,13 +90,14 @@ pub(super) fn rows(
 /// What row `i` saves of what training without a stopper costs (by the same scheduler, if `none` was replayed), over what
 /// `oracle` saves of it.
 fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64> {
-    if rows[i].stop_probability.is_none() && variants[i].policy != Policy::Median {
+    if rows[i].stop_probability.is_none() && variants[i].policy != PolicyName::Median {
         return None;
     }
-    let like = |spec: &ReplaySpec| ReplaySpec { stopper: Stopper::None, offset: 0.0, nth_best: 1, ..*spec };
-    let is_bound = |v: &Variant| v.policy == Policy::Oracle && like(&v.spec) == like(&variants[i].spec);
+    let like =
+        |spec: &ReplaySpec| ReplaySpec { policy: Policy::None, criterion: StopCriterion::default(), ..*spec };
+    let is_bound = |v: &Variant| v.policy == PolicyName::Oracle && like(&v.spec) == like(&variants[i].spec);
     let oracle = &rows[variants.iter().position(is_bound)?];
-    let none = rows.iter().find(|row| row.policy == Policy::None.name());
+    let none = rows.iter().find(|row| row.policy == PolicyName::None.name());
     let whole = none.map_or(rows[i].epochs_full, |row| row.epochs_spent);
     let share = (whole - rows[i].epochs_spent) / (whole - oracle.epochs_spent);
     Some(share).filter(|share| share.is_finite())
@@ -112,9 +113,9 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         curves: curves.to_owned(),
         policy: variant.policy.name(),
         predictor: variant.predictor.clone(),
-        stop_probability: variant.rule.map(|rule| rule.stop_probability),
-        offset: spec.offset,
-        nth_best: spec.nth_best,
+        stop_probability: variant.criterion.map(|criterion| criterion.stop_probability),
+        offset: spec.criterion.offset,
+        nth_best: spec.criterion.nth_best,
         burn_in: spec.burn_in,
         orderings: outcome.orderings.len(),
         epochs_spent: outcome.mean(|o| o.spent as f64) / finer,
@@ -126,8 +127,8 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         stopped_mean: outcome.stopped(),
         runs: outcome.orderings.first().map_or(0, |o| o.trace.trials.len()),
         wrong_stops_mean: outcome.mean(|o| o.trace.wrong_stops as f64),
-        agreeing_checks: variant.rule.map(|rule| rule.agreeing_looks),
-        error_budget: variant.rule.map(|rule| rule.budget),
+        agreeing_checks: variant.criterion.map(|criterion| criterion.agreeing_checks),
+        error_budget: variant.criterion.map(|criterion| criterion.error_budget),
         regret_sd_mean: outcome.regret_sd(),
         regret_max: outcome.orderings.iter().map(|o| o.regret_natural).fold(0.0, f64::max),
         saving_of_oracle: None,

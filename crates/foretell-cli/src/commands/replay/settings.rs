@@ -3,20 +3,22 @@
 use super::flags::Arguments;
 use crate::scheduling::SchedulerName;
 use clap::ValueEnum;
-use foretell_search::{ByForecast, Kappa, Reference, ReplaySpec, Schedule, Stopper, Table};
+use foretell::StopCriterion;
+use foretell_search::{Kappa, Policy, Reference, ReplaySpec, Schedule, Table};
 
-/// Who is stopped, by name.
+/// Who is stopped, as the command line names it: a policy, and for some their predictor or scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Policy {
+pub(crate) enum PolicyName {
     /// Nobody.
     None,
     /// Who is forecast not to win, by --predictor.
     Srm,
     /// Who would not win if the last value were the end, give or take.
     LastValue,
-    /// Who is forecast not to win by learning-curve extrapolation. Not built yet, which is said to whoever asks for it.
-    #[value(hide = true)]
+    /// Who is forecast not to win by learning-curve extrapolation: Domhan et al.'s criterion, conservative.
     Lce,
+    /// The same, and who is so well forecast that its end is known, whatever its rank.
+    LceOptimistic,
     /// Who is below the median of finished runs.
     Median,
     /// Who has not improved for --patience points.
@@ -27,7 +29,7 @@ pub(crate) enum Policy {
     IEpoch,
 }
 
-impl Policy {
+impl PolicyName {
     /// Its name on the command line.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -35,6 +37,7 @@ impl Policy {
             Self::Srm => "srm",
             Self::LastValue => "last-value",
             Self::Lce => "lce",
+            Self::LceOptimistic => "lce-optimistic",
             Self::Median => "median",
             Self::Patience => "patience",
             Self::Oracle => "oracle",
@@ -47,6 +50,7 @@ impl Policy {
         match self {
             Self::Srm => chosen.to_vec(),
             Self::LastValue => vec![self.name().to_owned()],
+            Self::Lce | Self::LceOptimistic => vec!["lce".to_owned()],
             _ => Vec::new(),
         }
     }
@@ -55,9 +59,10 @@ impl Policy {
 /// One setting.
 #[derive(Clone, Debug)]
 pub(super) struct Variant {
-    pub(super) policy: Policy,
+    pub(super) policy: PolicyName,
     pub(super) predictor: Option<String>,
-    pub(super) rule: Option<ByForecast>,
+    /// When a forecast stops a run, if forecasts are made.
+    pub(super) criterion: Option<StopCriterion>,
     /// With Hyperband: whom a run is compared with.
     pub(super) reference: Option<(Reference, Kappa)>,
     pub(super) spec: ReplaySpec,
@@ -70,30 +75,34 @@ pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
         for spec in specs(arguments, policy, table) {
             let predictors = policy.predictors(&arguments.predictor);
             for predictor in &predictors {
-                for rule in rules(arguments, policy == Policy::LastValue) {
-                    let spec = ReplaySpec { stopper: Stopper::Forecast(rule), ..spec };
+                let rule = match policy {
+                    PolicyName::LceOptimistic => Policy::Optimistic,
+                    _ => Policy::Forecast,
+                };
+                for criterion in criteria(arguments, policy != PolicyName::Srm, &spec.criterion) {
+                    let spec = ReplaySpec { policy: rule, criterion, ..spec };
                     let predictor = Some(predictor.clone());
                     variants.push(Variant {
                         policy,
                         predictor,
-                        rule: Some(rule),
+                        criterion: Some(criterion),
                         reference: reference(&spec),
                         spec,
                     });
                 }
             }
             if predictors.is_empty() {
-                let stopper = match policy {
-                    Policy::Median => Stopper::Median,
-                    Policy::Patience => Stopper::Patience(arguments.patience),
-                    Policy::Oracle => Stopper::Oracle,
-                    _ => Stopper::None,
+                let rule = match policy {
+                    PolicyName::Median => Policy::Median,
+                    PolicyName::Patience => Policy::Patience(arguments.patience),
+                    PolicyName::Oracle => Policy::Oracle,
+                    _ => Policy::None,
                 };
-                let spec = ReplaySpec { stopper, ..spec };
+                let spec = ReplaySpec { policy: rule, ..spec };
                 variants.push(Variant {
                     policy,
                     predictor: None,
-                    rule: None,
+                    criterion: None,
                     reference: reference(&spec),
                     spec,
                 });
@@ -103,36 +112,37 @@ pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
     variants
 }
 
-/// Each budget with each Δ and each number of agreeing checks.
-fn rules(arguments: &Arguments, baseline: bool) -> Vec<ByForecast> {
-    let mut rules = Vec::new();
-    for budget in arguments.budgets(baseline) {
+/// Each budget with each Δ and each number of agreeing checks, with the offset and the n-th best of `common`.
+fn criteria(arguments: &Arguments, baseline: bool, common: &StopCriterion) -> Vec<StopCriterion> {
+    let mut criteria = Vec::new();
+    for error_budget in arguments.budgets(baseline) {
         for stop_probability in arguments.stop_probabilities() {
-            for agreeing_looks in arguments.agreeing(baseline) {
-                rules.push(ByForecast { stop_probability, agreeing_looks, budget });
+            for agreeing_checks in arguments.agreeing(baseline) {
+                criteria.push(StopCriterion { stop_probability, agreeing_checks, error_budget, ..*common });
             }
         }
     }
-    rules
+    criteria
 }
 
 fn reference(spec: &ReplaySpec) -> Option<(Reference, Kappa)> {
     match spec.schedule {
-        Schedule::Hyperband { kappa, reference, .. } if spec.stopper != Stopper::None => {
+        Schedule::Hyperband { kappa, reference, .. } if spec.policy != Policy::None => {
             Some((reference, kappa))
         }
         _ => None,
     }
 }
 
-/// The schedules, burn-ins, offsets and incumbents that matter to `policy`, without its stopper.
-fn specs(arguments: &Arguments, policy: Policy, table: &Table) -> Vec<ReplaySpec> {
-    let compares = !matches!(policy, Policy::None | Policy::Median | Policy::Patience | Policy::IEpoch);
+/// The schedules, burn-ins, offsets and incumbents that matter to `policy`.
+fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<ReplaySpec> {
+    let compares =
+        !matches!(policy, PolicyName::None | PolicyName::Median | PolicyName::Patience | PolicyName::IEpoch);
     let first = |values: Vec<f64>| if compares { values } else { vec![0.0] };
     let offsets = first(arguments.offset.clone());
     let ranks = if compares { arguments.nth_best.clone() } else { vec![1] };
     let burn_ins = match policy {
-        Policy::None | Policy::IEpoch => vec![1],
+        PolicyName::None | PolicyName::IEpoch => vec![1],
         _ => arguments.burn_ins(table.len()),
     };
     let mut specs = Vec::new();
@@ -140,7 +150,8 @@ fn specs(arguments: &Arguments, policy: Policy, table: &Table) -> Vec<ReplaySpec
         for &burn_in in &burn_ins {
             for &offset in &offsets {
                 for &nth_best in &ranks {
-                    specs.push(ReplaySpec { schedule, burn_in, offset, nth_best, ..common(arguments) });
+                    let criterion = StopCriterion { offset, nth_best, ..StopCriterion::default() };
+                    specs.push(ReplaySpec { schedule, burn_in, criterion, ..common(arguments) });
                 }
             }
         }
@@ -153,8 +164,8 @@ fn common(arguments: &Arguments) -> ReplaySpec {
         refit: arguments.refit,
         exempt: arguments.exempt,
         max_resource: arguments.max_resource,
-        first_look: arguments.first_check,
-        look_every: arguments.check_every,
+        first_check: arguments.first_check,
+        check_every: arguments.check_every,
         retrain: arguments.retrain,
         warm_start: arguments.warm_start,
         workers: arguments.workers,
@@ -164,9 +175,9 @@ fn common(arguments: &Arguments) -> ReplaySpec {
     }
 }
 
-fn schedules(arguments: &Arguments, policy: Policy, table: &Table) -> Vec<Schedule> {
+fn schedules(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Schedule> {
     let eta = arguments.eta;
-    if policy == Policy::IEpoch {
+    if policy == PolicyName::IEpoch {
         let points = arguments.max_resource.map_or(table.points(), |resource| resource as usize);
         return vec![Schedule::IEpoch {
             epochs: arguments.first_points(points),
@@ -180,7 +191,7 @@ fn schedules(arguments: &Arguments, policy: Policy, table: &Table) -> Vec<Schedu
         SchedulerName::Hyperband | SchedulerName::FHyperband => {
             let runs = arguments.runs;
             let pairs = arguments.references();
-            let used = if policy == Policy::None { 1 } else { pairs.len() };
+            let used = if policy == PolicyName::None { 1 } else { pairs.len() };
             let one = |&(reference, kappa): &(Reference, Kappa)| Schedule::Hyperband {
                 eta,
                 runs,

@@ -5,7 +5,7 @@ use super::flags::Arguments;
 use super::report::Row;
 use crate::output::{metric_difference, table, with_deviation};
 use crate::scheduling::SchedulerName;
-use foretell_search::ErrorBudget;
+use foretell::ErrorBudget;
 
 /// A setting is recommended if it kept the best run in at least this share of orderings …
 const KEPT: f64 = 0.95;
@@ -33,7 +33,7 @@ fn is_trusted(row: &Row) -> bool {
 
 /// Whether the row is of a forecast with the budget that `foretell search` has by default: one for each check.
 fn is_for_search(row: &Row) -> bool {
-    row.policy == "srm" && row.error_budget == Some(ErrorBudget::PerLook)
+    row.policy == "srm" && row.error_budget == Some(ErrorBudget::PerCheck)
 }
 
 /// The setting to use: the fastest forecast that kept the best in (nearly) every ordering and stopped (nearly) nothing

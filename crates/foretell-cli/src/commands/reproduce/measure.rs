@@ -3,10 +3,10 @@
 use super::published::Published;
 use super::released::Prepared;
 use foretell::evaluate::{
-    Evaluation, EvaluationOptions, Split, evaluate, observed_points, splits, splits_between,
+    Cut, Evaluation, EvaluationOptions, Outcome, Split, evaluate, folds, splits, splits_between,
 };
-use foretell::statistics::mean;
-use foretell::{FeatureGroup, FeatureSet, PREDICTORS, PredictorOptions, Scale, predictor};
+use foretell::statistics::{mean, r_squared};
+use foretell::{FeatureGroup, FeatureSet, History, PREDICTORS, PredictorOptions, Scale, predictor};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +33,20 @@ pub(super) enum Part {
     Hyperband,
 }
 
+impl Part {
+    /// Its heading.
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            Self::Table1 => "table 1, regressors",
+            Self::Table2 => "table 2, parts of the features",
+            Self::Depth => "generalisation from shallow networks to deep ones",
+            Self::Observed => "accuracy against the fraction observed",
+            Self::Stopping => "simulated early stopping",
+            Self::Hyperband => "Hyperband and f-Hyperband, 40 runs in a row, η = 3, Δ = 0.95",
+        }
+    }
+}
+
 /// A row of the result.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Row {
@@ -55,6 +69,9 @@ pub(super) struct Row {
     pub(super) published_stderr: Option<f64>,
     /// (ours − published) / √(s² + s'²), s and s' the two standard errors.
     pub(super) difference_in_standard_errors: Option<f64>,
+    /// Mean wall-clock seconds of a fit, search included, and of a forecast.
+    pub(super) fit_seconds: Option<f64>,
+    pub(super) predict_seconds: Option<f64>,
     pub(super) note: String,
 }
 
@@ -93,6 +110,7 @@ impl Bench {
         notes.extend(cell.remark.map(str::to_owned));
         notes.extend(measured.as_ref().err().cloned());
         let measured = measured.ok();
+        notes.extend(measured.as_ref().and_then(|measured| outliers(&prepared.history, measured)));
         let r2 = measured.as_ref().map(|m| m.r2_summary());
         if r2.is_some_and(|(mean, _)| mean < 0.05) && !cell.features.time_series {
             notes.push("the released columns tell next to nothing of the end".to_owned());
@@ -119,6 +137,8 @@ impl Bench {
             published_mean: cell.published.map(|p| fraction(p.mean)),
             published_stderr: cell.published.map(|p| fraction(p.stderr)),
             difference_in_standard_errors: r2.zip(cell.published).map(|(ours, p)| difference(ours, p)),
+            fit_seconds: measured.as_ref().map(|m| m.fit_seconds),
+            predict_seconds: measured.as_ref().map(|m| m.predict_seconds),
             note: notes.join("; "),
         }
     }
@@ -151,10 +171,11 @@ impl Bench {
         let options =
             PredictorOptions { features: cell.features, seed: self.options.seed, draws: self.draws };
         let predictor = predictor(cell.predictor, &options).map_err(|error| error.to_string())?;
-        let history = &prepared.history;
-        let tau = observed_points(cell.observed, history.grid().len()).map_err(|error| error.to_string())?;
+        let cut = Cut::after(cell.observed, prepared.history.grid()).map_err(|error| error.to_string())?;
         let splits = self.splits(prepared, cell.depth)?;
-        evaluate(history, predictor.as_ref(), tau, &splits).map_err(|error| error.to_string())
+        let measured = folds(&prepared.runs, &prepared.options, &splits)
+            .and_then(|folds| evaluate(&folds, &predictor.into(), cut));
+        measured.map_err(|error| error.to_string())
     }
 
     fn splits(&self, prepared: &Prepared, depth: Option<f64>) -> Result<Vec<Split>, String> {
@@ -168,6 +189,26 @@ impl Bench {
         let splits = splits_between(history, &alone, &shallow, &deep, &self.options);
         splits.map_err(|_| "too few to learn from or to test".to_owned())
     }
+}
+
+/// What becomes of R² without forecasts outside a share's range, if there are any: the paper left such outliers of LCE out.
+fn outliers(history: &History, measured: &Evaluation) -> Option<String> {
+    let ceiling = history.ceiling().filter(|&ceiling| ceiling > 0.0)?;
+    let inside = |outcome: &&Outcome| (0.0..=ceiling).contains(&outcome.forecast.mean);
+    let outside = measured.outcomes.iter().filter(|outcome| !inside(outcome)).count();
+    let without = |repeat: usize| {
+        let of_split = measured.outcomes.iter().filter(|o| o.repeat == repeat).filter(inside);
+        let (forecasts, truths): (Vec<f64>, Vec<f64>) = of_split.map(|o| (o.forecast.mean, o.truth)).unzip();
+        r_squared(&forecasts, &truths)
+    };
+    let r2: Vec<f64> = (0..measured.r2.len()).map(without).collect();
+    let all = measured.outcomes.len();
+    (outside > 0).then(|| {
+        format!(
+            "{outside} of {all} forecasts are outside [0, {ceiling}]; without them {:.2}",
+            100.0 * mean(&r2)
+        )
+    })
 }
 
 /// How many networks there are on both sides of `depth`.

@@ -1,5 +1,6 @@
 //! `foretell reproduce`: the paper's tables and figures that its released data allow, ours beside the published.
 
+mod claims;
 mod measure;
 mod published;
 mod released;
@@ -15,9 +16,8 @@ use foretell::{FeatureSet, PREDICTORS};
 use measure::{Bench, Cell, Part};
 use published::{COLUMNS, DEPTHS, TABLE_1, TABLE_2, ablation_remark, cell};
 use released::{Prepared, RELEASED};
-use report::{Document, as_text};
+use report::{Absent, Document, as_text};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The part of the curve that the paper's tables observe.
 const QUARTER: f64 = 0.25;
@@ -53,6 +53,15 @@ pub(crate) struct Arguments {
         value_parser = super::evaluate::fraction
     )]
     observed: Vec<f64>,
+    /// The predictors in the part `observed`: those of the paper's figure. `lce` takes milliseconds a forecast, `bnn` seconds
+    /// a fit: leave them out for a quick look.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "last-value,svr-rbf,svr-linear,random-forest,ols,lce,bnn",
+        value_parser = known_predictor
+    )]
+    predictor: Vec<&'static str>,
     /// The seed of the splits and of the predictors.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -79,7 +88,7 @@ enum Picture {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let sets = read(&arguments.folder)?;
+    let (sets, unreadable) = read(&arguments.folder)?;
     if let Some(folder) = &arguments.out {
         let failed = |error| Failure::input(format!("cannot make the folder {}: {error}", folder.display()));
         std::fs::create_dir_all(folder).map_err(failed)?;
@@ -99,13 +108,18 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             continue;
         }
         for prepared in &sets {
-            note(&format!("{}: {} ({})", report::heading(part), prepared.stem, prepared.preparation));
-            let cells = cells(part, prepared, &arguments.observed);
+            note(&format!("{}: {} ({})", part.heading(), prepared.stem, prepared.preparation));
+            let cells = cells(part, prepared, arguments);
             rows.extend(cells.iter().map(|cell| bench.row(prepared, cell)));
         }
     }
+    let timed: Vec<&measure::Row> = rows.iter().filter(|row| row.part == Part::Observed).collect();
+    if !timed.is_empty() {
+        note(&claims::times(&timed));
+    }
     let stopped = arguments.out.as_ref().map(|_| stopping::figures(&replayed)).unwrap_or_default();
-    let document = Document::new(arguments.seed, missing(&arguments.folder), &sets, rows, replayed);
+    let absent = Absent { missing: missing(&arguments.folder), unreadable };
+    let document = Document::new(arguments.seed, absent, &sets, rows, replayed);
     match arguments.format {
         Format::Json => print_json(&document)?,
         Format::Table => print(&as_text(&document))?,
@@ -126,28 +140,39 @@ fn parts(arguments: &Arguments) -> Vec<Part> {
     parts
 }
 
-/// Reads whichever released files `folder` has.
-fn read(folder: &Path) -> Result<Vec<Prepared>, Failure> {
+/// Reads whichever released files `folder` has, and says which could not be read. One that cannot does not end the others.
+fn read(folder: &Path) -> Result<(Vec<Prepared>, Vec<String>), Failure> {
     if !folder.is_dir() {
         return Err(Failure::input(format!(
             "{}: there is no such folder; name the one that holds the paper's released files",
             folder.display()
         )));
     }
-    let mut sets = Vec::new();
+    let (mut sets, mut unreadable) = (Vec::new(), Vec::new());
     for released in &RELEASED {
-        if let Some(path) = released.find(folder) {
-            sets.extend(released.prepare(&path)?);
+        let Some(path) = released.find(folder) else { continue };
+        match released.prepare(&path) {
+            Ok(prepared) => sets.extend(prepared),
+            Err(failure) => {
+                note(&format!("left out: {}", failure.message()));
+                unreadable.push(failure.message().to_owned());
+            }
         }
     }
-    if sets.is_empty() {
-        return Err(Failure::input(format!(
-            "{}: none of the paper's released files is there; expected {}",
-            folder.display(),
-            missing(folder).join(", ")
-        )));
+    if !sets.is_empty() {
+        return Ok((sets, unreadable));
     }
-    Ok(sets)
+    let reason = match unreadable.as_slice() {
+        [] => format!("none of the paper's released files is there; expected {}", missing(folder).join(", ")),
+        reasons => format!("none of the paper's released files can be read: {}", reasons.join("; ")),
+    };
+    Err(Failure::input(format!("{}: {reason}", folder.display())))
+}
+
+/// A predictor by its name.
+fn known_predictor(name: &str) -> Result<&'static str, String> {
+    let known = PREDICTORS.iter().copied().find(|known| *known == name.trim());
+    known.ok_or_else(|| format!("no predictor has this name; known are {}", PREDICTORS.join(", ")))
 }
 
 /// The released files that `folder` does not have.
@@ -157,7 +182,7 @@ fn missing(folder: &Path) -> Vec<String> {
 }
 
 /// The cells of `part` that `prepared` can fill.
-fn cells(part: Part, prepared: &Prepared, observed: &[f64]) -> Vec<Cell<'static>> {
+fn cells(part: Part, prepared: &Prepared, arguments: &Arguments) -> Vec<Cell<'static>> {
     let plain = |predictor| Cell {
         part,
         predictor,
@@ -193,38 +218,27 @@ fn cells(part: Part, prepared: &Prepared, observed: &[f64]) -> Vec<Cell<'static>
                 })
             })
             .collect(),
-        Part::Observed if is_first(prepared) => observed
+        Part::Observed if prepared.is_first() => arguments
+            .observed
             .iter()
-            .flat_map(|&observed| compared().map(move |name| (observed, name)))
+            .flat_map(|&observed| arguments.predictor.iter().map(move |&name| (observed, name)))
             .map(|(observed, name)| Cell { observed, ..plain(name) })
             .collect(),
         _ => Vec::new(),
     }
 }
 
-/// Whether this is the most faithful preparation of its file.
-fn is_first(prepared: &Prepared) -> bool {
-    let released = RELEASED.iter().find(|released| released.stem == prepared.stem);
-    released.is_some_and(|released| released.preparations[0].name == prepared.preparation)
-}
-
-/// The regressors of the paper's figure that are built in, after the last seen value.
-fn compared() -> impl Iterator<Item = &'static str> {
-    let regressors = TABLE_1.iter().map(|&(name, _)| name).filter(|name| PREDICTORS.contains(name));
-    std::iter::once("last-value").chain(regressors)
-}
-
 /// Draws forecasts against the truth for each file, and R² against the fraction observed for all of them.
 fn draw(folder: &Path, arguments: &Arguments, bench: &mut Bench, sets: &[Prepared]) -> Outcome {
     let mut accuracy = Vec::new();
-    for prepared in sets.iter().filter(|prepared| is_first(prepared)) {
+    for prepared in sets.iter().filter(|prepared| prepared.is_first()) {
         if parts(arguments).contains(&Part::Observed) {
-            let cells = cells(Part::Observed, prepared, &arguments.observed);
+            let cells = cells(Part::Observed, prepared, arguments);
             accuracy.extend(cells.iter().filter_map(|cell| measured(bench, prepared, cell)));
         }
         let scatters = parts(arguments).iter().any(|part| *part < Part::Stopping);
         let svr = |cell: &&Cell<'_>| scatters && cell.predictor == "svr-rbf";
-        for cell in cells(Part::Table1, prepared, &[]).iter().filter(svr) {
+        for cell in cells(Part::Table1, prepared, arguments).iter().filter(svr) {
             if let Some(one) = measured(bench, prepared, cell) {
                 save(
                     folder,
@@ -253,7 +267,6 @@ fn measured(bench: &mut Bench, prepared: &Prepared, cell: &Cell<'_>) -> Option<M
         predictor: cell.predictor.to_owned(),
         observed: cell.observed,
         result: (*result).clone(),
-        history: Arc::clone(&prepared.history),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use foretell::{
-    Configuration, Direction, FeatureGroup, History, HistoryOptions, Run, RunScore, Scale, Value, is_share,
+    Configuration, Direction, FeatureGroup, History, HistoryOptions, Run, RunScore, Scale, Value,
 };
 use foretell_logs::{ReadOptions, Recorded};
 use std::path::{Path, PathBuf};
@@ -157,12 +157,22 @@ pub(super) struct Prepared {
     /// The metric's name.
     pub(super) metric: String,
     /// The curves.
+    pub(super) runs: Vec<Run>,
+    /// How they are laid on a grid.
+    pub(super) options: HistoryOptions,
+    /// All of them on their grid.
     pub(super) history: Arc<History>,
     /// The layers of each run, where the file tells.
     pub(super) depths: Vec<Option<f64>>,
 }
 
 impl Prepared {
+    /// Whether this is the most faithful preparation of its file.
+    pub(super) fn is_first(&self) -> bool {
+        let released = RELEASED.iter().find(|released| released.stem == self.stem);
+        released.is_some_and(|released| released.preparations[0].name == self.preparation)
+    }
+
     /// Whether any column of `group` varies among the finished runs.
     pub(super) fn has(&self, group: FeatureGroup) -> bool {
         let finished: Vec<usize> =
@@ -211,12 +221,14 @@ impl Released {
         for run in &mut recorded.runs {
             preparation.prepare(&mut run.configuration);
         }
-        let history = lay_out(&recorded, preparation, self.direction, path)?;
+        let (options, history) = lay_out(&recorded, preparation, path)?;
         Ok(Prepared {
             stem: self.stem,
             preparation: preparation.name,
             says: says(preparation, &recorded, removed, &history),
-            metric: recorded.metric,
+            metric: recorded.metric.name,
+            runs: recorded.runs,
+            options,
             history: Arc::new(history),
             depths,
         })
@@ -226,31 +238,35 @@ impl Released {
 fn lay_out(
     recorded: &Recorded,
     preparation: &Preparation,
-    direction: Direction,
     path: &Path,
-) -> Result<History, Failure> {
+) -> Result<(HistoryOptions, History), Failure> {
     let mut columns = recorded.columns.clone();
     columns.scales.extend(preparation.linear.iter().map(|&name| (name.to_owned(), Scale::Linear)));
     let options = HistoryOptions {
-        direction,
+        metric: Some(recorded.metric.clone()),
         scale: Some(preparation.scale),
         target: None,
         columns,
-        share: is_share(&recorded.metric),
         run_score: RunScore::Last,
     };
-    let history = History::new(&recorded.runs, &options);
-    history.map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+    let history = History::new(&recorded.runs, &options)
+        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    // every split forecasts the step that all the runs tell
+    Ok((HistoryOptions { target: history.grid().last().copied(), ..options }, history))
 }
 
 fn says(preparation: &Preparation, recorded: &Recorded, removed: Vec<String>, history: &History) -> String {
     let by_reader = recorded.notes.iter().filter(|note| note.topic == foretell_logs::Topic::Removed);
     let mut parts: Vec<String> = vec![preparation.says.to_owned()];
     parts.extend(by_reader.map(|note| note.text.clone()).chain(removed));
-    let floored = (0..history.len()).filter(|&i| history.final_score(i) == Some(history.floor())).count();
+    let floored = (0..history.len())
+        .filter(|&i| history.final_score(i).is_some_and(|score| score <= history.floor()))
+        .count();
     if floored > 0 {
         let floor = history.value(history.floor());
-        parts.push(format!("values worse than {floor:.4} count as that ({floored} runs end there)"));
+        parts.push(format!(
+            "{floored} runs end beyond {floor:.4}, where runs that are learnt from count as lost"
+        ));
     }
     parts.push("features and target standardised on the runs learnt from".to_owned());
     parts.join("; ")

@@ -5,22 +5,25 @@ use super::released::Prepared;
 use crate::failure::Failure;
 use crate::output::{note, table};
 use crate::plot;
-use foretell::{Predictor, PredictorOptions, predictor};
-use foretell_search::{
-    ByForecast, Kappa, Outcome, Reference, ReplaySpec, Schedule, Setting, Stopper, Table, replay,
-};
+use foretell::lce::LceOptions;
+use foretell::{Lce, Predictor, PredictorOptions, StopCriterion, predictor};
+use foretell_search::{Kappa, Outcome, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The paper's predictor with its one Gaussian σ(τ), and ours.
 const PREDICTORS: [&str; 2] = ["svr-rbf+gaussian", "auto"];
+/// What the simulated search compares them with.
+const COMPARED: &str = "lce";
 /// The stop probabilities tried.
 const STOP_PROBABILITIES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
 /// δ of the variant with an offset and n of the one with the n-th best: the paper has them in a figure, without numbers.
 const OFFSET: f64 = 0.01;
 const NTH_BEST: usize = 10;
 /// The curves of the simulated architecture searches.
-const SEARCHED: [&str; 3] = ["metaqnn_cifar10", "deep_resnets_cifar10", "deep_resnets_tinyimagenet"];
+const SEARCHED: [&str; 4] =
+    ["metaqnn_cifar10", "metaqnn_svhn", "deep_resnets_cifar10", "deep_resnets_tinyimagenet"];
 /// The curves that Hyperband draws from, each in the preparation whose scores can be compared.
 const DRAWN: [(&str, &str); 4] = [
     ("cudaconvnet_cifar10", "as released"),
@@ -62,6 +65,11 @@ pub(super) struct Replayed {
     best_of_run_stderr: Option<f64>,
     regret_sd_mean: f64,
     published: Option<f64>,
+    /// Of Hyperband, for figures: the speed-up by iteration, and the best so far by what was spent.
+    #[serde(skip)]
+    iterations: Vec<(f64, f64, f64)>,
+    #[serde(skip)]
+    trajectory: Vec<plot::BestSoFarPoint>,
 }
 
 struct Wanted {
@@ -79,9 +87,10 @@ pub(super) fn rows(
 ) -> Result<Vec<Replayed>, Failure> {
     let mut rows = Vec::new();
     for prepared in sets.iter().filter(|prepared| is_used(part, prepared)) {
-        note(&format!("{}: {} ({})", super::report::heading(part), prepared.stem, prepared.preparation));
+        note(&format!("{}: {} ({})", part.heading(), prepared.stem, prepared.preparation));
         let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", prepared.stem));
-        let table = Table::new(prepared.history.as_ref().clone(), 1).map_err(|error| in_file(&error))?;
+        let table = Table::new(&prepared.runs, &prepared.options, 1).map_err(|error| in_file(&error))?;
+        let table = Arc::new(table);
         if table.len() <= BURN_IN {
             note(&format!(
                 "{}: {} finished runs are too few for a burn-in of {BURN_IN}",
@@ -95,16 +104,20 @@ pub(super) fn rows(
             _ => search(prepared, orderings, seed),
         };
         let made = predictors(draws, seed)?;
-        let settings: Vec<Setting<'_>> = wanted
+        let settings: Vec<Setting> = wanted
             .iter()
             .map(|wanted| Setting {
                 spec: wanted.spec,
-                predictor: wanted.row.predictor.and_then(|name| made.get(name)).map(AsRef::as_ref),
+                predictor: wanted.row.predictor.and_then(|name| made.get(name)).cloned(),
             })
             .collect();
         let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
+        let moments = super::figures::moments(&outcomes);
         rows.extend(
-            wanted.into_iter().zip(&outcomes).map(|(wanted, outcome)| filled(wanted.row, &table, outcome)),
+            wanted
+                .into_iter()
+                .zip(&outcomes)
+                .map(|(wanted, outcome)| filled(wanted.row, &table, outcome, &moments)),
         );
     }
     Ok(rows)
@@ -113,16 +126,21 @@ pub(super) fn rows(
 fn is_used(part: Part, prepared: &Prepared) -> bool {
     match part {
         Part::Hyperband => DRAWN.contains(&(prepared.stem, prepared.preparation)),
-        _ => SEARCHED.contains(&prepared.stem) && super::is_first(prepared),
+        _ => SEARCHED.contains(&prepared.stem) && prepared.is_first(),
     }
 }
 
-type ByName = BTreeMap<&'static str, Box<dyn Predictor>>;
+type ByName = BTreeMap<&'static str, Arc<dyn Predictor>>;
 
 fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failure> {
     let options = PredictorOptions { seed, draws, ..PredictorOptions::default() };
-    let one = |name: &'static str| Ok((name, predictor(name, &options).map_err(Failure::input)?));
-    PREDICTORS.into_iter().map(one).collect()
+    let one = |name: &'static str| Ok((name, Arc::from(predictor(name, &options).map_err(Failure::input)?)));
+    let mut by_name: ByName = PREDICTORS.into_iter().map(one).collect::<Result<_, Failure>>()?;
+    // a curve's extrapolation is the same in every order of the runs
+    let mut lce = LceOptions::default();
+    lce.ensemble.steps = draws.map_or(lce.ensemble.steps, |draws| lce.ensemble.steps.min(10 * draws));
+    by_name.insert(COMPARED, Arc::new(Lce::new(lce, seed).remembering()));
+    Ok(by_name)
 }
 
 fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> Replayed {
@@ -145,6 +163,8 @@ fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> Replayed {
         best_of_run_stderr: None,
         regret_sd_mean: f64::NAN,
         published: None,
+        iterations: Vec::new(),
+        trajectory: Vec::new(),
     }
 }
 
@@ -152,10 +172,11 @@ fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> Replayed {
 fn search(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
     let variants = [("delta", 0.0, 1), ("delta and offset", OFFSET, 1), ("nth best", 0.0, NTH_BEST)];
     let mut wanted = Vec::new();
-    for predictor in PREDICTORS {
+    for predictor in PREDICTORS.into_iter().chain([COMPARED]) {
         for (variant, offset, nth_best) in variants {
             for stop_probability in STOP_PROBABILITIES {
                 let published = (prepared.stem == "deep_resnets_cifar10"
+                    && predictor != COMPARED
                     && variant == "delta"
                     && stop_probability > 0.98)
                     .then_some(3.4);
@@ -167,11 +188,11 @@ fn search(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
                     published,
                     ..blank(Part::Stopping, prepared, variant)
                 };
-                let rule = ByForecast { stop_probability, ..ByForecast::default() };
+                let criterion =
+                    StopCriterion { stop_probability, offset, nth_best, ..StopCriterion::default() };
                 let spec = ReplaySpec {
-                    stopper: Stopper::Forecast(rule),
-                    offset,
-                    nth_best,
+                    policy: Policy::Forecast,
+                    criterion,
                     burn_in: BURN_IN,
                     orderings,
                     seed,
@@ -186,14 +207,16 @@ fn search(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
 
 /// Hyperband, f-Hyperband cold and with models of earlier runs, and perfect foresight.
 fn hyperband(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
-    let spec = |stopper, reference, kappa, warm_start| ReplaySpec {
+    let criterion = StopCriterion { stop_probability: HYPERBAND_DELTA, ..StopCriterion::default() };
+    let spec = |policy, reference, kappa, warm_start| ReplaySpec {
         schedule: Schedule::Hyperband {
             eta: ETA,
             runs: HYPERBAND_RUNS,
             kappa: Kappa { kappa, ..Kappa::default() },
             reference,
         },
-        stopper,
+        policy,
+        criterion,
         burn_in: BURN_IN,
         warm_start,
         orderings,
@@ -201,8 +224,7 @@ fn hyperband(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
         ..ReplaySpec::default()
     };
     let row = |variant| blank(Part::Hyperband, prepared, variant);
-    let mut wanted = vec![Wanted { row: row("none"), spec: spec(Stopper::None, Reference::Rung, 1.0, 0) }];
-    let rule = ByForecast { stop_probability: HYPERBAND_DELTA, ..ByForecast::default() };
+    let mut wanted = vec![Wanted { row: row("none"), spec: spec(Policy::None, Reference::Rung, 1.0, 0) }];
     for reference in [Reference::Rung, Reference::Level] {
         for kappa in KAPPAS {
             for (variant, warm) in [("cold", 0), ("warm", BURN_IN)] {
@@ -214,18 +236,18 @@ fn hyperband(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
                         kappa: Some(kappa),
                         ..row(variant)
                     };
-                    let spec = spec(Stopper::Forecast(rule), reference, kappa, warm);
+                    let spec = spec(Policy::Forecast, reference, kappa, warm);
                     wanted.push(Wanted { row, spec });
                 }
             }
             let row = Replayed { reference: Some(reference), kappa: Some(kappa), ..row("oracle") };
-            wanted.push(Wanted { row, spec: spec(Stopper::Oracle, reference, kappa, 0) });
+            wanted.push(Wanted { row, spec: spec(Policy::Oracle, reference, kappa, 0) });
         }
     }
     wanted
 }
 
-fn filled(row: Replayed, table: &Table, outcome: &Outcome) -> Replayed {
+fn filled(row: Replayed, table: &Table, outcome: &Outcome, moments: &[u64]) -> Replayed {
     let (speedup_mean, speedup_stderr) = outcome.speedup();
     let best = outcome.best_of_runs(table);
     let hyperband = row.part == Part::Hyperband;
@@ -237,6 +259,12 @@ fn filled(row: Replayed, table: &Table, outcome: &Outcome) -> Replayed {
         best_of_run_mean: hyperband.then(|| foretell::statistics::mean(&best)),
         best_of_run_stderr: hyperband.then(|| foretell::statistics::standard_error(&best)),
         regret_sd_mean: outcome.regret_sd(),
+        iterations: super::figures::speedup_by_iteration(outcome),
+        trajectory: if hyperband {
+            super::figures::best_so_far(table, outcome, moments, 1.0)
+        } else {
+            Vec::new()
+        },
         ..row
     }
 }
@@ -298,8 +326,61 @@ fn hyperband_text(rows: &[&Replayed]) -> String {
         + "\n(published on cuda-convnet: 2 times, up to 7 with reused models; `oracle` is perfect foresight, the most that any forecast could save)"
 }
 
-/// Speed-up against Δ, a figure for each file.
+/// Speed-up against Δ of the searches; of Hyperband, speed-up by iteration and the best so far by what was spent: figures for
+/// each file.
 pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
+    let mut all = search_figures(rows);
+    let of_part = |row: &&Replayed| row.part == Part::Hyperband;
+    for curves in super::figures::distinct(rows.iter().filter(of_part).map(|row| row.curves)) {
+        let drawn = |row: &&Replayed| {
+            row.curves == curves
+                && row.reference.is_none_or(|r| r == Reference::Rung)
+                && row.kappa.is_none_or(|k| k >= 1.0)
+        };
+        let mine: Vec<&Replayed> = rows.iter().filter(of_part).filter(drawn).collect();
+        let draws = mine.first().map_or(0, |row| row.orderings);
+        all.push((format!("iterations-{curves}"), iterations(curves, &mine, draws)));
+        all.push((format!("trajectory-{curves}"), trajectory(curves, &mine, draws)));
+    }
+    all
+}
+
+fn variant_name(row: &Replayed) -> String {
+    row.predictor.map_or(row.variant.to_owned(), |predictor| format!("{predictor}, {}", row.variant))
+}
+
+/// Speed-up against the iteration of Hyperband, without the plain one, which has none.
+fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
+    let stopped = rows.iter().filter(|row| row.variant != "none");
+    let one =
+        |row: &&Replayed| plot::HyperbandSeries { name: variant_name(row), points: row.iterations.clone() };
+    plot::Hyperband {
+        title: format!("f-Hyperband, speed-up by iteration: {curves}"),
+        subtitle: format!(
+            "training of plain Hyperband over training spent so far, {draws} draws, κ = 1, rung"
+        ),
+        series: stopped.map(one).collect(),
+    }
+    .draw()
+}
+
+/// The best so far against what was spent.
+fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
+    let one =
+        |row: &&Replayed| plot::BestSoFarSeries { name: variant_name(row), points: row.trajectory.clone() };
+    plot::BestSoFar {
+        title: format!("Hyperband and f-Hyperband, the best so far: {curves}"),
+        subtitle: format!("median and 10–90 % band over {draws} draws, κ = 1, rung"),
+        metric: "score".to_owned(),
+        resource: "points trained".to_owned(),
+        log_resource: true,
+        series: rows.iter().map(one).collect(),
+    }
+    .draw()
+}
+
+/// Speed-up against Δ, a figure for each file.
+fn search_figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
     let of_part = |row: &&Replayed| row.part == Part::Stopping;
     let files = super::figures::distinct(rows.iter().filter(of_part).map(|row| row.curves));
     let figure = |curves: &str| {

@@ -1,7 +1,7 @@
 //! What a running study shows: a line a trial and a progress bar on a terminal, plain lines elsewhere.
 
 use crate::output::{metric_value, note, with_deviation};
-use foretell_search::{Decision, Policy, Reason, Record, Stopping, Study, Summary, Trial, TrialState};
+use foretell_search::{Decision, Policy, Reason, Record, Study, Trial, TrialState};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
@@ -34,7 +34,7 @@ impl Display {
     /// Shows one more record.
     pub(super) fn show(&mut self, study: &Study, record: &Record) {
         let trial = match record {
-            Record::Created { .. } | Record::HandedIn { .. } => return,
+            Record::Created { .. } | Record::WarmStart { .. } => return,
             Record::Decided(decision) => decision.trial,
             Record::Started { trial, .. }
             | Record::Reported { trial, .. }
@@ -57,7 +57,7 @@ impl Display {
             self.say(&format!("trial {trial} goes on without a forecast after {step}: {why}"));
         }
         for (level, runs) in study.learning_from() {
-            if study.spec().stopping != Stopping::Off && self.learning_said.insert(level, runs).is_none() {
+            if study.spec().policy != Policy::None && self.learning_said.insert(level, runs).is_none() {
                 self.say(&learning(study, level, runs));
             }
         }
@@ -124,14 +124,14 @@ impl Bars {
             });
             bar.set_message(text);
         }
-        let summary = Summary::of(study);
-        self.total.set_position(summary.trials.ended());
-        let best = summary
-            .best
+        let progress = study.progress();
+        self.total.set_position(progress.trials.ended());
+        let best = study
+            .best()
             .map_or("–".to_owned(), |best| format!("{} (trial {})", metric_value(best.score), best.trial));
         self.total.set_message(format!(
             "best {best}  {} epochs, {} stopped",
-            summary.epochs.spent, summary.trials.stopped
+            progress.spent, progress.trials.stopped
         ));
     }
 }

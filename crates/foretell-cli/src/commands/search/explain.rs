@@ -4,7 +4,7 @@ use super::report::counting_line;
 use super::workload::Workload;
 use crate::output::table;
 use foretell_search::{
-    Plan, Policy, SamplerSpec, Schedule, ScheduleError, Stopping, StudySpec, Totals, plan, successive_halving,
+    Plan, Policy, SamplerSpec, Schedule, ScheduleError, StudySpec, Totals, plan, successive_halving,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -135,11 +135,13 @@ fn sampler(spec: &StudySpec) -> Option<String> {
 
 fn stopping(spec: &StudySpec) -> String {
     let rule = match spec.policy {
-        Policy::Forecast => format!(
+        Policy::None => return "no trial is stopped inside its training".to_owned(),
+        Policy::Oracle => "that will not win".to_owned(),
+        Policy::Forecast | Policy::Optimistic => format!(
             "once {} is {} % sure, in {} check(s) in a row, that they will not win",
             spec.predictor,
-            spec.rule.stop_probability * 100.0,
-            spec.agreeing_checks
+            spec.criterion.stop_probability * 100.0,
+            spec.criterion.agreeing_checks
         ),
         Policy::Median => "whose best is below the median of the others' running means".to_owned(),
         Policy::Patience(reports) => format!("after {reports} reports without a new best"),
@@ -149,10 +151,10 @@ fn stopping(spec: &StudySpec) -> String {
     } else {
         format!("at each level after {} trials were trained to it", spec.burn_in)
     };
-    match spec.stopping {
-        Stopping::Off => "no trial is stopped inside its training".to_owned(),
-        Stopping::Live => format!("stopping: {from}, trials {rule}"),
-        Stopping::Shadow => format!("watching without stopping: {from}, trials {rule} are marked"),
+    if spec.shadow {
+        format!("watching without stopping: {from}, trials {rule} are marked")
+    } else {
+        format!("stopping: {from}, trials {rule}")
     }
 }
 

@@ -171,7 +171,7 @@ pub(crate) struct Arguments {
     pub(super) nth_best: usize,
     /// How many checks in a row must agree before a trial is stopped (the paper: 1; default: 2; with rungs 1).
     #[arg(long, help_heading = "Stopping")]
-    pub(super) agreeing_checks: Option<u64>,
+    pub(super) agreeing_checks: Option<usize>,
     /// What Δ promises: each check, or all checks of a trial together.
     #[arg(long, value_enum, default_value_t, help_heading = "Stopping")]
     pub(super) error_budget: BudgetName,

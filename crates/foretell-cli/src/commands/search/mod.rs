@@ -1,28 +1,29 @@
 //! `foretell search`: runs, or finishes, a study.
 
-mod describe;
+mod described_study;
 mod display;
 mod explain;
-mod file;
 mod flags;
-mod learn;
-mod live;
-mod picture;
+mod notices;
 pub(crate) mod report;
+mod study_file;
+mod study_picture;
+mod study_run;
+mod warm_start;
 mod workload;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
-use crate::plot;
+use crate::{interrupt, plot};
 use display::Display;
 pub(crate) use flags::Arguments;
-use live::Live;
+use study_run::StudyRun;
 
 /// Runs the command.
 pub(crate) fn run(given: &Arguments) -> Outcome {
     match &given.study {
         None => search(given),
-        Some(path) => search(&file::together(path, &std::env::args_os().collect::<Vec<_>>())?),
+        Some(path) => search(&study_file::together(path, &std::env::args_os().collect::<Vec<_>>())?),
     }
 }
 
@@ -30,8 +31,8 @@ fn search(arguments: &Arguments) -> Outcome {
     let workload = arguments.workload()?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
-    let handed_in = learn::runs(&arguments.learn_from, &spec)?;
-    spec.check_burn_in(handed_in.len()).map_err(Failure::input)?;
+    let warm_start = warm_start::runs(&arguments.learn_from, &spec)?;
+    spec.check_burn_in(warm_start.len()).map_err(Failure::input)?;
     let directory = arguments.directory(&spec);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
@@ -43,19 +44,20 @@ fn search(arguments: &Arguments) -> Outcome {
             Format::Table => print(&explain::text(&spec, &workload, &plan, &directory)),
         };
     }
-    let mut live = Live::open(&directory, spec, arguments, &workload, &handed_in)?;
-    note(&report::opening(&live, arguments));
-    let mut display = Display::new(live.study());
-    let ran = live.run(&mut |study, record| display.show(study, record));
+    let mut search = StudyRun::open(&directory, spec, arguments, &workload, &warm_start)?;
+    note(&report::opening(&search, arguments));
+    let interrupted = interrupt::flag()?;
+    let mut display = Display::new(search.study());
+    let ran = search.run(&interrupted, &mut display);
     display.finish();
     ran?;
-    let document = report::Document::new("foretell.search/1", live.study(), live.directory());
+    let document = report::Document::new("foretell.search/1", search.study(), search.directory());
     match arguments.format {
         Format::Json => print_json(&document),
-        Format::Table => print(&report::text(live.study(), &document)),
+        Format::Table => print(&report::text(search.study(), &document)),
     }?;
     if let Some(path) = &arguments.plot {
-        let figure = picture::of(live.study(), &live.workload().title, arguments.figure());
+        let figure = study_picture::of(search.study(), &search.workload().title, arguments.figure());
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
     }

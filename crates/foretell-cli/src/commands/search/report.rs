@@ -1,13 +1,13 @@
 //! What a search says before it begins and after it has ended.
 
 use super::flags::Arguments;
-use super::live::Live;
+use super::study_run::StudyRun;
 use crate::output::{metric_difference, metric_value, table, with_deviation};
 use crate::scheduling::measure_name;
 use foretell::{Configuration, Run, RunScore, Value};
 use foretell_search::{
-    NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Stopping, Study,
-    StudySpec, Summary,
+    NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Study, StudySpec,
+    Summary,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -48,7 +48,7 @@ impl Document {
             score: spec.run_score,
             burn_in: spec.burn_in,
             predictor: spec.predictor.clone(),
-            stop_probability: spec.rule.stop_probability,
+            stop_probability: spec.criterion.stop_probability,
             summary: Summary::of(study),
         }
     }
@@ -60,41 +60,41 @@ fn scheduler(spec: &StudySpec) -> &'static str {
         Schedule::Full => "full",
         Schedule::IEpoch { .. } => "i-epoch",
         Schedule::SuccessiveHalving { .. } => "successive-halving",
-        Schedule::Hyperband { .. } if spec.stopping == Stopping::Off => "hyperband",
+        Schedule::Hyperband { .. } if spec.policy == Policy::None => "hyperband",
         Schedule::Hyperband { .. } => "f-hyperband",
         Schedule::Asha { .. } => "asha",
     }
 }
 
 /// What is about to be done, with the sizes that differ from the paper's.
-pub(super) fn opening(live: &Live, arguments: &Arguments) -> String {
-    let spec = live.study().spec();
-    let mut lines = vec![format!("searching: {}", live.workload().about)];
+pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
+    let spec = search.study().spec();
+    let mut lines = vec![format!("searching: {}", search.workload().about)];
     lines.push(format!(
         "{} trials of {}{} epochs, {} at a time, seed {}; kept in {}",
         spec.trials,
         if spec.schedule.is_full() { "" } else { "up to " },
         spec.max_resource,
-        live.workers(),
+        search.workers(),
         spec.seed,
-        live.directory().display()
+        search.directory().display()
     ));
-    lines.push(match spec.stopping {
-        Stopping::Off if spec.schedule.is_full() => {
+    lines.push(match spec.policy {
+        Policy::None if spec.schedule.is_full() => {
             "no stopping: every trial is trained to its end".to_owned()
         }
-        Stopping::Off => "no stopping inside the rungs".to_owned(),
-        mode => stopping_line(live.study(), mode == Stopping::Shadow),
+        Policy::None => "no stopping inside the rungs".to_owned(),
+        _ => stopping_line(search.study(), spec.shadow),
     });
     lines.extend(counting_line(spec));
-    if live.found() > 0 {
-        let summary = Summary::of(live.study());
+    if search.found() > 0 {
+        let summary = Summary::of(search.study());
         let ended = summary.trials.ended();
         lines.push(format!(
             "going on with the study found there: {ended} of {} trials have ended, {} epochs are recorded{}",
             spec.trials,
             summary.epochs.spent,
-            if arguments.out.is_none() && live.study().is_done() {
+            if arguments.out.is_none() && search.study().is_done() {
                 "; another --seed or --out begins a new one"
             } else {
                 ""
@@ -115,8 +115,8 @@ fn stopping_line(study: &Study, watching: bool) -> String {
     let spec = study.spec();
     let (mode, fate) =
         if watching { ("watching without stopping", "marked") } else { ("stopping", "stopped") };
-    let sure = (spec.rule.stop_probability * 1e6).round() / 1e4;
-    let checks = match spec.agreeing_checks {
+    let sure = (spec.criterion.stop_probability * 1e6).round() / 1e4;
+    let checks = match spec.criterion.agreeing_checks {
         1 => String::new(),
         checks => format!(", in {checks} checks in a row,"),
     };
@@ -137,7 +137,7 @@ fn stopping_line(study: &Study, watching: bool) -> String {
         _ => format!(
             "{mode}: at each level {predictor} learns from {} trials trained to it{}, then a trial is {fate} once it is {sure} % sure{checks} that it will not go on",
             spec.burn_in,
-            if study.handed_in().is_empty() { "" } else { ", those of --learn-from counted" }
+            if study.warm_start_runs().is_empty() { "" } else { ", those of --learn-from counted" }
         ),
     }
 }
@@ -146,12 +146,12 @@ fn stopping_line(study: &Study, watching: bool) -> String {
 fn teachers(study: &Study) -> String {
     let StudySpec { burn_in, max_resource, .. } = *study.spec();
     let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= max_resource as f64);
-    match study.handed_in().iter().filter(reaches).count() as u64 {
+    match study.warm_start_runs().iter().filter(reaches).count() as u64 {
         0 => format!("{burn_in} trials trained to their end (burn-in; the paper's is 100)"),
-        handed_in if handed_in >= burn_in => format!("the {handed_in} runs of --learn-from"),
-        handed_in => format!(
-            "the {handed_in} runs of --learn-from and {} trials trained to their end (burn-in; the paper's is 100)",
-            burn_in - handed_in
+        warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from"),
+        warm_start => format!(
+            "the {warm_start} runs of --learn-from and {} trials trained to their end (burn-in; the paper's is 100)",
+            burn_in - warm_start
         ),
     }
 }
@@ -200,7 +200,7 @@ fn spent(study: &Study, summary: &Summary) -> String {
         "{} trials: {} trained to their end, {paused}{} stopped, {} failed\nepochs: {} spent, {} without stopping",
         tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
     );
-    if study.spec().stopping == Stopping::Live && epochs.spent > 0 {
+    if !study.spec().shadow && study.spec().policy != Policy::None && epochs.spent > 0 {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
     }
     if rungs {
@@ -222,7 +222,7 @@ fn spent(study: &Study, summary: &Summary) -> String {
 }
 
 fn stopped(study: &Study, stopped: &[StoppedTrial]) -> String {
-    let watching = study.spec().stopping == Stopping::Shadow;
+    let watching = study.spec().shadow;
     let title = if watching { "trials that would have been stopped" } else { "stopped trials" };
     let cells = |s: &StoppedTrial| {
         let mut cells = vec![s.trial.to_string(), s.step.to_string(), because(&s.reason)];
@@ -246,6 +246,7 @@ pub(crate) fn because(reason: &Reason) -> String {
         Reason::NoIncumbent => "nothing to compare with",
         Reason::MayWin => "may win",
         Reason::WillNotWin => "will not win",
+        Reason::EndKnown => "its end is known",
         Reason::AwaitingConfirmation => "will not win, if the next check agrees",
         Reason::BelowMedian => "below the median",
         Reason::NoImprovement => "no improvement",

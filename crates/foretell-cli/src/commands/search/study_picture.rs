@@ -1,0 +1,89 @@
+//! The picture of a study: all curves, stopped ones cut with their forecasts.
+
+use super::flags::FigureKind;
+use crate::plot;
+use foretell::Direction;
+use foretell_search::{EpsilonStage, QLearning, SamplerSpec, Study, Summary, Trial, TrialState};
+
+/// The picture of `study`, called `name`.
+pub(super) fn of(study: &Study, name: &str, kind: FigureKind) -> plot::Figure {
+    match (kind, &study.spec().sampler) {
+        (FigureKind::QLearning, SamplerSpec::QLearning(settings)) => q_learning(study, settings, name).draw(),
+        _ => curves(study, name).draw(),
+    }
+}
+
+/// The result of each network, a stopped one's forecast, by the ε it was drawn with.
+fn q_learning(study: &Study, settings: &QLearning, name: &str) -> plot::QLearning {
+    let spec = study.spec();
+    let Summary { epochs, trials, .. } = Summary::of(study);
+    let stage = |stage: &EpsilonStage| plot::EpsilonStage {
+        epsilon: stage.epsilon,
+        models: usize::try_from(stage.models).unwrap_or(usize::MAX),
+    };
+    plot::QLearning {
+        title: format!("Q-learning: {name}"),
+        subtitle: format!(
+            "{} networks, {} stopped early and counted with their forecasts · {} of {} epochs",
+            trials.total, trials.stopped, epochs.spent, epochs.without_stopping
+        ),
+        metric: spec.metric.clone(),
+        maximize: spec.direction == Direction::Maximize,
+        stages: settings.schedule.stages.iter().map(stage).collect(),
+        scores: study.trials().iter().map(|trial| trial.result().unwrap_or(f64::NAN)).collect(),
+    }
+}
+
+/// All learning curves.
+fn curves(study: &Study, name: &str) -> plot::Search {
+    let spec = study.spec();
+    let summary = Summary::of(study);
+    let spent = summary.shadow.as_ref().map_or(summary.epochs.spent, |shadow| shadow.spent_if_stopped);
+    let all_burn_in = study.learning_from().is_empty() && spec.schedule.is_full();
+    plot::Search {
+        title: if spec.shadow {
+            format!("{name}, as stopping would have left them")
+        } else {
+            name.to_owned()
+        },
+        metric: spec.metric.clone(),
+        resource: "epochs".to_owned(),
+        maximize: spec.direction == Direction::Maximize,
+        max_resource: spec.max_resource as f64,
+        rungs: !spec.schedule.is_full(),
+        trials: study
+            .trials()
+            .iter()
+            .enumerate()
+            .map(|(i, t)| {
+                trial(i, t, spec.direction, spec.schedule.is_full() && (study.is_burn_in(i) || all_burn_in))
+            })
+            .collect(),
+        best: summary.best.map(|best| (best.trial as usize, best.score)),
+        spent: spent as f64,
+        without_stopping: summary.epochs.without_stopping as f64,
+    }
+}
+
+fn trial(index: usize, trial: &Trial, direction: Direction, burn_in: bool) -> plot::SearchTrial {
+    let cut = trial.shadow.as_ref().map(|decision| decision.step as f64);
+    let points = trial.curve.steps().iter().zip(trial.curve.scores());
+    let points = points.filter(|(step, _)| cut.is_none_or(|cut| **step <= cut));
+    let decision = trial.shadow.as_ref().or(trial.decision.as_ref());
+    plot::SearchTrial {
+        name: format!("trial {index}"),
+        points: points.map(|(&step, &score)| (step, direction.value(score))).collect(),
+        fate: match &trial.state {
+            _ if trial.shadow.is_some() => plot::SearchFate::Stopped,
+            TrialState::Paused { .. } => plot::SearchFate::Paused,
+            TrialState::Completed { .. } if burn_in => plot::SearchFate::BurnIn,
+            TrialState::Completed { .. } => plot::SearchFate::Completed,
+            TrialState::Stopped { .. } => plot::SearchFate::Stopped,
+            TrialState::Failed { .. } => plot::SearchFate::Failed,
+            _ => plot::SearchFate::Running,
+        },
+        forecast: decision
+            .and_then(|d| d.forecast)
+            .map(|f| plot::SearchForecast { mean: f.mean, deviation: f.sd }),
+    }
+}

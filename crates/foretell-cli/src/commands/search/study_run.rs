@@ -1,0 +1,212 @@
+//! A search that runs: the study's folder opened, and its driver started.
+
+use super::display::Display;
+use super::flags::Arguments;
+use super::notices::Notices;
+use super::workload::Workload;
+use crate::failure::{Failure, Outcome};
+use crate::output::note;
+use crate::stored;
+use foretell::Run;
+use foretell_run::{
+    Driver, DriverError, EventStore, Finish, LocalTrials, Survey, TrialSetup, end_abandoned, trial_directory,
+};
+use foretell_search::{Parts, Session, SessionError, Study, StudySpec};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long a stopped trial may take to end before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A study in its folder, ready to run.
+pub(crate) struct StudyRun {
+    directory: PathBuf,
+    driver: Driver<LocalTrials, EventStore>,
+    workload: Workload,
+    /// Trials that were there when the study was opened.
+    found: usize,
+}
+
+impl StudyRun {
+    /// Opens the study of `spec` in `directory`, or begins it there with the runs of `warm_start` to learn from.
+    pub(super) fn open(
+        directory: &Path,
+        spec: StudySpec,
+        arguments: &Arguments,
+        workload: &Workload,
+        warm_start: &[Run],
+    ) -> Result<Self, Failure> {
+        let (store, survey) = EventStore::open(stored::log(directory)).map_err(Failure::input)?;
+        if let Some(dropped) = &survey.dropped {
+            note(&format!(
+                "{}: dropped a torn last line of {} bytes, which was never acknowledged",
+                directory.display(),
+                dropped.bytes
+            ));
+        }
+        let mut session = open_session(directory, spec, arguments, store, &survey)?;
+        let study = session.study();
+        let found = study.trials().len();
+        end_abandoned_trials(directory, found as u64)?;
+        StudySpec { trials: study.spec().trials.max(found as u64), ..study.spec().clone() }
+            .check_burn_in(warm_start.len().max(study.warm_start_runs().len()))
+            .map_err(|error| in_directory(directory, &error))?;
+        session.warm_start(warm_start).map_err(Failure::midway)?;
+        let workers = arguments.workers();
+        let setup = TrialSetup {
+            directory: directory.to_owned(),
+            command: workload.command.clone(),
+            metric: workload.metric.clone(),
+            max_resource: session.study().spec().max_resource,
+            environment: environment(workload, workers),
+        };
+        let trials = LocalTrials::new(setup, GRACE);
+        let driver = Driver::new(session, trials, workers, workload.what_is_missed());
+        Ok(Self { directory: directory.to_owned(), driver, workload: workload.clone(), found })
+    }
+
+    /// The study as it stands.
+    pub(super) fn study(&self) -> &Study {
+        self.driver.session().study()
+    }
+
+    /// Where it is kept.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// How many trials the study had when it was opened.
+    pub(super) fn found(&self) -> usize {
+        self.found
+    }
+
+    /// How many trials run at a time.
+    pub(super) fn workers(&self) -> usize {
+        self.driver.workers()
+    }
+
+    /// What runs a trial.
+    pub(super) fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// Runs the study to its end, or until `interrupted` is set, and shows it on `display`.
+    pub(super) fn run(&mut self, interrupted: &AtomicBool, display: &mut Display) -> Outcome {
+        let mut notices = Notices::new(&self.workload, self.driver.session().warm_start_range(), display);
+        let ran = self.driver.run(interrupted, &mut |study, event| notices.observe(study, &event));
+        let finish = ran.map_err(|error| match error {
+            DriverError::Refused(_) => Failure::input(error),
+            _ => Failure::midway(error),
+        })?;
+        self.driver.session_mut().store_mut().sync().map_err(Failure::midway)?;
+        self.keep_q_table()?;
+        let how = match finish {
+            Finish::Done => return Ok(()),
+            Finish::Cancelled => "interrupted",
+            Finish::Unfinished => "not finished",
+        };
+        Err(Failure::midway(format!(
+            "{how}; all reported epochs are kept in {}: the same command goes on from there",
+            self.directory.display()
+        )))
+    }
+
+    /// Writes what Q-learning has learnt beside the log, to be looked at; a study goes on from its log.
+    fn keep_q_table(&self) -> Outcome {
+        let Some(learner) = self.study().learner() else { return Ok(()) };
+        let path = self.directory.join("q_table.json");
+        let text = serde_json::to_string_pretty(learner).map_err(Failure::midway)?;
+        std::fs::write(&path, text)
+            .map_err(|error| Failure::midway(format!("cannot write {}: {error}", path.display())))
+    }
+}
+
+/// The session on the study in `store`, which begins anew where nothing was reported yet: the same study, or one that
+/// failed as it was. Another study that has not reported yet is refused like any other.
+fn open_session(
+    directory: &Path,
+    mut spec: StudySpec,
+    arguments: &Arguments,
+    mut store: EventStore,
+    survey: &Survey,
+) -> Result<Session<EventStore>, Failure> {
+    if let Some(there) = &survey.study {
+        arguments.take_over(&mut spec, there);
+        if !survey.has_reports && (there.continues(&spec) || survey.has_failures) {
+            end_abandoned_trials(directory, survey.trials)?;
+            note(&format!("{}: nothing was reported there yet: the study begins anew", directory.display()));
+            store.clear().map_err(Failure::midway)?;
+        }
+    }
+    Session::open(spec.clone(), Parts::default(), store).map_err(|error| match error {
+        SessionError::Another { there } => another_study(directory, &there, &spec),
+        SessionError::Store(error) => Failure::midway(error),
+        error => in_directory(directory, &error),
+    })
+}
+
+/// Ends what a killed search left running of its first `trials` trials.
+fn end_abandoned_trials(directory: &Path, trials: u64) -> Outcome {
+    for trial in 0..trials {
+        end_abandoned(&trial_directory(directory, trial), GRACE).map_err(Failure::midway)?;
+    }
+    Ok(())
+}
+
+/// Each worker has its share of the cores, the built-in networks one: their results depend on it, and several trials at a
+/// time use the cores better than several threads a trial.
+fn environment(workload: &Workload, workers: usize) -> BTreeMap<String, String> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = if workload.is_built_in() { 1 } else { (cores / workers).max(1) };
+    let names = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
+    let unset = names.into_iter().filter(|name| std::env::var_os(name).is_none());
+    unset.map(|name| (name.to_owned(), threads.to_string())).collect()
+}
+
+fn in_directory(directory: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::input(format!("{}: {error}", directory.display()))
+}
+
+/// Names the settings in which the study in `directory` differs from the one that was asked for.
+fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Failure {
+    let fields = |spec: &StudySpec| match serde_json::to_value(spec) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let (there, asked) = (fields(&there.regardless_of_length()), fields(&asked.regardless_of_length()));
+    let names: BTreeSet<&String> = there.keys().chain(asked.keys()).collect();
+    let differing = names.into_iter().filter(|&name| there.get(name) != asked.get(name));
+    let shown = |value: Option<&Value>| value.map_or("the default".to_owned(), Value::to_string);
+    let differing: Vec<String> = differing
+        .map(|name| {
+            let (there, asked) = (shown(there.get(name)), shown(asked.get(name)));
+            format!("{name}{} is {there} there and {asked} here", flag_of(name))
+        })
+        .collect();
+    in_directory(
+        directory,
+        &format!(
+            "holds another study: {}; choose another --out, or give that study's own flags",
+            differing.join(", ")
+        ),
+    )
+}
+
+/// The flag that sets a field of a study's description, in brackets, where it is named otherwise.
+fn flag_of(field: &str) -> &'static str {
+    match field {
+        "max_resource" => " (--epochs)",
+        "run_score" => " (--score)",
+        "stopping" => " (--no-stopping, --shadow, --policy none)",
+        "policy" => " (--policy)",
+        "rule" => " (--stop-probability, --offset, --nth-best)",
+        "budget" => " (--error-budget)",
+        "schedule" => " (--scheduler and its settings)",
+        "space" => " (--param, or --space, --width, --max-layers)",
+        "workload" => " (the command, or --data and its sizes)",
+        _ => "",
+    }
+}

@@ -1,0 +1,100 @@
+//! Runs of earlier searches to learn from: recorded curves, or the log of another study.
+
+use crate::curves::CurveFlags;
+use crate::failure::Failure;
+use crate::output::note;
+use crate::stored::{self, Stored};
+use foretell::{Direction, Run};
+use foretell_search::{NETWORK, ParameterKind, Space, StudySpec};
+use std::path::{Path, PathBuf};
+
+/// The runs of all `paths`, for the study of `spec`.
+pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Failure> {
+    let mut runs = Vec::new();
+    for path in paths {
+        let is_study = stored::log(path).is_file();
+        let found = if is_study { of_study(path, spec)? } else { of_curves(path, spec)? };
+        check(path, &found, spec)?;
+        note(&format!("learning from {} runs of {}", found.len(), path.display()));
+        runs.extend(found);
+    }
+    Ok(runs)
+}
+
+/// The curves at `path` of the study's metric, or else of the one that the reader prefers.
+fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
+    let minimize = spec.direction == Direction::Minimize;
+    let named = CurveFlags {
+        metric: Some(spec.metric.clone()),
+        minimize,
+        maximize: !minimize,
+        ..CurveFlags::default()
+    };
+    let recorded = named.read(path).or_else(|_| CurveFlags::default().read(path))?;
+    if recorded.metric.direction != spec.direction {
+        return Err(other_direction(path, &recorded.metric.name));
+    }
+    let mut runs = recorded.runs;
+    for curve in runs.iter_mut().map(|run| &mut run.curve) {
+        let end = curve.last().filter(|(step, _)| *step as u64 + 1 == spec.max_resource);
+        if let Some((step, score)) = end.filter(|_| curve.steps()[0] == 0.0) {
+            // steps that count from 0 end one before a trial's; a divergence stays one
+            let _ = curve.push(step + 1.0, spec.direction.value(score), spec.direction);
+        }
+    }
+    Ok(runs)
+}
+
+/// The trials of another study that reported anything.
+fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
+    let stored = Stored::read(directory)?;
+    if stored.study.spec().direction != spec.direction {
+        return Err(other_direction(directory, &stored.study.spec().metric));
+    }
+    let name = directory.display().to_string();
+    let runs = stored.runs(|trial| trial.curve_to(trial.until, spec.direction));
+    Ok(runs.into_iter().map(|run| Run { id: format!("{name} trial {}", run.id), ..run }).collect())
+}
+
+fn other_direction(path: &Path, metric: &str) -> Failure {
+    Failure::input(format!(
+        "--learn-from {}: its metric {metric} is better in the other direction than this study's; leave it out",
+        path.display()
+    ))
+}
+
+/// Runs of other configurations, or all too short, teach nothing.
+fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
+    let wrong = |text: String| Err(Failure::input(format!("--learn-from {}: {text}", path.display())));
+    let levels = spec.schedule.levels(spec.max_resource).map_err(Failure::input)?;
+    let lowest = levels.first().copied().unwrap_or(1);
+    let reaches = |run: &Run| run.curve.last().is_some_and(|(step, _)| step >= lowest as f64);
+    if !runs.iter().any(reaches) {
+        return wrong(format!(
+            "none of its {} runs reaches epoch {lowest}, so that nothing can be learnt from it; leave it out",
+            runs.len()
+        ));
+    }
+    let names: Vec<&str> = match &spec.space {
+        Space::Metaqnn(_) => vec![NETWORK],
+        Space::Parameters(space) => space.parameters().iter().map(|p| p.name.as_str()).collect(),
+    };
+    let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
+    if let Some(missing) = names.iter().find(|name| !known(name)) {
+        return wrong(format!(
+            "its runs have no `{missing}`, which this study searches; leave it out, or rename its column"
+        ));
+    }
+    let Space::Parameters(space) = &spec.space else { return Ok(()) };
+    let numbers = space.parameters().iter().filter(|p| !matches!(p.kind, ParameterKind::Choice { .. }));
+    for name in numbers.map(|parameter| parameter.name.as_str()) {
+        let text = |run: &&Run| run.configuration.get(name).is_some_and(|value| value.text().is_some());
+        if let Some(run) = runs.iter().find(text) {
+            return wrong(format!(
+                "`{name}` of run {} is `{}`, no number, as this study searches it; correct it, or leave the cell empty",
+                run.id, run.configuration[name]
+            ));
+        }
+    }
+    Ok(())
+}

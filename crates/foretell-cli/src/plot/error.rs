@@ -1,0 +1,41 @@
+//! Why a figure could not be saved.
+
+use std::path::PathBuf;
+
+/// Why a figure could not be saved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum PlotError {
+    /// The file name ends neither in `.svg` nor in `.png`.
+    #[error("cannot draw into {path}: its name must end in .svg or .png")]
+    Extension {
+        /// The file asked for.
+        path: PathBuf,
+    },
+    /// The file cannot be placed at this path.
+    #[error("cannot draw into {path}: {reason}")]
+    Place {
+        /// The file asked for.
+        path: PathBuf,
+        /// What is wrong with the path, and what to do.
+        reason: String,
+    },
+    /// The picture could not be rendered or encoded.
+    #[error("cannot make a png of {width} x {height} pixels: {reason}; save it as .svg instead")]
+    Png {
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+        /// The encoder's message.
+        reason: String,
+    },
+    /// The file could not be written.
+    #[error("cannot write {path}: {source}; check that its folder exists and can be written")]
+    Write {
+        /// The file asked for.
+        path: PathBuf,
+        /// The system's message.
+        source: std::io::Error,
+    },
+}

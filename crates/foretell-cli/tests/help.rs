@@ -1,0 +1,48 @@
+//! The `--help` texts, kept as snapshots so that a change of words is seen.
+
+use std::process::Command;
+
+/// What `foretell ARGUMENTS --help` prints.
+fn help(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_foretell"))
+        .args(arguments)
+        .arg("--help")
+        .env_remove("COLUMNS")
+        .output()
+        .expect("the command starts");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("help is UTF-8")
+}
+
+/// Without the lines of `train`, which only a build with the feature `nn` has.
+fn without_train(help: &str) -> String {
+    help.lines()
+        .filter(|line| !line.trim_start().starts_with("train "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[test]
+fn the_help_of_the_command() {
+    insta::assert_snapshot!("foretell", without_train(&help(&[])));
+}
+
+#[test]
+fn the_help_of_every_subcommand() {
+    for name in ["search", "evaluate", "forecast", "replay", "reproduce", "study"] {
+        insta::assert_snapshot!(name, help(&[name]));
+    }
+}
+
+#[test]
+fn the_help_of_every_subcommand_of_study() {
+    for name in ["ls", "show", "export", "doctor"] {
+        insta::assert_snapshot!(format!("study-{name}"), help(&["study", name]));
+    }
+}
+
+#[cfg(feature = "nn")]
+#[test]
+fn the_help_of_train() {
+    insta::assert_snapshot!("train", help(&["train"]));
+}

@@ -1,0 +1,249 @@
+//! The configuration columns of a file: which are features, which never vary, and which only label the run.
+
+use crate::names::{is_label, is_outcome};
+use crate::note::{Note, Topic};
+use crate::options::ReadOptions;
+use crate::raw::{Raw, RawRun};
+use crate::table::{count, list, shortened};
+use foretell::{Columns, Configuration, LayerSequence, Value};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The configurations of the runs of a file as they stand there, and how their columns are judged.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Configurations {
+    /// Without curves and notes.
+    pub(crate) raw: Raw,
+    pub(crate) options: ReadOptions,
+}
+
+impl Configurations {
+    /// The columns that are features, by the runs `indices` alone.
+    pub(crate) fn judged_by(&self, indices: &[usize]) -> Columns {
+        let runs = indices.iter().map(|&at| self.raw.runs[at].clone()).collect();
+        let (id_column, joined) = (self.raw.id_column.clone(), self.raw.joined.clone());
+        feature_columns(&Raw { runs, id_column, joined, ..Raw::default() }, &self.options, &mut Vec::new())
+    }
+
+    /// The configuration of run `at` in the columns that `holds` is true for.
+    pub(crate) fn of(&self, at: usize, holds: impl Fn(&str) -> bool) -> Configuration {
+        let all = self.raw.runs[at].configuration.iter();
+        all.filter(|(name, _)| holds(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    /// What never varies, and is neither a label nor an outcome nor excluded.
+    pub(crate) fn constants(&self) -> Configuration {
+        let Some(first) = self.raw.runs.first() else { return Configuration::new() };
+        let constant = |name: &str| {
+            let cells = Cells::of(&self.raw, name);
+            fate(name, &cells, &self.raw, &self.options) == Fate::Constant
+                && !is_outcome(name, cells.numeric())
+                && !is_label(name)
+        };
+        self.of(0, |name| first.configuration.contains_key(name) && constant(name))
+    }
+
+    /// Keeps the runs marked in `keep`.
+    pub(crate) fn keep(&mut self, keep: &[bool]) {
+        let mut kept = keep.iter();
+        self.raw.runs.retain(|_| *kept.next().unwrap_or(&true));
+    }
+}
+
+pub(crate) fn without_curves(mut raw: Raw) -> Raw {
+    for run in &mut raw.runs {
+        run.steps = Vec::new();
+        run.values = Vec::new();
+    }
+    raw.notes = Vec::new();
+    raw
+}
+
+pub(crate) fn column_names(raw: &Raw) -> BTreeSet<&str> {
+    raw.runs.iter().flat_map(|run| run.configuration.keys().map(String::as_str)).collect()
+}
+
+/// What becomes of a configuration column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Feature,
+    Constant,
+    Outcome,
+    Label,
+    Asked,
+    Unrepeated,
+}
+
+/// The columns that are features, with their groups; notes say what became of the others.
+pub(crate) fn feature_columns(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Columns {
+    let mut groups = BTreeMap::new();
+    let mut fates: BTreeMap<Fate, Vec<&str>> = BTreeMap::new();
+    for name in column_names(raw) {
+        let cells = Cells::of(raw, name);
+        let fate = fate(name, &cells, raw, options);
+        if fate == Fate::Feature {
+            let sequences = note_sequences(name, &cells, notes);
+            // kept as an exact copy, a label is still no feature
+            if !is_label(name) || options.include.iter().any(|entry| entry == name) {
+                note_categories(name, &cells, raw, notes);
+            }
+            groups.insert(name.to_owned(), options.columns.group(name, sequences));
+        }
+        fates.entry(fate).or_default().push(name);
+    }
+    note_fates(&fates, notes);
+    note_unknown(&options.exclude, "exclude", raw, notes);
+    note_unknown(&options.include, "include", raw, notes);
+    note_unknown(options.columns.groups.keys(), "put into a feature group", raw, notes);
+    note_unknown(options.columns.scales.keys(), "put on a scale", raw, notes);
+    Columns { groups, scales: options.columns.scales.clone() }
+}
+
+fn fate(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
+    if options.exclude.iter().any(|entry| entry == name) {
+        Fate::Asked
+    } else {
+        fate_unless_excluded(name, cells, raw, options)
+    }
+}
+
+fn fate_unless_excluded(name: &str, cells: &Cells<'_>, raw: &Raw, options: &ReadOptions) -> Fate {
+    let named = |list: &[String]| list.iter().any(|entry| entry == name);
+    if options.keep_all_columns || named(&options.include) {
+        Fate::Feature
+    } else if raw.runs.len() > 1 && cells.constant() {
+        Fate::Constant
+    } else if is_outcome(name, cells.numeric()) {
+        Fate::Outcome
+    } else if is_label(name)
+        || raw.id_column.as_deref() == Some(name)
+        || options.group_by.as_deref() == Some(name)
+    {
+        Fate::Label
+    } else if cells.unrepeated_text() {
+        Fate::Unrepeated
+    } else {
+        Fate::Feature
+    }
+}
+
+/// What tells the configurations of the runs apart: the features, also those that the user excludes, and the id where it is
+/// one of them.
+///
+/// Leaving a column out of the features says nothing about which runs are the same.
+pub(crate) fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions) -> Vec<Configuration> {
+    let mut names: BTreeSet<&str> = columns.groups.keys().map(String::as_str).collect();
+    names.extend(column_names(raw).into_iter().filter(|name| {
+        options.exclude.iter().any(|entry| entry == name)
+            && fate_unless_excluded(name, &Cells::of(raw, name), raw, options) == Fate::Feature
+    }));
+    let id = options.id_column.as_deref().filter(|name| !is_label(name) && ids_are_settings(raw));
+    let one = |run: &RawRun| {
+        let known =
+            names.iter().filter_map(|&name| Some((name.to_owned(), run.configuration.get(name)?.clone())));
+        let id = id.zip(run.id.as_deref()).map(|(name, id)| (name.to_owned(), Value::of_cell(id)));
+        known.chain(id).collect()
+    };
+    raw.runs.iter().map(one).collect()
+}
+
+/// Whether the ids are numbers, not all of them whole: names are words or counted.
+fn ids_are_settings(raw: &Raw) -> bool {
+    let id = |run: &RawRun| run.id.as_deref().and_then(|id| Value::of_cell(id).number());
+    let numbers: Option<Vec<f64>> = raw.runs.iter().map(id).collect();
+    numbers.is_some_and(|numbers| numbers.iter().any(|number| number.fract().abs() > 0.0))
+}
+
+fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {
+    for (fate, names) in fates {
+        let (topic, why) = match fate {
+            Fate::Feature => continue,
+            Fate::Constant => (Topic::Constant, "dropped for never varying"),
+            Fate::Outcome => (Topic::Excluded, "excluded because outcomes are no configuration"),
+            Fate::Label => (Topic::Excluded, "excluded because labels of a run are no configuration"),
+            Fate::Asked => (Topic::Excluded, "excluded as asked"),
+            Fate::Unrepeated => (Topic::Excluded, "of text excluded because no two runs share a value"),
+        };
+        notes.push(Note::new(
+            topic,
+            format!("{} {why}: {}", count(names.len(), "column"), list(names.iter().copied())),
+        ));
+    }
+}
+
+/// Says which of the columns that an option names are not there: a slip of the pen, or of another file's.
+fn note_unknown<'a>(
+    named: impl IntoIterator<Item = &'a String>,
+    option: &str,
+    raw: &Raw,
+    notes: &mut Vec<Note>,
+) {
+    let columns = column_names(raw);
+    for name in named.into_iter().filter(|name| !columns.contains(name.as_str())) {
+        let there = list(columns.iter().copied());
+        let text = format!("there is no column `{name}` to {option}; the columns are {there}");
+        notes.push(Note::new(Topic::Excluded, text));
+    }
+}
+
+/// Whether the column is in layer notation; says how many of its texts can be read.
+fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool {
+    let texts = cells.0.iter().filter_map(|value| value.text());
+    let (mut read, mut all) = (0, 0);
+    for text in texts {
+        all += 1;
+        read += usize::from(is_sequence(text));
+    }
+    if read > 0 {
+        let text = format!("column `{name}` is in layer notation: {read} of {all} texts are networks");
+        notes.push(Note::new(Topic::Architecture, text));
+    }
+    read > 0
+}
+
+/// Says which texts make categories of a column of numbers: two or more, and at least half of what is there.
+fn note_categories(name: &str, cells: &Cells<'_>, raw: &Raw, notes: &mut Vec<Note>) {
+    let numbers = cells.0.iter().filter(|value| value.number().is_some()).count();
+    let texts: Vec<(&RawRun, &str)> =
+        raw.runs.iter().zip(&cells.0).filter_map(|(run, value)| Some((run, value.text()?))).collect();
+    let Some((run, text)) = texts.first().filter(|_| numbers >= texts.len().max(2)) else { return };
+    let place = match &run.id {
+        Some(id) if raw.joined.contains(name) => format!("run `{id}`"),
+        _ => format!("line {}", run.line),
+    };
+    let text = shortened(text);
+    let said = match texts.len() {
+        1 => format!("the text `{text}` ({place})"),
+        more => format!("{more} texts, the first `{text}` ({place})"),
+    };
+    let text =
+        format!("column `{name}` has {numbers} numbers and {said}: its values are taken as categories");
+    notes.push(Note::new(Topic::Categories, text));
+}
+
+fn is_sequence(text: &str) -> bool {
+    text.starts_with('[') && text.parse::<LayerSequence>().is_ok()
+}
+
+/// One column, down all the runs.
+struct Cells<'a>(Vec<&'a Value>);
+
+impl<'a> Cells<'a> {
+    fn of(raw: &'a Raw, name: &str) -> Self {
+        Self(raw.runs.iter().map(|run| run.configuration.get(name).unwrap_or(&Value::Missing)).collect())
+    }
+
+    fn constant(&self) -> bool {
+        self.0.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
+    fn numeric(&self) -> bool {
+        self.0.iter().all(|value| value.text().is_none())
+    }
+
+    /// Ten texts or more, no two of them alike and none in layer notation: a name, not a category.
+    fn unrepeated_text(&self) -> bool {
+        let mut seen = HashSet::new();
+        let mut texts = self.0.iter().filter_map(|value| value.text());
+        texts.all(|text| seen.insert(text) && !is_sequence(text)) && seen.len() >= 10
+    }
+}

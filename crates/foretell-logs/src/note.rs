@@ -1,0 +1,63 @@
+//! Notes: what was done, or found, while reading.
+
+use serde::Serialize;
+use std::fmt;
+
+/// What a [`Note`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Topic {
+    /// Which metric was taken, and which were there besides.
+    Metric,
+    /// Why larger or smaller is better.
+    Direction,
+    /// What names the runs, and how files were joined.
+    Identity,
+    /// Configuration columns dropped because they never vary.
+    Constant,
+    /// Columns that are no features: outcomes, labels, other series.
+    Excluded,
+    /// Columns mostly of numbers that are taken as categories for the texts among them.
+    Categories,
+    /// Columns in layer notation.
+    Architecture,
+    /// Runs that end in non-finite values.
+    Diverged,
+    /// Runs whose last cells are empty, and what that was taken for.
+    EmptyEnds,
+    /// Runs without one finite value.
+    Unmeasured,
+    /// Runs with non-finite or absent values inside.
+    Gaps,
+    /// Runs of different lengths.
+    Lengths,
+    /// Runs whose values are all the same.
+    Flat,
+    /// Runs that repeat others.
+    Repeats,
+    /// Rows and runs that were left out.
+    Removed,
+}
+
+/// One thing that was done, or found, while reading: a short sentence with counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// What it is about.
+    pub topic: Topic,
+    /// The sentence, in lower case without a full stop.
+    pub text: String,
+}
+
+impl Note {
+    /// A note.
+    pub(crate) fn new(topic: Topic, text: impl Into<String>) -> Self {
+        Self { topic, text: text.into() }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,32 @@
+//! Which training a checkpoint is of.
+
+use serde::{Deserialize, Serialize};
+
+/// The part of a [`TrainSpec`](crate::TrainSpec) that determines the results. A checkpoint of another identity is refused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub(crate) network: String,
+    pub(crate) data: String,
+    pub(crate) train_size: Option<usize>,
+    pub(crate) validation_size: Option<usize>,
+    pub(crate) data_seed: u64,
+    pub(crate) epochs: usize,
+    pub(crate) batch_size: usize,
+    pub(crate) learning_rate: Option<f64>,
+    pub(crate) seed: u64,
+}
+
+impl Identity {
+    /// The first field in which two identities differ, with its value in `self` and in `other`.
+    pub(crate) fn first_difference(&self, other: &Self) -> Option<(String, String, String)> {
+        let fields = |identity: &Self| serde_json::to_value(identity).unwrap_or_default();
+        let (ours, theirs) = (fields(self), fields(other));
+        let ours = ours.as_object()?;
+        let (field, found) = ours.iter().find(|(field, value)| theirs.get(field.as_str()) != Some(value))?;
+        Some((
+            field.clone(),
+            found.to_string(),
+            theirs.get(field).map(ToString::to_string).unwrap_or_default(),
+        ))
+    }
+}

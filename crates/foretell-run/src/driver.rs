@@ -1,0 +1,394 @@
+//! A driver: runs a study over an executor and a store, from the first trial to the last.
+
+mod failure;
+mod fitter;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use foretell_search::{Answer, Ending, Session, Start, Store, StoreError, Study, Trial, TrialState};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::message::{Message, MessageKind};
+use crate::report::{Report, ReportProblem};
+use fitter::Fitter;
+
+/// How long the driver waits for messages before it looks for a cancellation.
+const TICK: Duration = Duration::from_millis(100);
+/// How long it waits while a model is fitted on another thread.
+const FIT_TICK: Duration = Duration::from_millis(2);
+/// How long stopped trials may take to end when a study is left.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Runs trainings: as local processes ([`LocalTrials`](crate::LocalTrials)), on a cluster, or simulated.
+pub trait Executor {
+    /// Starts a training on worker number `worker` (from 0). Its messages follow; the last is [`MessageKind::Ended`].
+    ///
+    /// # Errors
+    /// When it cannot be started; no message follows then.
+    fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError>;
+
+    /// Stops the training of `trial`, if it runs. Returns at once; its [`MessageKind::Ended`] follows.
+    fn stop(&mut self, trial: u64);
+
+    /// What has been heard of all trainings since the last call, in each one's order. Waits up to `wait` for the first.
+    fn messages(&mut self, wait: Duration) -> Vec<Message>;
+
+    /// `trial` has ended for good, and is not the best: what it would need to go on (checkpoints) can be removed.
+    fn discard(&mut self, trial: u64);
+}
+
+/// An executor's own error.
+pub type ExecutorError = Box<dyn Error + Send + Sync>;
+
+/// From where a training began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// From its beginning.
+    Anew,
+    /// From the step that [`Start::from`] names.
+    Resumed,
+}
+
+/// What happens while a study runs.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A record was stored and applied.
+    Recorded(&'a foretell_search::Record),
+    /// A training reported; the study has not seen it yet.
+    Report {
+        /// The trial's number.
+        trial: u64,
+        /// The report.
+        report: &'a Report,
+    },
+    /// A training printed a report that cannot be used.
+    Unusable {
+        /// The trial's number.
+        trial: u64,
+        /// The line.
+        line: &'a str,
+        /// Why.
+        problem: &'a ReportProblem,
+    },
+    /// A training has printed many lines, but no report.
+    Silent {
+        /// The trial's number.
+        trial: u64,
+        /// How many lines.
+        lines: usize,
+        /// The last of them.
+        line: &'a str,
+    },
+    /// A training reported past the step that it was to train to, and is ended.
+    Overran {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// A trial that was to go on from a step is trained again from its beginning: it has no checkpoint.
+    Retrained {
+        /// The trial's number.
+        trial: u64,
+        /// The step.
+        from: u64,
+    },
+}
+
+/// Sees what happens. An error ends the run with [`DriverError::Refused`]; the report it was given is not recorded.
+pub type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String> + 'a;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// The study is done.
+    Done,
+    /// The run was cancelled.
+    Cancelled,
+    /// Nothing runs, but the study is not done.
+    Unfinished,
+}
+
+/// Why a run failed. What was recorded until then is kept.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// The store refused a record.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A training could not be started.
+    #[error("{0}")]
+    Start(ExecutorError),
+    /// The observer refused a report.
+    #[error("{0}")]
+    Refused(String),
+    /// Fitting a model panicked.
+    #[error("fitting a model panicked: {0}; this is a bug of the predictor")]
+    Fit(String),
+    /// The first trials all failed without a report.
+    #[error(
+        "the first 3 trials failed without reporting anything; mend the command and search again. The last one {last}"
+    )]
+    Hopeless {
+        /// Why the last one failed.
+        last: String,
+    },
+}
+
+/// Runs a study: asks its session for trainings, has the executor run them, and reports back what they say.
+///
+/// The driver installs no signal handler and prints nothing, so that one process can run several studies, each on its own
+/// thread. Models are fitted on a thread of their own: reports of other trials flow on meanwhile.
+pub struct Driver<E: Executor, S: Store> {
+    session: Session<S>,
+    executor: E,
+    workers: usize,
+    /// The trainings that run, each with its worker's number.
+    active: BTreeMap<u64, usize>,
+    fitter: Fitter,
+    /// The trial whose checkpoints are kept because it is the best.
+    best: Option<u64>,
+    /// What a training that reports nothing should have printed.
+    expected_report: String,
+}
+
+impl<E: Executor, S: Store> Driver<E, S> {
+    /// A driver with so many `workers` (≥ 1). `expected_report` says what a training that reports nothing should have
+    /// printed; it ends the reason of such a failure.
+    pub fn new(
+        mut session: Session<S>,
+        executor: E,
+        workers: usize,
+        expected_report: impl Into<String>,
+    ) -> Self {
+        session.defer_fits();
+        let best = session.best().map(|best| best.trial);
+        Self {
+            session,
+            executor,
+            workers: workers.max(1),
+            active: BTreeMap::new(),
+            fitter: Fitter::default(),
+            best,
+            expected_report: expected_report.into(),
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session<S> {
+        &self.session
+    }
+
+    /// The session, to flush its store say.
+    pub fn session_mut(&mut self) -> &mut Session<S> {
+        &mut self.session
+    }
+
+    /// How many trainings run at a time.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Runs the study to its end, or until `cancel` is set; then the running trainings are stopped and waited for.
+    ///
+    /// # Errors
+    /// [`DriverError`]; the running trainings are stopped then, too.
+    pub fn run(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<Finish, DriverError> {
+        let ran = self.drive(cancel, observe);
+        self.stop_all();
+        ran?;
+        if self.session.is_done() {
+            (0..self.session.study().trials().len() as u64).for_each(|trial| self.tidy(trial));
+            return Ok(Finish::Done);
+        }
+        let cancelled = cancel.load(Ordering::SeqCst);
+        Ok(if cancelled { Finish::Cancelled } else { Finish::Unfinished })
+    }
+
+    fn drive(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        while !cancel.load(Ordering::SeqCst) {
+            self.fill(observe)?;
+            if self.session.busy() == 0 {
+                return Ok(());
+            }
+            if let Some(fit) = self.session.next_fit() {
+                self.fitter.start(fit);
+            }
+            let wait = if self.fitter.is_busy() { FIT_TICK } else { TICK };
+            for message in self.executor.messages(wait) {
+                self.take(message, observe)?;
+                self.fill(observe)?;
+            }
+            if let Some(fitted) = self.fitter.take().map_err(DriverError::Fit)? {
+                let answers = self.session.fitted(fitted);
+                self.publish(observe)?;
+                for (trial, answer) in answers? {
+                    self.carry_out(trial, &answer, observe)?;
+                }
+                self.check_hope()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every idle worker a training, as far as there are any.
+    fn fill(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        while self.session.busy() < self.workers {
+            let busy = self.session.busy();
+            let asked = self.session.ask();
+            self.publish(observe)?;
+            match asked? {
+                Some(start) => self.launch(&start, observe)?,
+                None if self.session.busy() > busy => {}
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a training on the first worker that is free.
+    fn launch(&mut self, start: &Start, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let (trial, from) = (start.trial, start.from);
+        let is_free = |worker: &usize| !self.active.values().any(|busy| busy == worker);
+        let worker = (0..).find(is_free).unwrap_or(0);
+        match self.executor.start(start, worker) {
+            Ok(begun) => {
+                self.active.insert(trial, worker);
+                if from > 0 && begun == Begin::Anew {
+                    self.notify(observe, Event::Retrained { trial, from })?;
+                }
+                Ok(())
+            }
+            Err(error) => {
+                self.fail_if_silent(trial, &error.to_string())?;
+                Err(DriverError::Start(error))
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let Message { trial, kind } = message;
+        match kind {
+            MessageKind::Report(report) => self.take_report(trial, &report, observe),
+            MessageKind::Unusable { line, problem } => {
+                self.notify(observe, Event::Unusable { trial, line: &line, problem: &problem })
+            }
+            MessageKind::Silent { lines, line } => {
+                self.notify(observe, Event::Silent { trial, lines, line: &line })
+            }
+            MessageKind::Ended { status, tail, .. } => {
+                self.active.remove(&trial);
+                let ending = failure::ending(&self.session, trial, status, &tail, &self.expected_report);
+                let told = self.session.tell(trial, ending);
+                self.publish(observe)?;
+                told?;
+                self.tidy(trial);
+                self.check_hope()
+            }
+        }
+    }
+
+    fn take_report(
+        &mut self,
+        trial: u64,
+        report: &Report,
+        observe: &mut Observer<'_>,
+    ) -> Result<(), DriverError> {
+        if let Err(refused) = observe(self.session.study(), Event::Report { trial, report }) {
+            self.fail_if_silent(trial, &refused)?;
+            return Err(DriverError::Refused(refused));
+        }
+        let number = |(name, value): (&String, &Value)| value.as_f64().map(|value| (name.clone(), value));
+        let metrics = report.metrics.iter().filter_map(number).collect();
+        let value = report.value.unwrap_or(f64::NAN);
+        let answer = self.session.report(trial, report.step, value, metrics);
+        self.publish(observe)?;
+        self.carry_out(trial, &answer?, observe)
+    }
+
+    fn carry_out(
+        &mut self,
+        trial: u64,
+        answer: &Answer,
+        observe: &mut Observer<'_>,
+    ) -> Result<(), DriverError> {
+        if !answer.stops() {
+            return Ok(());
+        }
+        self.executor.stop(trial);
+        match self.session.overran(trial) {
+            Some(_) => self.notify(observe, Event::Overran { trial }),
+            None => Ok(()),
+        }
+    }
+
+    /// Records the failure of a trial of a study in which nothing was reported yet: such a study does not work, and
+    /// another may take its place. The observer does not see the record, because the error that follows says the same.
+    fn fail_if_silent(&mut self, trial: u64, why: &str) -> Result<(), DriverError> {
+        if self.session.study().progress().has_reports {
+            return Ok(());
+        }
+        Ok(self.session.tell(trial, Ending::Failed(why.to_owned()))?)
+    }
+
+    /// Shows the records of the session's last call, and removes what the trials that they end need no more.
+    fn publish(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let mut closed = Vec::new();
+        for record in self.session.news() {
+            observe(self.session.study(), Event::Recorded(record)).map_err(DriverError::Refused)?;
+            closed.extend(record.ends());
+        }
+        if closed.is_empty() {
+            return Ok(());
+        }
+        let best = self.session.best().map(|best| best.trial);
+        if best != self.best {
+            closed.extend(std::mem::replace(&mut self.best, best));
+        }
+        closed.into_iter().for_each(|trial| self.tidy(trial));
+        Ok(())
+    }
+
+    fn notify(&self, observe: &mut Observer<'_>, event: Event<'_>) -> Result<(), DriverError> {
+        observe(self.session.study(), event).map_err(DriverError::Refused)
+    }
+
+    /// Discards `trial` if it has ended for good and is not the best.
+    fn tidy(&mut self, trial: u64) {
+        let study = self.session.study();
+        let promotes = !study.spec().schedule.is_full() && !study.is_done();
+        let may_go_on = |trial: &Trial| {
+            promotes && matches!(trial.state, TrialState::Paused { .. } | TrialState::Stopped { .. })
+        };
+        let ended = study.trial(trial).is_some_and(|trial| !trial.is_open() && !may_go_on(trial));
+        if ended && !self.active.contains_key(&trial) && self.best != Some(trial) {
+            self.executor.discard(trial);
+        }
+    }
+
+    fn check_hope(&self) -> Result<(), DriverError> {
+        match self.session.hopeless() {
+            Some(last) => Err(DriverError::Hopeless { last: last.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops all trainings and waits for their ends. They go on when the study does.
+    fn stop_all(&mut self) {
+        self.active.keys().for_each(|&trial| self.executor.stop(trial));
+        while !self.active.is_empty() {
+            let messages = self.executor.messages(PATIENCE);
+            if messages.is_empty() {
+                break;
+            }
+            for message in messages {
+                if matches!(message.kind, MessageKind::Ended { .. }) {
+                    self.active.remove(&message.trial);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Trials as local processes: one command for all, one folder for each.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use foretell_search::Start;
+use serde_json::{Map, Value};
+
+use crate::driver::{Begin, Executor, ExecutorError};
+use crate::executor::LocalProcesses;
+use crate::message::Message;
+use crate::protocol::MetricSource;
+use crate::trial::TrialSpec;
+
+/// What the trials of a study have in common.
+#[derive(Clone, Debug)]
+pub struct TrialSetup {
+    /// The study's folder; trials have theirs in it, see [`trial_directory`].
+    pub directory: PathBuf,
+    /// Program and arguments, with placeholders.
+    pub command: Vec<String>,
+    /// Where the metric is in the output.
+    pub metric: MetricSource,
+    /// The resource of a whole training.
+    pub max_resource: u64,
+    /// Environment variables to add. `FORETELL_WORKER` is added to them: the worker's number, from 0.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Runs each trial of a study as a local process.
+#[derive(Debug)]
+pub struct LocalTrials {
+    processes: LocalProcesses,
+    setup: TrialSetup,
+}
+
+/// The folder of a trial of the study in `directory`.
+pub fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
+    directory.join("trials").join(format!("{trial:04}"))
+}
+
+impl LocalTrials {
+    /// Trials by `setup`, with the time `grace` between SIGTERM and SIGKILL for those that are stopped.
+    pub fn new(setup: TrialSetup, grace: Duration) -> Self {
+        Self { processes: LocalProcesses::new(grace), setup }
+    }
+
+    fn checkpoints(&self, trial: u64) -> PathBuf {
+        trial_directory(&self.setup.directory, trial).join("checkpoints")
+    }
+
+    fn spec(&self, start: &Start, worker: usize, resumes: bool) -> TrialSpec {
+        let number = |(name, value): (&String, &foretell::Value)| {
+            (name.clone(), serde_json::to_value(value).unwrap_or_default())
+        };
+        let parameters: Map<String, Value> = start.configuration.iter().map(number).collect();
+        let checkpoint_dir = self.checkpoints(start.trial);
+        let mut environment = self.setup.environment.clone();
+        environment.insert("FORETELL_WORKER".to_owned(), worker.to_string());
+        TrialSpec {
+            trial: start.trial,
+            command: self.setup.command.clone(),
+            parameters,
+            seed: u64::from(start.seed),
+            max_resource: self.setup.max_resource,
+            until: start.until,
+            directory: trial_directory(&self.setup.directory, start.trial),
+            resume_from: resumes.then(|| checkpoint_dir.clone()),
+            checkpoint_dir,
+            resumed_at: if resumes { start.from } else { 0 },
+            working_dir: None,
+            environment,
+            metric: self.setup.metric.clone(),
+        }
+    }
+}
+
+impl Executor for LocalTrials {
+    fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError> {
+        let is_there = || fs::read_dir(self.checkpoints(start.trial)).is_ok_and(|mut it| it.next().is_some());
+        let resumes = start.from > 0 && is_there();
+        self.processes.start(&self.spec(start, worker, resumes))?;
+        Ok(if resumes { Begin::Resumed } else { Begin::Anew })
+    }
+
+    fn stop(&mut self, trial: u64) {
+        self.processes.stop(trial);
+    }
+
+    fn messages(&mut self, wait: Duration) -> Vec<Message> {
+        let first = self.processes.messages().recv_timeout(wait).ok();
+        first.into_iter().chain(self.processes.messages().try_iter()).collect()
+    }
+
+    fn discard(&mut self, trial: u64) {
+        // what cannot be removed only takes room
+        let _ = fs::remove_dir_all(self.checkpoints(trial));
+    }
+}

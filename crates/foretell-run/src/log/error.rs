@@ -1,0 +1,142 @@
+//! Why an event log was not opened, read or written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::line::LineProblem;
+use super::lock::LockError;
+
+/// Why an event log was not opened, read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EventLogError {
+    /// Another process writes this log.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The file cannot be opened, read or made.
+    #[error("cannot {what} {path}: {source}", path = path.display())]
+    File {
+        /// `open`, `read`, …
+        what: &'static str,
+        /// The log.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A line before the last is damaged, or a line comes from another program.
+    #[error(
+        "{path}, line {line}: {problem}; nothing was changed{}", remedy(problem, *good_records, *good_bytes),
+        path = path.display()
+    )]
+    Line {
+        /// The log.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: LineProblem,
+        /// How many good records stand before it.
+        good_records: usize,
+        /// How many bytes these take.
+        good_bytes: u64,
+    },
+    /// No record of the log begins there.
+    #[error(
+        "no record of {path} begins at byte {bytes}: the position is of another log, or the log was cut; read it from its start",
+        path = path.display()
+    )]
+    Position {
+        /// The log.
+        path: PathBuf,
+        /// Where a record should begin.
+        bytes: u64,
+    },
+    /// The record has no JSON form (a map whose keys are not text, say).
+    #[error("a record cannot be written as JSON: {source}; nothing was written")]
+    Encode {
+        /// What the encoder said.
+        source: serde_json::Error,
+    },
+    /// A number of the record is not finite: JSON would hold `null` there, which cannot be read back.
+    #[error(
+        "a record's field `{field}` is {value}, and a log holds finite numbers only; nothing was written"
+    )]
+    NotFinite {
+        /// Where the number is in the record, such as `forecast.interval[1]`.
+        field: String,
+        /// `inf`, `-inf` or `NaN`.
+        value: String,
+    },
+    /// The record's line was made, but cannot be read back.
+    #[error(
+        "a record cannot be read back from its line: {problem}; nothing was written; please report this as a bug"
+    )]
+    Unreadable {
+        /// What is wrong with the line.
+        problem: LineProblem,
+    },
+    /// The record was not written, and is not acknowledged; all those before it are safe.
+    #[error(
+        "{}: {source}; this record was not written, the {acknowledged} acknowledged before it are kept; {}",
+        full(path, source),
+        advice(source)
+    )]
+    Write {
+        /// The log.
+        path: PathBuf,
+        /// How many records the log holds.
+        acknowledged: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The records are written, but may not survive a loss of power.
+    #[error(
+        "cannot flush {path} to its device: {source}; its {acknowledged} records are written, but those since the last \
+         successful sync may not survive a loss of power; check the device",
+        path = path.display()
+    )]
+    Sync {
+        /// The log.
+        path: PathBuf,
+        /// How many records the log holds.
+        acknowledged: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl EventLogError {
+    /// Makes the error of a file operation that failed.
+    pub(super) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::File { what, path, source }
+    }
+}
+
+/// What to do about a damaged line; a line of a newer program is not damaged and needs no repair.
+fn remedy(problem: &LineProblem, good_records: usize, good_bytes: u64) -> String {
+    if !problem.is_damage() {
+        return String::new();
+    }
+    format!(
+        "; restore the file from a copy, or keep only the {good_records} records before this line by cutting a copy of \
+         it to its first {good_bytes} bytes"
+    )
+}
+
+fn full(path: &Path, source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::StorageFull => format!("the disk that holds {} is full", path.display()),
+        io::ErrorKind::QuotaExceeded => format!("the disk quota for {} is used up", path.display()),
+        _ => format!("cannot write {}", path.display()),
+    }
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some room and go on",
+        _ => "check the device and try again",
+    }
+}

@@ -1,0 +1,198 @@
+//! Reading an event log record by record, in the memory of one line.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::error::EventLogError;
+use super::line::{LineProblem, decode, diagnose};
+
+/// How much of the file is read at a time.
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// A place between two records of a log. It stays valid as long as the log is only appended to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// How many records are before it.
+    pub records: u64,
+    /// How many bytes are before it.
+    pub bytes: u64,
+}
+
+impl Position {
+    /// Before the first record.
+    pub const START: Self = Self { records: 0, bytes: 0 };
+}
+
+/// The torn end of a log, which opening dropped: the last line, when it was cut short or fails its checksum.
+///
+/// It is what a crash in the middle of a write leaves behind; such a record was never acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// The line, from 1.
+    pub line: usize,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Its text, what was not UTF-8 replaced.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: LineProblem,
+}
+
+/// An iterator over the records of a log, in the order of their writing. It holds one line and a buffer of 256 KiB at a time.
+///
+/// It ends after the last whole record: a torn last line is no item, but is found in [`dropped`](Self::dropped)
+/// afterwards. After an error it ends, too.
+///
+/// ```
+/// use foretell_run::{EventLog, LogReader, Opened, Position};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("events.jsonl");
+/// let Opened { mut log, .. } = EventLog::<u64>::open(&path)?;
+/// log.append_all(&[1, 2])?;
+/// let after_two = log.end();
+/// log.append(&3)?;
+///
+/// let sum: u64 = LogReader::<u64>::open(&path, Position::START)?.sum::<Result<u64, _>>()?;
+/// assert_eq!(sum, 6);
+/// let later: Vec<u64> = log.read_from(after_two)?.collect::<Result<_, _>>()?;
+/// assert_eq!(later, [3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct LogReader<R> {
+    path: PathBuf,
+    file: BufReader<io::Take<File>>,
+    line: Vec<u8>,
+    position: Position,
+    dropped: Option<Dropped>,
+    ended: bool,
+    _record: PhantomData<fn() -> R>,
+}
+
+impl<R: DeserializeOwned> LogReader<R> {
+    /// Reads the log at `path` from `position`, without lock or change: for looking at a study, also while it runs.
+    ///
+    /// # Errors
+    /// [`EventLogError::File`]; [`EventLogError::Position`] when no record begins at `position`. The iterator's items
+    /// have the errors of [`EventLog::open`](crate::EventLog::open), except for the lock.
+    pub fn open(path: impl AsRef<Path>, position: Position) -> Result<Self, EventLogError> {
+        Self::open_to(path.as_ref(), position, u64::MAX)
+    }
+
+    /// The same, without what the file has beyond byte `end`.
+    pub(super) fn open_to(path: &Path, position: Position, end: u64) -> Result<Self, EventLogError> {
+        let mut file = File::open(path).map_err(EventLogError::file("open", path))?;
+        if !begins_record(&mut file, position.bytes).map_err(EventLogError::file("read", path))? {
+            return Err(EventLogError::Position { path: path.to_owned(), bytes: position.bytes });
+        }
+        let rest = file.take(end.saturating_sub(position.bytes));
+        Ok(Self {
+            path: path.to_owned(),
+            file: BufReader::with_capacity(BUFFER_BYTES, rest),
+            line: Vec::new(),
+            position,
+            dropped: None,
+            ended: false,
+            _record: PhantomData,
+        })
+    }
+
+    /// The place after the last record that was handed over.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// The torn last line, once the iterator has ended; in a log that is being written it may be a record on its way.
+    pub fn dropped(&self) -> Option<&Dropped> {
+        self.dropped.as_ref()
+    }
+
+    /// Takes the torn last line out.
+    pub fn into_dropped(self) -> Option<Dropped> {
+        self.dropped
+    }
+
+    fn read(&mut self) -> Result<Option<R>, EventLogError> {
+        self.line.clear();
+        let read = self.file.read_until(b'\n', &mut self.line);
+        if read.map_err(EventLogError::file("read", &self.path))? == 0 {
+            return Ok(None);
+        }
+        match decode(&self.line) {
+            Ok(record) => {
+                self.position.records += 1;
+                self.position.bytes += self.line.len() as u64;
+                Ok(Some(record))
+            }
+            Err(problem) => self.drop_or_refuse(problem).map(|()| None),
+        }
+    }
+
+    /// Drops a damaged last line; refuses any other line that cannot be read.
+    fn drop_or_refuse(&mut self, problem: LineProblem) -> Result<(), EventLogError> {
+        let rest = self.file.fill_buf().map_err(EventLogError::file("read", &self.path))?;
+        let is_last = rest.is_empty();
+        let line = self.position.records as usize + 1;
+        let problem = diagnose(&self.line, problem);
+        if is_last && problem.is_damage() && problem != LineProblem::Joined {
+            let text = String::from_utf8_lossy(&self.line).into_owned();
+            self.dropped = Some(Dropped { line, bytes: self.line.len() as u64, text, problem });
+            return Ok(());
+        }
+        Err(EventLogError::Line {
+            path: self.path.clone(),
+            line,
+            problem,
+            good_records: self.position.records as usize,
+            good_bytes: self.position.bytes,
+        })
+    }
+}
+
+impl<R: DeserializeOwned> Iterator for LogReader<R> {
+    type Item = Result<R, EventLogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let item = self.read().transpose();
+        self.ended = !matches!(item, Some(Ok(_)));
+        item
+    }
+}
+
+/// Moves to byte `at`; says whether a record can begin there: at the start, or after the end of a line.
+fn begins_record(file: &mut File, at: u64) -> io::Result<bool> {
+    if at == 0 {
+        return Ok(true);
+    }
+    if at > file.metadata()?.len() {
+        return Ok(false);
+    }
+    let mut end = [0];
+    file.seek(SeekFrom::Start(at - 1))?;
+    file.read_exact(&mut end)?;
+    Ok(end == *b"\n")
+}
+
+/// The records of the log at `path`, without lock or change: for looking at a study, also while it runs.
+///
+/// The second half of the answer is a torn last line; in a log that is being written it may be a record on its way.
+/// This holds all records in memory; [`LogReader`] does not.
+///
+/// # Errors
+/// As [`EventLog::open`](crate::EventLog::open), except for the lock.
+pub fn read_log<R: DeserializeOwned>(
+    path: impl AsRef<Path>,
+) -> Result<(Vec<R>, Option<Dropped>), EventLogError> {
+    let mut reader = LogReader::open(path, Position::START)?;
+    let records = reader.by_ref().collect::<Result<_, _>>()?;
+    Ok((records, reader.into_dropped()))
+}

@@ -1,0 +1,62 @@
+//! One report of a trial, and why a line that should be one cannot be used.
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// One report of a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The resource spent so far, epochs unless the study says otherwise. Where the trial does not say: one more than
+    /// in its report before, 1 in its first.
+    pub step: u64,
+    /// The metric in the user's own direction; `None` when it is not finite, that is, training diverged.
+    pub value: Option<f64>,
+    /// All fields of the report but `step`, as printed (not-a-number and infinities as null); of a pattern's match, none.
+    pub metrics: Map<String, Value>,
+}
+
+/// Why a line that should be a report cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReportProblem {
+    /// The line is marked as a report, but is no JSON.
+    #[error(
+        "the report is not JSON ({problem}): print one line like {{\"foretell\":{{\"step\":3,\"val_acc\":0.71}}}}"
+    )]
+    Json {
+        /// What the decoder said.
+        problem: String,
+    },
+    /// The report has no such field.
+    #[error("the report has no field `{field}`, it has {found}: name one of them by --metric, or print it")]
+    Missing {
+        /// The metric's name.
+        field: String,
+        /// The fields there are, separated by commas.
+        found: String,
+    },
+    /// Nobody said which field is the metric.
+    #[error("the report's metric could be any of {found}: name one of them by --metric")]
+    Ambiguous {
+        /// The fields there are, separated by commas.
+        found: String,
+    },
+    /// The metric's value is no number.
+    #[error("the metric's value `{found}` is no number")]
+    Number {
+        /// What stands there.
+        found: String,
+    },
+    /// The step is no whole number from 0.
+    #[error("the step `{found}` is no whole number from 0")]
+    Step {
+        /// What stands there.
+        found: String,
+    },
+}
+
+/// `step` as a whole number from 0.
+pub(crate) fn whole_step(step: f64) -> Option<u64> {
+    const LARGEST: f64 = 9_007_199_254_740_992.0; // 2^53: beyond, f64 has no longer all whole numbers
+    ((0.0..=LARGEST).contains(&step) && step.fract().abs() < f64::EPSILON).then_some(step as u64)
+}

@@ -1,0 +1,230 @@
+//! The driver: studies over local processes and over simulated ones, several in one process, with models fitted aside.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use foretell::{Direction, FitError, Forecast, Model, Predictor, Query, TrainingSet};
+use foretell_run::{
+    Begin, Driver, DriverError, Event, EventStore, Executor, ExecutorError, Finish, LocalTrials, Message,
+    MessageKind, MetricSource, Report, Status, TrialSetup,
+};
+use foretell_search::{
+    Memory, ParameterSpace, Parts, Reason, Record, Session, Space, Start, Store, StudySpec, Summary,
+};
+
+const EPOCHS: u64 = 6;
+
+fn spec(seed: u64) -> StudySpec {
+    let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
+    let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
+    let criterion = foretell::StopCriterion { stop_probability: 0.9, ..usual.criterion };
+    let predictor = "last-value".to_owned();
+    StudySpec { max_resource: EPOCHS, trials: 12, burn_in: 4, predictor, criterion, seed, ..usual }
+}
+
+fn ended() -> MessageKind {
+    MessageKind::Ended { status: Status::Exited(0), stopped_by_us: false, tail: Vec::new() }
+}
+
+/// Trainings that report `x` plus a hundredth an epoch, all running ones in turn.
+#[derive(Default)]
+struct Simulated {
+    running: VecDeque<(Start, u64)>,
+    discarded: Arc<Mutex<Vec<u64>>>,
+    fails: bool,
+}
+
+impl Executor for Simulated {
+    fn start(&mut self, start: &Start, _worker: usize) -> Result<Begin, ExecutorError> {
+        if self.fails {
+            return Err("no such program".into());
+        }
+        self.running.push_back((start.clone(), start.from));
+        Ok(Begin::Resumed)
+    }
+
+    fn stop(&mut self, trial: u64) {
+        for (start, _) in self.running.iter_mut().filter(|(start, _)| start.trial == trial) {
+            start.until = 0;
+        }
+    }
+
+    fn messages(&mut self, _wait: Duration) -> Vec<Message> {
+        let Some((start, step)) = self.running.pop_front() else { return Vec::new() };
+        let trial = start.trial;
+        if step >= start.until {
+            return vec![Message { trial, kind: ended() }];
+        }
+        let value = start.configuration["x"].number().map(|x| x + 0.01 * (step + 1) as f64);
+        let report = Report { step: step + 1, value, metrics: serde_json::Map::new() };
+        self.running.push_back((start, step + 1));
+        vec![Message { trial, kind: MessageKind::Report(report) }]
+    }
+
+    fn discard(&mut self, trial: u64) {
+        self.discarded.lock().expect("nobody panics").push(trial);
+    }
+}
+
+fn run<E: Executor, S: Store>(driver: &mut Driver<E, S>) -> Result<Finish, DriverError> {
+    driver.run(&AtomicBool::new(false), &mut |_, _| Ok(()))
+}
+
+#[test]
+fn a_simulated_study_runs_to_its_end_and_only_the_best_keeps_its_checkpoints() {
+    let discarded = Arc::default();
+    let executor = Simulated { discarded: Arc::clone(&discarded), ..Simulated::default() };
+    let session = Session::new(spec(1)).expect("a study");
+    let mut driver = Driver::new(session, executor, 3, "");
+    assert_eq!(run(&mut driver).expect("it runs"), Finish::Done);
+    let session = driver.session();
+    let trials = session.study().progress().trials;
+    assert!(trials.total == 12 && trials.stopped > 2, "{trials:?}");
+    let mut discarded = discarded.lock().expect("nobody panics").clone();
+    discarded.sort_unstable();
+    discarded.dedup();
+    let best = session.best().expect("there is one").trial;
+    assert_eq!(discarded, (0..12).filter(|&trial| trial != best).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_event_log_and_memory_keep_the_same_records_and_a_cancelled_study_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("events.jsonl");
+    let mut whole = Driver::new(Session::new(spec(2)).expect("a study"), Simulated::default(), 1, "");
+    assert_eq!(run(&mut whole).expect("it runs"), Finish::Done);
+    let open = || {
+        let (store, survey) = EventStore::open(&log).expect("a log");
+        assert!(survey.dropped.is_none());
+        let session = Session::open(spec(2), Parts::default(), store).expect("a study");
+        Driver::new(session, Simulated::default(), 1, "")
+    };
+    let (cancel, mut seen) = (AtomicBool::new(false), 0);
+    let cancelled = open().run(&cancel, &mut |_, event| {
+        seen += usize::from(matches!(event, Event::Recorded(_)));
+        cancel.store(seen > 40, Ordering::SeqCst);
+        Ok(())
+    });
+    assert_eq!(cancelled.expect("it runs"), Finish::Cancelled);
+    let mut rest = open();
+    assert_eq!(run(&mut rest).expect("it runs"), Finish::Done);
+    let records = |store: &dyn Store| {
+        let records = store.read_from(0).expect("records").map(|record| record.expect("a record"));
+        let mut started = Vec::new();
+        let mut is_first = |record: &Record| match record {
+            Record::Started { trial, .. } => !started.contains(trial) && (started.push(*trial), true).1,
+            _ => true,
+        };
+        records.filter(|record| is_first(record)).collect::<Vec<_>>()
+    };
+    assert_eq!(records(rest.session().store()), records(whole.session().store()));
+}
+
+/// The study of a script, in `folder`.
+fn local(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
+    let script = r#"for i in 1 2 3 4 5 6; do echo "{{\"foretell\":{{\"step\":$i,\"val_acc\":{x}}}}}"; done"#;
+    let setup = TrialSetup {
+        directory: folder.to_owned(),
+        command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        metric: MetricSource::default(),
+        max_resource: EPOCHS,
+        environment: BTreeMap::new(),
+    };
+    let (store, _) = EventStore::open(folder.join("events.jsonl")).expect("a log");
+    let session = Session::open(spec(seed), Parts::default(), store).expect("a study");
+    Driver::new(session, LocalTrials::new(setup, Duration::from_secs(1)), 2, "print a report")
+}
+
+#[test]
+fn two_studies_run_in_one_process_at_once() {
+    let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
+    std::thread::scope(|scope| {
+        for (seed, folder) in folders.iter().enumerate() {
+            scope.spawn(move || {
+                let mut driver = local(folder.path(), seed as u64);
+                assert_eq!(run(&mut driver).expect("it runs"), Finish::Done);
+                let summary = Summary::of(driver.session().study());
+                assert_eq!((summary.trials.total, summary.trials.failed), (12, 0));
+                assert!(summary.best.is_some());
+            });
+        }
+    });
+}
+
+#[test]
+fn a_study_that_never_gets_going_says_why_and_marks_its_trial_as_failed() {
+    let executor = Simulated { fails: true, ..Simulated::default() };
+    let mut driver = Driver::new(Session::new(spec(3)).expect("a study"), executor, 1, "");
+    let error = run(&mut driver).expect_err("nothing starts");
+    assert_eq!(error.to_string(), "no such program");
+    let last = driver.session().store().records().last();
+    assert!(matches!(last, Some(Record::Failed { reason, .. }) if reason == "no such program"), "{last:?}");
+    let mut driver = Driver::new(Session::new(spec(3)).expect("a study"), Simulated::default(), 1, "");
+    let refuse = |event: &Event<'_>| match event {
+        Event::Report { .. } => Err("in another unit".to_owned()),
+        _ => Ok(()),
+    };
+    let refused = driver.run(&AtomicBool::new(false), &mut |_, event| refuse(&event));
+    assert!(matches!(refused, Err(DriverError::Refused(why)) if why == "in another unit"));
+    assert!(!driver.session().study().progress().has_reports, "what is refused is not recorded");
+}
+
+/// A predictor whose first fit waits until it is let go.
+struct Slow {
+    go: Arc<AtomicBool>,
+}
+
+impl Predictor for Slow {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn fit(&self, _: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        while !self.go.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(Box::new(Half))
+    }
+}
+
+struct Half;
+
+impl Model for Half {
+    fn forecast(&self, _: &Query<'_>) -> Forecast {
+        Forecast::gaussian(0.5, 0.1)
+    }
+
+    fn held_out(&self) -> &[Forecast] {
+        &[]
+    }
+}
+
+#[test]
+fn reports_of_other_trials_are_recorded_while_a_model_is_fitted() {
+    let go = Arc::new(AtomicBool::new(false));
+    let parts = Parts { predictor: Some(Arc::new(Slow { go: Arc::clone(&go) })), ..Parts::default() };
+    let spec = StudySpec { shadow: true, ..spec(4) };
+    let session = Session::open(spec, parts, Memory::default()).expect("a study");
+    let mut driver = Driver::new(session, Simulated::default(), 4, "");
+    let (mut awaited, mut meanwhile) = (None, 0);
+    let ran = driver.run(&AtomicBool::new(false), &mut |study, event| {
+        let Event::Recorded(Record::Reported { trial, .. }) = event else { return Ok(()) };
+        if study.needs_fit(*trial) && awaited.is_none() {
+            awaited = Some(*trial);
+        } else if awaited.is_some_and(|awaited| awaited != *trial) && !go.load(Ordering::SeqCst) {
+            meanwhile += 1;
+            go.store(meanwhile >= 2, Ordering::SeqCst); // were reports held up, the fit would never end
+        }
+        Ok(())
+    });
+    assert_eq!(ran.expect("it runs"), Finish::Done);
+    let records = driver.session().store().records();
+    let reason = |record: &Record| match record {
+        Record::Decided(decision) => Some(decision.reason.clone()),
+        _ => None,
+    };
+    assert!(records.iter().filter_map(reason).any(|reason| reason == Reason::WillNotWin));
+}

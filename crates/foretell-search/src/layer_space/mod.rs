@@ -1,0 +1,14 @@
+//! MetaQNN's space of networks: its description, the states and actions of its walk, and the networks drawn from it.
+
+mod error;
+mod space;
+mod state;
+#[cfg(test)]
+mod tests;
+mod trajectory;
+
+pub use error::LayerSpaceError;
+pub use space::{LayerSpace, Pool};
+pub(crate) use state::read_layer;
+pub use state::{Action, State, StateKey};
+pub use trajectory::{NETWORK, Trajectory};

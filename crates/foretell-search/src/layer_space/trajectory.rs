@@ -1,0 +1,160 @@
+//! A network as the layers chosen for it, and the dropout that is put into it.
+
+use super::error::LayerSpaceError;
+use foretell::{Configuration, Layer, LayerSequence, Value};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The name under which a network stands in a [`Configuration`], as in the paper's released data.
+pub const NETWORK: &str = "net";
+
+/// A network as the layers chosen for it: without dropout, ending in the softmax.
+///
+/// Written and serialised in layer notation, `[C(64,3,1), FC(128), SM(10)]`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Trajectory {
+    pub(super) layers: Vec<Layer>,
+}
+
+impl Trajectory {
+    /// The choices behind a network: its layers without the dropout.
+    ///
+    /// # Errors
+    /// [`LayerSpaceError::Architecture`] if it is no network.
+    pub fn of(network: &LayerSequence) -> Result<Self, LayerSpaceError> {
+        let chosen = network.0.iter().filter(|layer| !matches!(layer, Layer::Dropout { .. }));
+        chosen_layers(&LayerSequence(chosen.copied().collect()).to_string())
+    }
+
+    /// The layers, the softmax last.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The network to train: the layers with MetaQNN's dropout put in.
+    ///
+    /// A dropout layer comes after every second layer and after every fully connected one, never after global average
+    /// pooling or the softmax. The j-th is `D(j,n)`, of rate 0.5·j/n with
+    ///
+    /// n = ⌊(L − G − F)/2⌋ + F
+    ///
+    /// | symbol | meaning                                                                             |
+    /// |--------|-------------------------------------------------------------------------------------|
+    /// | L      | layers, the softmax included                                                        |
+    /// | F      | fully connected layers; one more if the softmax follows one                         |
+    /// | G      | global average poolings; one more if the softmax follows one                        |
+    ///
+    /// Counting the last one twice is the released code's: there the terminal state copies the type of the layer
+    /// before it. The rates of the paper's networks depend on it, so it is kept; `[C, FC, SM]` has n = 2 but a single
+    /// dropout layer, of rate 0.25.
+    ///
+    /// Source: MetaQNN's released `state_string_utils.py` and `string_to_model.py`.
+    ///
+    /// ```
+    /// # use foretell_search::Trajectory;
+    /// let chosen: Trajectory = "[C(64,3,1), FC(128), SM(10)]".parse()?;
+    /// assert_eq!(chosen.network().to_string(), "[C(64,3,1), FC(128), D(1,2), SM(10)]");
+    /// # Ok::<(), foretell_search::LayerSpaceError>(())
+    /// ```
+    pub fn network(&self) -> LayerSequence {
+        let of = self.dropout_count();
+        let mut network = Vec::with_capacity(self.layers.len() + of);
+        let mut index = 0;
+        for (i, &layer) in self.layers.iter().enumerate() {
+            network.push(layer);
+            let ends = matches!(layer, Layer::GlobalAveragePooling { .. } | Layer::Softmax { .. });
+            let second = i % 2 == 1 || matches!(layer, Layer::FullyConnected { .. });
+            if second && !ends {
+                index += 1;
+                network.push(Layer::Dropout { index, of });
+            }
+        }
+        LayerSequence(network)
+    }
+
+    /// n of [`Trajectory::network`].
+    fn dropout_count(&self) -> usize {
+        let count = |wanted: fn(&Layer) -> bool| {
+            let before_softmax = self.layers.iter().rev().nth(1).is_some_and(wanted);
+            self.layers.iter().filter(|layer| wanted(layer)).count() + usize::from(before_softmax)
+        };
+        let fully_connected = count(|layer| matches!(layer, Layer::FullyConnected { .. }));
+        let averaged = count(|layer| matches!(layer, Layer::GlobalAveragePooling { .. }));
+        self.layers.len().saturating_sub(averaged + fully_connected) / 2 + fully_connected
+    }
+
+    /// The network as a configuration, under the name [`NETWORK`].
+    pub fn configuration(&self) -> Configuration {
+        Configuration::from([(NETWORK.to_owned(), Value::Text(self.network().to_string()))])
+    }
+}
+
+/// Reads layer notation without dropout.
+fn chosen_layers(text: &str) -> Result<Trajectory, LayerSpaceError> {
+    let LayerSequence(layers) = text.parse()?;
+    Ok(Trajectory { layers })
+}
+
+impl FromStr for Trajectory {
+    type Err = LayerSpaceError;
+
+    /// Reads layer notation; dropout layers are left out.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::of(&text.parse()?)
+    }
+}
+
+impl TryFrom<String> for Trajectory {
+    type Error = LayerSpaceError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Trajectory> for String {
+    fn from(trajectory: Trajectory) -> Self {
+        trajectory.to_string()
+    }
+}
+
+/// The layers without dropout, in layer notation.
+impl fmt::Display for Trajectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (i, layer) in self.layers.iter().enumerate() {
+            write!(f, "{}{layer}", if i > 0 { ", " } else { "" })?;
+        }
+        f.write_str("]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropout_is_put_in_as_in_the_released_code() {
+        let rows = [
+            ("[SM(10)]", "[SM(10)]"),
+            ("[GAP(10), SM(10)]", "[GAP(10), SM(10)]"),
+            // the fully connected layer counts twice, so the only dropout layer has rate 0.25
+            ("[C(64,3,1), FC(128), SM(10)]", "[C(64,3,1), FC(128), D(1,2), SM(10)]"),
+            ("[C(64,3,1), SM(10)]", "[C(64,3,1), SM(10)]"),
+            ("[C(64,3,1), C(64,3,1), SM(10)]", "[C(64,3,1), C(64,3,1), D(1,1), SM(10)]"),
+            ("[C(64,5,1), C(256,3,1), GAP(10), SM(10)]", "[C(64,5,1), C(256,3,1), D(1,1), GAP(10), SM(10)]"),
+            // ⌊(5 − 3)/2⌋ + 3 = 4 announced, three put in
+            (
+                "[C(64,3,1), P(5,3), FC(256), FC(128), SM(10)]",
+                "[C(64,3,1), P(5,3), D(1,4), FC(256), D(2,4), FC(128), D(3,4), SM(10)]",
+            ),
+        ];
+        for (chosen, expected) in rows {
+            let trajectory: Trajectory = chosen.parse().unwrap();
+            assert_eq!(trajectory.network().to_string(), expected);
+            assert_eq!(Trajectory::of(&trajectory.network()).unwrap(), trajectory);
+        }
+    }
+}

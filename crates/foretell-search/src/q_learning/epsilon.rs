@@ -1,0 +1,109 @@
+//! ε by the number of networks proposed: MetaQNN's schedule, and the same for other numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// A stage of an [`EpsilonSchedule`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EpsilonStage {
+    /// ε, the share of layers drawn uniformly, 0 to 1.
+    pub epsilon: f64,
+    /// How many unique networks are proposed at this ε.
+    pub models: u64,
+}
+
+/// ε by the number of unique networks proposed so far.
+///
+/// The default is MetaQNN's: 1.0 for 1500 networks; 0.9, 0.8 and 0.7 for 100 each; 0.6 to 0.1 for 150 each; 2700 in
+/// all. After the last stage its ε stays.
+///
+/// ```
+/// # use foretell_search::EpsilonSchedule;
+/// let paper = EpsilonSchedule::default();
+/// assert_eq!((paper.total(), paper.epsilon(1499), paper.epsilon(1500)), (2700, 1.0, 0.9));
+/// let short = paper.scaled(27);
+/// assert_eq!((short.total(), short.epsilon(14), short.epsilon(15)), (27, 1.0, 0.9));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EpsilonSchedule {
+    /// The stages, in order.
+    pub stages: Vec<EpsilonStage>,
+}
+
+impl Default for EpsilonSchedule {
+    fn default() -> Self {
+        let models = [1500, 100, 100, 100, 150, 150, 150, 150, 150, 150];
+        let stage = |(i, models)| EpsilonStage { epsilon: (10 - i) as f64 / 10.0, models };
+        Self { stages: models.into_iter().enumerate().map(stage).collect() }
+    }
+}
+
+impl EpsilonSchedule {
+    /// How many unique networks the schedule is for.
+    pub fn total(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.models).sum()
+    }
+
+    /// ε after `unique` networks.
+    pub fn epsilon(&self, unique: u64) -> f64 {
+        let mut end = 0;
+        let stage = self.stages.iter().find(|stage| {
+            end += stage.models;
+            unique < end
+        });
+        stage.or(self.stages.last()).map_or(1.0, |stage| stage.epsilon)
+    }
+
+    /// The same schedule for `total` networks: each stage ends at the nearest whole number to its share, so that the
+    /// sum is exact; stages of a short schedule may be empty. An empty schedule stays empty.
+    #[must_use]
+    pub fn scaled(&self, total: u64) -> Self {
+        let own = u128::from(self.total());
+        if own == 0 {
+            return self.clone();
+        }
+        let (mut end, mut before) = (0, 0);
+        let stage = |stage: &EpsilonStage| {
+            end += u128::from(stage.models);
+            let now = ((2 * end * u128::from(total) + own) / (2 * own)) as u64;
+            let models = now - std::mem::replace(&mut before, now);
+            EpsilonStage { models, ..*stage }
+        };
+        Self { stages: self.stages.iter().map(stage).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-12
+    }
+
+    #[test]
+    fn the_papers_schedule_has_2700_networks_and_scaling_keeps_shares() {
+        let paper = EpsilonSchedule::default();
+        let mut counts: Vec<(f64, u64)> = Vec::new();
+        for unique in 0..paper.total() {
+            let epsilon = paper.epsilon(unique);
+            match counts.last_mut() {
+                Some((last, count)) if last.total_cmp(&epsilon).is_eq() => *count += 1,
+                _ => counts.push((epsilon, 1)),
+            }
+        }
+        let models: Vec<u64> = counts.iter().map(|&(_, count)| count).collect();
+        assert_eq!(models, [1500, 100, 100, 100, 150, 150, 150, 150, 150, 150]);
+        assert!(close(counts[0].0, 1.0) && close(counts[9].0, 0.1));
+        assert!(close(paper.epsilon(1_000_000), 0.1));
+        for total in 0..6000 {
+            let scaled = paper.scaled(total);
+            assert_eq!(scaled.total(), total);
+            for (ours, papers) in scaled.stages.iter().zip(&paper.stages) {
+                let share = papers.models as f64 * total as f64 / 2700.0;
+                assert!((ours.models as f64 - share).abs() <= 1.0, "{total}: {ours:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What a network was worth, measured or forecast.
+
+use crate::layer_space::Trajectory;
+use serde::{Deserialize, Serialize};
+
+/// Where a reward comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RewardKind {
+    /// The training ran to its end and this is its score.
+    Measured,
+    /// The training was stopped early and this is the score that was forecast for its end.
+    Forecast,
+}
+
+/// What a network was worth: a score, larger is better.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reward {
+    /// The score.
+    pub value: f64,
+    /// Whether it was measured or forecast.
+    pub kind: RewardKind,
+}
+
+impl Reward {
+    /// A score that was measured.
+    pub fn measured(value: f64) -> Self {
+        Self { value, kind: RewardKind::Measured }
+    }
+
+    /// A score that was forecast when the training was stopped.
+    pub fn forecast(value: f64) -> Self {
+        Self { value, kind: RewardKind::Forecast }
+    }
+}
+
+/// An entry of the replay list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replay {
+    /// The network.
+    pub trajectory: Trajectory,
+    /// What it was worth.
+    pub reward: Reward,
+}

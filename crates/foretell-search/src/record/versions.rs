@@ -1,0 +1,223 @@
+//! The version of each record type, and how it is written and checked.
+
+use super::Record;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::num::NonZero;
+
+/// The key of a record's version; it comes first.
+const VERSION: &str = "v";
+/// The key of a record's type; only the version comes before it.
+const TYPE: &str = "event";
+
+/// The newest version of each record type that this program reads, which is also the one that it writes.
+///
+/// Raise a version when an older program would misunderstand the record. A new optional field that older programs may
+/// ignore needs no new version.
+const NEWEST: [(&str, u32); 9] = [
+    ("created", 1),
+    ("warm_start", 1),
+    ("handed_in", 1), // what `warm_start` was called until November 2026; read, but not written
+    ("started", 1),
+    ("reported", 1),
+    ("decided", 1),
+    ("paused", 1),
+    ("completed", 1),
+    ("failed", 1),
+];
+
+fn newest(name: &str) -> Option<u32> {
+    NEWEST.iter().find(|(known, _)| *known == name).map(|(_, version)| *version)
+}
+
+impl Record {
+    /// The name of the record's type, as in the log's `event` field.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Created { .. } => "created",
+            Self::WarmStart { .. } => "warm_start",
+            Self::Started { .. } => "started",
+            Self::Reported { .. } => "reported",
+            Self::Decided(_) => "decided",
+            Self::Paused { .. } => "paused",
+            Self::Completed { .. } => "completed",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Versioned<'a> {
+    #[serde(rename = "v")]
+    version: u32,
+    #[serde(flatten, serialize_with = "serialize_fields")]
+    record: &'a Record,
+}
+
+fn serialize_fields<S: Serializer>(record: &&Record, serializer: S) -> Result<S::Ok, S::Error> {
+    Record::serialize(record, serializer)
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let version = newest(self.type_name()).unwrap_or(1);
+        Versioned { version, record: self }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Record {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RecordVisitor)
+    }
+}
+
+struct RecordVisitor;
+
+impl<'de> Visitor<'de> for RecordVisitor {
+    type Value = Record;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a record of a study: an object that begins with its version and its type")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut fields: M) -> Result<Record, M::Error> {
+        let mut version = 1;
+        let mut key: Option<String> = fields.next_key()?;
+        if key.as_deref() == Some(VERSION) {
+            version = fields.next_value::<NonZero<u32>>()?.get();
+            key = fields.next_key()?;
+        }
+        if key.as_deref() != Some(TYPE) {
+            return Err(M::Error::custom("it does not begin with a record's type, `event`"));
+        }
+        let name: String = fields.next_value()?;
+        check(&name, version).map_err(M::Error::custom)?;
+        Record::deserialize(MapAccessDeserializer::new(FromType {
+            name: Some(name),
+            is_value: false,
+            fields,
+        }))
+    }
+}
+
+/// Whether this program reads records of this type and version; if not, why.
+fn check(name: &str, version: u32) -> Result<(), String> {
+    match newest(name) {
+        None => {
+            Err(format!("it is `{name}` version {version}; this program does not know records of that type"))
+        }
+        Some(newest) if version > newest => Err(format!(
+            "it is `{name}` version {version}; this program reads `{name}` up to version {newest}"
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// A record's fields from its type on: the type has been read already, so it is handed out again first.
+struct FromType<M> {
+    name: Option<String>,
+    is_value: bool,
+    fields: M,
+}
+
+impl<'de, M: MapAccess<'de>> MapAccess<'de> for FromType<M> {
+    type Error = M::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, M::Error> {
+        self.is_value = self.name.is_some();
+        if self.is_value {
+            return seed.deserialize(TYPE.into_deserializer()).map(Some);
+        }
+        self.fields.next_key_seed(seed)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, M::Error> {
+        match self.name.take().filter(|_| self.is_value) {
+            Some(name) => seed.deserialize(name.into_deserializer()),
+            None => self.fields.next_value_seed(seed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Decision, Reason, RecordedForecast};
+    use super::{NEWEST, Record};
+    use foretell::{Action, Configuration};
+    use std::collections::BTreeMap;
+
+    fn records() -> Vec<Record> {
+        let forecast = RecordedForecast { mean: 0.5, sd: 0.1, interval: (0.3, 0.7) };
+        let decision = Decision {
+            trial: 3,
+            step: 2,
+            action: Action::Stop,
+            reason: Reason::NoForecast("why".to_owned()),
+            forecast: Some(forecast),
+            value: None,
+            incumbent: Some(0.9),
+            probability: Some(1.0),
+            shadow: false,
+        };
+        let configuration = Configuration::default();
+        let metrics = BTreeMap::from([("loss".to_owned(), 1e-300)]);
+        vec![
+            Record::WarmStart {
+                id: "a".to_owned(),
+                configuration: configuration.clone(),
+                points: vec![(1.0, 0.2)],
+            },
+            Record::Started { trial: 3, configuration, seed: 7, from: 0, until: 9 },
+            Record::Reported { trial: 3, step: 2, value: None, metrics },
+            Record::Decided(decision),
+            Record::Paused { trial: 3 },
+            Record::Completed { trial: 3 },
+            Record::Failed { trial: 3, reason: "exit code 1".to_owned() },
+        ]
+    }
+
+    #[test]
+    fn every_type_is_written_with_its_version_and_read_back() {
+        for record in records() {
+            let text = serde_json::to_string(&record).expect("a record is JSON");
+            let start = format!("{{\"v\":1,\"event\":\"{}\",", record.type_name());
+            assert!(text.starts_with(&start), "{text}");
+            assert!(NEWEST.contains(&(record.type_name(), 1)), "{text}");
+            assert_eq!(serde_json::from_str::<Record>(&text).expect("it is readable"), record);
+            let old = text.replacen("\"v\":1,", "", 1);
+            assert_eq!(serde_json::from_str::<Record>(&old).expect("no version is version 1"), record);
+        }
+    }
+
+    #[test]
+    fn unknown_fields_are_ignored() {
+        let text = r#"{"v":1,"event":"paused","trial":3,"worker":{"host":"a"}}"#;
+        assert_eq!(
+            serde_json::from_str::<Record>(text).expect("it is readable"),
+            Record::Paused { trial: 3 }
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_refused_by_name_and_version() {
+        let cases = [
+            (
+                r#"{"v":3,"event":"paused","trial":1}"#,
+                "`paused` version 3; this program reads `paused` up to version 1",
+            ),
+            (r#"{"v":2,"event":"moved","trial":1}"#, "`moved` version 2; this program does not know"),
+            (r#"{"event":"moved","trial":1}"#, "`moved` version 1"),
+            (r#"{"v":0,"event":"paused","trial":1}"#, "nonzero"),
+            (r#"{"trial":1,"event":"paused"}"#, "does not begin with a record's type"),
+            (r#"{"v":1,"event":"paused"}"#, "missing field `trial`"),
+            ("{}", "does not begin"),
+            ("7", "expected a record of a study"),
+        ];
+        for (text, expected) in cases {
+            let error = serde_json::from_str::<Record>(text).expect_err(text).to_string();
+            assert!(error.contains(expected), "{text} gave {error}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Virtual workers on a virtual clock: a study's jobs, looked up in a table instead of trained.
+
+use super::table::Table;
+use crate::policy::Policy;
+use crate::record::{Decision, Input, Reason, Record};
+use crate::study::Study;
+use foretell::Action;
+use std::collections::BTreeMap;
+
+/// What became of one trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TrialTrace {
+    /// Its recorded run.
+    pub run: usize,
+    /// The most resource it has had.
+    pub trained: u64,
+    /// Whether it was trained to the largest resource.
+    pub finished: bool,
+    /// Where it was last stopped.
+    pub stopped_at: Option<u64>,
+    /// Whether it was exempt from stopping, and would have been stopped.
+    pub spared: bool,
+}
+
+/// What happened in one replay.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// Points trained if every job starts anew.
+    pub scratch: u64,
+    /// Points trained if jobs go on from where the trial was.
+    pub resume: u64,
+    /// The virtual time, in points, until everything had ended.
+    pub elapsed: u64,
+    /// Jobs that were stopped.
+    pub stops: u64,
+    /// Of those, the jobs that would have ended above the reference they were stopped for.
+    pub wrong_stops: u64,
+    /// By number.
+    pub trials: Vec<TrialTrace>,
+    /// (points spent, best final score) at each improvement.
+    pub best_so_far: Vec<(u64, f64)>,
+    /// Of each Hyperband run: points spent and the best final score.
+    pub by_run: Vec<(u64, Option<f64>)>,
+}
+
+impl Trace {
+    /// Points spent, with promoted trials trained anew (`retrain`) or resumed.
+    pub fn spent(&self, retrain: bool) -> u64 {
+        if retrain { self.scratch } else { self.resume }
+    }
+}
+
+/// A replay under way: a study, and a table in the place of trainings.
+pub(super) struct Drive<'a> {
+    pub(super) table: &'a Table,
+    /// The recorded run behind each trial.
+    pub(super) runs: &'a [usize],
+    pub(super) workers: usize,
+    /// Whether promoted trials are charged as if they were trained anew.
+    pub(super) retrain: bool,
+    /// Trials of one Hyperband run; 0 if there are no such.
+    pub(super) trials_a_run: u64,
+    pub(super) study: Study,
+    pub(super) trace: Trace,
+    /// The study's records, if they are kept.
+    pub(super) log: Option<Vec<Record>>,
+}
+
+impl Drive<'_> {
+    /// Lets the workers work until the study has nothing left. Each tick, every busy worker trains one point further, in turn;
+    /// then idle ones ask for work.
+    pub(super) fn run(&mut self) {
+        let mut workers: Vec<Option<u64>> = vec![None; self.workers.max(1)];
+        loop {
+            for worker in &mut workers {
+                if worker.is_none() {
+                    *worker = self.start();
+                }
+            }
+            if workers.iter().all(Option::is_none) {
+                return;
+            }
+            self.trace.elapsed += 1;
+            for worker in &mut workers {
+                *worker = worker.take().filter(|&trial| self.advance(trial));
+            }
+        }
+    }
+
+    fn step(&mut self, input: &Input) -> Vec<Record> {
+        let records = self.study.step(input);
+        if let Some(log) = &mut self.log {
+            log.extend_from_slice(&records);
+        }
+        records
+    }
+
+    /// The next trial that needs training; those that end at once are dealt with.
+    fn start(&mut self) -> Option<u64> {
+        loop {
+            let records = self.step(&Input::WorkerIdle);
+            let Some(&Record::Started { trial, from, .. }) = records.first() else { return None };
+            if trial as usize == self.trace.trials.len() {
+                let run = self.runs[trial as usize];
+                self.trace.trials.push(TrialTrace { run, ..TrialTrace::default() });
+            }
+            self.trace.scratch += from;
+            if self.retrain {
+                self.charge(trial, from);
+            }
+            if !self.settle(trial, &records, None) {
+                return Some(trial);
+            }
+        }
+    }
+
+    /// Trains `trial` one point further; whether it goes on.
+    fn advance(&mut self, trial: u64) -> bool {
+        let known = &mut self.trace.trials[trial as usize];
+        known.trained += 1;
+        let (run, at) = (known.run, known.trained);
+        self.trace.scratch += 1;
+        self.trace.resume += 1;
+        self.charge(trial, 1);
+        // what the other policies compare with is in their decisions
+        let curves_alone = matches!(self.study.spec().policy, Policy::Median | Policy::Patience(_));
+        let reference = if curves_alone { self.study.reference(trial) } else { None };
+        let value = Some(self.table.value(run, at)).filter(|value| value.is_finite());
+        let records = self.step(&Input::Reported { trial, step: at, value, metrics: BTreeMap::new() });
+        if self.settle(trial, &records, reference) {
+            return false;
+        }
+        if at < self.study.trials()[trial as usize].until {
+            return true;
+        }
+        let records = self.step(&Input::Ended { trial, failure: None });
+        self.settle(trial, &records, None);
+        false
+    }
+
+    /// Charges the Hyperband run of `trial` with `points`.
+    fn charge(&mut self, trial: u64, points: u64) {
+        if let Some(run) = self.hyperband_run(trial) {
+            self.trace.by_run[run].0 += points;
+        }
+    }
+
+    /// The place in `by_run` of `trial`.
+    fn hyperband_run(&mut self, trial: u64) -> Option<usize> {
+        let run = trial.checked_div(self.trials_a_run)? as usize;
+        if self.trace.by_run.len() <= run {
+            self.trace.by_run.resize(run + 1, (0, None));
+        }
+        Some(run)
+    }
+
+    /// Notes what `records` say of `trial`, which had to beat the score `reference`; whether its job has ended.
+    fn settle(&mut self, trial: u64, records: &[Record], reference: Option<f64>) -> bool {
+        let mut ended = false;
+        for record in records {
+            match record {
+                Record::Decided(decision) if decision.action == Action::Stop => {
+                    self.stopped(decision, reference);
+                    ended = true;
+                }
+                Record::Decided(decision) if decision.reason == Reason::Exempt => {
+                    self.trace.trials[trial as usize].spared = true;
+                }
+                Record::Completed { .. } => {
+                    self.finished(trial);
+                    ended = true;
+                }
+                Record::Paused { .. } | Record::Failed { .. } => ended = true,
+                _ => {}
+            }
+        }
+        ended
+    }
+
+    fn stopped(&mut self, decision: &Decision, reference: Option<f64>) {
+        let direction = self.study.spec().direction;
+        let until = self.study.trials()[decision.trial as usize].until;
+        let trial = &mut self.trace.trials[decision.trial as usize];
+        trial.stopped_at = Some(decision.step);
+        self.trace.stops += 1;
+        let criterion = &self.study.spec().criterion;
+        let beaten = decision.incumbent.map(|value| direction.score(value) - criterion.offset).or(reference);
+        let truth = self.table.truth(trial.run, until);
+        self.trace.wrong_stops += u64::from(beaten.is_some_and(|beaten| truth > beaten));
+    }
+
+    fn finished(&mut self, trial: u64) {
+        let known = &mut self.trace.trials[trial as usize];
+        known.finished = true;
+        let score = self.table.score(known.run, self.study.spec().max_resource);
+        if self.trace.best_so_far.last().is_none_or(|(_, best)| score > *best) {
+            self.trace.best_so_far.push((self.trace.spent(self.retrain), score));
+        }
+        if let Some(run) = self.hyperband_run(trial) {
+            let best = &mut self.trace.by_run[run].1;
+            *best = Some(best.map_or(score, |best| best.max(score)));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The recorded runs behind a replayed study: its sampler, how its runs end, and forecasters shared between studies.
+
+use super::ReplaySpec;
+use super::table::Table;
+use crate::sampler::Sampler;
+use crate::study::{Checks, Level, NoForecast, Recording};
+use foretell::{Configuration, FitError, ForecastError, HistoryOptions, Predictor};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Fitted models that a bank keeps from one setting to the next: some hundred megabytes.
+const KEPT: usize = 400;
+
+/// A level, how many of its runs are of a warm start, and the runs it learnt from, in order.
+type Key = (u64, usize, Vec<usize>);
+
+/// All forecasters that one predictor was asked for in one order of the runs. Settings which learn from the same runs share
+/// them.
+pub(super) struct Bank {
+    predictor: Arc<dyn Predictor>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Forecasters, each with the setting that last asked for it.
+    levels: BTreeMap<Key, (Arc<Level>, usize)>,
+    /// Settings so far.
+    settings: usize,
+}
+
+impl Bank {
+    pub(super) fn new(predictor: Arc<dyn Predictor>) -> Self {
+        Self { predictor, known: Mutex::default() }
+    }
+
+    /// What its forecasters predict by.
+    pub(super) fn predictor(&self) -> Arc<dyn Predictor> {
+        Arc::clone(&self.predictor)
+    }
+
+    /// Whether its forecasters are from this very predictor: two of a name may differ in features, seed or draws.
+    pub(super) fn is_of(&self, predictor: &Arc<dyn Predictor>) -> bool {
+        Arc::ptr_eq(&self.predictor, predictor)
+    }
+
+    /// Another setting begins: forgets the forecasters that were asked for longest ago, beyond `KEPT` models. Asked for
+    /// again, they are made again, and are the same.
+    pub(super) fn next_setting(&self) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.settings += 1;
+        let mut by_use: Vec<(usize, Key)> =
+            known.levels.iter().map(|(key, (_, used))| (*used, key.clone())).collect();
+        by_use.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
+        let mut kept = 0;
+        for (_, key) in by_use {
+            kept += known.levels[&key].0.fits();
+            if kept > KEPT {
+                known.levels.remove(&key);
+            }
+        }
+    }
+}
+
+/// The recorded runs behind one replayed study.
+pub(super) struct Recorded {
+    pub(super) table: Arc<Table>,
+    /// The run behind each index: runs of a warm start first, then trials.
+    pub(super) runs: Vec<usize>,
+    pub(super) checks: Checks,
+    pub(super) bank: Option<Arc<Bank>>,
+    failure: Mutex<Option<FitError>>,
+}
+
+impl Recorded {
+    pub(super) fn new(
+        spec: &ReplaySpec,
+        table: Arc<Table>,
+        runs: Vec<usize>,
+        bank: Option<Arc<Bank>>,
+    ) -> Self {
+        let checks = Checks { first: spec.first_check, every: spec.check_every };
+        Self { table, runs, checks, bank, failure: Mutex::default() }
+    }
+
+    /// Why the predictor could not be fitted, if it could not be.
+    pub(super) fn failure(&self) -> Option<FitError> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Recording for Recorded {
+    fn run(&self, index: usize) -> usize {
+        self.runs[index]
+    }
+
+    fn truth(&self, index: usize, level: u64) -> f64 {
+        self.table.truth(self.runs[index], level)
+    }
+
+    fn level(
+        &self,
+        level: u64,
+        runs: &[usize],
+        warm: usize,
+        learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
+    ) -> Result<Arc<Level>, NoForecast> {
+        let Some(bank) = &self.bank else { return learn().map(Arc::new) };
+        let mut known = bank.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = known.settings;
+        let key = (level, warm, runs.to_vec());
+        if let Some((known, used)) = known.levels.get_mut(&key) {
+            *used = now;
+            return Ok(Arc::clone(known));
+        }
+        let learnt = Arc::new(learn()?);
+        known.levels.insert(key, (Arc::clone(&learnt), now));
+        Ok(learnt)
+    }
+
+    fn without_forecast(&self, why: &NoForecast) {
+        if let NoForecast::Forecast(ForecastError::Fit(error)) = why {
+            let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert_with(|| error.clone());
+        }
+    }
+
+    fn checks(&self) -> Checks {
+        self.checks
+    }
+
+    fn options(&self) -> HistoryOptions {
+        self.table.options().clone()
+    }
+}
+
+/// Proposes the configurations of recorded runs, in order.
+pub(super) struct Replayer(pub(super) VecDeque<Configuration>);
+
+impl Sampler for Replayer {
+    fn propose(&mut self, _trial: u64) -> Option<Configuration> {
+        self.0.pop_front()
+    }
+
+    fn told(&mut self, _: u64, _: &Configuration, _: f64, _: bool) {}
+
+    fn failed(&mut self, _: &Configuration) {}
+}

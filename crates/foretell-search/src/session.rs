@@ -1,0 +1,431 @@
+//! A session: a study behind the four verbs `ask`, `report`, `tell` and `best`, for anybody who runs trainings.
+
+mod open;
+
+pub use open::SessionError;
+
+use crate::record::{Decision, Input, Record};
+use crate::store::{Memory, Store, StoreError};
+use crate::study::{Fit, Fitted, Study, TrialState, Turn};
+use crate::summary::Best;
+use foretell::{Action, Configuration};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// As many trials failing before any has reported mean that trainings do not work at all.
+const HOPELESS: u64 = 3;
+
+/// A training to start: a new trial, or one that goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// The trial's number, from 0.
+    pub trial: u64,
+    /// Its configuration.
+    pub configuration: Configuration,
+    /// The seed of its training.
+    pub seed: u32,
+    /// The step that it has reached already; 0 for a new trial.
+    pub from: u64,
+    /// The step to train to.
+    pub until: u64,
+}
+
+/// What a training does next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// Stop the training now, or continue.
+    pub action: Action,
+    /// The decision that the report brought about; `None` where there was nothing to decide, or where a model is fitted
+    /// first ([`Session::defer_fits`]).
+    pub decision: Option<Decision>,
+}
+
+impl Answer {
+    const CONTINUE: Self = Self { action: Action::Continue, decision: None };
+
+    /// Whether the training is to stop.
+    pub fn stops(&self) -> bool {
+        self.action == Action::Stop
+    }
+}
+
+/// How a training ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// As it should: it was trained as far as asked for, ended by itself, or was stopped.
+    Finished,
+    /// Something went wrong; the text says what.
+    Failed(String),
+}
+
+/// A study that is run by somebody: any training loop, tuner, process runner or server.
+///
+/// 1. [`ask`](Self::ask) for a training to start, as often as there are idle workers.
+/// 2. [`report`](Self::report) each value of its metric; the answer says whether to go on.
+/// 3. [`tell`](Self::tell) how the training ended, also where it was stopped. Then its worker is idle again.
+/// 4. [`best`](Self::best) is the best trial so far.
+///
+/// Each record is stored before the study changes. If the store refuses one, the study is as the store says, and the same
+/// call can be tried again.
+///
+/// The session owns the rules between a study and its trainings:
+///
+/// - A stopped trial that is promoted starts again only after its stopped training was told to have ended.
+/// - A training that reports past the step it was to train to is stopped, and counts with what it reported until then.
+/// - When the first trainings all fail without a report, there is no [hope](Self::hopeless).
+///
+/// ```
+/// use foretell::Direction;
+/// use foretell_search::{Ending, ParameterSpace, Session, Space, StudySpec};
+///
+/// let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
+/// let spec = StudySpec { trials: 12, max_resource: 8, burn_in: 5, ..StudySpec::new(space, "val_acc", Direction::Maximize) };
+/// let mut session = Session::new(spec)?;
+/// while let Some(start) = session.ask()? {
+///     let lr = start.configuration["lr"].number().unwrap_or_default();
+///     for epoch in start.from + 1..=start.until {
+///         let accuracy = (0.9 - 0.2 * (lr.log10() + 2.0).abs()) * (1.0 - 0.7_f64.powi(epoch as i32));
+///         if session.report(start.trial, epoch, accuracy, Default::default())?.stops() {
+///             break;
+///         }
+///     }
+///     session.tell(start.trial, Ending::Finished)?;
+/// }
+/// assert!(session.best().is_some_and(|best| best.score > 0.5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Session<S: Store = Memory> {
+    study: Study,
+    store: S,
+    /// The records that the last call stored.
+    news: Vec<Record>,
+    /// Trainings that were handed out and have not been told to have ended.
+    running: BTreeSet<u64>,
+    /// Starts that are not handed out yet: the trial's stopped training has not ended, or a decision is awaited.
+    starts: VecDeque<Start>,
+    /// Trials whose decision awaits a model, each with what has happened to it meanwhile.
+    held: BTreeMap<u64, VecDeque<Input>>,
+    /// Trainings that went on past their last step, each with the step that showed it.
+    overrun: BTreeMap<u64, u64>,
+    /// Whether models are fitted by the caller.
+    defers_fits: bool,
+    /// Whether the caller has a model to fit.
+    fitting: bool,
+    /// The smallest and the largest value of the warm start.
+    learnt_range: Option<(f64, f64)>,
+}
+
+impl<S: Store> Session<S> {
+    /// The next training to start; `None` while there is none: until another ends, until a model is fitted, or for good
+    /// ([`is_done`](Self::is_done)).
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored.
+    pub fn ask(&mut self) -> Result<Option<Start>, StoreError> {
+        self.news.clear();
+        loop {
+            if let Some(trial) = self.first_ready() {
+                if self.is_held_or_decided(trial)? {
+                    return Ok(None);
+                }
+                // no start is left where the trial was stopped as it stood
+                if let Some(start) = self.take_start(trial) {
+                    self.running.insert(trial);
+                    return Ok(Some(start));
+                }
+                continue;
+            }
+            let held: BTreeSet<u64> = self.held.keys().copied().collect();
+            match self.with_study(|study, append| study.start_next(|trial| held.contains(&trial), append))? {
+                Turn::Nothing => return Ok(None),
+                Turn::Closed(_) => {}
+                Turn::Started(trial) | Turn::Undecided(trial) => {
+                    if self.is_held_or_decided(trial)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A training reports its metric in the user's unit and direction. `metrics` is what else it reported.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored; report the same again.
+    pub fn report(
+        &mut self,
+        trial: u64,
+        step: u64,
+        value: f64,
+        metrics: BTreeMap<String, f64>,
+    ) -> Result<Answer, StoreError> {
+        self.news.clear();
+        let report = Input::Reported { trial, step, value: Some(value), metrics };
+        if self.has_start(trial) {
+            // its stopped training still runs; what that reports is not the promoted trial's
+            return Ok(Answer::CONTINUE);
+        }
+        if let Some(waiting) = self.held.get_mut(&trial) {
+            waiting.push_back(report);
+            return Ok(Answer::CONTINUE);
+        }
+        self.take_report(&report)
+    }
+
+    /// A training ended, by itself or because it was to stop.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored; tell the same again.
+    pub fn tell(&mut self, trial: u64, ending: Ending) -> Result<(), StoreError> {
+        self.news.clear();
+        if self.has_start(trial) {
+            self.running.remove(&trial);
+            self.overrun.remove(&trial);
+            return Ok(());
+        }
+        let failure = match ending {
+            Ending::Finished => None,
+            Ending::Failed(why) => Some(why),
+        };
+        let ended = Input::Ended { trial, failure };
+        if let Some(waiting) = self.held.get_mut(&trial) {
+            waiting.push_back(ended);
+            return Ok(());
+        }
+        self.take_end(trial, ended)
+    }
+
+    /// The best trial so far. O(log trials).
+    pub fn best(&self) -> Option<Best> {
+        self.study.best()
+    }
+
+    /// Whether nothing runs and there is nothing left to run.
+    pub fn is_done(&self) -> bool {
+        self.study.is_done()
+    }
+
+    /// The study as it stands.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// The records that the last call stored, in order; the study has applied them.
+    pub fn news(&self) -> &[Record] {
+        &self.news
+    }
+
+    /// The store.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The store, to flush it say. Appending to it behind the session's back breaks the study's log.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// How many workers are busy: trainings that were handed out and have not ended, and trials that await a model before
+    /// they can start.
+    pub fn busy(&self) -> usize {
+        self.running.len() + self.held.keys().filter(|trial| !self.running.contains(trial)).count()
+    }
+
+    /// The trainings that were handed out and have not been told to have ended.
+    pub fn running(&self) -> impl Iterator<Item = u64> {
+        self.running.iter().copied()
+    }
+
+    /// The step that a running training reported past its last one, if it did.
+    pub fn overran(&self, trial: u64) -> Option<u64> {
+        self.overrun.get(&trial).copied()
+    }
+
+    /// Why the last trial failed, if the first three have failed and none has reported: trainings do not work.
+    pub fn hopeless(&self) -> Option<&str> {
+        let progress = self.study.progress();
+        if progress.has_reports || progress.trials.failed < HOPELESS {
+            return None;
+        }
+        self.study.trials().iter().rev().find_map(|trial| match &trial.state {
+            TrialState::Failed { reason } => Some(reason.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The smallest and the largest finite value of the warm start's curves, in the metric's unit.
+    pub fn warm_start_range(&self) -> Option<(f64, f64)> {
+        self.learnt_range
+    }
+
+    /// From now on reports never wait for a model to be fitted: the caller fits it, on another thread say. A report is
+    /// stored at once, and the decision follows when the model is [back](Self::fitted). Until then what else the trial
+    /// reports is kept in order, and other trials go on. With one worker the decisions are the same as without.
+    pub fn defer_fits(&mut self) {
+        self.defers_fits = true;
+    }
+
+    /// The next model to fit, one at a time: [`Fit::run`] it, and give it [back](Self::fitted).
+    pub fn next_fit(&mut self) -> Option<Fit> {
+        if self.fitting {
+            return None;
+        }
+        let fit = self.held.keys().find_map(|&trial| self.study.fit_for(trial));
+        self.fitting = fit.is_some();
+        fit
+    }
+
+    /// Takes back a fitted model, decides on the trials that awaited it, and goes through what they have reported since.
+    /// Returns the answers that are due, by trial.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored. [`settle`](Self::settle) tries again.
+    pub fn fitted(&mut self, fitted: Fitted) -> Result<Vec<(u64, Answer)>, StoreError> {
+        self.study.fitted(fitted);
+        self.fitting = false;
+        self.settle()
+    }
+
+    /// Decides on all trials that await no model any more: see [`fitted`](Self::fitted).
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored.
+    pub fn settle(&mut self) -> Result<Vec<(u64, Answer)>, StoreError> {
+        self.news.clear();
+        let mut answers = Vec::new();
+        for trial in self.held.keys().copied().collect::<Vec<_>>() {
+            if self.study.needs_fit(trial) {
+                continue;
+            }
+            let decided = self.decide(trial)?;
+            let waiting = self.held.remove(&trial).unwrap_or_default();
+            if !self.has_start(trial) {
+                answers.push((trial, decided));
+            }
+            self.go_through(trial, waiting, &mut answers)?;
+        }
+        Ok(answers)
+    }
+
+    /// Takes in what has happened to `trial` while it was held, until it is held again.
+    fn go_through(
+        &mut self,
+        trial: u64,
+        mut waiting: VecDeque<Input>,
+        answers: &mut Vec<(u64, Answer)>,
+    ) -> Result<(), StoreError> {
+        while let Some(input) = waiting.pop_front() {
+            let taken = match &input {
+                Input::Ended { .. } => self.take_end(trial, input.clone()),
+                _ => self.take_report(&input).map(|answer| answers.push((trial, answer))),
+            };
+            if let Err(error) = taken {
+                waiting.push_front(input);
+                self.held.insert(trial, waiting);
+                return Err(error);
+            }
+            if let Some(held) = self.held.get_mut(&trial) {
+                held.append(&mut waiting);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_report(&mut self, report: &Input) -> Result<Answer, StoreError> {
+        let Input::Reported { trial, step, .. } = *report else { return Ok(Answer::CONTINUE) };
+        self.with_study(|study, append| study.take_report(report, append))?;
+        let mut answer = if self.is_held(trial) { Answer::CONTINUE } else { self.decide(trial)? };
+        if self.study.trial(trial).is_some_and(|trial| step > trial.until) {
+            self.overrun.entry(trial).or_insert(step);
+            answer.action = Action::Stop;
+        }
+        Ok(answer)
+    }
+
+    fn take_end(&mut self, trial: u64, ended: Input) -> Result<(), StoreError> {
+        let reported = self.study.trial(trial).is_some_and(crate::Trial::has_reported);
+        let ended = match ended {
+            // it was stopped because it went on, and not because anything went wrong
+            _ if reported && self.overrun.contains_key(&trial) => Input::Ended { trial, failure: None },
+            ended => ended,
+        };
+        self.with_study(|study, append| study.step_into(&ended, append))?;
+        self.running.remove(&trial);
+        self.overrun.remove(&trial);
+        Ok(())
+    }
+
+    /// Decides on `trial`; one that runs no more is to stop.
+    fn decide(&mut self, trial: u64) -> Result<Answer, StoreError> {
+        let before = self.news.len();
+        self.with_study(|study, append| study.decide(trial, append))?;
+        let decision = self.news[before..].iter().find_map(|record| match record {
+            Record::Decided(decision) if decision.trial == trial => Some(decision.clone()),
+            _ => None,
+        });
+        let ended = self.study.trial(trial).is_some_and(|trial| !trial.is_open());
+        if ended {
+            self.starts.retain(|start| start.trial != trial);
+        }
+        Ok(Answer { action: if ended { Action::Stop } else { Action::Continue }, decision })
+    }
+
+    /// Decides on `trial`, unless that awaits a model: then the trial is held, and the answer is yes.
+    fn is_held_or_decided(&mut self, trial: u64) -> Result<bool, StoreError> {
+        if self.is_held(trial) {
+            return Ok(true);
+        }
+        self.decide(trial)?;
+        Ok(false)
+    }
+
+    /// Whether the decision on `trial` awaits a model; it is held then.
+    fn is_held(&mut self, trial: u64) -> bool {
+        let held = self.defers_fits && self.study.needs_fit(trial);
+        if held {
+            self.held.entry(trial).or_default();
+        }
+        held
+    }
+
+    fn has_start(&self, trial: u64) -> bool {
+        self.starts.iter().any(|start| start.trial == trial)
+    }
+
+    /// The first trial to start that awaits neither its stopped training nor a model.
+    fn first_ready(&self) -> Option<u64> {
+        let mut trials = self.starts.iter().map(|start| start.trial);
+        trials.find(|trial| !self.running.contains(trial) && !self.held.contains_key(trial))
+    }
+
+    fn take_start(&mut self, trial: u64) -> Option<Start> {
+        let place = self.starts.iter().position(|start| start.trial == trial)?;
+        self.starts.remove(place)
+    }
+
+    /// Calls the study with the store; what was stored is news, also where an error follows.
+    fn with_study<T>(
+        &mut self,
+        call: impl FnOnce(&mut Study, &mut dyn FnMut(&Record) -> Result<(), StoreError>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let before = self.news.len();
+        let Self { study, store, news, .. } = self;
+        let called = call(study, &mut |record| {
+            store.append(record)?;
+            news.push(record.clone());
+            Ok(())
+        });
+        for record in &self.news[before..] {
+            if let Record::Started { trial, configuration, seed, from, until } = record {
+                let configuration = configuration.clone();
+                self.starts.push_back(Start {
+                    trial: *trial,
+                    configuration,
+                    seed: *seed,
+                    from: *from,
+                    until: *until,
+                });
+            }
+        }
+        called
+    }
+}

@@ -1,0 +1,165 @@
+//! Applying records to a study: the only place where its state changes.
+
+use super::{Study, Trial, TrialState};
+use crate::record::{Decision, Reason, Record};
+use crate::scheduler::{End, Job};
+use foretell::{Action, Configuration, Curve, Run};
+use std::cmp::Ordering;
+
+/// Why a record does not follow from those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// It is about a trial that was never started.
+    Unknown(u64),
+    /// It starts another job than the plan has there.
+    Unplanned(u64),
+    /// It starts a trial that the study's total has no place for.
+    Beyond(u64),
+    /// It ends a trial with a result that never reported a finite value.
+    NoValue(u64),
+}
+
+impl Study {
+    /// Applies one record.
+    pub(super) fn apply(&mut self, record: &Record) -> Result<(), Misfit> {
+        match record {
+            Record::Created { .. } => Ok(()),
+            Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
+            Record::Started { trial, configuration, until, .. } => {
+                self.begin(Job { trial: *trial, until: *until }, configuration)
+            }
+            Record::Reported { trial, step, value, metrics } => {
+                let (direction, index) = (self.spec.direction, self.known(*trial)?);
+                self.change(index, |trial| trial.take_in(*step, *value, metrics, direction));
+                Ok(())
+            }
+            Record::Decided(decision) => {
+                let index = self.known(decision.trial)?;
+                self.note(index, decision);
+                Ok(())
+            }
+            Record::Paused { trial } => self.trained(*trial, false),
+            Record::Completed { trial } => self.trained(*trial, true),
+            Record::Failed { trial, reason } => {
+                let index = self.known(*trial)?;
+                self.change(index, |trial| trial.state = TrialState::Failed { reason: reason.clone() });
+                self.without_result(index);
+                Ok(())
+            }
+        }
+    }
+
+    fn known(&self, trial: u64) -> Result<usize, Misfit> {
+        let known = trial < self.trials.len() as u64;
+        known.then_some(trial as usize).ok_or(Misfit::Unknown(trial))
+    }
+
+    /// A run of an earlier search, for every level that it reached; refused once there are trials.
+    fn take_run(
+        &mut self,
+        id: &str,
+        configuration: &Configuration,
+        points: &[(f64, f64)],
+    ) -> Result<(), Misfit> {
+        if !self.trials.is_empty() {
+            return Err(Misfit::Unplanned(0));
+        }
+        let (direction, mut curve) = (self.spec.direction, Curve::default());
+        for &(step, value) in points {
+            // points come from a curve: in order
+            let _ = curve.push(step, value, direction);
+        }
+        let end = curve.last().map_or(0.0, |(step, _)| step);
+        let levels = self.spec.schedule.levels(self.spec.max_resource).unwrap_or_default();
+        let index = self.warm_start.len();
+        for level in levels.into_iter().filter(|&level| level as f64 <= end) {
+            self.knowledge.warm_start(level, index, &curve, self.spec.run_score);
+        }
+        self.warm_start.push(Run { id: id.to_owned(), configuration: configuration.clone(), curve });
+        Ok(())
+    }
+
+    /// A job starts, or starts again after an interruption.
+    fn begin(&mut self, job: Job, configuration: &Configuration) -> Result<(), Misfit> {
+        let index = job.trial as usize;
+        if self.trials.get(index).is_some_and(Trial::is_open) {
+            self.change(index, |trial| trial.state = TrialState::Running);
+            return Ok(());
+        }
+        if self.ask().is_none_or(|(asked, _)| *asked != job) {
+            let beyond = job.trial >= self.spec.trials;
+            return Err(if beyond { Misfit::Beyond(job.trial) } else { Misfit::Unplanned(job.trial) });
+        }
+        self.pending = None;
+        self.levels.insert(job.until);
+        match index.cmp(&self.trials.len()) {
+            Ordering::Less => self.change(index, |trial| trial.promote(job.until)),
+            Ordering::Equal => {
+                let trial = Trial::new(configuration.clone(), job.until);
+                self.progress.add(index, &trial, &self.spec);
+                self.trials.push(trial);
+            }
+            Ordering::Greater => return Err(Misfit::Unplanned(job.trial)),
+        }
+        Ok(())
+    }
+
+    /// `trial` was trained as far as it was to be: to its end if it is `whole`, else to its rung.
+    fn trained(&mut self, trial: u64, whole: bool) -> Result<(), Misfit> {
+        let index = self.known(trial)?;
+        let score = self.spec.run_score.of(&self.trials[index].curve).ok_or(Misfit::NoValue(trial))?;
+        let value = self.spec.direction.value(score);
+        self.change(index, |trial| {
+            trial.state = if whole { TrialState::Completed { value } } else { TrialState::Paused { value } };
+            trial.ends.insert(trial.until, trial.step);
+        });
+        let Trial { until, ref shadow, .. } = self.trials[index];
+        let stopped = shadow.is_some();
+        if !stopped {
+            let (of_all, curve) = (self.warm_start.len() + index, &self.trials[index].curve);
+            self.knowledge.trained(until, of_all, curve, self.spec.run_score);
+        }
+        self.scheduler.ended(trial, End { score, stopped });
+        if whole {
+            self.sampler.told(trial, &self.trials[index].configuration, score, false);
+        }
+        Ok(())
+    }
+
+    /// Trial `index` failed or diverged.
+    fn without_result(&mut self, index: usize) {
+        self.scheduler.ended(index as u64, End { score: f64::NEG_INFINITY, stopped: true });
+        self.sampler.failed(&self.trials[index].configuration);
+    }
+
+    fn note(&mut self, index: usize, decision: &Decision) {
+        let stopping = decision.action == Action::Stop;
+        let stopped = stopping && !decision.shadow;
+        let against = stopping || matches!(decision.reason, Reason::AwaitingConfirmation | Reason::Exempt);
+        self.change(index, |trial| {
+            trial.judged = Some(decision.step);
+            trial.votes = if against { trial.votes + 1 } else { 0 };
+            trial.decision = Some(decision.clone());
+            if decision.reason == Reason::Exempt {
+                trial.spared.get_or_insert_with(|| decision.clone());
+            }
+            if stopped {
+                let (step, reason) = (decision.step, decision.reason.clone());
+                trial.state = TrialState::Stopped { step, reason, forecast: decision.forecast };
+            } else if stopping {
+                trial.shadow.get_or_insert_with(|| decision.clone());
+            }
+        });
+        if stopped {
+            self.stopped(index);
+        }
+    }
+
+    /// Trial `index` was stopped: it counts with its forecast.
+    fn stopped(&mut self, index: usize) {
+        let Some(result) = self.trials[index].result() else { return self.without_result(index) };
+        let score = self.spec.direction.score(result);
+        self.scheduler.ended(index as u64, End { score, stopped: true });
+        self.sampler.told(index as u64, &self.trials[index].configuration, score, true);
+    }
+}

@@ -1,0 +1,198 @@
+//! Models of a study: which are needed, and fitting them, which may happen on another thread.
+
+use super::judge::Check;
+use super::knowledge::{Level, NoForecast, Outlook};
+use super::{Study, Trial};
+use crate::policy::Policy;
+use foretell::{
+    Columns, Configuration, Curve, Forecaster, History, HistoryOptions, Metric, Predictor, PredictorOptions,
+    Run, predictor,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A model to be fitted before a decision can be made: pure work without the study, for any thread.
+pub struct Fit {
+    level: u64,
+    runs: usize,
+    source: Source,
+    configuration: Configuration,
+    curve: Curve,
+}
+
+/// Where the forecaster comes from.
+enum Source {
+    Known(Arc<Level>),
+    New(Lesson),
+}
+
+/// What a new forecaster learns from.
+struct Lesson {
+    runs: Vec<Run>,
+    options: HistoryOptions,
+    predictor: Arc<dyn Predictor>,
+}
+
+/// A fitted model, to be given back to the study by [`Study::fitted`].
+pub struct Fitted {
+    level: u64,
+    runs: usize,
+    known: Result<Arc<Level>, NoForecast>,
+}
+
+impl Fit {
+    /// Fits the model.
+    pub fn run(self) -> Fitted {
+        let known = match self.source {
+            Source::Known(known) => Ok(known),
+            Source::New(lesson) => {
+                lesson.learn().map(|forecaster| Arc::new(Level::new(forecaster, Vec::new())))
+            }
+        };
+        if let Ok(known) = &known {
+            // the forecaster keeps the model; an error comes again when the study asks
+            let _ = known.outlook(&self.configuration, &self.curve);
+        }
+        Fitted { level: self.level, runs: self.runs, known }
+    }
+}
+
+impl Lesson {
+    fn learn(self) -> Result<Forecaster, NoForecast> {
+        Ok(Forecaster::of(History::new(&self.runs, &self.options)?, self.predictor))
+    }
+}
+
+impl Study {
+    /// The model that must be fitted before [`decide`](Self::decide) can judge `trial` at once; `None` if there is
+    /// nothing to decide, or everything is there. Without this, `decide` fits the model itself.
+    pub fn fit_for(&self, trial: u64) -> Option<Fit> {
+        if !self.needs_fit(trial) {
+            return None;
+        }
+        let Trial { until: level, configuration, curve, .. } = self.trial(trial)?;
+        let runs = self.knowledge.learnt(*level)?;
+        let (known, runs) = (self.knowledge.level(*level), runs.len());
+        let source = match known {
+            Some(known) => Source::Known(known.clone().ok()?),
+            // without a predictor there is nothing to fit: the judge says so
+            None => Source::New(self.lesson(*level, self.learnt_runs(*level)).ok()?),
+        };
+        let (configuration, curve) = (configuration.clone(), curve.clone());
+        Some(Fit { level: *level, runs, source, configuration, curve })
+    }
+
+    /// Whether [`fit_for`](Self::fit_for) has a model to fit. O(steps of the trial).
+    pub fn needs_fit(&self, trial: u64) -> bool {
+        let Some(judged) = self.trial(trial).filter(|_| self.is_undecided(trial)) else { return false };
+        if self.spec.policy != Policy::Forecast || !matches!(self.check(judged), Check::Open) {
+            return false;
+        }
+        match self.knowledge.level(judged.until) {
+            Some(Ok(known)) => !known.forecaster().is_fitted_for(&judged.curve),
+            Some(Err(_)) => false,
+            None => true,
+        }
+    }
+
+    /// Takes back a fitted model, unless there is more to learn from by now.
+    pub fn fitted(&mut self, fitted: Fitted) {
+        self.knowledge.keep(fitted.level, fitted.runs, fitted.known);
+    }
+
+    /// Where trial `index` will be at `level`, and the forecaster that says so.
+    pub(super) fn outlook(
+        &mut self,
+        index: usize,
+        level: u64,
+    ) -> Result<(Arc<Level>, Arc<Outlook>), NoForecast> {
+        let known = match self.knowledge.level(level) {
+            Some(known) => known.clone()?,
+            None => {
+                let (runs, learnt) = self.learn(level);
+                self.knowledge.keep(level, runs, learnt.clone());
+                learnt?
+            }
+        };
+        let trial = &self.trials[index];
+        let outlook = match &self.knowledge.recording {
+            None => known.outlook(&trial.configuration, &trial.curve),
+            Some(recording) => {
+                let run = recording.run(self.warm_start.len() + index);
+                known.outlook_of(run, &trial.configuration, &trial.curve)
+            }
+        };
+        Ok((known, outlook?))
+    }
+
+    /// Learns from all that was trained to `level`: from how many, and what.
+    fn learn(&self, level: u64) -> (usize, Result<Arc<Level>, NoForecast>) {
+        let mut learnt = self.learnt_runs(level);
+        let count = learnt.len();
+        let forecaster = |learnt: Vec<usize>| self.lesson(level, learnt)?.learn();
+        let Some(recording) = &self.knowledge.recording else {
+            return (
+                count,
+                forecaster(learnt).map(|forecaster| Arc::new(Level::new(forecaster, Vec::new()))),
+            );
+        };
+        // a run that was drawn twice counts once
+        let mut seen = BTreeSet::new();
+        learnt.retain(|&index| seen.insert(recording.run(index)));
+        let runs: Vec<usize> = learnt.iter().map(|&index| recording.run(index)).collect();
+        let warm = learnt.iter().filter(|&&index| index < self.warm_start.len()).count();
+        let mut make = || Ok(Level::new(forecaster(learnt.clone())?, runs.clone()));
+        (count, recording.level(level, &runs, warm, &mut make))
+    }
+
+    /// The indices that a forecaster of `level` learns from, in order.
+    fn learnt_runs(&self, level: u64) -> Vec<usize> {
+        let mut learnt = self.knowledge.learnt(level).unwrap_or_default().to_vec();
+        learnt.sort_unstable();
+        learnt
+    }
+
+    /// What a forecaster of `level` learns from: the runs `learnt`. O(runs · points).
+    fn lesson(&self, level: u64, learnt: Vec<usize>) -> Result<Lesson, NoForecast> {
+        let run = |index: usize| match index.checked_sub(self.warm_start.len()) {
+            None => self.warm_start[index].clone(),
+            Some(trial) => Run {
+                id: trial.to_string(),
+                configuration: self.trials[trial].configuration.clone(),
+                curve: self.trials[trial].curve_to(level, self.spec.direction),
+            },
+        };
+        let runs: Vec<Run> = learnt.into_iter().map(run).collect();
+        // a trial is worth what it reports at its level or first beyond it
+        let reached = runs.iter().filter_map(|run| {
+            let steps = run.curve.steps();
+            steps.get(steps.partition_point(|&step| step < level as f64)).copied()
+        });
+        let target = reached.fold(f64::INFINITY, f64::min);
+        let options = HistoryOptions {
+            target: Some(if target.is_finite() { target } else { level as f64 }),
+            ..self.history_options()
+        };
+        Ok(Lesson { runs, options, predictor: self.predictor()? })
+    }
+
+    fn history_options(&self) -> HistoryOptions {
+        if let Some(recording) = &self.knowledge.recording {
+            return recording.options();
+        }
+        HistoryOptions {
+            metric: Some(Metric::new(&self.spec.metric, self.spec.direction)),
+            columns: Columns { scales: self.spec.space.scales(), ..Columns::default() },
+            run_score: self.spec.run_score,
+            ..HistoryOptions::default()
+        }
+    }
+
+    fn predictor(&self) -> Result<Arc<dyn Predictor>, NoForecast> {
+        if let Some(predictor) = &self.predictor {
+            return Ok(Arc::clone(predictor));
+        }
+        let options = PredictorOptions { seed: self.spec.seed, ..PredictorOptions::default() };
+        Ok(predictor(&self.spec.predictor, &options)?.into())
+    }
+}

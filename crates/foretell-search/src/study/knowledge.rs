@@ -1,0 +1,295 @@
+//! What a study has learnt from, by level: who was trained to it, forecasters, and running means for the median rule.
+
+use crate::f_hyperband::LevelData;
+use crate::policy::Policy;
+use crate::record::RecordedForecast;
+use foretell::{
+    Configuration, Curve, Forecast, ForecastError, Forecaster, HistoryError, HistoryOptions, RunScore,
+    UnknownPredictor, statistics,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use thiserror::Error;
+
+/// Why there is no forecast.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub(crate) enum NoForecast {
+    /// Nothing can be learnt from the runs there are.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// The predictor cannot be fitted, or has no answer.
+    #[error(transparent)]
+    Forecast(#[from] ForecastError),
+    /// There is no such predictor.
+    #[error(transparent)]
+    Predictor(#[from] UnknownPredictor),
+    /// The forecast cannot be written in the metric's unit.
+    #[error(
+        "the forecast is not finite in the metric's unit: values are too large or too far apart; rescale the metric"
+    )]
+    NotFinite,
+}
+
+/// A forecast on the scale of its history, and as it is recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Outlook {
+    pub(crate) forecast: Forecast,
+    pub(crate) recorded: RecordedForecast,
+}
+
+type Kept = Result<Arc<Outlook>, NoForecast>;
+
+/// The forecaster of one level. Studies that replay the same runs share it with the forecasts that it has made.
+pub(crate) struct Level {
+    forecaster: Forecaster,
+    /// In a replay, the recorded runs that it learnt from, in order.
+    runs: Vec<usize>,
+    /// In a replay, its forecasts by points seen and recorded run.
+    kept: Mutex<BTreeMap<usize, BTreeMap<usize, Kept>>>,
+}
+
+impl Level {
+    pub(crate) fn new(forecaster: Forecaster, runs: Vec<usize>) -> Self {
+        Self { forecaster, runs, kept: Mutex::default() }
+    }
+
+    pub(crate) fn forecaster(&self) -> &Forecaster {
+        &self.forecaster
+    }
+
+    /// For how many points seen it has made forecasts, each by a model of its own.
+    pub(crate) fn fits(&self) -> usize {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Where the trial with this configuration and curve will be.
+    pub(super) fn outlook(&self, configuration: &Configuration, curve: &Curve) -> Kept {
+        self.complete(self.forecaster.forecast(configuration, curve)?, curve)
+    }
+
+    /// Where the trial of recorded run `run` will be. A run that was learnt from gets its held-out forecast, so that a
+    /// configuration that is drawn a second time is not known already.
+    pub(super) fn outlook_of(&self, run: usize, configuration: &Configuration, curve: &Curve) -> Kept {
+        let points = curve.len();
+        let known = |kept: &BTreeMap<usize, BTreeMap<usize, Kept>>| kept.get(&points)?.get(&run).cloned();
+        if let Some(known) = known(&self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return known;
+        }
+        let place = self.runs.iter().position(|&learnt| learnt == run);
+        let held_out = match place.map(|place| self.forecaster.held_out(place, curve)) {
+            Some(held_out) => held_out?,
+            None => None,
+        };
+        let made = match held_out {
+            Some(forecast) => self.complete(forecast, curve),
+            None => self.outlook(configuration, curve),
+        };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.entry(points).or_default().insert(run, made.clone());
+        made
+    }
+
+    /// `forecast` in the metric's unit, held to what can be.
+    fn complete(&self, forecast: Forecast, curve: &Curve) -> Kept {
+        let history = self.forecaster.history();
+        let now = history.prefix_of(curve).last().copied().unwrap_or(f64::NEG_INFINITY);
+        let value = |score: f64| history.possible_value(score, now);
+        let (low, high) = (value(forecast.quantile(0.05)), value(forecast.quantile(0.95)));
+        let (lower, upper) =
+            (value(forecast.quantile(0.158_655_254)), value(forecast.quantile(0.841_344_746)));
+        let recorded = RecordedForecast {
+            mean: value(forecast.mean),
+            sd: (upper - lower).abs() / 2.0,
+            interval: (low.min(high), low.max(high)),
+        };
+        // what is not finite could be written, but not read back
+        let finite = [recorded.mean, recorded.sd, low, high].iter().all(|number| number.is_finite());
+        if finite { Ok(Arc::new(Outlook { forecast, recorded })) } else { Err(NoForecast::NotFinite) }
+    }
+}
+
+/// After how many epochs a running trial is checked: `first`, and then each `every` more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Checks {
+    pub(crate) first: u64,
+    pub(crate) every: u64,
+}
+
+impl Checks {
+    /// Whether a trial is checked when it has trained `epochs`.
+    pub(crate) fn is_due(self, epochs: u64) -> bool {
+        epochs >= self.first && (epochs - self.first).is_multiple_of(self.every)
+    }
+
+    /// The number, from 1, of the last check up to `epochs`; 0 before the first.
+    pub(crate) fn number(self, epochs: u64) -> usize {
+        epochs.checked_sub(self.first).map_or(0, |since| (since / self.every) as usize + 1)
+    }
+}
+
+/// The recorded runs behind the trials of a study that is replayed. Trials and the runs of a warm start are known by their `index`: runs
+/// of a warm start first, then trials.
+pub(crate) trait Recording: Send + Sync {
+    /// The recorded run of `index`.
+    fn run(&self, index: usize) -> usize;
+
+    /// The score that `index` will have at `level`; −∞ if it is lost by then.
+    fn truth(&self, index: usize, level: u64) -> f64;
+
+    /// The forecaster of `level` that learnt from `runs`, of which the first `warm` are of a warm start: one that is there,
+    /// or the one that `learn` gives.
+    ///
+    /// # Errors
+    /// Those of `learn`.
+    fn level(
+        &self,
+        level: u64,
+        runs: &[usize],
+        warm: usize,
+        learn: &mut dyn FnMut() -> Result<Level, NoForecast>,
+    ) -> Result<Arc<Level>, NoForecast>;
+
+    /// Hears that there was no forecast, and why.
+    fn without_forecast(&self, why: &NoForecast);
+
+    /// When trials are checked.
+    fn checks(&self) -> Checks;
+
+    /// How runs are laid on a grid, but for the target.
+    fn options(&self) -> HistoryOptions;
+}
+
+/// What a study has learnt from.
+pub(super) struct Knowledge {
+    /// Who was trained to each level; runs of a warm start are numbered before the trials.
+    data: LevelData,
+    /// The same for the median rule; empty under any other.
+    peers: BTreeMap<u64, Peers>,
+    keeps_peers: bool,
+    /// By level: how many runs it learnt from, and the forecaster or why there is none.
+    levels: BTreeMap<u64, (usize, Result<Arc<Level>, NoForecast>)>,
+    pub(super) checks: Checks,
+    pub(super) recording: Option<Arc<dyn Recording>>,
+}
+
+impl Knowledge {
+    pub(super) fn new(data: LevelData, policy: Policy, recording: Option<Arc<dyn Recording>>) -> Self {
+        let checks = recording.as_ref().map_or(Checks { first: 1, every: 1 }, |recording| recording.checks());
+        let (peers, levels) = (BTreeMap::new(), BTreeMap::new());
+        Self { data, peers, keeps_peers: policy == Policy::Median, levels, checks, recording }
+    }
+
+    /// `index` was trained to `level`, where it had this curve.
+    pub(super) fn trained(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
+        self.data.push(level, index);
+        self.meet(level, curve, run_score);
+    }
+
+    /// The run `index` of an earlier search reached `level`.
+    pub(super) fn warm_start(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
+        self.data.warm_start(level, [index]);
+        self.meet(level, curve, run_score);
+    }
+
+    fn meet(&mut self, level: u64, curve: &Curve, run_score: RunScore) {
+        if self.keeps_peers {
+            self.peers.entry(level).or_default().push(&run_score.curve(curve));
+        }
+    }
+
+    /// The indices to learn from at `level`; `None` while there are too few.
+    pub(super) fn learnt(&self, level: u64) -> Option<&[usize]> {
+        self.data.learnt(level)
+    }
+
+    /// The forecaster of `level`, unless there is more to learn from since it was made.
+    pub(super) fn level(&self, level: u64) -> Option<&Result<Arc<Level>, NoForecast>> {
+        let (learnt, known) = self.levels.get(&level)?;
+        (self.data.learnt(level).map(<[usize]>::len) == Some(*learnt)).then_some(known)
+    }
+
+    /// Keeps the forecaster of `level` that learnt from `runs` runs, or why there is none.
+    pub(super) fn keep(&mut self, level: u64, runs: usize, known: Result<Arc<Level>, NoForecast>) {
+        self.levels.insert(level, (runs, known));
+    }
+
+    /// The median of the running means at `step` of those that were trained to `level`.
+    pub(super) fn median_of_peers(&mut self, level: u64, step: u64) -> Option<f64> {
+        self.peers.get_mut(&level)?.median(step)
+    }
+}
+
+/// Running means of those trained to one level.
+#[derive(Default)]
+struct Peers {
+    /// Of each: steps, and the mean of its scores up to each.
+    means: Vec<(Vec<f64>, Vec<f64>)>,
+    /// By step that was asked for: the means there, ascending.
+    sorted: BTreeMap<u64, Vec<f64>>,
+}
+
+impl Peers {
+    /// One more was trained to the level. O(points + steps asked for · n).
+    fn push(&mut self, curve: &Curve) {
+        let mut sum = 0.0;
+        let mean = |(count, score): (usize, &f64)| {
+            sum += score;
+            sum / (count + 1) as f64
+        };
+        let means: Vec<f64> = curve.scores().iter().enumerate().map(mean).collect();
+        let peer = (curve.steps().to_vec(), means);
+        for (&step, sorted) in &mut self.sorted {
+            if let Some(mean) = mean_at(&peer, step) {
+                let place = sorted.partition_point(|known| known.total_cmp(&mean).is_lt());
+                sorted.insert(place, mean);
+            }
+        }
+        self.means.push(peer);
+    }
+
+    /// O(1), or O(n log n) for a step that is asked for the first time.
+    fn median(&mut self, step: u64) -> Option<f64> {
+        let means = &self.means;
+        let sorted = self.sorted.entry(step).or_insert_with(|| {
+            let mut there: Vec<f64> = means.iter().filter_map(|peer| mean_at(peer, step)).collect();
+            there.sort_by(f64::total_cmp);
+            there
+        });
+        (!sorted.is_empty()).then(|| statistics::quantile_of_sorted(sorted, 0.5))
+    }
+}
+
+/// The mean of a peer's scores up to `step`.
+fn mean_at((steps, means): &(Vec<f64>, Vec<f64>), step: u64) -> Option<f64> {
+    let points = steps.partition_point(|&point| point <= step as f64);
+    means.get(points.checked_sub(1)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell::Direction;
+
+    #[test]
+    fn medians_are_the_same_whenever_they_are_asked_for() {
+        let curve = |end: f64| Curve::of_epochs(&[0.0, end, end], Direction::Maximize);
+        let mut asked_early = Peers::default();
+        assert_eq!(asked_early.median(2), None);
+        let mut asked_late = Peers::default();
+        for end in [0.8, 0.2, 0.4] {
+            asked_early.push(&curve(end));
+            asked_late.push(&curve(end));
+        }
+        assert_eq!(asked_late.median(2), Some(0.2), "the mean of 0 and 0.4");
+        assert_eq!(asked_early.median(2), asked_late.median(2));
+        assert_eq!(asked_late.median(0), None, "nobody had reported yet");
+    }
+
+    #[test]
+    fn checks_begin_late_and_leave_steps_out() {
+        let checks = Checks { first: 3, every: 2 };
+        let due: Vec<u64> = (1..9).filter(|&epochs| checks.is_due(epochs)).collect();
+        assert_eq!(due, [3, 5, 7]);
+        assert_eq!([2, 3, 4, 7].map(|epochs| checks.number(epochs)), [0, 1, 1, 3]);
+    }
+}

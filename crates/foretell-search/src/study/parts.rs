@@ -1,0 +1,27 @@
+//! The parts of a study that a caller may bring.
+
+use crate::sampler::Sampler;
+use crate::scheduler::Scheduler;
+use foretell::Predictor;
+use std::sync::Arc;
+
+/// A caller's own sampler, scheduler or predictor; `None` means the one that the study's description names.
+///
+/// To go on with a stored study the same parts must be brought in the state they had when it began: the study repeats
+/// the calls that it made then.
+#[derive(Default)]
+pub struct Parts {
+    /// Which configuration is tried next.
+    pub sampler: Option<Box<dyn Sampler>>,
+    /// Which trial is trained next, and how far.
+    pub scheduler: Option<Box<dyn Scheduler>>,
+    /// What forecasts are made with.
+    pub predictor: Option<Arc<dyn Predictor>>,
+}
+
+impl Parts {
+    /// Whether the caller brings none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sampler.is_none() && self.scheduler.is_none() && self.predictor.is_none()
+    }
+}

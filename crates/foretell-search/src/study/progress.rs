@@ -1,0 +1,92 @@
+//! Running totals of a study, so that no event needs a look at all its trials.
+
+use super::{StudySpec, Trial, TrialState};
+use crate::summary::Tally;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+/// Where a study stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Trials by state.
+    pub trials: Tally,
+    /// Epochs trained and recorded, failed attempts included.
+    pub spent: u64,
+    /// Whether any trial has reported.
+    pub has_reports: bool,
+    /// The trials that count, the best first; of equal ones the lowest number.
+    leaders: BTreeSet<Leader>,
+}
+
+impl Progress {
+    /// The best trial's number and score (larger is better).
+    pub(super) fn leader(&self) -> Option<(usize, f64)> {
+        self.leaders.first().map(|leader| (leader.trial, leader.score))
+    }
+
+    /// Adds `trial` as it is now. O(log trials).
+    pub(super) fn add(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
+        self.trials.total += 1;
+        *self.count(&trial.state) += 1;
+        self.spent += trial.cost();
+        self.has_reports |= trial.has_reported();
+        if let Some(leader) = Leader::of(index, trial, spec) {
+            self.leaders.insert(leader);
+        }
+    }
+
+    /// Removes what [`add`](Self::add) added. O(log trials).
+    pub(super) fn remove(&mut self, index: usize, trial: &Trial, spec: &StudySpec) {
+        self.trials.total -= 1;
+        *self.count(&trial.state) -= 1;
+        self.spent -= trial.cost();
+        if let Some(leader) = Leader::of(index, trial, spec) {
+            self.leaders.remove(&leader);
+        }
+    }
+
+    fn count(&mut self, state: &TrialState) -> &mut u64 {
+        match state {
+            TrialState::Running | TrialState::Interrupted => &mut self.trials.running,
+            TrialState::Paused { .. } => &mut self.trials.paused,
+            TrialState::Completed { .. } => &mut self.trials.completed,
+            TrialState::Stopped { .. } => &mut self.trials.stopped,
+            TrialState::Failed { .. } => &mut self.trials.failed,
+        }
+    }
+}
+
+/// A trial that has achieved a score; ordered by score, the largest first, then by number.
+#[derive(Clone, Copy, Debug)]
+struct Leader {
+    score: f64,
+    trial: usize,
+}
+
+impl Leader {
+    fn of(index: usize, trial: &Trial, spec: &StudySpec) -> Option<Self> {
+        let value = trial.achieved(spec.run_score, spec.direction)?;
+        // −0 and 0 are equal scores
+        Some(Self { score: spec.direction.score(value) + 0.0, trial: index })
+    }
+}
+
+impl Ord for Leader {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.score.total_cmp(&self.score).then(self.trial.cmp(&other.trial))
+    }
+}
+
+impl PartialOrd for Leader {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Leader {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Leader {}

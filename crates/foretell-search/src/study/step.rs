@@ -1,0 +1,253 @@
+//! From what happened to the records that follow: each record is stored first and applied then.
+
+use super::{Study, Trial};
+use crate::policy::Policy;
+use crate::random::trial_seed;
+use crate::record::{Input, Record};
+use crate::scheduler::{Job, Next};
+use foretell::{Configuration, Curve, Run, RunScore};
+use std::convert::Infallible;
+
+/// Stores a record; a record that it refuses is not applied.
+type Append<'a, E> = dyn FnMut(&Record) -> Result<(), E> + 'a;
+
+/// What an idle worker brought about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Nothing: there is no job now.
+    Nothing,
+    /// This trial was started, or started again. If it [is undecided](Study::is_undecided), decide before launching it.
+    Started(u64),
+    /// This interrupted trial must be [decided](Study::decide) on before it can start again. Nothing was recorded.
+    Undecided(u64),
+    /// This trial needed no more training, and was closed.
+    Closed(u64),
+}
+
+impl Study {
+    /// Takes in what happened, and gives the records that follow, in order. They are applied already; the caller
+    /// writes them to the log and then carries them out: it launches started trials that still run after all records,
+    /// and ends those that were stopped, or have reached the step they were to be trained to.
+    ///
+    /// To write each record before it is applied, use [`step_into`](Self::step_into).
+    pub fn step(&mut self, input: &Input) -> Vec<Record> {
+        collected(|append| self.step_into(input, append))
+    }
+
+    /// As [`step`](Self::step), but gives each record to `append` first and applies it only once that returns `Ok`.
+    ///
+    /// # Errors
+    /// That of `append`. The study then is the fold of the records that were appended. The same input may be tried
+    /// again: what was recorded is not recorded twice, and what is missing follows.
+    pub fn step_into<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
+        match input {
+            Input::WorkerIdle => match self.start_next(|_| false, append)? {
+                Turn::Nothing | Turn::Closed(_) => Ok(()),
+                Turn::Started(trial) | Turn::Undecided(trial) => self.decide(trial, append),
+            },
+            Input::Reported { trial, .. } => {
+                self.take_report(input, append)?;
+                self.decide(*trial, append)
+            }
+            Input::Ended { trial, failure } => {
+                self.retry_start(append)?;
+                self.close(*trial, failure.as_deref(), append)
+            }
+        }
+    }
+
+    /// Gives the study runs of an earlier search to learn from (a warm start), and returns the records. Runs count at
+    /// every level that they reached. Only before the first trial: later there is nothing to do, and no record.
+    pub fn warm_start(&mut self, runs: &[Run]) -> Vec<Record> {
+        collected(|append| self.warm_start_into(runs, append))
+    }
+
+    /// As [`warm_start`](Self::warm_start), each record appended before it is applied.
+    ///
+    /// # Errors
+    /// That of `append`; the runs before it are taken in.
+    pub fn warm_start_into<E>(&mut self, runs: &[Run], append: &mut Append<'_, E>) -> Result<(), E> {
+        if !self.trials.is_empty() {
+            return Ok(());
+        }
+        let direction = self.spec.direction;
+        let points = |curve: &Curve| {
+            let values = curve.scores().iter().map(|&score| direction.value(score));
+            curve.steps().iter().copied().zip(values).collect()
+        };
+        runs.iter().try_for_each(|run| {
+            let record = Record::WarmStart {
+                id: run.id.clone(),
+                configuration: run.configuration.clone(),
+                points: points(&run.curve),
+            };
+            self.emit(record, append)
+        })
+    }
+
+    /// The first half of a worker's turn: starts what is to run next, and leaves the decision on it to
+    /// [`decide`](Self::decide). Interrupted trials come first, but for those to `skip`.
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub fn start_next<E>(
+        &mut self,
+        skip: impl Fn(u64) -> bool,
+        append: &mut Append<'_, E>,
+    ) -> Result<Turn, E> {
+        let waiting = self.interrupted.iter().copied().find(|&index| !skip(index as u64));
+        match waiting {
+            Some(index) => self.take_up(index, append),
+            None => self.start_job(append),
+        }
+    }
+
+    /// The first half of a report: records it, if it counts, and leaves the decision on it to [`decide`](Self::decide).
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub fn take_report<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
+        let Input::Reported { trial, step, value, metrics } = input else { return Ok(()) };
+        self.retry_start(append)?;
+        if !self.accepts(*trial, *step) {
+            return Ok(());
+        }
+        let (trial, step) = (*trial, *step);
+        // what is not finite could be written, but not read back
+        let finite = metrics.iter().filter(|(_, metric)| metric.is_finite());
+        let metrics = finite.map(|(name, &metric)| (name.clone(), metric)).collect();
+        let value = value.filter(|value| value.is_finite());
+        self.emit(Record::Reported { trial, step, value, metrics }, append)
+    }
+
+    /// The second half of a report or a start: judges `trial` at its last step, unless that was done.
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub fn decide<E>(&mut self, trial: u64, append: &mut Append<'_, E>) -> Result<(), E> {
+        if !self.is_undecided(trial) {
+            return Ok(());
+        }
+        let step = self.trials[trial as usize].step;
+        match self.judge(trial, step) {
+            Some(decision) => self.emit(Record::Decided(decision), append),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the last report of `trial` awaits a decision.
+    pub fn is_undecided(&self, trial: u64) -> bool {
+        let awaits = |trial: &Trial| {
+            let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
+            trial.is_open() && trial.trained() > 0 && trial.trained() < trial.until && unjudged
+        };
+        self.spec.policy != Policy::None && self.trial(trial).is_some_and(awaits)
+    }
+
+    fn emit<E>(&mut self, record: Record, append: &mut Append<'_, E>) -> Result<(), E> {
+        append(&record)?;
+        assert!(self.apply(&record).is_ok(), "a study's own records are about its own trials");
+        Ok(())
+    }
+
+    /// A report counts if its trial runs, it is a new step, and the trial is not already where it was to be trained to:
+    /// after a restart a trial repeats steps that were recorded before, and a trial may train too far.
+    fn accepts(&self, trial: u64, step: u64) -> bool {
+        let running = self.is_running(trial).then(|| &self.trials[trial as usize]);
+        let is_new = |t: &&Trial| if t.has_reported() { step > t.step } else { true };
+        running.filter(is_new).is_some_and(|t| t.step < t.until && step <= self.spec.max_resource)
+    }
+
+    /// A start that could not be stored comes before anything else: sampler and scheduler have moved on already, and in
+    /// the log their next move must come at the same place.
+    fn retry_start<E>(&mut self, append: &mut Append<'_, E>) -> Result<(), E> {
+        if matches!(self.pending, Some((_, Some(_)))) {
+            self.start_job(append)?;
+        }
+        Ok(())
+    }
+
+    /// Starts the scheduler's next job.
+    fn start_job<E>(&mut self, append: &mut Append<'_, E>) -> Result<Turn, E> {
+        let Some((job, Some(configuration))) = self.ask().cloned() else { return Ok(Turn::Nothing) };
+        let from = self.trial(job.trial).map_or(0, Trial::trained);
+        self.emit(self.start(job, configuration, from), append)?;
+        if from >= job.until {
+            // its reports come in larger steps than the rungs
+            self.close(job.trial, None, append)?;
+            return Ok(Turn::Closed(job.trial));
+        }
+        Ok(Turn::Started(job.trial))
+    }
+
+    /// The scheduler's next job with its configuration; asked for once and kept until it is started.
+    pub(super) fn ask(&mut self) -> Option<&(Job, Option<Configuration>)> {
+        if self.pending.is_none() {
+            let Next::Run(job) = self.scheduler.next() else { return None };
+            let known = self.trial(job.trial).map(|trial| trial.configuration.clone());
+            let configuration = known.or_else(|| self.sampler.propose(job.trial));
+            self.pending = Some((job, configuration));
+        }
+        self.pending.as_ref()
+    }
+
+    /// Takes up an interrupted trial: makes up for an end or a decision that was not recorded any more, or goes on.
+    fn take_up<E>(&mut self, index: usize, append: &mut Append<'_, E>) -> Result<Turn, E> {
+        let (trial, until, from) = (index as u64, self.trials[index].until, self.trials[index].trained());
+        if from >= until {
+            self.close(trial, None, append)?;
+            return Ok(Turn::Closed(trial));
+        }
+        if self.is_undecided(trial) {
+            return Ok(Turn::Undecided(trial));
+        }
+        let configuration = self.trials[index].configuration.clone();
+        self.emit(self.start(Job { trial, until }, configuration, from), append)?;
+        Ok(Turn::Started(trial))
+    }
+
+    fn start(&self, Job { trial, until }: Job, configuration: Configuration, from: u64) -> Record {
+        Record::Started { trial, configuration, seed: trial_seed(self.spec.seed, trial), from, until }
+    }
+
+    fn close<E>(&mut self, trial: u64, failure: Option<&str>, append: &mut Append<'_, E>) -> Result<(), E> {
+        match self.ending(trial, failure) {
+            Some(record) => self.emit(record, append),
+            None => Ok(()),
+        }
+    }
+
+    fn ending(&self, trial: u64, failure: Option<&str>) -> Option<Record> {
+        let ended = self.trial(trial).filter(|trial| trial.is_open())?;
+        let whole = ended.trained() >= ended.until;
+        let counts = self.spec.run_score == RunScore::Best || ended.curve.diverged_at().is_none();
+        let finite = counts && !ended.curve.is_empty();
+        Some(match failure {
+            _ if !finite && ended.has_reported() => {
+                Record::Failed { trial, reason: "diverged: its last values are not finite".to_owned() }
+            }
+            _ if !finite => {
+                let why = failure.unwrap_or("it ended without reporting the metric");
+                Record::Failed { trial, reason: why.to_owned() }
+            }
+            Some(reason) if !whole => Record::Failed { trial, reason: reason.to_owned() },
+            _ if ended.until < self.spec.max_resource && (whole || ended.next_report() > ended.until) => {
+                Record::Paused { trial }
+            }
+            _ => Record::Completed { trial },
+        })
+    }
+}
+
+/// The records that `step` appends, where nothing can fail.
+fn collected(step: impl FnOnce(&mut Append<'_, Infallible>) -> Result<(), Infallible>) -> Vec<Record> {
+    let mut records = Vec::new();
+    let stepped = step(&mut |record| {
+        records.push(record.clone());
+        Ok(())
+    });
+    match stepped {
+        Ok(()) => records,
+        Err(never) => match never {},
+    }
+}

@@ -1,0 +1,209 @@
+//! How a study's description is read: as it is written today, or as earlier versions wrote it.
+
+use super::spec::StudySpec;
+use crate::policy::Policy;
+use crate::sampler::SamplerSpec;
+use crate::schedule::Schedule;
+use crate::space::Space;
+use foretell::{Direction, ErrorBudget, RunScore, StopCriterion};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Whether trials were stopped, as earlier versions wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Stopping {
+    Live,
+    Shadow,
+    Off,
+}
+
+/// A study's description on disk. Earlier versions wrote `stopping`, `rule`, `agreeing_checks` and `budget` in the place of
+/// `policy: none`, `shadow` and `criterion`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StoredSpec {
+    space: Space,
+    #[serde(default)]
+    sampler: SamplerSpec,
+    #[serde(default)]
+    schedule: Schedule,
+    metric: String,
+    direction: Direction,
+    #[serde(default)]
+    run_score: RunScore,
+    max_resource: u64,
+    trials: u64,
+    burn_in: u64,
+    stopping: Option<Stopping>,
+    #[serde(default)]
+    policy: Policy,
+    #[serde(default)]
+    shadow: bool,
+    predictor: String,
+    #[serde(default, alias = "rule")]
+    criterion: StopCriterion,
+    #[serde(alias = "agreeing_looks")]
+    agreeing_checks: Option<usize>,
+    budget: Option<ErrorBudget>,
+    #[serde(default)]
+    refit: Option<f64>,
+    #[serde(default)]
+    exempt: f64,
+    seed: u64,
+    workload: BTreeMap<String, String>,
+}
+
+impl From<StoredSpec> for StudySpec {
+    fn from(stored: StoredSpec) -> Self {
+        let criterion = StopCriterion {
+            agreeing_checks: stored.agreeing_checks.unwrap_or(stored.criterion.agreeing_checks),
+            error_budget: stored.budget.unwrap_or(stored.criterion.error_budget),
+            ..stored.criterion
+        };
+        Self {
+            space: stored.space,
+            sampler: stored.sampler,
+            schedule: stored.schedule,
+            metric: stored.metric,
+            direction: stored.direction,
+            run_score: stored.run_score,
+            max_resource: stored.max_resource,
+            trials: stored.trials,
+            burn_in: stored.burn_in,
+            policy: if stored.stopping == Some(Stopping::Off) { Policy::None } else { stored.policy },
+            shadow: stored.shadow || stored.stopping == Some(Stopping::Shadow),
+            predictor: stored.predictor,
+            criterion,
+            refit: stored.refit,
+            exempt: stored.exempt,
+            seed: stored.seed,
+            workload: stored.workload,
+        }
+    }
+}
+
+/// What tells a study from others, in the form and order of the first version.
+#[derive(Serialize)]
+struct Identity<'a> {
+    space: &'a Space,
+    sampler: &'a SamplerSpec,
+    schedule: Schedule,
+    metric: &'a str,
+    direction: Direction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_score: Option<RunScore>,
+    max_resource: u64,
+    trials: u64,
+    burn_in: u64,
+    stopping: Stopping,
+    policy: Policy,
+    predictor: &'a str,
+    rule: Rule,
+    agreeing_checks: usize,
+    budget: &'a str,
+    refit: Option<f64>,
+    exempt: f64,
+    seed: u64,
+    workload: &'a BTreeMap<String, String>,
+}
+
+#[derive(Serialize)]
+struct Rule {
+    stop_probability: f64,
+    offset: f64,
+    nth_best: usize,
+}
+
+impl StudySpec {
+    /// Everything that determines the study, as a text that later versions write alike: folders are named after it, and a study
+    /// that an earlier version began is found again.
+    pub fn identity(&self) -> String {
+        let StopCriterion { stop_probability, offset, nth_best, agreeing_checks, error_budget } =
+            self.criterion;
+        let identity = Identity {
+            space: &self.space,
+            sampler: &self.sampler,
+            schedule: self.schedule,
+            metric: &self.metric,
+            direction: self.direction,
+            run_score: Some(self.run_score).filter(|score| *score != RunScore::default()),
+            max_resource: self.max_resource,
+            trials: self.trials,
+            burn_in: self.burn_in,
+            stopping: match (self.policy, self.shadow) {
+                (Policy::None, _) => Stopping::Off,
+                (_, true) => Stopping::Shadow,
+                _ => Stopping::Live,
+            },
+            policy: if self.policy == Policy::None { Policy::default() } else { self.policy },
+            predictor: &self.predictor,
+            rule: Rule { stop_probability, offset, nth_best },
+            agreeing_checks,
+            budget: match error_budget {
+                ErrorBudget::PerCheck => "per-look",
+                ErrorBudget::PerRun => "per-run",
+                ErrorBudget::PerRunEvenly => "per-run-evenly",
+            },
+            refit: self.refit,
+            exempt: self.exempt,
+            seed: self.seed,
+            workload: &self.workload,
+        };
+        serde_json::to_string(&identity).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter_space::ParameterSpace;
+
+    const OLD: &str = r#"{"space":SPACE,"sampler":"random","schedule":"full",
+        "metric":"val_acc","direction":"maximize","max_resource":9,"trials":30,"burn_in":10,"stopping":STOPPING,
+        "policy":"median","predictor":"auto","rule":{"stop_probability":0.95,"offset":0.01,"nth_best":2},
+        "agreeing_checks":3,"budget":BUDGET,"refit":null,"exempt":0.0,"seed":4,"workload":{}}"#;
+
+    fn read(stopping: &str, budget: &str) -> StudySpec {
+        let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).unwrap());
+        let space = serde_json::to_string(&space).unwrap();
+        let text = OLD.replace("STOPPING", stopping).replace("BUDGET", budget).replace("SPACE", &space);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn the_identity_is_what_the_first_version_wrote() {
+        let spec = read("\"shadow\"", "\"per-look\"");
+        let space = serde_json::to_string(&spec.space).unwrap();
+        let old = OLD.replace("STOPPING", "\"shadow\"").replace("BUDGET", "\"per-look\"");
+        let old: String = old.replace("SPACE", &space).split("\n        ").collect();
+        assert_eq!(spec.identity(), old);
+        assert!(
+            StudySpec { policy: Policy::None, ..spec }.identity().contains("\"off\",\"policy\":\"forecast\"")
+        );
+    }
+
+    #[test]
+    fn what_earlier_versions_wrote_is_read_and_written_anew() {
+        let criterion = StopCriterion {
+            stop_probability: 0.95,
+            offset: 0.01,
+            nth_best: 2,
+            agreeing_checks: 3,
+            error_budget: ErrorBudget::PerCheck,
+        };
+        for (stopping, policy, shadow) in [
+            ("\"live\"", Policy::Median, false),
+            ("\"shadow\"", Policy::Median, true),
+            ("\"off\"", Policy::None, false),
+        ] {
+            let spec = read(stopping, "\"per-look\"");
+            assert_eq!((spec.policy, spec.shadow, spec.criterion), (policy, shadow, criterion), "{stopping}");
+            let written = serde_json::to_string(&spec).unwrap();
+            assert!(written.contains("per-check") && !written.contains("look"), "{written}");
+            assert_eq!(serde_json::from_str::<StudySpec>(&written).unwrap(), spec);
+        }
+        let spec = read("\"live\"", "\"per-run\"");
+        assert_eq!(spec.criterion.error_budget, ErrorBudget::PerRun);
+    }
+}

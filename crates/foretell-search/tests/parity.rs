@@ -1,0 +1,307 @@
+//! Replays decide as live studies do: a recorded table is fed to a live study and to a replay, and their logs are compared
+//! record by record.
+
+#![allow(clippy::print_stderr, reason = "a set that is not there is skipped by name")]
+
+use foretell::{
+    Action, Columns, Configuration, Curve, Direction, ErrorBudget, HistoryOptions, Metric, Predictor,
+    PredictorOptions, Run, RunScore, Scale, StopCriterion, predictor,
+};
+use foretell_logs::{ReadOptions, read};
+use foretell_search::{
+    Decision, Input, Kappa, KappaOf, ParameterSpace, Policy, Reason, Record, Reference, ReplaySpec,
+    SamplerSpec, Schedule, Setting, Space, Study, StudySpec, Table, TrialState, replay, replay_log,
+    trial_stream,
+};
+use rand::RngExt;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a live study and a replay are compared on.
+#[derive(Clone)]
+struct Case {
+    spec: StudySpec,
+    /// What the recorded runs report, by run and epoch.
+    values: Vec<Vec<f64>>,
+    workers: usize,
+}
+
+fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySpec {
+    StudySpec {
+        space: Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "size=int:1:900"]).unwrap()),
+        sampler: SamplerSpec::Random,
+        schedule: Schedule::Full,
+        metric: metric.into(),
+        direction,
+        run_score: RunScore::Last,
+        max_resource: epochs,
+        trials,
+        burn_in: 8,
+        policy: Policy::Forecast,
+        shadow: false,
+        predictor: "ridge".into(),
+        criterion: StopCriterion { stop_probability: 0.8, ..StopCriterion::default() },
+        refit: None,
+        exempt: 0.0,
+        seed: 5,
+        workload: BTreeMap::new(),
+    }
+}
+
+/// The records of a live study in which trial i reports what run `order[i]` of the table did.
+fn live(case: &Case, order: &[usize]) -> Vec<Record> {
+    let mut study = Study::new(case.spec.clone()).unwrap();
+    let mut log = Vec::new();
+    let mut workers: Vec<Option<u64>> = vec![None; case.workers];
+    loop {
+        for worker in workers.iter_mut().filter(|worker| worker.is_none()) {
+            loop {
+                let records = study.step(&Input::WorkerIdle);
+                let Some(Record::Started { trial, .. }) = records.first() else { break };
+                let trial = *trial;
+                log.extend(records);
+                if study.trials()[trial as usize].state == TrialState::Running {
+                    *worker = Some(trial);
+                    break;
+                }
+            }
+        }
+        if workers.iter().all(Option::is_none) {
+            assert!(study.is_done());
+            return log;
+        }
+        for worker in &mut workers {
+            let Some(trial) = *worker else { continue };
+            let step = study.trials()[trial as usize].step + 1;
+            let value = Some(case.values[order[trial as usize]][step as usize - 1]);
+            log.extend(study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() }));
+            if step == study.trials()[trial as usize].until {
+                log.extend(study.step(&Input::Ended { trial, failure: None }));
+            }
+            if study.trials()[trial as usize].state != TrialState::Running {
+                *worker = None;
+            }
+        }
+    }
+}
+
+/// The configurations that a live study draws, whatever its trials report.
+fn configurations(case: &Case, trials: usize) -> Vec<Configuration> {
+    let spec = StudySpec { schedule: Schedule::Full, trials: trials as u64, ..case.spec.clone() };
+    let mut study = Study::new(spec).unwrap();
+    for _ in 0..trials {
+        study.step(&Input::WorkerIdle);
+    }
+    study.trials().iter().map(|trial| trial.configuration.clone()).collect()
+}
+
+fn table(case: &Case, configurations: &[Configuration]) -> Arc<Table> {
+    let spec = &case.spec;
+    let run = |(number, values): (usize, &Vec<f64>)| Run {
+        id: number.to_string(),
+        configuration: configurations.get(number).cloned().unwrap_or_default(),
+        curve: Curve::of_epochs(values, spec.direction),
+    };
+    let runs: Vec<Run> = case.values.iter().enumerate().map(run).collect();
+    let scales = BTreeMap::from([("lr".to_owned(), Scale::Log)]);
+    let options = HistoryOptions {
+        metric: Some(Metric::new(&spec.metric, spec.direction)),
+        target: Some(spec.max_resource as f64),
+        columns: Columns { scales, ..Columns::default() },
+        run_score: spec.run_score,
+        ..HistoryOptions::default()
+    };
+    Arc::new(Table::new(&runs, &options, 1).unwrap())
+}
+
+/// Compares both logs; the decisions of the live study.
+fn compare(case: &Case, what: &str) -> Vec<Decision> {
+    let spec = &case.spec;
+    let options = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
+    let chosen: Arc<dyn Predictor> = Arc::from(predictor(&spec.predictor, &options).unwrap());
+    let replayed = ReplaySpec {
+        schedule: spec.schedule,
+        policy: spec.policy,
+        criterion: spec.criterion,
+        burn_in: spec.burn_in as usize,
+        refit: spec.refit,
+        exempt: spec.exempt,
+        workers: case.workers,
+        orderings: 1,
+        seed: spec.seed,
+        ..ReplaySpec::default()
+    };
+    // the order in which runs are drawn depends on their number alone
+    let unstopped = Setting { spec: ReplaySpec { policy: Policy::None, ..replayed }, predictor: None };
+    let first = replay(&table(case, &[]), &[unstopped]).unwrap().remove(0);
+    let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
+    let mut by_run = vec![Configuration::new(); case.values.len()];
+    for (configuration, &run) in configurations(case, order.len()).into_iter().zip(&order) {
+        by_run[run] = configuration;
+    }
+    let setting = Setting { spec: replayed, predictor: Some(chosen) };
+    let replayed = replay_log(&table(case, &by_run), &setting, 0).unwrap();
+    let live = live(case, &order);
+    for (number, (live, replayed)) in live.iter().zip(&replayed).enumerate() {
+        assert_eq!(live, replayed, "{what}: record {number}");
+        let line = serde_json::to_string(live).unwrap();
+        assert_eq!(&serde_json::from_str::<Record>(&line).unwrap(), live, "{what}: {line}");
+    }
+    assert_eq!(live.len(), replayed.len(), "{what}");
+    let decided = |record: Record| if let Record::Decided(decision) = record { Some(decision) } else { None };
+    live.into_iter().filter_map(decided).collect()
+}
+
+/// Curves made from a seed: most saturate, a fifth diverges, and some losses jump far and come back, or not.
+fn made(runs: u64, epochs: usize, direction: Direction) -> Vec<Vec<f64>> {
+    let curve = |number: u64| {
+        let mut random = trial_stream(11, number);
+        let (top, speed): (f64, f64) =
+            (0.3 + 0.6 * random.random::<f64>(), 1.0 + 4.0 * random.random::<f64>());
+        let fate: f64 = random.random();
+        let at = random.random_range(1..epochs);
+        let point = |t: usize, noise: f64| {
+            let value = top * (1.0 - (-(t as f64) / speed).exp()) + 0.02 * (noise - 0.5);
+            let value =
+                if direction == Direction::Maximize { value.clamp(0.0, 1.0) } else { 3.0 - 2.9 * value };
+            match direction {
+                _ if fate < 0.15 && t > at => f64::NAN,
+                Direction::Minimize if fate < 0.3 && t == at => 1e6 * value,
+                Direction::Minimize if fate < 0.4 && t >= at => 1e3 * value,
+                Direction::Maximize if fate < 0.3 && t == at => 0.0,
+                _ => value,
+            }
+        };
+        (1..=epochs).map(|t| point(t, random.random())).collect()
+    };
+    (0..runs).map(curve).collect()
+}
+
+fn schedules() -> [Schedule; 5] {
+    let kappa = Kappa { kappa: 0.5, of: KappaOf::Next };
+    let hyperband = |reference| Schedule::Hyperband { eta: 3, runs: 2, kappa, reference };
+    [
+        Schedule::Full,
+        Schedule::SuccessiveHalving { eta: 3 },
+        hyperband(Reference::Rung),
+        hyperband(Reference::Level),
+        Schedule::Asha { eta: 3 },
+    ]
+}
+
+fn policies() -> [Policy; 4] {
+    [Policy::None, Policy::Forecast, Policy::Median, Policy::Patience(2)]
+}
+
+/// Every policy, schedule and error budget, with what else there is to choose spread over them.
+fn all(spec: &StudySpec, values: &[Vec<f64>], what: &str) {
+    let budgets = [ErrorBudget::PerCheck, ErrorBudget::PerRun, ErrorBudget::PerRunEvenly];
+    let mut stopped: BTreeMap<String, usize> = BTreeMap::new();
+    let mut turn = 0;
+    for policy in policies() {
+        for schedule in schedules() {
+            for error_budget in budgets {
+                turn += 1;
+                let criterion = StopCriterion {
+                    agreeing_checks: 1 + turn % 2,
+                    offset: if turn % 5 == 0 { 0.01 } else { 0.0 },
+                    nth_best: 1 + usize::from(turn % 7 == 0),
+                    error_budget,
+                    ..spec.criterion
+                };
+                let case = Case {
+                    spec: StudySpec {
+                        policy,
+                        schedule,
+                        criterion,
+                        refit: (turn % 3 == 0).then_some(1.3),
+                        exempt: if turn % 4 == 0 { 0.3 } else { 0.0 },
+                        run_score: if turn % 6 == 5 { RunScore::Best } else { RunScore::Last },
+                        ..spec.clone()
+                    },
+                    values: values.to_vec(),
+                    workers: 1 + turn % 3,
+                };
+                let decisions =
+                    compare(&case, &format!("{what}, {policy:?}, {schedule:?}, {error_budget:?}"));
+                let judged = |decision: &&Decision| {
+                    decision.action == Action::Stop && decision.reason != Reason::Diverged
+                };
+                *stopped.entry(format!("{policy:?}")).or_default() += decisions.iter().filter(judged).count();
+            }
+        }
+    }
+    assert_eq!(stopped.remove("None"), Some(0), "{what}");
+    assert!(stopped.values().all(|&stops| stops > 4), "{what}: {stopped:?}");
+}
+
+#[test]
+fn replays_of_made_accuracies_decide_as_live_studies() {
+    let up = Direction::Maximize;
+    all(&spec("val_acc", up, 60, 9), &made(60, 9, up), "accuracies");
+}
+
+#[test]
+fn replays_of_losses_that_jump_and_diverge_decide_as_live_studies() {
+    let down = Direction::Minimize;
+    let values = made(60, 9, down);
+    assert!(values.iter().filter(|curve| curve[8].is_nan()).count() > 3);
+    all(&spec("val_loss", down, 60, 9), &values, "losses");
+}
+
+#[test]
+fn the_default_predictor_decides_alike_too() {
+    let down = Direction::Minimize;
+    let case = Case {
+        spec: StudySpec { predictor: "auto".into(), refit: Some(1.5), ..spec("val_loss", down, 40, 9) },
+        values: made(40, 9, down),
+        workers: 2,
+    };
+    let decisions = compare(&case, "auto");
+    assert!(decisions.iter().any(|decision| decision.reason == Reason::WillNotWin));
+}
+
+#[test]
+fn what_runs_do_later_changes_no_decision_before() {
+    let up = Direction::Maximize;
+    let spec = spec("val_acc", up, 40, 9);
+    let before = Case { spec, values: made(40, 9, up), workers: 1 };
+    let mut after = before.clone();
+    // the last run that is drawn is recorded as far worse, and no share any more
+    let setting =
+        Setting { spec: ReplaySpec { orderings: 1, seed: 5, ..ReplaySpec::default() }, predictor: None };
+    let order = replay(&table(&before, &[]), &[setting]).unwrap().remove(0);
+    let last = order.orderings[0].trace.trials[39].run;
+    after.values[last] = (0..9).map(|t| -1e4 * f64::from(t)).collect();
+    let [before, after] = [before, after].map(|case| compare(&case, "later"));
+    let earlier = |decisions: &[Decision]| {
+        decisions.iter().filter(|decision| decision.trial < 39).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(earlier(&before), earlier(&after));
+}
+
+#[test]
+fn replays_of_recorded_sets_decide_as_live_studies() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/curves/paper");
+    for (name, metric, direction) in [
+        ("metaqnn_cifar10.csv", "val_acc", Direction::Maximize),
+        ("lstm_ptb.csv", "perplexity", Direction::Minimize),
+    ] {
+        let path = folder.join(name);
+        if !path.is_file() {
+            eprintln!("skipped {name}: it is not there");
+            continue;
+        }
+        let options = ReadOptions { direction: Some(direction), ..ReadOptions::default() };
+        let recorded = read(&path, &options).unwrap();
+        let whole = |run: &Run| {
+            let scores = run.curve.scores();
+            let values = (0..18).map(|t| scores.get(t).map_or(f64::NAN, |&score| direction.value(score)));
+            values.collect::<Vec<f64>>()
+        };
+        let values: Vec<Vec<f64>> =
+            recorded.runs.iter().filter(|run| run.curve.len() > 2).take(90).map(whole).collect();
+        all(&spec(metric, direction, values.len() as u64, 18), &values, name);
+    }
+}

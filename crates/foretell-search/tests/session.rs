@@ -1,0 +1,440 @@
+//! Sessions: the four verbs, stores that fail, models fitted elsewhere, and parts that the caller brings.
+
+use foretell::{
+    Configuration, Direction, FitError, Forecast, Model, Predictor, Query, RunScore, TrainingSet, Value,
+};
+use foretell_search::{
+    Answer, End, Ending, Job, Kappa, Memory, Next, ParameterSpace, Parts, Record, Records, Reference,
+    Sampler, Schedule, Scheduler, Session, SessionError, Space, Start, Store, StoreError, Study, StudyError,
+    StudySpec, Summary, TrialState, plan,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const EPOCHS: u64 = 9;
+
+fn spec() -> StudySpec {
+    let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).unwrap());
+    let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
+    let criterion = foretell::StopCriterion { stop_probability: 0.9, ..usual.criterion };
+    let predictor = "svr-rbf".to_owned();
+    StudySpec { max_resource: EPOCHS, trials: 24, burn_in: 8, predictor, criterion, seed: 3, ..usual }
+}
+
+/// One check suffices.
+fn at_once() -> foretell::StopCriterion {
+    foretell::StopCriterion { agreeing_checks: 1, ..spec().criterion }
+}
+
+fn in_rungs() -> StudySpec {
+    let kappa = Kappa::default();
+    let schedule = Schedule::Hyperband { eta: 3, runs: 3, kappa, reference: Reference::Level };
+    let trials = 3 * plan(EPOCHS, 3).unwrap().totals().configurations;
+    StudySpec { schedule, trials, burn_in: 4, criterion: at_once(), ..spec() }
+}
+
+fn asha() -> StudySpec {
+    StudySpec { schedule: Schedule::Asha { eta: 3 }, burn_in: 4, criterion: at_once(), ..spec() }
+}
+
+fn accuracy(configuration: &Configuration, step: u64) -> f64 {
+    let lr = configuration["lr"].number().unwrap();
+    let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();
+    top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
+}
+
+/// A store that refuses one append, the one of that number, once.
+struct Failing {
+    memory: Memory,
+    appends: usize,
+    refused: usize,
+}
+
+impl Store for Failing {
+    fn append(&mut self, record: &Record) -> Result<(), StoreError> {
+        self.appends += 1;
+        if self.appends - 1 == self.refused {
+            return Err(StoreError::new("the disk is full"));
+        }
+        self.memory.append(record)
+    }
+
+    fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError> {
+        self.memory.read_from(first)
+    }
+}
+
+/// All that a study remembers, with interrupted trials as running ones.
+fn remembered(study: &Study) -> String {
+    let trials = study.trials().iter().cloned().map(|mut trial| {
+        if trial.state == TrialState::Interrupted {
+            trial.state = TrialState::Running;
+        }
+        trial
+    });
+    let trials: Vec<_> = trials.collect();
+    let (progress, levels) = (study.progress(), study.learning_from());
+    format!("{trials:?} {progress:?} {levels:?} {:?} {:?}", Summary::of(study), study.best())
+}
+
+/// Calls `call` again after it failed, and checks the study against a fold of what its store holds.
+fn again<T>(
+    session: &mut Session<Failing>,
+    call: impl Fn(&mut Session<Failing>) -> Result<T, StoreError>,
+) -> T {
+    call(session).unwrap_or_else(|_| {
+        let folded = Study::resume(session.study().spec().clone(), session.store().memory.records());
+        assert_eq!(remembered(&folded.unwrap()), remembered(session.study()));
+        call(session).expect("it fails once")
+    })
+}
+
+/// One training of the lone worker.
+fn train(session: &mut Session<Failing>, start: &Start) {
+    for step in start.from + 1..=start.until {
+        let value = accuracy(&start.configuration, step);
+        let report = |session: &mut Session<Failing>| {
+            session.report(start.trial, step, value, BTreeMap::from([("loss".to_owned(), 1.0 - value)]))
+        };
+        if again(session, report).stops() {
+            break;
+        }
+    }
+    again(session, |session| session.tell(start.trial, Ending::Finished));
+}
+
+fn driven(spec: &StudySpec, refused: usize) -> Result<Vec<Record>, SessionError> {
+    let store = Failing { memory: Memory::default(), appends: 0, refused };
+    let mut session = Session::open(spec.clone(), Parts::default(), store)?;
+    while let Some(start) = again(&mut session, Session::ask) {
+        train(&mut session, &start);
+    }
+    assert!(session.is_done());
+    Ok(session.store().memory.records().to_vec())
+}
+
+#[test]
+fn a_store_that_fails_at_any_record_leaves_memory_equal_to_the_log_and_loses_nothing() {
+    for spec in [spec(), in_rungs(), asha()] {
+        let calm = driven(&spec, usize::MAX).unwrap();
+        assert!(calm.len() > 150, "{}", calm.len());
+        assert!(matches!(driven(&spec, 0), Err(SessionError::Store(_))), "there is no study yet");
+        for refused in 1..calm.len() {
+            assert!(driven(&spec, refused).unwrap() == calm, "record {refused} was refused");
+        }
+    }
+}
+
+/// A training of a simulated worker.
+struct Training {
+    start: Start,
+    step: u64,
+    stops: bool,
+}
+
+/// Runs a study with simulated workers that advance one epoch in turn, its models fitted `delay` epochs late.
+fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usize) {
+    let mut session = Session::new(spec.clone()).unwrap();
+    session.defer_fits();
+    let (mut running, mut fits, mut turns, mut held): (Vec<Training>, Vec<_>, _, _) = (vec![], vec![], 0, 0);
+    loop {
+        while session.busy() < workers {
+            let busy = session.busy();
+            match session.ask().unwrap() {
+                Some(start) => running.push(Training { step: start.from, start, stops: false }),
+                None if session.busy() > busy => {}
+                None => break,
+            }
+        }
+        if session.busy() == 0 {
+            assert!(session.is_done());
+            return (session.store().records().to_vec(), held);
+        }
+        fits.extend(session.next_fit().map(|fit| (turns + delay, fit)));
+        if let Some((due, fit)) = fits.pop() {
+            if due > turns {
+                fits.push((due, fit));
+            } else {
+                for (trial, answer) in session.fitted(fit.run()).unwrap() {
+                    let its = running.iter_mut().filter(|training| training.start.trial == trial);
+                    its.for_each(|training| training.stops |= answer.stops());
+                }
+            }
+        }
+        turns += 1;
+        for place in (0..running.len()).rev() {
+            let Training { start, step, stops } = &mut running[place];
+            if *stops || *step == start.until {
+                session.tell(start.trial, Ending::Finished).unwrap();
+                running.remove(place);
+                continue;
+            }
+            *step += 1;
+            let value = accuracy(&start.configuration, *step);
+            let answer = session.report(start.trial, *step, value, BTreeMap::new()).unwrap();
+            *stops = answer.stops();
+            held += usize::from(session.news().is_empty());
+        }
+    }
+}
+
+#[test]
+fn with_one_worker_models_fitted_elsewhere_change_no_record() {
+    let mut stopped = 0;
+    for spec in [spec(), in_rungs(), asha()] {
+        let mut session = Session::new(spec.clone()).unwrap();
+        while let Some(start) = session.ask().unwrap() {
+            for step in start.from + 1..=start.until {
+                let value = accuracy(&start.configuration, step);
+                if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
+                    break;
+                }
+            }
+            session.tell(start.trial, Ending::Finished).unwrap();
+        }
+        stopped += session.study().progress().trials.stopped;
+        for delay in [0, 2] {
+            let (records, _) = deferred(&spec, 1, delay);
+            assert!(records == session.store().records(), "{delay} epochs late");
+        }
+    }
+    assert!(stopped > 3, "{stopped}");
+}
+
+#[test]
+fn other_trials_report_while_a_model_is_fitted() {
+    for spec in [spec(), in_rungs(), asha()] {
+        let (records, held) = deferred(&spec, 4, 3);
+        assert!(held > 0, "some reports waited");
+        let mut others = 0;
+        let mut awaited = None;
+        for record in &records {
+            match record {
+                Record::Reported { trial, .. } if awaited.is_some_and(|awaited| awaited != *trial) => {
+                    others += 1
+                }
+                Record::Reported { trial, .. } => awaited = Some(*trial),
+                Record::Decided(decision) if awaited == Some(decision.trial) => awaited = None,
+                _ => {}
+            }
+        }
+        assert!(others > 3, "{others} reports came between another's report and its decision");
+        let study = Study::resume(spec, &records).unwrap();
+        assert!(study.is_done(), "{:?}", study.progress());
+    }
+}
+
+#[test]
+fn a_promoted_trial_starts_again_after_its_stopped_training_has_ended() {
+    // forecasts of stopped trials count in their rung: one of them may be promoted while its process still ends
+    let mut session = Session::new(in_rungs()).unwrap();
+    let (mut running, mut ending) = (BTreeMap::new(), Vec::<u64>::new());
+    let mut again = 0;
+    loop {
+        while running.len() < 3 {
+            let Some(start) = session.ask().unwrap() else { break };
+            assert!(!ending.contains(&start.trial), "its training has not ended");
+            running.insert(start.trial, (start.from, start));
+        }
+        let Some((&trial, _)) = running.iter().next() else {
+            match ending.pop() {
+                Some(trial) => session.tell(trial, Ending::Finished).unwrap(),
+                None => break,
+            }
+            continue;
+        };
+        let (step, start) = running.get_mut(&trial).unwrap();
+        *step += 1;
+        let answer =
+            session.report(trial, *step, accuracy(&start.configuration, *step), BTreeMap::new()).unwrap();
+        if answer.stops() || *step == start.until {
+            let late = answer.stops();
+            running.remove(&trial);
+            if late {
+                ending.push(trial);
+                let before = session.store().records().len();
+                let words = session.report(trial, 1, 0.5, BTreeMap::new()).unwrap();
+                assert_eq!(before, session.store().records().len(), "its last words count for nothing");
+                again += usize::from(!words.stops());
+            } else {
+                session.tell(trial, Ending::Finished).unwrap();
+            }
+        }
+    }
+    assert!(session.is_done());
+    assert_eq!(again, 0, "a stopped training is told to stop as often as it reports");
+}
+
+#[test]
+fn a_training_that_goes_on_is_stopped_and_counts_with_what_it_reported() {
+    let mut session = Session::new(spec()).unwrap();
+    let start = session.ask().unwrap().unwrap();
+    for step in [4, 8] {
+        assert!(!session.report(start.trial, step, 0.5, BTreeMap::new()).unwrap().stops());
+    }
+    assert!(session.report(start.trial, 12, 0.6, BTreeMap::new()).unwrap().stops());
+    assert_eq!(session.overran(start.trial), Some(12));
+    session.tell(start.trial, Ending::Failed("ended by signal 15".to_owned())).unwrap();
+    assert!(matches!(session.study().trials()[0].state, TrialState::Completed { .. }));
+}
+
+#[test]
+fn the_first_three_failures_without_a_report_leave_no_hope() {
+    let mut session = Session::new(spec()).unwrap();
+    for trial in 0..3 {
+        assert_eq!(session.hopeless(), None);
+        session.ask().unwrap().unwrap();
+        session.tell(trial, Ending::Failed(format!("reason {trial}"))).unwrap();
+    }
+    assert_eq!(session.hopeless(), Some("reason 2"));
+    session.ask().unwrap().unwrap();
+    session.report(3, 1, 0.1, BTreeMap::new()).unwrap();
+    assert_eq!(session.hopeless(), None, "one that reports is hope");
+}
+
+#[test]
+fn a_trial_without_any_value_has_no_score() {
+    let mut session = Session::new(spec()).unwrap();
+    let start = session.ask().unwrap().unwrap();
+    session.tell(start.trial, Ending::Finished).unwrap();
+    assert!(matches!(session.study().trials()[0].state, TrialState::Failed { .. }));
+    assert_eq!(session.best(), None);
+    // a log that says otherwise was changed
+    let mut records = session.store().records().to_vec();
+    *records.last_mut().unwrap() = Record::Completed { trial: start.trial };
+    let error = Study::resume(spec(), &records).err();
+    assert_eq!(error, Some(StudyError::NoValue { record: 3, trial: 0 }));
+}
+
+#[test]
+fn a_store_with_another_study_is_refused_and_one_with_more_trials_is_kept_whole() {
+    let records = driven(&spec(), usize::MAX).unwrap();
+    let other = StudySpec { max_resource: 30, ..spec() };
+    let refused = Session::open(other, Parts::default(), Memory::from(records.clone()));
+    assert!(matches!(refused, Err(SessionError::Another { there }) if *there == spec()));
+    let fewer = StudySpec { trials: 10, ..spec() };
+    let session = Session::open(fewer, Parts::default(), Memory::from(records.clone())).unwrap();
+    assert!(session.is_done() && session.study().trials().len() == 24);
+    let more = StudySpec { trials: 30, ..spec() };
+    let mut session = Session::open(more, Parts::default(), Memory::from(records)).unwrap();
+    assert_eq!(session.ask().unwrap().map(|start| start.trial), Some(24));
+}
+
+/// Proposes learning rates in a row.
+struct InARow(u64);
+
+impl Sampler for InARow {
+    fn propose(&mut self, _: u64) -> Option<Configuration> {
+        self.0 += 1;
+        Some(Configuration::from([("lr".to_owned(), Value::Number(1e-3 * self.0 as f64))]))
+    }
+
+    fn told(&mut self, _: u64, _: &Configuration, _: f64, _: bool) {}
+
+    fn failed(&mut self, _: &Configuration) {}
+}
+
+/// Trains 12 trials for 5 epochs each.
+struct Dozen(u64);
+
+impl Scheduler for Dozen {
+    fn next(&mut self) -> Next {
+        self.0 += 1;
+        if self.0 > 12 { Next::Done } else { Next::Run(Job { trial: self.0 - 1, until: 5 }) }
+    }
+
+    fn ended(&mut self, _: u64, _: End) {}
+
+    fn is_done(&self) -> bool {
+        self.0 >= 12
+    }
+
+    fn reference(&self, _: u64) -> Option<f64> {
+        Some(0.9)
+    }
+}
+
+/// Forecasts 0.1, whatever happens.
+struct Gloomy;
+
+impl Predictor for Gloomy {
+    fn name(&self) -> &'static str {
+        "gloomy"
+    }
+
+    fn fit(&self, _: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        Ok(Box::new(Self))
+    }
+}
+
+impl Model for Gloomy {
+    fn forecast(&self, _: &Query<'_>) -> Forecast {
+        Forecast::gaussian(0.1, 0.01)
+    }
+
+    fn held_out(&self) -> &[Forecast] {
+        &[]
+    }
+}
+
+#[test]
+fn a_caller_brings_sampler_scheduler_and_predictor() {
+    let parts = || Parts {
+        sampler: Some(Box::new(InARow(0))),
+        scheduler: Some(Box::new(Dozen(0))),
+        predictor: Some(Arc::new(Gloomy)),
+    };
+    let spec = StudySpec { predictor: "mine".to_owned(), burn_in: 3, max_resource: 5, ..spec() };
+    assert!(Study::new(spec.clone()).is_err(), "nobody else knows this predictor");
+    let mut session = Session::open(spec.clone(), parts(), Memory::default()).unwrap();
+    let mut steps = 0;
+    while let Some(start) = session.ask().unwrap() {
+        assert_eq!(start.configuration["lr"].number(), Some(1e-3 * (start.trial + 1) as f64));
+        for step in start.from + 1..=start.until {
+            steps += 1;
+            if session.report(start.trial, step, 0.5, BTreeMap::new()).unwrap().stops() {
+                break;
+            }
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+    }
+    let trials = session.study().progress().trials;
+    assert_eq!((trials.completed, trials.stopped, steps), (3, 9, 3 * 5 + 9 * 2), "{trials:?}");
+    let half = Memory::from(session.store().records()[..30].to_vec());
+    let resumed = Session::open(spec, parts(), half).unwrap();
+    assert_eq!(resumed.study().trials()[..3].len(), 3);
+}
+
+#[test]
+fn sessions_can_be_shared_and_moved_between_threads() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Session>();
+    shared::<Session<Box<dyn Store + Send + Sync>>>();
+    shared::<Study>();
+    shared::<Parts>();
+    shared::<foretell_search::Fit>();
+    shared::<foretell_search::Fitted>();
+    shared::<Answer>();
+    shared::<SessionError>();
+}
+
+#[test]
+fn totals_kept_in_step_are_those_of_the_summary() {
+    for (run_score, shadow) in [(RunScore::Last, false), (RunScore::Best, true)] {
+        for spec in [spec(), in_rungs(), asha()] {
+            let mut session = Session::new(StudySpec { run_score, shadow, ..spec }).unwrap();
+            while let Some(start) = session.ask().unwrap() {
+                for step in start.from + 1..=start.until {
+                    let value = accuracy(&start.configuration, step);
+                    if session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops() {
+                        break;
+                    }
+                    let (study, summary) = (session.study(), Summary::of(session.study()));
+                    assert_eq!((study.progress().trials, study.best()), (summary.trials, summary.best));
+                    assert_eq!(study.progress().spent, summary.epochs.spent);
+                }
+                session.tell(start.trial, Ending::Finished).unwrap();
+            }
+        }
+    }
+}

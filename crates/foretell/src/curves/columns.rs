@@ -1,0 +1,120 @@
+//! What configuration columns are: as declared, or as their names tell.
+
+use crate::curves::configuration::FeatureGroup;
+use crate::curves::names::words_of_name;
+use crate::curves::scale::Scale;
+use std::collections::BTreeMap;
+
+/// What is declared of configuration columns; of others, names and values tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Columns {
+    /// The feature group of a column.
+    pub groups: BTreeMap<String, FeatureGroup>,
+    /// Whether a column of numbers is taken as it is or in log10; else in log10 if it is positive and spans more than a
+    /// factor of 20.
+    pub scales: BTreeMap<String, Scale>,
+}
+
+impl Columns {
+    /// The feature group of the column `name`: as declared, or architecture if its text is in layer notation, or as the name tells.
+    pub fn group(&self, name: &str, in_layer_notation: bool) -> FeatureGroup {
+        let told = || if in_layer_notation { FeatureGroup::Architecture } else { group_of_name(name) };
+        self.groups.get(name).copied().unwrap_or_else(told)
+    }
+}
+
+const HYPERPARAMETERS: &str = "hp lr rate decay momentum beta beta1 beta2 epsilon eps warmup dropout batch optimizer optim learning \
+    epoch epochs clip smoothing regularization penalty annealing schedule scheduler augmentation l1 l2 \
+    lambda";
+const ARCHITECTURE: &str = "ap arch architecture net network backbone genotype model cell cells params param parameters weights \
+    macs flops depth layer layers block blocks filter filters width widths kernel kernels stride strides \
+    unit units hidden inputs outputs heads head ff ffn dim dims skip skips residual residuals stage \
+    stages embedding embed channel channels neurons nodes edges pool pooling conv activation norm \
+    normalization batchnorm bn groups cardinality expansion rnn bidirectional";
+/// Ends of words such as `maxpoolstride`.
+const ARCHITECTURE_ENDS: [&str; 8] =
+    ["layers", "blocks", "filters", "width", "stride", "kernel", "units", "params"];
+
+/// The feature group that the name of a configuration column tells: architecture if it speaks of weights, layers,
+/// filters and the like, hyperparameter otherwise (`weight_decay` and the like are hyperparameters).
+///
+/// ```
+/// use foretell::{FeatureGroup, group_of_name};
+/// assert_eq!(group_of_name("num_params"), FeatureGroup::Architecture);
+/// assert_eq!(group_of_name("l2_width"), FeatureGroup::Architecture);
+/// assert_eq!(group_of_name("weight_decay"), FeatureGroup::Hyperparameter);
+/// assert_eq!(group_of_name("learning_rate"), FeatureGroup::Hyperparameter);
+/// ```
+pub fn group_of_name(name: &str) -> FeatureGroup {
+    let words = words_of_name(name);
+    let has =
+        |words: &[String], list: &str| words.iter().any(|word| list.split(' ').any(|entry| entry == word));
+    let ends = |word: &String| ARCHITECTURE_ENDS.iter().any(|end| word.ends_with(end));
+    let architecture = has(&words, ARCHITECTURE) || words.iter().any(ends);
+    // `l1_width`, `l2_filters`: a layer's number, not a penalty
+    let of_a_layer = words.split_first().is_some_and(|(first, rest)| {
+        first.strip_prefix('l').is_some_and(|number| number.parse::<u32>().is_ok()) && has(rest, ARCHITECTURE)
+    });
+    if (architecture && !has(&words, HYPERPARAMETERS)) || of_a_layer {
+        FeatureGroup::Architecture
+    } else {
+        FeatureGroup::Hyperparameter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_follow_the_papers_split() {
+        let architecture = [
+            "num_params",
+            "NumMACs",
+            "depth",
+            "num_blocks",
+            "num_filters",
+            "filter_size",
+            "n_inputs",
+            "n_layer",
+            "net",
+            "model_size",
+            "ff_num_hidden",
+            "num_layers",
+            "NumPartialRFLayers",
+            "l2_width",
+            "l3_stride",
+            "l4_residual",
+            "FirstLayerWidth",
+            "NumSkipConnections",
+            "NumStages",
+            "kernel_size",
+            "num_heads",
+            "cell",
+        ];
+        for name in architecture {
+            assert_eq!(group_of_name(name), FeatureGroup::Architecture, "{name}");
+        }
+        let hyperparameters = [
+            "lr",
+            "ss",
+            "base_lr",
+            "weight_decay",
+            "batch_size",
+            "hp_momentum",
+            "l1",
+            "l2",
+            "beta1",
+            "dropout_rate",
+            "optimizer",
+            "layer_decay",
+            "bpe",
+            "hp_max_preconditioner_dim",
+            "learning_rate",
+            "epsilon",
+        ];
+        for name in hyperparameters {
+            assert_eq!(group_of_name(name), FeatureGroup::Hyperparameter, "{name}");
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Configurations as numbers: logs of wide positive columns, indicators of categories, architecture counts.
+
+use crate::curves::architecture::{ImageShape, Layer, LayerSequence};
+use crate::curves::columns::Columns;
+use crate::curves::configuration::{Configuration, FeatureGroup, Value};
+use crate::curves::scale::Scale;
+use std::collections::BTreeSet;
+
+/// A positive column whose largest value is more than this many times its smallest is taken in log10.
+const LOG_SPAN: f64 = 20.0;
+/// A text column with more values than this is a label, not a category, and is left out.
+const MOST_CATEGORIES: usize = 12;
+/// A number that lies beyond the range of the fitted rows by more than this share of it lies far.
+const FAR: f64 = 0.25;
+
+/// How one configuration column becomes feature columns.
+#[derive(Clone, Debug, PartialEq)]
+enum Encoding {
+    /// The number, or, where there is a `least`, its log10. `least` is the smallest number of the fitted rows, and stands for those
+    /// that have no logarithm; `center`, the mean over the fitted rows, for those that are missing. `range`: the least and the
+    /// largest number of the fitted rows.
+    Number { least: Option<f64>, center: f64, indicator: bool, range: (f64, f64) },
+    /// One column a value.
+    Categories(Vec<String>),
+    /// A layer sequence: [`ARCHITECTURE_FEATURES`].
+    Layers,
+}
+
+/// The features that a layer sequence expands into, in order.
+pub const ARCHITECTURE_FEATURES: [&str; 12] = [
+    "log10 weights",
+    "layers",
+    "convolutions",
+    "poolings",
+    "fully connected layers",
+    "global average pooling",
+    "mean log2 filters",
+    "log2 filters of the last convolution",
+    "log2 filters of the first convolution",
+    "mean kernel side",
+    "log2 image side before the head",
+    "log10 multiply-adds",
+];
+
+/// An encoder fitted on configurations: turns any configuration into a row of numbers.
+///
+/// * a number becomes itself, or its log10 if the column is declared logarithmic, or is positive and spans more than a factor of 20
+///   (of one that is not positive: that of the smallest positive one);
+/// * a missing number becomes the mean of the others, and a column of its own says so;
+/// * text with at most 12 different values becomes one 0/1 column a value (all 0 for a value never seen);
+/// * text in layer notation becomes [`ARCHITECTURE_FEATURES`], counted for 3×32×32 images;
+/// * text with more values is left out, see [`Encoder::left_out`];
+/// * columns that never vary are dropped.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Encoder {
+    columns: Vec<(String, FeatureGroup, Encoding)>,
+    /// Text columns that are left out, and how many values they have.
+    left_out: Vec<(String, usize)>,
+}
+
+impl Encoder {
+    /// Fits an encoder; `columns` is what is declared of them.
+    pub fn fit<'a>(
+        configurations: impl Iterator<Item = &'a Configuration> + Clone,
+        columns: &Columns,
+    ) -> Self {
+        let names: BTreeSet<&String> = configurations.clone().flat_map(|c| c.keys()).collect();
+        let mut encoder = Self::default();
+        for name in names {
+            let values =
+                configurations.clone().map(|c| c.get(name).unwrap_or(&Value::Missing)).collect::<Vec<_>>();
+            match fit_column(&values, columns.scales.get(name).copied()) {
+                Fitted::Constant => {}
+                Fitted::TooMany(values) => encoder.left_out.push((name.clone(), values)),
+                Fitted::Column(encoding) => {
+                    let group = columns.group(name, encoding == Encoding::Layers);
+                    encoder.columns.push((name.clone(), group, encoding));
+                }
+            }
+        }
+        encoder
+    }
+
+    /// The text columns that are left out for having more than 12 different values, and how many they have.
+    pub fn left_out(&self) -> &[(String, usize)] {
+        &self.left_out
+    }
+
+    /// In what `configuration` lies far from all that the encoder was fitted on, in words: a number beyond their range by more
+    /// than a quarter of it, on the column's scale, or a text that none of them has.
+    ///
+    /// ```
+    /// use foretell::{Columns, Configuration, Encoder, Value};
+    /// let lr = |rate: f64| Configuration::from([("lr".to_owned(), Value::Number(rate))]);
+    /// let encoder = Encoder::fit([lr(1e-4), lr(1e-1)].iter(), &Columns::default());
+    /// assert!(encoder.beyond(&lr(0.2)).is_empty());
+    /// assert_eq!(encoder.beyond(&lr(10.0)), ["lr = 10, beyond 0.0001 to 0.1"]);
+    /// ```
+    pub fn beyond(&self, configuration: &Configuration) -> Vec<String> {
+        let one = |(name, _, encoding): &(String, FeatureGroup, Encoding)| match (
+            encoding,
+            configuration.get(name)?,
+        ) {
+            (Encoding::Number { least, range, .. }, Value::Number(number)) => {
+                let [low, high, value] = [range.0, range.1, *number].map(|number| on_scale(number, *least));
+                let reach = FAR * (high - low);
+                let far = value < low - reach || value > high + reach;
+                far.then(|| format!("{name} = {number}, beyond {} to {}", range.0, range.1))
+            }
+            (Encoding::Categories(values), value @ (Value::Text(_) | Value::Number(_))) => {
+                let unseen = !values.contains(&value.to_string());
+                unseen.then(|| format!("{name} = {value}, which no finished run has"))
+            }
+            _ => None,
+        };
+        self.columns.iter().filter_map(one).collect()
+    }
+
+    /// The feature group of each column that [`Encoder::encode`] gives.
+    pub fn groups(&self) -> Vec<FeatureGroup> {
+        self.columns.iter().flat_map(|(_, group, encoding)| vec![*group; width(encoding)]).collect()
+    }
+
+    /// The names of the columns that [`Encoder::encode`] gives.
+    pub fn names(&self) -> Vec<String> {
+        let names = self.columns.iter().flat_map(|(name, _, encoding)| match encoding {
+            Encoding::Number { least, indicator, .. } => {
+                let number = if least.is_some() { format!("log10 {name}") } else { name.clone() };
+                if *indicator { vec![number, format!("{name} is missing")] } else { vec![number] }
+            }
+            Encoding::Categories(values) => values.iter().map(|value| format!("{name} = {value}")).collect(),
+            Encoding::Layers => {
+                ARCHITECTURE_FEATURES.iter().map(|feature| format!("{name}: {feature}")).collect()
+            }
+        });
+        names.collect()
+    }
+
+    /// The columns of configurations that are taken in log10.
+    pub fn logarithmic(&self) -> Vec<&str> {
+        let taken = |encoding: &Encoding| matches!(encoding, Encoding::Number { least: Some(_), .. });
+        self.columns
+            .iter()
+            .filter(|(_, _, encoding)| taken(encoding))
+            .map(|(name, ..)| name.as_str())
+            .collect()
+    }
+
+    /// `configuration` as numbers, one for each of [`Encoder::names`].
+    pub fn encode(&self, configuration: &Configuration) -> Vec<f64> {
+        let mut row = Vec::new();
+        for (name, _, encoding) in &self.columns {
+            let value = configuration.get(name).unwrap_or(&Value::Missing);
+            match encoding {
+                Encoding::Number { least, center, indicator, .. } => {
+                    let number = value.number().map(|v| on_scale(v, *least));
+                    row.push(number.unwrap_or(*center));
+                    if *indicator {
+                        row.push(f64::from(u8::from(number.is_none())));
+                    }
+                }
+                Encoding::Categories(values) => {
+                    let cell = value.to_string();
+                    row.extend(values.iter().map(|category| f64::from(u8::from(*category == cell))));
+                }
+                Encoding::Layers => {
+                    row.extend(value.text().map_or([0.0; ARCHITECTURE_FEATURES.len()], layer_features))
+                }
+            }
+        }
+        row
+    }
+}
+
+/// `number`, or, where there is a `least`, its log10 (of `least`, if it has none).
+fn on_scale(number: f64, least: Option<f64>) -> f64 {
+    match least {
+        Some(least) => if number > 0.0 { number } else { least }.log10(),
+        None => number,
+    }
+}
+
+fn width(encoding: &Encoding) -> usize {
+    match encoding {
+        Encoding::Number { indicator, .. } => 1 + usize::from(*indicator),
+        Encoding::Categories(values) => values.len(),
+        Encoding::Layers => ARCHITECTURE_FEATURES.len(),
+    }
+}
+
+/// What becomes of a column.
+enum Fitted {
+    Column(Encoding),
+    /// It never varies.
+    Constant,
+    /// It has so many different texts.
+    TooMany(usize),
+}
+
+/// `scale`: as declared.
+fn fit_column(values: &[&Value], scale: Option<Scale>) -> Fitted {
+    let texts: BTreeSet<String> = values.iter().filter_map(|v| v.text()).map(str::to_owned).collect();
+    if texts.is_empty() {
+        return fit_numbers(values, scale).map_or(Fitted::Constant, Fitted::Column);
+    }
+    if texts.iter().all(|text| text.parse::<LayerSequence>().is_ok()) {
+        return Fitted::Column(Encoding::Layers);
+    }
+    let cells: BTreeSet<String> = values.iter().map(|v| v.to_string()).collect();
+    match cells.len() {
+        ..2 => Fitted::Constant,
+        2..=MOST_CATEGORIES => Fitted::Column(Encoding::Categories(cells.into_iter().collect())),
+        more => Fitted::TooMany(more),
+    }
+}
+
+fn fit_numbers(values: &[&Value], scale: Option<Scale>) -> Option<Encoding> {
+    let numbers: Vec<f64> = values.iter().filter_map(|v| v.number()).collect();
+    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let indicator = !numbers.is_empty() && numbers.len() < values.len();
+    if low >= high && !indicator {
+        return None;
+    }
+    let least = numbers.iter().copied().filter(|&v| v > 0.0).fold(f64::INFINITY, f64::min);
+    let log = match scale {
+        Some(scale) => scale == Scale::Log && least.is_finite(),
+        None => low > 0.0 && high > LOG_SPAN * low,
+    };
+    let least = log.then_some(least);
+    let sum: f64 = numbers.iter().map(|&v| on_scale(v, least)).sum();
+    Some(Encoding::Number { least, center: sum / numbers.len() as f64, indicator, range: (low, high) })
+}
+
+fn layer_features(text: &str) -> [f64; ARCHITECTURE_FEATURES.len()] {
+    const INPUT: ImageShape = ImageShape { channels: 3, height: 32, width: 32 };
+    let Ok(sequence) = text.parse::<LayerSequence>() else {
+        return [0.0; ARCHITECTURE_FEATURES.len()];
+    };
+    let counted = sequence.counts(INPUT);
+    let (weights, multiply_adds) = counted.map_or((1, 1), |c| (c.weights.max(1), c.multiply_adds.max(1)));
+    let (mut side, mut filters, mut kernels) = (INPUT.height, Vec::new(), Vec::new());
+    let (mut poolings, mut dense, mut averaged, mut layers) = (0.0, 0.0, 0.0, 0.0);
+    for layer in &sequence.0 {
+        layers += f64::from(u8::from(!matches!(layer, Layer::Dropout { .. })));
+        match *layer {
+            Layer::Convolution { filters: count, kernel, stride } => {
+                side = side.div_ceil(stride);
+                filters.push((count as f64).log2());
+                kernels.push(kernel as f64);
+            }
+            Layer::Pooling { kernel, stride } => {
+                side = side.saturating_sub(kernel) / stride + 1;
+                poolings += 1.0;
+            }
+            Layer::FullyConnected { .. } => dense += 1.0,
+            Layer::GlobalAveragePooling { .. } => averaged = 1.0,
+            Layer::Dropout { .. } | Layer::Softmax { .. } => {}
+        }
+    }
+    [
+        (weights as f64).log10(),
+        layers,
+        filters.len() as f64,
+        poolings,
+        dense,
+        averaged,
+        crate::statistics::mean(&filters),
+        filters.last().copied().unwrap_or(0.0),
+        filters.first().copied().unwrap_or(0.0),
+        crate::statistics::mean(&kernels),
+        (side as f64).log2(),
+        (multiply_adds as f64).log10(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configuration(pairs: &[(&str, Value)]) -> Configuration {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
+
+    #[test]
+    fn each_kind_of_column_is_encoded_by_its_rule() {
+        let text = |t: &str| Value::Text(t.to_owned());
+        let rows = [
+            configuration(&[
+                ("lr", Value::Number(1e-3)),
+                ("batch", Value::Number(64.0)),
+                ("opt", text("adam")),
+                ("same", text("x")),
+                ("rate", Value::Missing),
+            ]),
+            configuration(&[
+                ("lr", Value::Number(1e-1)),
+                ("batch", Value::Number(128.0)),
+                ("opt", text("sgd")),
+                ("same", text("x")),
+                ("rate", Value::Number(0.9)),
+            ]),
+        ];
+        let encoder = Encoder::fit(rows.iter(), &Columns::default());
+        assert_eq!(
+            encoder.names(),
+            ["batch", "log10 lr", "opt = adam", "opt = sgd", "rate", "rate is missing"]
+        );
+        assert_eq!(encoder.encode(&rows[0]), [64.0, -3.0, 1.0, 0.0, 0.9, 1.0]);
+        assert_eq!(encoder.encode(&rows[1]), [128.0, -1.0, 0.0, 1.0, 0.9, 0.0]);
+        let unseen = configuration(&[("opt", text("lamb")), ("lr", Value::Number(0.0))]);
+        assert_eq!(encoder.encode(&unseen), [96.0, -3.0, 0.0, 0.0, 0.9, 1.0], "0 has no log10: the smallest");
+    }
+
+    #[test]
+    fn a_declared_scale_and_group_come_before_what_values_and_names_tell() {
+        let row = |wd: f64, weights: f64| {
+            configuration(&[("wd", Value::Number(wd)), ("weights", Value::Number(weights))])
+        };
+        let rows = [row(0.0, 1e3), row(1e-4, 1e6), row(1e-2, 1e4)];
+        let detected = Encoder::fit(rows.iter(), &Columns::default());
+        assert_eq!(
+            detected.names(),
+            ["wd", "log10 weights"],
+            "a column with 0 is not seen to be logarithmic"
+        );
+        let scales = [("wd", Scale::Log), ("weights", Scale::Linear), ("absent", Scale::Log)];
+        let declared = Columns {
+            groups: [("wd".to_owned(), FeatureGroup::Architecture)].into(),
+            scales: scales.map(|(name, scale)| (name.to_owned(), scale)).into(),
+        };
+        let encoder = Encoder::fit(rows.iter(), &declared);
+        assert_eq!(encoder.names(), ["log10 wd", "weights"]);
+        assert_eq!(encoder.encode(&rows[0]), [-4.0, 1e3], "0 has no log10: the smallest above 0");
+        assert_eq!(encoder.encode(&rows[2]), [-2.0, 1e4]);
+        assert_eq!(encoder.groups(), [FeatureGroup::Architecture; 2]);
+        assert_eq!(encoder.logarithmic(), ["wd"]);
+        let nowhere = [row(0.0, 1.0), row(-1.0, 1.0)];
+        assert_eq!(Encoder::fit(nowhere.iter(), &declared).names(), ["wd"], "no number has a logarithm");
+    }
+
+    #[test]
+    fn texts_with_many_values_and_what_is_far_from_all_that_was_seen_are_named() {
+        let row = |i: u32| {
+            configuration(&[
+                ("lr", Value::Number(0.1 + f64::from(i % 2))),
+                ("many", Value::Text(format!("level {}", i % 13))),
+                ("opt", Value::Text(format!("o{}", i % 12))),
+            ])
+        };
+        let rows: Vec<Configuration> = (0..40).map(row).collect();
+        let encoder = Encoder::fit(rows.iter(), &Columns::default());
+        assert_eq!(encoder.left_out(), [("many".to_owned(), 13)]);
+        assert_eq!(encoder.names().len(), 1 + 12);
+        assert!(encoder.beyond(&rows[0]).is_empty());
+        let far = configuration(&[("lr", Value::Number(5.0)), ("opt", Value::Text("new".into()))]);
+        assert_eq!(
+            encoder.beyond(&far),
+            ["lr = 5, beyond 0.1 to 1.1", "opt = new, which no finished run has"]
+        );
+    }
+
+    #[test]
+    fn a_net_expands_into_architecture_features() {
+        let nets =
+            ["[C(64,5,1), P(2,2), FC(128), D(1,1), SM(10)]", "[C(32,3,1), C(128,1,1), GAP(10), SM(10)]"];
+        let rows = nets.map(|net| configuration(&[("net", Value::Text(net.into()))]));
+        let encoder = Encoder::fit(rows.iter(), &Columns::default());
+        assert!(encoder.groups().iter().all(|&group| group == FeatureGroup::Architecture));
+        let row = encoder.encode(&rows[1]);
+        assert_eq!(row[1..10], [4.0, 2.0, 0.0, 0.0, 1.0, 6.0, 7.0, 5.0, 2.0]);
+        assert!((row[10] - 5.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,197 @@
+//! The metric: its name, its direction and its bounds. The only place where "lower is better" is turned round.
+
+use crate::curves::names::words_of_name;
+use serde::{Deserialize, Serialize};
+
+/// Whether larger or smaller values of a metric are better.
+///
+/// Values are turned once, where they enter ([`Direction::score`]), so that everywhere inside Foretell a larger
+/// *score* is better; they are turned back ([`Direction::value`]) only to be shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Larger is better: accuracy, reward.
+    #[default]
+    Maximize,
+    /// Smaller is better: loss, perplexity, error.
+    Minimize,
+}
+
+impl Direction {
+    /// The score (larger is better) of a metric value.
+    pub fn score(self, value: f64) -> f64 {
+        match self {
+            Self::Maximize => value,
+            Self::Minimize => -value,
+        }
+    }
+
+    /// The metric value, in the user's own direction, of a score.
+    pub fn value(self, score: f64) -> f64 {
+        self.score(score)
+    }
+
+    /// Which values are better, as a word: `larger` or `smaller`.
+    pub fn better(self) -> &'static str {
+        match self {
+            Self::Maximize => "larger",
+            Self::Minimize => "smaller",
+        }
+    }
+}
+
+/// The values that a metric can take. Bounds hold only if every recorded value lies within them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Bounds {
+    /// Any number.
+    #[default]
+    Unbounded,
+    /// A share: between 0 and 1 if all recorded values are, otherwise between 0 and 100 (%).
+    Share,
+    /// From the first number to the second.
+    Between(f64, f64),
+}
+
+impl Bounds {
+    /// The lowest and the highest possible value of a metric with these recorded `values`; −∞ and ∞ where there is no bound.
+    ///
+    /// ```
+    /// use foretell::Bounds;
+    /// assert_eq!(Bounds::Share.around([0.3, 0.9].into_iter()), (0.0, 1.0));
+    /// assert_eq!(Bounds::Share.around([30.0, 90.0].into_iter()), (0.0, 100.0));
+    /// assert_eq!(Bounds::Between(0.0, 500.0).around([-1.0].into_iter()), (f64::NEG_INFINITY, f64::INFINITY));
+    /// ```
+    pub fn around(self, values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+        let holds = |&(low, high): &(f64, f64)| values.clone().all(|value| low <= value && value <= high);
+        let unbounded = (f64::NEG_INFINITY, f64::INFINITY);
+        let candidates = match self {
+            Self::Unbounded => [unbounded; 2],
+            Self::Share => [(0.0, 1.0), (0.0, 100.0)],
+            Self::Between(low, high) => [(low, high); 2],
+        };
+        candidates.into_iter().find(holds).unwrap_or(unbounded)
+    }
+}
+
+/// What curves measure.
+///
+/// ```
+/// use foretell::{Bounds, Direction, Metric};
+/// let accuracy = Metric::named("val_acc").expect("the name gives the direction");
+/// assert_eq!((accuracy.direction, accuracy.bounds), (Direction::Maximize, Bounds::Share));
+/// assert_eq!(Metric::named("quality"), None);
+/// assert_eq!(Metric::new("quality", Direction::Minimize).bounds, Bounds::Unbounded);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// Its name: `val_acc`.
+    pub name: String,
+    /// Whether larger or smaller values are better.
+    pub direction: Direction,
+    /// The values that it can take. Forecasts by `auto` and `gp` and intervals end there.
+    pub bounds: Bounds,
+}
+
+impl Metric {
+    /// The metric `name` with a known direction. It is a share if its name says so, see [`is_share`].
+    pub fn new(name: impl Into<String>, direction: Direction) -> Self {
+        let name = name.into();
+        let bounds = if is_share(&name) { Bounds::Share } else { Bounds::Unbounded };
+        Self { name, direction, bounds }
+    }
+
+    /// The metric `name` with the direction that its name gives, see [`direction_of`]; `None` if it gives none.
+    pub fn named(name: impl Into<String>) -> Option<Self> {
+        let name = name.into();
+        let direction = direction_of(&name)?;
+        Some(Self::new(name, direction))
+    }
+}
+
+/// An unbounded metric without a name.
+impl From<Direction> for Metric {
+    fn from(direction: Direction) -> Self {
+        Self { name: "metric".to_owned(), direction, bounds: Bounds::Unbounded }
+    }
+}
+
+const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward return score \
+    precision recall top1 top5 correct likelihood elbo psnr ssim";
+const MINIMIZED: &str = "loss losses ppl perplexity error err nll bpc bpb rmse mae mse cost xent crossentropy entropy wer cer \
+    ter fid regret logloss mape perp divergence";
+/// Words after which a metric's name is a setting: `loss_weight`, `error_threshold`.
+const SETTINGS: &str = "weight fn function type name scale scaling coef coefficient threshold smoothing kind lambda factor \
+    margin alpha target size sizes sequences bonus dim mode metric order clip reduction class classes \
+    budget";
+/// Words for metrics that are a share of something.
+const SHARES: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice precision recall top1 top5 correct ssim";
+
+/// Whether `word` is one of a list written with spaces between.
+fn within(word: &str, list: &str) -> bool {
+    list.split(' ').any(|entry| entry == word)
+}
+
+/// Whether `word`, with or without the digits at its end, is one of a list.
+fn numbered(word: &str, list: &str) -> bool {
+    within(word, list) || within(word.trim_end_matches(|c: char| c.is_ascii_digit()), list)
+}
+
+/// The direction that a metric's name gives: `val_acc` up, `test_loss` down, `neg_rmse` up; `None` if it gives none.
+///
+/// ```
+/// use foretell::{Direction, direction_of};
+/// assert_eq!(direction_of("val_loss"), Some(Direction::Minimize));
+/// assert_eq!(direction_of("quality"), None);
+/// ```
+pub fn direction_of(name: &str) -> Option<Direction> {
+    let words = words_of_name(name);
+    if words.last().is_some_and(|last| within(last, SETTINGS)) {
+        return None;
+    }
+    let named = words.iter().rev().find_map(|word| {
+        let maximized = numbered(word, MAXIMIZED).then_some(Direction::Maximize);
+        maximized.or(numbered(word, MINIMIZED).then_some(Direction::Minimize))
+    })?;
+    let negated = words.iter().any(|word| word == "neg" || word == "negative");
+    Some(match (named, negated) {
+        (Direction::Maximize, false) | (Direction::Minimize, true) => Direction::Maximize,
+        _ => Direction::Minimize,
+    })
+}
+
+/// Whether a metric's name says that it is a share, between 0 and 1 or between 0 and 100 %: an accuracy, an area under
+/// a curve.
+///
+/// ```
+/// assert!(foretell::is_share("val_acc") && foretell::is_share("top-5") && foretell::is_share("acc1"));
+/// assert!(!foretell::is_share("val_loss") && !foretell::is_share("reward"));
+/// ```
+pub fn is_share(metric: &str) -> bool {
+    let words = words_of_name(metric);
+    words.iter().any(|word| numbered(word, SHARES)) || within(&words.concat(), SHARES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_direction_is_in_the_name_or_nowhere() {
+        let cases = [
+            ("val_acc", Some(Direction::Maximize)),
+            ("acc_", Some(Direction::Maximize)),
+            ("top5", Some(Direction::Maximize)),
+            ("val_ppl", Some(Direction::Minimize)),
+            ("cross_entropy", Some(Direction::Minimize)),
+            ("val_error", Some(Direction::Minimize)),
+            ("neg_rmse", Some(Direction::Maximize)),
+            ("negative_log_likelihood", Some(Direction::Minimize)),
+            ("ep_", None),
+            ("loss_weight", None),
+            ("label_smoothing", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(direction_of(name), expected, "{name}");
+        }
+    }
+}

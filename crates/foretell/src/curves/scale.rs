@@ -1,0 +1,44 @@
+//! The scale on which scores are forecast: the metric as it is, or its logarithm.
+
+use crate::curves::curve::Curve;
+use crate::curves::metric::Direction;
+use serde::{Deserialize, Serialize};
+
+/// The scale on which scores are forecast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// The metric as it is.
+    #[default]
+    Linear,
+    /// Its logarithm: for losses and perplexities, whose differences are ratios. Positive metrics only.
+    Log,
+}
+
+/// The least positive number: the logarithm of a loss of 5e-324 is finite, too.
+const LEAST_POSITIVE: f64 = f64::from_bits(1);
+
+impl Scale {
+    /// Log for a metric that is minimised and always positive, linear otherwise.
+    pub fn detect<'a>(direction: Direction, curves: impl IntoIterator<Item = &'a Curve>) -> Self {
+        let mut scores = curves.into_iter().flat_map(|curve| curve.scores()).peekable();
+        let positive = scores.peek().is_some() && scores.all(|&score| direction.value(score) > 0.0);
+        if direction == Direction::Minimize && positive { Self::Log } else { Self::Linear }
+    }
+
+    /// The score on this scale of a `score` (larger is better) of a metric with `direction`; still larger is better.
+    pub fn apply(self, score: f64, direction: Direction) -> f64 {
+        match self {
+            Self::Linear => score,
+            Self::Log => direction.score(direction.value(score).max(LEAST_POSITIVE).ln()),
+        }
+    }
+
+    /// Undoes [`Scale::apply`].
+    pub fn invert(self, scaled: f64, direction: Direction) -> f64 {
+        match self {
+            Self::Linear => scaled,
+            Self::Log => direction.score(direction.value(scaled).exp()),
+        }
+    }
+}

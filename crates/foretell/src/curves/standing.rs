@@ -1,0 +1,73 @@
+//! Where a run stands against a history: on its way, at the target, diverged, or not comparable.
+
+use crate::curves::curve::Curve;
+use crate::curves::history::History;
+use crate::curves::scale::Scale;
+
+/// Where a run stands against a [`History`]. Only a run that is [`Standing::Running`] is a matter for a forecast.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Standing {
+    /// It is on its way to the target, or has no point yet.
+    Running,
+    /// It is at the target or beyond.
+    Arrived,
+    /// It diverged before the target.
+    Diverged {
+        /// The first step without a finite value.
+        at: f64,
+    },
+    /// It begins after the target.
+    Late {
+        /// Its first step.
+        first: f64,
+    },
+    /// The history's scores are logarithms and one of its values has none.
+    NoLogarithm {
+        /// The step of that value.
+        step: f64,
+        /// The value, in the metric's own unit.
+        value: f64,
+    },
+    /// One of its values lies outside the bounds of the history's metric: see [`History::bounds`].
+    OutOfBounds {
+        /// The step of that value.
+        step: f64,
+        /// The value, in the metric's own unit.
+        value: f64,
+    },
+}
+
+impl History {
+    /// Where the run with this `curve` stands. O(points).
+    ///
+    /// ```
+    /// use foretell::{Configuration, Curve, Direction, History, HistoryOptions, Run, Standing};
+    /// let loss = |values: &[f64]| Curve::of_epochs(values, Direction::Minimize);
+    /// let run = Run { id: "a".into(), configuration: Configuration::new(), curve: loss(&[2.0, 1.5, 1.0]) };
+    /// let history = History::new(&[run], &HistoryOptions::default())?;
+    /// assert_eq!(history.standing(&loss(&[2.0, 1.9])), Standing::Running);
+    /// assert_eq!(history.standing(&loss(&[2.0, f64::NAN])), Standing::Diverged { at: 2.0 });
+    /// assert_eq!(history.standing(&loss(&[2.0, 0.0])), Standing::NoLogarithm { step: 2.0, value: 0.0 });
+    /// # Ok::<(), foretell::HistoryError>(())
+    /// ```
+    pub fn standing(&self, curve: &Curve) -> Standing {
+        let target = self.grid().last().copied().unwrap_or(0.0);
+        let values = curve.scores().iter().map(|&score| self.direction().value(score));
+        let mut points = curve.steps().iter().copied().zip(values);
+        let (low, high) = self.bounds();
+        let logarithmic = self.scale() == Scale::Log;
+        if let Some((step, value)) = points.clone().find(|(_, value)| logarithmic && *value <= 0.0) {
+            return Standing::NoLogarithm { step, value };
+        }
+        if let Some((step, value)) = points.find(|(_, value)| !(low..=high).contains(value)) {
+            return Standing::OutOfBounds { step, value };
+        }
+        let first = curve.steps().first().copied().filter(|&first| first > target);
+        match (self.end_of(curve), curve.diverged_at(), first) {
+            (Some(_), ..) => Standing::Arrived,
+            (_, _, Some(first)) => Standing::Late { first },
+            (_, Some(at), _) => Standing::Diverged { at },
+            _ => Standing::Running,
+        }
+    }
+}

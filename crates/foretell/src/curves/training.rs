@@ -1,0 +1,130 @@
+//! What a predictor is fitted on and asked about: runs seen up to the same step, with their final scores.
+
+use crate::curves::configuration::FeatureGroup;
+use crate::curves::curve::RunScore;
+use crate::linalg::matrix::Matrix;
+
+/// n finished runs, seen up to the same τ steps, and what they came to.
+#[derive(Clone, Debug, Default)]
+pub struct TrainingSet {
+    /// The τ steps at which scores are known, increasing, in units of the resource.
+    pub steps: Vec<f64>,
+    /// The step whose score is to be forecast; larger than every one of `steps`.
+    pub target_step: f64,
+    /// Scores at `steps`, shape (n, τ), larger is better.
+    pub prefixes: Matrix,
+    /// Encoded configurations, shape (n, p): logs and indicators, not standardised.
+    pub configurations: Matrix,
+    /// The feature group of each of the p columns: architecture or hyperparameter.
+    pub groups: Vec<FeatureGroup>,
+    /// Scores at `target_step`, length n.
+    pub targets: Vec<f64>,
+    /// What a failed run is said to end at, in units of `targets`: none of these is lower, though points of a curve may
+    /// be. `None` if not known.
+    pub floor: Option<f64>,
+    /// The best score that there can be, such as that of an accuracy of 1, in units of `targets`. `None` if not known.
+    pub ceiling: Option<f64>,
+    /// Steps between the last of `steps` and `target_step`, at which finished runs' scores are known too; may be empty.
+    pub later_steps: Vec<f64>,
+    /// The runs' scores at `later_steps`, shape (n, later steps); no rows if not known. For predictors that learn from whole
+    /// curves: others look at `prefixes` and `targets` alone.
+    pub later_scores: Matrix,
+    /// Scores at `steps` of runs that have not finished, shape (m, τ); may have no rows. What a predictor may learn of the
+    /// runs that it will be asked about.
+    pub unfinished_prefixes: Matrix,
+    /// Their encoded configurations, shape (m, p).
+    pub unfinished_configurations: Matrix,
+    /// What `prefixes` and `targets` are. With [`RunScore::Best`] a run cannot come to less than it is worth already.
+    pub run_score: RunScore,
+}
+
+/// One run whose final score is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// Scores at the training set's steps, length τ.
+    pub prefix: &'a [f64],
+    /// Encoded configuration, length p.
+    pub configuration: &'a [f64],
+}
+
+impl TrainingSet {
+    /// How many runs.
+    pub fn len(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Whether there is no run.
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// Run `i` as a query.
+    pub fn query(&self, i: usize) -> Query<'_> {
+        Query { prefix: self.prefixes.row(i), configuration: self.configurations.row(i) }
+    }
+
+    /// The last score of each run: [`Query::last_score`].
+    pub fn last_scores(&self) -> Vec<f64> {
+        (0..self.len()).map(|i| self.query(i).last_score(self.floor)).collect()
+    }
+
+    /// The runs `indices`, in that order.
+    #[must_use]
+    pub fn select(&self, indices: &[usize]) -> Self {
+        Self {
+            steps: self.steps.clone(),
+            target_step: self.target_step,
+            prefixes: self.prefixes.select(indices),
+            configurations: self.configurations.select(indices),
+            groups: self.groups.clone(),
+            targets: indices.iter().map(|&i| self.targets[i]).collect(),
+            floor: self.floor,
+            ceiling: self.ceiling,
+            later_steps: self.later_steps.clone(),
+            later_scores: if self.later_scores.rows() == self.len() {
+                self.later_scores.select(indices)
+            } else {
+                Matrix::default()
+            },
+            unfinished_prefixes: self.unfinished_prefixes.clone(),
+            unfinished_configurations: self.unfinished_configurations.clone(),
+            run_score: self.run_score,
+        }
+    }
+
+    /// The worst and the best score that are expected: (0, 1) or (0, 100) of a share; else what finished runs span, from the
+    /// floor where that is higher, up to the ceiling where that is known.
+    pub(crate) fn metric_range(&self) -> (f64, f64) {
+        if let Some(ceiling) = self.ceiling
+            && [1.0, 100.0].iter().any(|whole| ceiling.total_cmp(whole).is_eq())
+        {
+            return (0.0, ceiling);
+        }
+        let all = self.prefixes.as_slice().iter().chain(&self.targets).copied();
+        let (least, largest) = crate::statistics::range(all);
+        (self.floor.map_or(least, |floor| floor.max(least)), self.ceiling.map_or(largest, |c| c.max(largest)))
+    }
+}
+
+/// Steps as epochs x ≥ 1, and `target` as one of them: x counts the median spacing of `steps` (of one step: the step itself),
+/// from 1 at the least. Epochs 1, 2, 3, … stay what they are, and epochs 0, 1, 2, … become 1, 2, 3, …
+///
+/// # Panics
+/// If there are no steps.
+pub(crate) fn epochs_of(steps: &[f64], target: f64) -> (Vec<f64>, f64) {
+    let mut spacings: Vec<f64> = steps.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    spacings.sort_by(f64::total_cmp);
+    let alone = if steps[0] > 0.0 { steps[0] } else { target - steps[0] };
+    let spacing = spacings.get(spacings.len() / 2).copied().unwrap_or(alone);
+    let first = (steps[0] / spacing).max(1.0);
+    let epoch = |step: f64| first + (step - steps[0]) / spacing;
+    (steps.iter().map(|&step| epoch(step)).collect(), epoch(target))
+}
+
+impl Query<'_> {
+    /// y_τ, or `floor` where that is higher: the final score if the run went no further. 0 before the first point.
+    pub fn last_score(&self, floor: Option<f64>) -> f64 {
+        let last = self.prefix.last().copied().unwrap_or(0.0);
+        floor.map_or(last, |floor| last.max(floor))
+    }
+}

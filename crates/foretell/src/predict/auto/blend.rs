@@ -1,0 +1,164 @@
+//! Four experts on the same runs and their blend, weighted by held-out error.
+
+use crate::curves::training::{Query, TrainingSet};
+use crate::features::compact::Compact;
+use crate::predict::auto::neighbours::Neighbours;
+use crate::predict::forest::{Forest, MixedTrees};
+use crate::predict::gp::design::Design;
+use crate::predict::gp::pair::{Pair, PairFit};
+use crate::statistics::{mean, range};
+
+/// How much the pair of processes weighs beside each other expert before any error is seen.
+const PAIR_PRIOR: f64 = 1.5;
+/// The power of the ratio of mean squared errors that endless runs give.
+const POWER: f64 = 3.0;
+/// With so many runs half of that power: few errors say little of which expert is the best.
+const RUNS_FOR_POWER: f64 = 50.0;
+/// How far, as a share of the range of scores, an end may plausibly lie from its forecast before any is seen.
+const PLAUSIBLE: f64 = 0.3;
+/// Mean squared errors that differ by less than this share of the least one are the same.
+const LEAST_RATIO: f64 = 1e-12;
+
+/// ŷ = Σ_e a_e ŷ_e over experts e, a_e their [`weights`]; every ŷ_e is clipped to the runs' [`Reach`](crate::predict::gp::pair::Reach).
+/// The scale of a forecast is √(s² + u² + Σ_e a_e (ŷ_e − ŷ)²), s the deviation of the pair of Gaussian processes and u the
+/// [`plausible`] deviation over the number of runs: few runs that end alike do not make a forecast sure.
+pub(crate) struct Blend {
+    compact: Compact,
+    design: Design,
+    pair: Pair,
+    floor: Option<f64>,
+    /// One on y_T, one on y_T − y_τ.
+    trees: [Forest; 2],
+    neighbours: Neighbours,
+    mean_gain: f64,
+    /// u.
+    unsure: f64,
+    /// Of the pair, the trees, the neighbours and the mean gain.
+    weights: Vec<f64>,
+    /// For each run: (its forecast without it, its scale).
+    pub(crate) left_out: Vec<(f64, f64)>,
+}
+
+impl Blend {
+    /// Fits all experts. `None` if the numbers allow no fit.
+    pub(crate) fn fit(training: &TrainingSet, seed: u64) -> Option<Self> {
+        let last = training.last_scores();
+        let PairFit { compact, rows, design, pair } = PairFit::new(training, &last)?;
+        let gains: Vec<f64> = training.targets.iter().zip(&last).map(|(y, last)| y - last).collect();
+        let forest = |seed, targets: &[f64]| MixedTrees { seed, ..MixedTrees::default() }.fit(&rows, targets);
+        let trees = [forest(seed, &training.targets), forest(seed.wrapping_add(1), &gains)];
+        let neighbours = Neighbours::fit(&design, &gains);
+        let (mean_gain, without) = mean_gain(&gains);
+        let out_of_bag = trees[0].out_of_bag().iter().zip(trees[1].out_of_bag()).zip(&last);
+        let out_of_bag: Vec<f64> =
+            out_of_bag.map(|((score, gain), last)| (score - last + gain) / 2.0).collect();
+        let clipped = |gains: &[f64]| -> Vec<f64> {
+            gains.iter().zip(&last).map(|(gain, &last)| pair.reach().clip(last + gain, last)).collect()
+        };
+        let own = pair.left_out.iter().map(|left_out| left_out.0).collect();
+        let held_out = [own, clipped(&out_of_bag), clipped(&neighbours.left_out), clipped(&without)];
+        let weights = weights(&held_out, &training.targets);
+        let unsure = plausible(training, &last) / training.len() as f64;
+        let left_out = (0..training.len())
+            .map(|i| {
+                let forecasts = held_out.each_ref().map(|forecasts| forecasts[i]);
+                mixture(&weights, &forecasts, pair.left_out[i].1.hypot(unsure))
+            })
+            .collect();
+        let floor = training.floor;
+        Some(Self { compact, design, pair, floor, trees, neighbours, mean_gain, unsure, weights, left_out })
+    }
+
+    /// The mean and scale of the final score of a new run.
+    pub(crate) fn forecast(&self, query: &Query<'_>) -> (f64, f64) {
+        let mut row = Vec::new();
+        self.compact.row(query, &mut row);
+        let relation = self.design.relate(&row);
+        let last = query.last_score(self.floor);
+        let (own, scale) = self.pair.forecast(&relation, last);
+        let clipped = |gain: f64| self.pair.reach().clip(last + gain, last);
+        let [scores, gains] = self.trees.each_ref().map(|forest| forest.predict(&row));
+        let trees = (scores + self.pair.beyond(last) - last + gains) / 2.0;
+        let neighbours = self.neighbours.forecast(&relation);
+        let forecasts = [own, clipped(trees), clipped(neighbours), clipped(self.mean_gain)];
+        mixture(&self.weights, &forecasts, scale.hypot(self.unsure))
+    }
+}
+
+/// 0.3·(1 − t/T)·range, t the last of the steps seen and T the target step: the range of first, last and final scores; at least an n-th
+/// of how far the worst of these is from the best that there can be, and their size, or 1, where all are the same.
+fn plausible(training: &TrainingSet, last: &[f64]) -> f64 {
+    let first = (0..training.len()).filter_map(|i| training.prefixes.row(i).first());
+    let (low, high) = range(training.targets.iter().chain(last).chain(first).copied());
+    let open = training.ceiling.map_or(0.0, |ceiling| (ceiling - low) / training.len() as f64);
+    let size = (high - low).max(open);
+    let size = if size > 0.0 { size } else { high.abs() };
+    let seen = training.steps.last().map_or(0.0, |step| (step / training.target_step).clamp(0.0, 1.0));
+    PLAUSIBLE * (1.0 - seen) * if size > 0.0 { size } else { 1.0 }
+}
+
+/// The mean gain, shrunk as if one more run had gained nothing, and the same without each run.
+fn mean_gain(gains: &[f64]) -> (f64, Vec<f64>) {
+    let (total, n) = (gains.iter().sum::<f64>(), gains.len() as f64);
+    (total / (n + 1.0), gains.iter().map(|gain| (total - gain) / n).collect())
+}
+
+/// The mean ŷ of weighted `forecasts`, and √(scale² + Σ a_e (ŷ_e − ŷ)²): experts that disagree make a forecast less sure.
+fn mixture(weights: &[f64], forecasts: &[f64; 4], scale: f64) -> (f64, f64) {
+    let mean: f64 = weights.iter().zip(forecasts).map(|(weight, forecast)| weight * forecast).sum();
+    let apart = weights.iter().zip(forecasts).map(|(weight, forecast)| weight * (forecast - mean).powi(2));
+    (mean, (scale * scale + apart.sum::<f64>()).sqrt())
+}
+
+/// Weights ∝ q_e·mse_e^(−p) that sum to 1, p = 3·n/(n + 50), mse_e the mean squared error of expert e's held-out forecasts of the
+/// `targets`, q = 1.5 for the first expert and 1 for the others. O(n·experts). The weights are Foretell's own.
+fn weights(held_out: &[Vec<f64>], targets: &[f64]) -> Vec<f64> {
+    let n = targets.len() as f64;
+    let power = POWER * n / (n + RUNS_FOR_POWER);
+    let error = |forecasts: &Vec<f64>| {
+        mean(&forecasts.iter().zip(targets).map(|(f, y)| (y - f).powi(2)).collect::<Vec<_>>())
+    };
+    let errors: Vec<f64> = held_out.iter().map(error).collect();
+    let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = errors.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    let least = least.max(LEAST_RATIO * largest);
+    let mut raw: Vec<f64> = errors.iter().map(|error| (least / error.max(least)).powf(power)).collect();
+    raw[0] *= PAIR_PRIOR;
+    let total: f64 = raw.iter().sum();
+    raw.iter().map(|weight| weight / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn experts_that_disagree_make_a_forecast_less_sure() {
+        // 0.8·1 + 0.2·2 = 1.2; 0.09 + 0.8·0.04 + 0.2·0.64
+        let (mean, scale) = mixture(&[0.8, 0.2, 0.0, 0.0], &[1.0, 2.0, 7.0, 7.0], 0.3);
+        assert!((mean - 1.2).abs() < 1e-12 && (scale - 0.25_f64.sqrt()).abs() < 1e-12);
+        let (mean, scale) = mixture(&[0.25; 4], &[1.0; 4], 0.3);
+        assert!((mean - 1.0).abs() < 1e-12 && (scale - 0.3).abs() < 1e-12);
+    }
+
+    #[test]
+    fn weights_follow_the_ratio_of_errors_the_more_the_more_runs_there_are() {
+        let ratio_of = |n: usize| {
+            let found = weights(&[vec![1.0; n], vec![2.0; n], vec![1.0; n]], &vec![0.0; n]);
+            assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            assert!((found[0] / found[2] - 1.5).abs() < 1e-12, "the prior: {found:?}");
+            found[1] / found[2]
+        };
+        // mean squared errors 1 and 4
+        assert!((ratio_of(50) - 4.0_f64.powf(-1.5)).abs() < 1e-12);
+        assert!((ratio_of(5) - 4.0_f64.powf(-15.0 / 55.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn experts_that_err_nowhere_share_the_weight() {
+        let found = weights(&[vec![0.3; 5], vec![0.3; 5], vec![0.4; 5]], &[0.3; 5]);
+        assert!((found[0] - 0.6).abs() < 0.01 && found[2] < 0.01, "{found:?}");
+        let all = weights(&[vec![0.3; 5], vec![0.3; 5]], &[0.3; 5]);
+        assert!((all[0] - 0.6).abs() < 1e-12, "{all:?}");
+    }
+}

@@ -1,0 +1,319 @@
+//! The network: three hidden layers of tanh and a head, curves over time or plain; its loss and derivatives.
+
+use super::basis::{self, BASES, OFFSETS, PARAMETERS, Time, sigmoid};
+use super::layers::{dense, dense_gradient, dense_single, tanh, through_tanh};
+use super::sampler::Normals;
+use rand_chacha::ChaCha8Rng;
+
+/// Hidden layers.
+const LAYERS: usize = 3;
+/// Outputs of LC-Net's head: θ, weights, asymptote, noise.
+const CURVE_OUTPUTS: usize = PARAMETERS + BASES + 2;
+/// Where the asymptote and the noise are among them.
+const ASYMPTOTE: usize = PARAMETERS + BASES;
+const NOISE: usize = ASYMPTOTE + 1;
+/// The prior of the log variance: its mean ln 10⁻⁶ and its own variance.
+const PRIOR_LOG_VARIANCE: f64 = -13.815_510_557_964_274;
+const PRIOR_VARIANCE: f64 = 0.01;
+/// The first log variance of the plain network, ln 10⁻³.
+const FIRST_LOG_VARIANCE: f64 = -6.907_755_278_982_137;
+
+/// What the last layer's outputs mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// LC-Net: μ_∞ + Σ_k w_k·φ_k(t; θ) of a configuration, with a noise of its own.
+    Curves,
+    /// One number from a configuration and t, with one noise for all.
+    Plain,
+}
+
+/// The shape of a network, whose parameters are one flat vector: W and b of each layer, and ln σ² of a plain one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Shape {
+    pub(super) inputs: usize,
+    pub(super) hidden: usize,
+    pub(super) head: Head,
+}
+
+/// Mean and log variance of one row.
+pub(super) type Output = (f64, f64);
+
+/// A mini-batch, and the space for its activations.
+pub(super) struct Batch {
+    /// Inputs, shape (rows, inputs).
+    pub(super) inputs: Vec<f64>,
+    pub(super) times: Vec<Time>,
+    pub(super) targets: Vec<f64>,
+    hidden: [Vec<f64>; LAYERS],
+    slopes: [Vec<f64>; 2],
+    outputs: Vec<f64>,
+}
+
+impl Shape {
+    fn outputs(&self) -> usize {
+        if self.head == Head::Curves { CURVE_OUTPUTS } else { 1 }
+    }
+
+    /// (from, to) of each layer.
+    fn layers(&self) -> [(usize, usize); LAYERS + 1] {
+        let h = self.hidden;
+        [(self.inputs, h), (h, h), (h, h), (h, self.outputs())]
+    }
+
+    /// How many parameters there are.
+    pub(super) fn parameters(&self) -> usize {
+        let dense: usize = self.layers().iter().map(|(from, to)| (from + 1) * to).sum();
+        dense + usize::from(self.head == Head::Plain)
+    }
+
+    /// First parameters: weights N(0, 2/from), biases 0; the head's mixture weights 0.01.
+    pub(super) fn first(&self, random: &mut ChaCha8Rng) -> Vec<f64> {
+        let mut parameters = Vec::with_capacity(self.parameters());
+        for (from, to) in self.layers() {
+            let mut normals = Normals::new(from * to);
+            normals.draw(random);
+            let spread = (2.0 / from.max(1) as f64).sqrt();
+            parameters.extend(normals.values[..from * to].iter().map(|z| spread * z));
+            parameters.extend(vec![0.0; to]);
+        }
+        match self.head {
+            Head::Plain => parameters.push(FIRST_LOG_VARIANCE),
+            Head::Curves => {
+                let last = parameters.len() - (self.hidden + 1) * CURVE_OUTPUTS;
+                for row in parameters[last..].chunks_exact_mut(CURVE_OUTPUTS) {
+                    row[PARAMETERS..ASYMPTOTE].fill(0.01);
+                }
+            }
+        }
+        parameters
+    }
+
+    pub(super) fn batch(&self, rows: usize) -> Batch {
+        let activations = || vec![0.0; rows * self.hidden];
+        Batch {
+            inputs: vec![0.0; rows * self.inputs],
+            times: vec![Time::new(1.0); rows],
+            targets: vec![0.0; rows],
+            hidden: [activations(), activations(), activations()],
+            slopes: [activations(), activations()],
+            outputs: vec![0.0; rows * self.outputs()],
+        }
+    }
+
+    fn forward(&self, parameters: &[f64], batch: &mut Batch) {
+        let mut offset = 0;
+        for (layer, (from, to)) in self.layers().into_iter().enumerate() {
+            let weights = &parameters[offset..offset + (from + 1) * to];
+            offset += weights.len();
+            let (before, after) = batch.hidden.split_at_mut(layer.min(LAYERS));
+            let x = before.last().unwrap_or(&batch.inputs);
+            if let Some(out) = after.first_mut() {
+                dense(x, weights, from, to, out);
+                tanh(out);
+            } else {
+                dense(x, weights, from, to, &mut batch.outputs);
+            }
+        }
+    }
+
+    /// Adds ∂U to `gradient`, U the loss a row of `rows` in all:
+    ///
+    /// U = 1/m·Σ ((y − μ)²/(2·(σ² + 10⁻¹⁶)) + ln σ²/2) + 1/(N·m)·Σ (ln σ² − ln 10⁻⁶)²/(2·0.01) + Σ p²/(2·N·P)
+    ///
+    /// for m rows of the batch, N of the training set and P parameters.
+    pub(super) fn gradient(&self, parameters: &[f64], rows: usize, batch: &mut Batch, gradient: &mut [f64]) {
+        self.forward(parameters, batch);
+        let m = batch.targets.len() as f64;
+        let outputs = self.outputs();
+        for row in 0..batch.targets.len() {
+            let out = &mut batch.outputs[row * outputs..(row + 1) * outputs];
+            let by = |(mean, log_variance): Output| {
+                let variance = log_variance.exp() + 1e-16;
+                let residual = batch.targets[row] - mean;
+                let scaled = residual * residual / variance * (log_variance.exp() / variance);
+                let prior = (log_variance - PRIOR_LOG_VARIANCE) / (PRIOR_VARIANCE * rows as f64);
+                (-residual / variance / m, (0.5 * (1.0 - scaled) + prior) / m)
+            };
+            match self.head {
+                Head::Curves => curve_slopes(out, batch.times[row], by),
+                Head::Plain => {
+                    let last = parameters.len() - 1;
+                    let (mean_slope, noise_slope) = by((out[0], parameters[last]));
+                    out[0] = mean_slope;
+                    gradient[last] += noise_slope;
+                }
+            }
+        }
+        self.backward(parameters, batch, gradient);
+        let prior = 1.0 / (rows as f64 * parameters.len() as f64);
+        gradient.iter_mut().zip(parameters).for_each(|(g, p)| *g += prior * p);
+    }
+
+    /// From the derivatives by the outputs, which have taken their place, to those by the parameters.
+    fn backward(&self, parameters: &[f64], batch: &mut Batch, gradient: &mut [f64]) {
+        let mut end: usize = self.layers().iter().map(|(from, to)| (from + 1) * to).sum();
+        let [first, second] = &mut batch.slopes;
+        let (mut slope, mut next) = (first, second);
+        for (layer, (from, to)) in self.layers().into_iter().enumerate().rev() {
+            let start = end - (from + 1) * to;
+            let x = if layer == 0 { &batch.inputs } else { &batch.hidden[layer - 1] };
+            let of_output: &[f64] = if layer == LAYERS { &batch.outputs } else { slope };
+            dense_gradient(x, of_output, from, to, &mut gradient[start..end]);
+            if layer > 0 {
+                through_tanh(x, of_output, &parameters[start..end], from, to, next);
+                std::mem::swap(&mut slope, &mut next);
+            }
+            end = start;
+        }
+    }
+
+    /// The outputs for one input `x`, parameters in single precision; `space` is used between.
+    pub(super) fn outputs_single(
+        &self,
+        parameters: &[f32],
+        x: &[f32],
+        space: &mut [Vec<f32>; 3],
+    ) -> [f64; CURVE_OUTPUTS] {
+        let [one, other, out] = space;
+        let (mut from_row, mut to_row) = (one, other);
+        from_row.clear();
+        from_row.extend_from_slice(x);
+        let mut offset = 0;
+        for (layer, (from, to)) in self.layers().into_iter().enumerate() {
+            let weights = &parameters[offset..offset + (from + 1) * to];
+            offset += weights.len();
+            let into = if layer == LAYERS { &mut *out } else { &mut *to_row };
+            into.resize(to, 0.0);
+            dense_single(from_row, weights, layer == LAYERS, into);
+            std::mem::swap(&mut from_row, &mut to_row);
+        }
+        let mut outputs = [0.0; CURVE_OUTPUTS];
+        outputs.iter_mut().zip(&*out).for_each(|(wide, single)| *wide = f64::from(*single));
+        outputs
+    }
+}
+
+/// What a configuration's outputs say of its curve.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Curve {
+    theta: [f64; PARAMETERS],
+    weights: [f64; BASES],
+    pub(super) asymptote: f64,
+    noise: f64,
+}
+
+impl Curve {
+    pub(super) fn new(outputs: &[f64]) -> Self {
+        let mut theta = [0.0; PARAMETERS];
+        theta.iter_mut().zip(outputs).for_each(|(theta, out)| *theta = sigmoid(*out).clamp(1e-9, 1.0 - 1e-9));
+        let logits = &outputs[PARAMETERS..ASYMPTOTE];
+        let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut weights = [0.0; BASES];
+        weights.iter_mut().zip(logits).for_each(|(weight, logit)| *weight = (logit - largest).exp());
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= sum);
+        Self { theta, weights, asymptote: sigmoid(outputs[ASYMPTOTE]), noise: sigmoid(outputs[NOISE]) }
+    }
+
+    /// μ_∞ + Σ_k w_k·φ_k(t).
+    pub(super) fn mean(&self, time: Time) -> f64 {
+        let bases = basis::values(&self.theta, time);
+        self.asymptote + self.weights.iter().zip(bases).map(|(w, phi)| w * phi).sum::<f64>()
+    }
+
+    /// ln σ² = 20·s − 10.
+    pub(super) fn log_variance(&self) -> f64 {
+        20.0 * self.noise - 10.0
+    }
+}
+
+/// Replaces a row's outputs by the derivatives of the loss by them; `by` gives those by mean and log variance.
+fn curve_slopes(out: &mut [f64], time: Time, by: impl Fn(Output) -> (f64, f64)) {
+    let curve = Curve::new(out);
+    let bases = basis::values(&curve.theta, time);
+    let gradients = basis::gradients(&curve.theta, time);
+    let mixture: f64 = curve.weights.iter().zip(bases).map(|(w, phi)| w * phi).sum();
+    let (mean_slope, noise_slope) = by((curve.asymptote + mixture, curve.log_variance()));
+    let squash = |s: f64| s * (1.0 - s);
+    for k in 0..BASES {
+        for j in OFFSETS[k]..OFFSETS[k + 1] {
+            out[j] = mean_slope * curve.weights[k] * gradients[j] * squash(curve.theta[j]);
+        }
+        out[PARAMETERS + k] = mean_slope * curve.weights[k] * (bases[k] - mixture);
+    }
+    out[ASYMPTOTE] = mean_slope * squash(curve.asymptote);
+    out[NOISE] = noise_slope * 20.0 * squash(curve.noise);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    /// U as it is written, for one batch.
+    fn loss(shape: &Shape, parameters: &[f64], rows: usize, batch: &mut Batch) -> f64 {
+        shape.forward(parameters, batch);
+        let m = batch.targets.len() as f64;
+        let n = rows as f64;
+        let outputs = shape.outputs();
+        let terms = (0..batch.targets.len()).map(|row| {
+            let out = &batch.outputs[row * outputs..(row + 1) * outputs];
+            let (mean, log_variance) = match shape.head {
+                Head::Curves => {
+                    let curve = Curve::new(out);
+                    (curve.mean(batch.times[row]), curve.log_variance())
+                }
+                Head::Plain => (out[0], parameters[parameters.len() - 1]),
+            };
+            let fit = (batch.targets[row] - mean).powi(2) / (2.0 * (log_variance.exp() + 1e-16));
+            let prior = (log_variance - PRIOR_LOG_VARIANCE).powi(2) / (2.0 * PRIOR_VARIANCE);
+            (fit + log_variance / 2.0 + prior / n) / m
+        });
+        let decay = parameters.iter().map(|p| p * p).sum::<f64>() / (2.0 * n * parameters.len() as f64);
+        terms.sum::<f64>() + decay
+    }
+
+    #[test]
+    fn derivatives_of_the_loss_are_those_of_finite_differences() {
+        for head in [Head::Curves, Head::Plain] {
+            let shape = Shape { inputs: 3, hidden: 8, head };
+            let mut random = ChaCha8Rng::seed_from_u64(4);
+            let mut parameters = shape.first(&mut random);
+            parameters.iter_mut().enumerate().for_each(|(i, p)| *p += 0.1 * (i as f64).sin());
+            let mut batch = shape.batch(5);
+            batch.inputs.iter_mut().enumerate().for_each(|(i, x)| *x = (2.0 * i as f64).cos());
+            batch.targets.iter_mut().enumerate().for_each(|(i, y)| *y = 0.3 + 0.1 * i as f64);
+            batch.times = (1..=5).map(|t| Time::new(f64::from(t) / 5.0)).collect();
+            let mut gradient = vec![0.0; parameters.len()];
+            shape.gradient(&parameters, 50, &mut batch, &mut gradient);
+            for j in 0..parameters.len() {
+                let mut at = |by: f64| {
+                    let mut moved = parameters.clone();
+                    moved[j] += by;
+                    loss(&shape, &moved, 50, &mut batch)
+                };
+                let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+                let room = 1e-5 * difference.abs().max(1.0);
+                assert!(
+                    (difference - gradient[j]).abs() < room,
+                    "{head:?} {j}: {} for {difference}",
+                    gradient[j]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn single_precision_forecasts_agree_with_training() {
+        let shape = Shape { inputs: 3, hidden: 8, head: Head::Curves };
+        let parameters = shape.first(&mut ChaCha8Rng::seed_from_u64(4));
+        let mut batch = shape.batch(1);
+        batch.inputs = vec![0.4, -1.2, 0.7];
+        shape.forward(&parameters, &mut batch);
+        let single: Vec<f32> = parameters.iter().map(|&p| p as f32).collect();
+        let outputs = shape.outputs_single(&single, &[0.4, -1.2, 0.7], &mut Default::default());
+        for (a, b) in outputs.iter().zip(&batch.outputs) {
+            assert!((a - b).abs() < 1e-5, "{a} for {b}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The rows a network learns from: one for each run and each of its known points, sorted and scaled.
+
+use crate::curves::training::{Query, TrainingSet, epochs_of};
+use crate::linalg::matrix::Matrix;
+use std::cmp::Ordering;
+
+/// Scaled scores are rounded to this, so that the unit of a metric does not change a training.
+const GRAIN: f64 = 1.0 / 1_099_511_627_776.0; // 2^−40
+/// Standardised inputs are cut off here: a stranger is far away, but not infinitely.
+const FARTHEST: f64 = 100.0;
+
+/// Turns configurations, steps and scores into a network's units.
+#[derive(Clone, Debug)]
+pub(super) struct Scaling {
+    /// (mean, 1/standard deviation) of each configuration column; 0 for one that does not vary.
+    columns: Vec<(f64, f64)>,
+    /// The scores that are 0 and 1.
+    pub(super) range: (f64, f64),
+    /// t of each observed step.
+    pub(super) times: Vec<f64>,
+}
+
+/// One run's known points.
+struct Run<'a> {
+    configuration: &'a [f64],
+    /// (t, score), scaled.
+    points: Vec<(f64, f64)>,
+}
+
+/// All rows of all runs.
+pub(super) struct Rows {
+    /// Scaled configurations, shape (runs, p).
+    pub(super) configurations: Matrix,
+    /// (run, t, score) of each row.
+    pub(super) points: Vec<(usize, f64, f64)>,
+}
+
+impl Scaling {
+    pub(super) fn new(training: &TrainingSet) -> Self {
+        let (least, largest) = training.metric_range();
+        let range = if largest > least { (least, largest) } else { (least - 0.5, least + 0.5) };
+        let (steps, horizon) = epochs_of(&training.steps, training.target_step);
+        let times = steps.iter().map(|step| step / horizon).collect();
+        let all: Vec<&[f64]> = sorted_configurations(training);
+        let column = |j: usize| {
+            let values: Vec<f64> = all.iter().map(|row| row[j]).collect();
+            let (mean, spread) =
+                (crate::statistics::mean(&values), crate::statistics::standard_deviation(&values));
+            (mean, if spread > 1e-12 * mean.abs() { 1.0 / spread } else { 0.0 })
+        };
+        let columns = (0..training.groups.len()).map(column).collect();
+        Self { columns, range, times }
+    }
+
+    /// A configuration in standard units.
+    pub(super) fn configuration(&self, configuration: &[f64]) -> Vec<f64> {
+        let scale = |(value, (mean, inverse)): (&f64, &(f64, f64))| {
+            ((value - mean) * inverse).clamp(-FARTHEST, FARTHEST)
+        };
+        configuration.iter().zip(&self.columns).map(scale).collect()
+    }
+
+    /// A score in units of the range.
+    pub(super) fn score(&self, score: f64) -> f64 {
+        let (least, largest) = self.range;
+        ((score - least) / (largest - least) / GRAIN).round() * GRAIN
+    }
+
+    /// The rows of the runs of `training`, in an order that depends on what they hold alone.
+    pub(super) fn rows(&self, training: &TrainingSet) -> Rows {
+        let (later, horizon) = epochs_after(training);
+        let mut runs: Vec<Run<'_>> = (0..training.len())
+            .map(|i| {
+                let Query { prefix, configuration } = training.query(i);
+                let mut points = self.prefix(prefix);
+                if training.later_scores.rows() == training.len() {
+                    let scores = training.later_scores.row(i);
+                    points.extend(later.iter().zip(scores).map(|(x, y)| (x / horizon, self.score(*y))));
+                }
+                points.push((1.0, self.score(training.targets[i])));
+                Run { configuration, points }
+            })
+            .collect();
+        for i in 0..training.unfinished_prefixes.rows() {
+            let points = self.prefix(training.unfinished_prefixes.row(i));
+            runs.push(Run { configuration: training.unfinished_configurations.row(i), points });
+        }
+        runs.sort_by(Run::by_content);
+        let configurations: Vec<Vec<f64>> =
+            runs.iter().map(|run| self.configuration(run.configuration)).collect();
+        let of_run = |(i, run): (usize, &Run<'_>)| -> Vec<(usize, f64, f64)> {
+            run.points.iter().map(|&(t, score)| (i, t, score)).collect()
+        };
+        let points = runs.iter().enumerate().flat_map(of_run).collect();
+        Rows { configurations: Matrix::from_rows(&configurations), points }
+    }
+
+    fn prefix(&self, prefix: &[f64]) -> Vec<(f64, f64)> {
+        self.times.iter().zip(prefix).map(|(&t, &y)| (t, self.score(y))).collect()
+    }
+}
+
+impl Run<'_> {
+    fn by_content(&self, other: &Self) -> Ordering {
+        by_value(self.configuration, other.configuration).then_with(|| {
+            let flat = |run: &Self| run.points.iter().flat_map(|p| [p.0, p.1]).collect::<Vec<f64>>();
+            by_value(&flat(self), &flat(other))
+        })
+    }
+}
+
+/// Number by number, then by length.
+pub(super) fn by_value(a: &[f64], b: &[f64]) -> Ordering {
+    let first = a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|order| order.is_ne());
+    first.unwrap_or_else(|| a.len().cmp(&b.len()))
+}
+
+/// All configurations, in an order that depends on what they hold alone.
+fn sorted_configurations(training: &TrainingSet) -> Vec<&[f64]> {
+    let unfinished =
+        (0..training.unfinished_configurations.rows()).map(|i| training.unfinished_configurations.row(i));
+    let finished = (0..training.len()).map(|i| training.configurations.row(i));
+    let mut all: Vec<&[f64]> = finished.chain(unfinished).collect();
+    all.sort_by(|a, b| by_value(a, b));
+    all
+}
+
+/// The later steps as epochs, and the horizon, on the scale of the observed ones.
+fn epochs_after(training: &TrainingSet) -> (Vec<f64>, f64) {
+    let steps: Vec<f64> = training.steps.iter().chain(&training.later_steps).copied().collect();
+    let (observed, horizon) = epochs_of(&training.steps, training.target_step);
+    let (first, last) = (training.steps[0], observed[0]);
+    let unit = (horizon - last) / (training.target_step - first);
+    let later = steps[training.steps.len()..].iter().map(|step| last + (step - first) * unit).collect();
+    (later, horizon)
+}

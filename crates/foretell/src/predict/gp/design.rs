@@ -1,0 +1,147 @@
+//! Features of runs in groups, and what kernels need of every pair of runs.
+
+use crate::linalg::matrix::Matrix;
+use crate::linalg::simd::{LANES, dot, inner_products, squared_distances};
+use crate::predict::gp::kernel::Pairs;
+use crate::predict::points::Points;
+use std::ops::Range;
+
+/// Groups of features: level, shape, configuration.
+pub(crate) const GROUPS: usize = 3;
+/// The place of the configuration among them.
+pub(crate) const CONFIGURATION: usize = 2;
+
+/// Features of runs, and what kernels need of every pair: D_g, the squared distance, and L_g, the inner product, in each
+/// group of features, both divided by the group's dimension.
+pub(crate) struct Design {
+    pub(super) n: usize,
+    pub(super) stride: usize,
+    /// The columns of each group, shape (n, dimension).
+    pub(super) features: [Matrix; GROUPS],
+    /// The same, as a new run is compared with them.
+    points: [Points; GROUPS],
+    pub(super) distances: [Vec<f64>; GROUPS],
+    pub(super) products: [Vec<f64>; GROUPS],
+}
+
+impl Design {
+    /// The design of standardised `rows`, shape (n, features), whose groups stand at `groups`.
+    pub(crate) fn new(rows: &Matrix, groups: &[Range<usize>; GROUPS]) -> Self {
+        let n = rows.rows();
+        let stride = n.next_multiple_of(LANES);
+        let features =
+            groups.clone().map(|group| Matrix::from_fn(n, group.len(), |i, j| rows.row(i)[group.start + j]));
+        let mut distances =
+            [vec![0.0; stride * stride], vec![0.0; stride * stride], vec![0.0; stride * stride]];
+        let mut products = distances.clone();
+        for g in 0..GROUPS {
+            let d = features[g].columns();
+            let x = features[g].as_slice();
+            squared_distances(x, x, d, stride, &mut distances[g]);
+            inner_products(x, x, d, stride, &mut products[g]);
+            scale(&mut distances[g], 1.0 / d.max(1) as f64);
+            scale(&mut products[g], 1.0 / d.max(1) as f64);
+        }
+        let points = features.each_ref().map(Points::of_rows);
+        Self { n, stride, features, points, distances, products }
+    }
+
+    /// What kernels need of every pair.
+    pub(super) fn pairs(&self) -> Pairs<'_> {
+        let [d0, d1, d2] = &self.distances;
+        let [l0, l1, l2] = &self.products;
+        Pairs { distances: [d0, d1, d2], products: [l0, l1, l2], stride: self.stride }
+    }
+
+    /// How many runs.
+    pub(crate) fn len(&self) -> usize {
+        self.n
+    }
+
+    /// D_g between runs `i` and `j`.
+    pub(crate) fn distance(&self, g: usize, i: usize, j: usize) -> f64 {
+        self.distances[g][i * self.stride + j]
+    }
+
+    /// The dimension of group `g`.
+    pub(crate) fn dimension(&self, g: usize) -> usize {
+        self.features[g].columns()
+    }
+
+    /// D_g and L_g between a new `row` and every run, and L_g of the row with itself.
+    pub(crate) fn relate(&self, row: &[f64]) -> Relation {
+        let mut numbers = vec![0.0; 2 * GROUPS * self.stride];
+        let (distances, products) = numbers.split_at_mut(GROUPS * self.stride);
+        let mut own = [0.0; GROUPS];
+        let mut rest = row;
+        for (g, own) in own.iter_mut().enumerate() {
+            let (group, after) = rest.split_at(self.features[g].columns());
+            rest = after;
+            let share = 1.0 / group.len().max(1) as f64;
+            let part = g * self.stride..(g + 1) * self.stride;
+            self.points[g].relate(group, share, &mut distances[part.clone()], &mut products[part]);
+            *own = share * dot(group, group);
+        }
+        Relation { n: self.n, stride: self.stride, numbers, own }
+    }
+
+    /// The design of the runs `indices`.
+    pub(super) fn select(&self, indices: &[usize]) -> Self {
+        let n = indices.len();
+        let stride = n.next_multiple_of(LANES);
+        let pick = |from: &Vec<f64>| {
+            let mut to = vec![0.0; stride * stride];
+            for (a, &i) in indices.iter().enumerate() {
+                for (b, &j) in indices.iter().enumerate() {
+                    to[a * stride + b] = from[i * self.stride + j];
+                }
+            }
+            to
+        };
+        let features = [0, 1, 2].map(|g| self.features[g].select(indices));
+        Self {
+            n,
+            stride,
+            points: features.each_ref().map(Points::of_rows),
+            features,
+            distances: self.distances.each_ref().map(pick),
+            products: self.products.each_ref().map(pick),
+        }
+    }
+}
+
+fn scale(values: &mut [f64], factor: f64) {
+    values.iter_mut().for_each(|value| *value *= factor);
+}
+
+/// What kernels need of a new run and the runs of a [`Design`].
+pub(crate) struct Relation {
+    /// How many runs, and that rounded up to whole lanes.
+    n: usize,
+    pub(super) stride: usize,
+    /// D_g of each group, then L_g of each, `stride` numbers a group.
+    numbers: Vec<f64>,
+    /// L_g of the new run with itself.
+    pub(super) own: [f64; GROUPS],
+}
+
+impl Relation {
+    /// D_g to each run, for every group g.
+    pub(crate) fn distances(&self) -> [&[f64]; GROUPS] {
+        [0, 1, 2].map(|g| self.part(g))
+    }
+
+    /// What kernels need of the new run and every run.
+    pub(super) fn pairs(&self) -> Pairs<'_> {
+        Pairs { distances: self.distances(), products: self.products(), stride: self.stride }
+    }
+
+    /// L_g with each run, for every group g.
+    fn products(&self) -> [&[f64]; GROUPS] {
+        [3, 4, 5].map(|part| self.part(part))
+    }
+
+    fn part(&self, part: usize) -> &[f64] {
+        &self.numbers[part * self.stride..part * self.stride + self.n]
+    }
+}

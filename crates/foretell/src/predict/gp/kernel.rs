@@ -1,0 +1,155 @@
+//! The kernel of a process, over whole lanes.
+
+use crate::linalg::simd::{LANES, dispatched, exp_body, sum_lanes};
+use crate::predict::gp::design::{Design, GROUPS};
+
+/// The variance of the constant.
+const CONSTANT: f64 = 0.5;
+/// The least noise variance.
+pub(super) const JITTER: f64 = 1e-6;
+
+/// Hyperparameters of a process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameters {
+    /// Inverse squared length of each group.
+    pub(super) w: [f64; GROUPS],
+    /// Linear variance of each group.
+    pub(super) v: [f64; GROUPS],
+    /// Variance of the nonlinear part.
+    pub(super) s: f64,
+    /// Noise variance.
+    pub(super) e: f64,
+}
+
+impl Parameters {
+    pub(super) fn of_logs(theta: &[f64]) -> Self {
+        let at = |k: usize| theta[k].exp();
+        Self { w: [at(0), at(1), at(2)], v: [at(3), at(4), at(5)], s: at(6), e: at(7) + JITTER }
+    }
+
+    /// The variance of a run's target, noise included, `own` being its L_g with itself.
+    pub(super) fn variance(&self, own: [f64; GROUPS]) -> f64 {
+        self.s + CONSTANT + self.e + self.v.iter().zip(own).map(|(v, own)| v * own).sum::<f64>()
+    }
+
+    /// The trace of K.
+    pub(super) fn trace(&self, design: &Design) -> f64 {
+        let own = |i: usize| design.products.each_ref().map(|products| products[i * design.stride + i]);
+        (0..design.n).map(|i| self.variance(own(i))).sum()
+    }
+}
+
+/// D_g and L_g of each group g for pairs of runs: `stride` numbers a run, or one row for a new run.
+#[derive(Clone, Copy)]
+pub(crate) struct Pairs<'a> {
+    pub(super) distances: [&'a [f64]; GROUPS],
+    pub(super) products: [&'a [f64]; GROUPS],
+    pub(super) stride: usize,
+}
+
+impl<'a> Pairs<'a> {
+    /// The numbers of run `i` with runs 0 to i, in whole lanes.
+    #[inline(always)]
+    fn row(&self, i: usize) -> Self {
+        let row = row_of(i, self.stride);
+        Self {
+            distances: self.distances.map(|all| &all[row.clone()]),
+            products: self.products.map(|all| &all[row.clone()]),
+            stride: row.len(),
+        }
+    }
+
+    /// The first `n` numbers of each group.
+    #[inline(always)]
+    fn first(&self, n: usize) -> [&'a [f64]; 2 * GROUPS] {
+        let ([d0, d1, d2], [l0, l1, l2]) = (self.distances, self.products);
+        [&d0[..n], &d1[..n], &d2[..n], &l0[..n], &l1[..n], &l2[..n]]
+    }
+}
+
+/// Where run `i` stands in a matrix padded to `stride`: up to the diagonal, in whole lanes.
+#[inline(always)]
+fn row_of(i: usize, stride: usize) -> std::ops::Range<usize> {
+    i * stride..i * stride + (i / LANES + 1) * LANES
+}
+
+dispatched! {
+    /// Fills the lower triangles of the nonlinear part and of K without noise, for the first `n` rows.
+    pub(crate) fn fill_kernel(
+        pairs: &Pairs<'_>,
+        parameters: &Parameters,
+        n: usize,
+        nonlinear: &mut [f64],
+        kernel: &mut [f64],
+    ) {
+        let Parameters { w, v, s, .. } = *parameters;
+        for i in 0..n {
+            let row = row_of(i, pairs.stride);
+            let (r, k) = (&mut nonlinear[row.clone()], &mut kernel[row]);
+            let length = r.len();
+            let k = &mut k[..length];
+            let [d0, d1, d2, l0, l1, l2] = pairs.row(i).first(length);
+            for j in 0..length {
+                let value = s * exp_body(-(w[0] * d0[j] + w[1] * d1[j] + w[2] * d2[j]));
+                r[j] = value;
+                k[j] = value + (v[0] * l0[j] + v[1] * l1[j] + v[2] * l2[j]) + CONSTANT;
+            }
+        }
+    }
+}
+
+dispatched! {
+    /// K between a new run and every run.
+    pub(crate) fn cross_kernel(pairs: &Pairs<'_>, parameters: &Parameters, k: &mut [f64]) {
+        let Parameters { w, v, s, .. } = *parameters;
+        let [d0, d1, d2, l0, l1, l2] = pairs.first(k.len());
+        for j in 0..k.len() {
+            let value = s * exp_body(-(w[0] * d0[j] + w[1] * d1[j] + w[2] * d2[j]));
+            k[j] = value + (v[0] * l0[j] + v[1] * l1[j] + v[2] * l2[j]) + CONSTANT;
+        }
+    }
+}
+
+/// The lanes of a row.
+#[inline(always)]
+fn chunks(values: &[f64]) -> &[[f64; LANES]] {
+    values.as_chunks::<LANES>().0
+}
+
+dispatched! {
+    /// With M = K⁻¹ − ααᵀ and R the nonlinear part, the sums over pairs i > j of M·R·D_g, of M·L_g, and of M·R.
+    pub(crate) fn gradient_sums(
+        pairs: &Pairs<'_>,
+        inverse: &[f64],
+        nonlinear: &[f64],
+        alpha: &[f64],
+        sums: &mut [f64; 7],
+    ) {
+        let mut lanes = [[0.0; LANES]; 7];
+        let mut padded = vec![0.0; pairs.stride];
+        padded[..alpha.len()].copy_from_slice(alpha);
+        for (i, &own) in alpha.iter().enumerate() {
+            let row = row_of(i, pairs.stride);
+            let of_row = pairs.row(i);
+            let [d0, d1, d2, l0, l1, l2] = of_row.first(of_row.stride).map(chunks);
+            let (k, r, alphas) = (chunks(&inverse[row.clone()]), chunks(&nonlinear[row]), chunks(&padded));
+            for c in 0..k.len() {
+                let inside = i - c * LANES;
+                for l in 0..LANES {
+                    let m = if l < inside { k[c][l] - own * alphas[c][l] } else { 0.0 };
+                    let mr = m * r[c][l];
+                    lanes[0][l] += mr * d0[c][l];
+                    lanes[1][l] += mr * d1[c][l];
+                    lanes[2][l] += mr * d2[c][l];
+                    lanes[3][l] += m * l0[c][l];
+                    lanes[4][l] += m * l1[c][l];
+                    lanes[5][l] += m * l2[c][l];
+                    lanes[6][l] += mr;
+                }
+            }
+        }
+        for (sum, lane) in sums.iter_mut().zip(lanes) {
+            *sum = sum_lanes(lane);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Learning-curve extrapolation as a predictor: each curve on its own, whatever the finished runs.
+
+use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
+use super::options::LceOptions;
+use crate::curves::training::{Query, TrainingSet};
+use crate::predict::forecast::Forecast;
+use crate::predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Learning-curve extrapolation (LCE): a Bayesian combination of parametric curve families, fitted to the running curve
+/// alone. See [`extrapolate`](super::extrapolate()).
+///
+/// From finished runs it takes only the metric's range, where that is not known, and what it says of a curve that cannot be
+/// extrapolated ([`NoExtrapolation`]): its last value, with the root mean square distance of finished runs' last values from
+/// their ends. Held-out forecasts are its ordinary ones, which do not use a run's result; they are made when first asked
+/// for. O(1) to fit; a forecast takes milliseconds.
+///
+/// Source: Domhan, Springenberg & Hutter 2015.
+#[derive(Clone, Debug, Default)]
+pub struct Lce {
+    /// How it fits and samples.
+    pub options: LceOptions,
+    /// The seed of its chains.
+    pub seed: u64,
+    /// What it has forecast, if that is kept: see [`Lce::remembering`].
+    memory: Option<Memory>,
+}
+
+/// Forecasts by all that they depend on: the bits of steps, scores, target and range.
+type Memory = Arc<Mutex<HashMap<Vec<u64>, Option<Forecast>>>>;
+
+/// Forecasts that are kept at most.
+const REMEMBERED: usize = 1 << 18;
+
+impl Lce {
+    /// LCE by `options`, with the chains of `seed`.
+    pub fn new(options: LceOptions, seed: u64) -> Self {
+        Self { options, seed, memory: None }
+    }
+
+    /// The same predictor, which makes each forecast once however often it is asked for: all its models share their forecasts.
+    /// For replays of one set of curves in many orders.
+    #[must_use]
+    pub fn remembering(self) -> Self {
+        Self { memory: Some(Memory::default()), ..self }
+    }
+}
+
+struct LceModel {
+    lce: Lce,
+    training: TrainingSet,
+    range: (f64, f64),
+    fallback_sigma: f64,
+    held_out: OnceLock<Vec<Forecast>>,
+}
+
+impl Predictor for Lce {
+    fn name(&self) -> &'static str {
+        if self.options.proper_prior { "lce" } else { "lce-domhan2015" }
+    }
+
+    fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        check_training(self.name(), 1, training)?;
+        let fallback_sigma = leave_one_out_sigma(&training.last_scores(), &training.targets);
+        Ok(Box::new(LceModel {
+            lce: self.clone(),
+            training: training.clone(),
+            range: range_of_metric(training),
+            fallback_sigma,
+            held_out: OnceLock::new(),
+        }))
+    }
+}
+
+/// What is scaled to [0, 1]: [`TrainingSet::metric_range`], with half of it above the best where no ceiling is known.
+fn range_of_metric(training: &TrainingSet) -> (f64, f64) {
+    let (least, largest) = training.metric_range();
+    let above = if training.ceiling.is_some() { 0.0 } else { (largest - least) / 2.0 };
+    (least, largest + above)
+}
+
+impl LceModel {
+    /// The forecast, or `None` where the curve cannot be extrapolated.
+    fn remembered(&self, prefix: &[f64]) -> Option<Forecast> {
+        let made = || {
+            let forecast = self.extrapolate(prefix).ok()?.forecast();
+            Some(forecast).filter(|f| f.mean.is_finite() && f.scale.is_finite())
+        };
+        let Some(memory) = &self.lce.memory else { return made() };
+        let (low, high) = self.range;
+        let facts = self.training.steps.iter().chain(prefix).chain([&self.training.target_step, &low, &high]);
+        let key: Vec<u64> = facts.map(|fact| fact.to_bits()).collect();
+        let lock = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        let forecast = made();
+        let mut known = lock();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(key, forecast.clone());
+        forecast
+    }
+
+    fn extrapolate(&self, prefix: &[f64]) -> Result<Extrapolation, NoExtrapolation> {
+        // a run that is outside what is known of the metric widens it
+        let (low, high) = crate::statistics::range(prefix.iter().copied());
+        let range = (self.range.0.min(low), self.range.1.max(high));
+        let curve = PartialCurve {
+            steps: &self.training.steps,
+            scores: prefix,
+            target: self.training.target_step,
+            range,
+        };
+        extrapolate(&curve, &self.lce.options, self.lce.seed)
+    }
+}
+
+impl Model for LceModel {
+    fn forecast(&self, query: &Query<'_>) -> Forecast {
+        self.remembered(query.prefix)
+            .unwrap_or_else(|| Forecast::gaussian(query.last_score(self.training.floor), self.fallback_sigma))
+    }
+
+    fn held_out(&self) -> &[Forecast] {
+        self.held_out.get_or_init(|| {
+            let runs = 0..self.training.len();
+            runs.into_par_iter().map(|i| self.forecast(&self.training.query(i))).collect()
+        })
+    }
+}

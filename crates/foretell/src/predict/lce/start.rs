@@ -1,0 +1,187 @@
+//! Where the sampler starts: each family's fit, which families are kept, and the first walkers.
+
+use super::families::Family;
+use super::least_squares::{Fitted, Observed, cholesky, solve_transposed};
+use super::options::LceOptions;
+use super::posterior::{Posterior, Prior, ProperPrior};
+use super::sampler::{EnsembleOptions, sample, standard_normal};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Starts that are followed to the end, of all that are tried.
+const FOLLOWED: usize = 3;
+/// Draws around a fit, or from the box, until one is believed.
+const ATTEMPTS: usize = 30;
+/// Steps of each family's own chain.
+const ALONE: usize = 60;
+/// The published initial weight of each family.
+const FIRST_WEIGHT: f64 = 10.0;
+/// The published radius of the first ball of walkers.
+const BALL: f64 = 1e-6;
+
+/// The least-squares fit of `family`: from the published start, or from the best of many in its box.
+pub(super) fn fit(
+    observed: &Observed,
+    family: Family,
+    bounds: &[(f64, f64)],
+    options: &LceOptions,
+    seed: u64,
+) -> Option<Fitted> {
+    if options.starts == 0 {
+        return observed.fit(family, family.start(), None);
+    }
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(family as u64 + 1);
+    let clamped = |start: &[f64]| -> Vec<f64> {
+        start.iter().zip(bounds).map(|(value, (low, high))| value.clamp(*low, *high)).collect()
+    };
+    let drawn = (0..options.starts).map(|_| uniform(bounds, &mut random)).chain([clamped(family.start())]);
+    let mut starts: Vec<(f64, Vec<f64>)> =
+        drawn.filter_map(|start| Some((observed.squares(family, &start)?, start))).collect();
+    starts.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let fits =
+        starts.iter().take(FOLLOWED).filter_map(|(_, start)| observed.fit(family, start, Some(bounds)));
+    fits.min_by(|a, b| a.squares.total_cmp(&b.squares))
+}
+
+/// A point of a box.
+fn uniform(bounds: &[(f64, f64)], random: &mut ChaCha8Rng) -> Vec<f64> {
+    bounds.iter().map(|(low, high)| low + (high - low) * random.random::<f64>()).collect()
+}
+
+/// The first walkers, shape (walkers, d): all have a place in the prior.
+pub(super) fn walkers(
+    problem: &Problem<'_>,
+    fits: &[Fitted],
+    prior: &Prior,
+    options: &LceOptions,
+    seed: u64,
+) -> Vec<Vec<f64>> {
+    let dimension = fits.iter().map(|fit| fit.parameters.len() + 1).sum::<usize>() + 1;
+    let moved = if options.ensemble.blocks { fits.len() + 1 } else { dimension };
+    let count = options.ensemble.walkers.max(2 * moved).next_multiple_of(2);
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    if let Some(proper) = prior.proper.as_ref().filter(|_| options.spread_start) {
+        return alone(problem, fits, prior, proper, options, count, seed);
+    }
+    let mut center: Vec<f64> = fits.iter().flat_map(|fit| fit.parameters.clone()).collect();
+    center.push(combined_noise(fits, problem.epochs.len()));
+    center.extend(vec![FIRST_WEIGHT; fits.len()]);
+    (0..count)
+        .map(|_| center.iter().map(|value| value + BALL * standard_normal(&mut random)).collect())
+        .collect()
+}
+
+/// One curve to extrapolate, in epochs and scaled scores.
+pub(super) struct Problem<'a> {
+    pub(super) observed: &'a Observed,
+    pub(super) epochs: &'a [f64],
+    pub(super) horizon: f64,
+}
+
+/// Walkers of all families from chains of one family each, with a K-th of the likelihood: a family that has a K-th of the
+/// weight may stray further from the points than one that is alone. Such chains are short, and leave the best fit, which says
+/// nothing of how many worse ones there are.
+fn alone(
+    problem: &Problem<'_>,
+    fits: &[Fitted],
+    prior: &Prior,
+    proper: &ProperPrior,
+    options: &LceOptions,
+    count: usize,
+    seed: u64,
+) -> Vec<Vec<f64>> {
+    let mut tempered = problem.observed.clone();
+    tempered.weights.iter_mut().for_each(|weight| *weight /= fits.len() as f64);
+    let short =
+        EnsembleOptions { steps: ALONE, burn_in: ALONE, stop: None, blocks: true, ..options.ensemble };
+    let of_family = |(k, fit): (usize, &Fitted)| {
+        let family = [fit.family];
+        let boxes = vec![proper.boxes[k].clone()];
+        let prior = Prior { proper: Some(ProperPrior { boxes, ..*proper }), ..*prior };
+        let posterior = Posterior::new(&tempered, problem.epochs, problem.horizon, &family, &prior);
+        let spread = Spread {
+            posterior: &posterior,
+            fit,
+            bounds: &proper.boxes[k],
+            points: problem.epochs.len() as f64,
+        };
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(fit.family as u64 + 101);
+        let first: Vec<Vec<f64>> = (0..count).map(|_| spread.walker(&mut random)).collect();
+        sample(&posterior, &first, short, seed).last
+    };
+    let chains: Vec<Vec<Vec<f64>>> = fits.iter().enumerate().map(of_family).collect();
+    // in another order for each family: walker i of one has nothing to do with walker i of another
+    (0..count)
+        .map(|i| {
+            let place = |k: usize| (i + k * (count / 2 + 1)) % count;
+            let of = |k: usize| &chains[k][place(k)];
+            let (noise, weight) =
+                (|k: usize| of(k)[fits[k].parameters.len()], |k: usize| of(k)[fits[k].parameters.len() + 1]);
+            let mut walker: Vec<f64> = Vec::new();
+            for (k, fit) in fits.iter().enumerate() {
+                walker.extend_from_slice(&of(k)[..fit.parameters.len()]);
+            }
+            walker.push((0..fits.len()).map(noise).fold(f64::INFINITY, f64::min));
+            walker.extend((0..fits.len()).map(weight));
+            walker
+        })
+        .collect()
+}
+
+/// σ at the start: the root mean square residual of the families, at least twice the ball's radius.
+fn combined_noise(fits: &[Fitted], points: usize) -> f64 {
+    let mean = fits.iter().map(|fit| fit.squares).sum::<f64>() / fits.len() as f64;
+    (mean / points as f64).sqrt().max(10.0 * BALL)
+}
+
+/// Walkers of one family spread as its fit is uncertain.
+struct Spread<'a> {
+    posterior: &'a Posterior<'a>,
+    fit: &'a Fitted,
+    bounds: &'a [(f64, f64)],
+    points: f64,
+}
+
+impl Spread<'_> {
+    /// Parameters from the fit's Gaussian approximation, ln σ around that of the fit, a weight from its prior.
+    fn walker(&self, random: &mut ChaCha8Rng) -> Vec<f64> {
+        let noise = (self.fit.squares / self.points).sqrt().clamp(2e-3, 0.3);
+        let mut walker = self.parameters(noise, random);
+        walker.push((noise.ln() + 0.3 * standard_normal(random)).clamp(1.01e-3_f64.ln(), 0.49_f64.ln()));
+        walker.push((-(1.0 - random.random::<f64>()).ln()).max(1e-9).ln());
+        walker
+    }
+
+    /// θ + s·L⁻ᵀ·z, z standard normal, L·Lᵀ = JᵀJ with a little of its diagonal: nearer to θ until the prior admits it;
+    /// where it does not admit θ either, a draw from the box that it admits.
+    fn parameters(&self, noise: f64, random: &mut ChaCha8Rng) -> Vec<f64> {
+        let p = self.fit.parameters.len();
+        let mut matrix = self.fit.curvature;
+        for (i, row) in matrix.iter_mut().enumerate().take(p) {
+            // what the box says of a parameter that the curve says nothing of
+            let width = self.bounds[i].1 - self.bounds[i].0;
+            row[i] = row[i] * (1.0 + 1e-9) + 12.0 * (noise / width).powi(2);
+        }
+        let mut reach = noise;
+        if let Some(factor) = cholesky(&matrix, p) {
+            for _ in 0..ATTEMPTS {
+                let mut z: Vec<f64> = (0..p).map(|_| reach * standard_normal(random)).collect();
+                solve_transposed(&factor, &mut z);
+                z.iter_mut().zip(&self.fit.parameters).for_each(|(z, theta)| *z += theta);
+                if self.posterior.admits(0, &z) {
+                    return z;
+                }
+                reach *= 0.8;
+            }
+        }
+        if !self.posterior.admits(0, &self.fit.parameters) {
+            let mut drawn = (0..100 * ATTEMPTS).map(|_| uniform(self.bounds, random));
+            if let Some(drawn) = drawn.find(|drawn| self.posterior.admits(0, drawn)) {
+                return drawn;
+            }
+        }
+        self.fit.parameters.clone()
+    }
+}

@@ -1,0 +1,231 @@
+//! The termination criterion of Domhan et al.: stop a run that will hardly beat the best, or whose end is known.
+
+use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
+use super::options::LceOptions;
+
+/// What the criterion looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TerminationMode {
+    /// Whether the run will beat the best: the published default.
+    #[default]
+    Conservative,
+    /// Whether the end is known, whatever its rank; then, whether the run will beat the best.
+    Optimistic,
+}
+
+/// The predictive termination criterion.
+///
+/// * Conservative: while there is no best, or the run has beaten it already, it goes on. It stops where
+///   P(y_T > y_best) < `improvement`, if the mean of y_T is inside the range (and the spread below `spread`, if given).
+/// * Optimistic: it stops where the standard deviation of f(T) is below `spread` (0.005 of the range if not given), or where
+///   P(y_T > y_best) < `improvement`.
+///
+/// A curve that cannot be extrapolated goes on. Before that, leading points are cut off until `look_ahead` points in a row exceed
+/// the first by more than `threshold`, as runs that have not begun to learn say nothing; if that never happens none are cut.
+/// The first point kept becomes the first epoch, and the target moves by as much (the published code leaves it; `literal`).
+///
+/// Source: Domhan et al. 2015, §3.3, and `terminationcriterion.py` of their code. It is checked whenever its caller does; the
+/// published interval is not known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Termination {
+    /// The mode.
+    pub mode: TerminationMode,
+    /// The least probability of beating the best that keeps a run, 0–1.
+    pub improvement: f64,
+    /// The spread of f(T) in units of the range: see the modes.
+    pub spread: Option<f64>,
+    /// How much better than the first point a run that learns is, in units of the range.
+    pub threshold: f64,
+    /// How many points in a row have to be.
+    pub look_ahead: usize,
+    /// Whether the target stays where it was when points are cut off.
+    pub literal: bool,
+}
+
+impl Default for Termination {
+    /// The published constants: P < 0.05, 0.005 for the optimistic mode, 5 points above by 0.05.
+    fn default() -> Self {
+        Self {
+            mode: TerminationMode::Conservative,
+            improvement: 0.05,
+            spread: None,
+            threshold: 0.05,
+            look_ahead: 5,
+            literal: false,
+        }
+    }
+}
+
+/// Why a run goes on or stops.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum TerminationReason {
+    /// Nothing to beat yet.
+    NoBest,
+    /// It is better than the best already.
+    Ahead,
+    /// Its curve cannot be extrapolated.
+    NotExtrapolated(NoExtrapolation),
+    /// Its extrapolation leaves the metric's range.
+    OutOfRange,
+    /// It may still beat the best.
+    MayImprove,
+    /// It will hardly beat the best, but its end is not known well enough.
+    Unsure,
+    /// It will hardly beat the best.
+    Hopeless,
+    /// Its end is known.
+    Known,
+}
+
+/// What the criterion says of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The score that takes the place of the final one, if the run is to be stopped.
+    pub stop: Option<f64>,
+    /// P(y_T > y_best), where both are known.
+    pub improvement: Option<f64>,
+    /// Why.
+    pub reason: TerminationReason,
+}
+
+/// The spread below which the optimistic mode knows an end.
+const KNOWN: f64 = 0.005;
+
+impl Termination {
+    /// Judges a running `curve` against the best final score so far. See [`Termination`].
+    ///
+    /// ```
+    /// use foretell::lce::{LceOptions, PartialCurve, Termination};
+    /// let steps: Vec<f64> = (1..=10).map(f64::from).collect();
+    /// let scores: Vec<f64> = steps.iter().map(|x| 0.6 - 0.3 / x).collect();
+    /// let curve = PartialCurve { steps: &steps, scores: &scores, target: 20.0, range: (0.0, 1.0) };
+    /// let judge = |best| Termination::default().judge(&curve, best, &LceOptions::default(), 0);
+    /// assert!(judge(Some(0.95)).stop.is_some_and(|end| (end - 0.6).abs() < 0.05));
+    /// assert!(judge(Some(0.5)).stop.is_none() && judge(None).stop.is_none());
+    /// ```
+    pub fn judge(
+        &self,
+        curve: &PartialCurve<'_>,
+        best: Option<f64>,
+        options: &LceOptions,
+        seed: u64,
+    ) -> Judgement {
+        let go_on = |reason| Judgement { stop: None, improvement: None, reason };
+        if self.mode == TerminationMode::Conservative {
+            let Some(best) = best else { return go_on(TerminationReason::NoBest) };
+            if curve.scores.iter().any(|&score| score > best) {
+                return go_on(TerminationReason::Ahead);
+            }
+        }
+        let cut = self.cut(curve);
+        let (steps, target) = self.shifted(curve, cut);
+        let rest = PartialCurve { steps: &steps, scores: &curve.scores[cut..], target, range: curve.range };
+        match extrapolate(&rest, options, seed) {
+            Err(reason) => go_on(TerminationReason::NotExtrapolated(reason)),
+            Ok(end) => self.decide(&end, best, curve.range),
+        }
+    }
+
+    fn decide(&self, end: &Extrapolation, best: Option<f64>, range: (f64, f64)) -> Judgement {
+        let improvement = best.map(|best| end.probability_above(best));
+        let hopeless = improvement.is_some_and(|p| p < self.improvement);
+        let sure_within = |spread: f64| end.standard_deviation < spread * (range.1 - range.0);
+        let known = self.mode == TerminationMode::Optimistic && sure_within(self.spread.unwrap_or(KNOWN));
+        let unsure = self.mode == TerminationMode::Conservative && !self.spread.is_none_or(sure_within);
+        let reason = if known {
+            TerminationReason::Known
+        } else if !hopeless {
+            TerminationReason::MayImprove
+        } else if unsure {
+            TerminationReason::Unsure
+        } else if self.mode == TerminationMode::Conservative && end.outlier {
+            TerminationReason::OutOfRange
+        } else {
+            TerminationReason::Hopeless
+        };
+        let stops = matches!(reason, TerminationReason::Known | TerminationReason::Hopeless);
+        Judgement { stop: stops.then_some(end.mean), improvement, reason }
+    }
+
+    /// How many leading points are cut off.
+    fn cut(&self, curve: &PartialCurve<'_>) -> usize {
+        let Some(first) = curve.scores.first() else { return 0 };
+        let above = first + self.threshold * (curve.range.1 - curve.range.0);
+        let learns = |points: &[f64]| points.iter().all(|score| *score > above);
+        curve.scores.windows(self.look_ahead.max(1)).position(learns).unwrap_or(0)
+    }
+
+    /// The steps after the cut, from the first step on, and the target.
+    fn shifted(&self, curve: &PartialCurve<'_>, cut: usize) -> (Vec<f64>, f64) {
+        let by = curve.steps.get(cut).zip(curve.steps.first()).map_or(0.0, |(step, first)| step - first);
+        let steps = curve.steps.iter().skip(cut).map(|step| step - by).collect();
+        (steps, if self.literal { curve.target } else { curve.target - by })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(termination: Termination, scores: &[f64], best: Option<f64>) -> Judgement {
+        let steps: Vec<f64> = (1..=scores.len()).map(|x| x as f64).collect();
+        let curve = PartialCurve { steps: &steps, scores, target: 30.0, range: (0.0, 1.0) };
+        termination.judge(&curve, best, &LceOptions::default(), 0)
+    }
+
+    fn saturating(end: f64) -> Vec<f64> {
+        (1..=15).map(|x| end - 0.4 * (-f64::from(x) / 2.0).exp()).collect()
+    }
+
+    #[test]
+    fn the_conservative_mode_stops_only_what_will_hardly_win() {
+        let conservative = Termination::default();
+        let cases = [
+            (Some(0.9), TerminationReason::Hopeless),
+            (Some(0.3), TerminationReason::Ahead),
+            (Some(0.601), TerminationReason::MayImprove),
+            (None, TerminationReason::NoBest),
+        ];
+        for (best, reason) in cases {
+            let judgement = judged(conservative, &saturating(0.6), best);
+            assert_eq!(judgement.reason, reason, "{judgement:?}");
+            assert_eq!(judgement.stop.is_some(), reason == TerminationReason::Hopeless);
+        }
+        let sure = Termination { spread: Some(1e-9), ..conservative };
+        assert_eq!(judged(sure, &saturating(0.6), Some(0.9)).reason, TerminationReason::Unsure);
+        let falling: Vec<f64> = saturating(0.6).into_iter().rev().collect();
+        let judgement = judged(conservative, &falling, Some(0.9));
+        assert!(matches!(judgement.reason, TerminationReason::NotExtrapolated(_)), "{judgement:?}");
+    }
+
+    #[test]
+    fn the_optimistic_mode_also_stops_what_it_knows() {
+        let optimistic =
+            Termination { mode: TerminationMode::Optimistic, spread: Some(0.1), ..Termination::default() };
+        for best in [None, Some(0.3)] {
+            let judgement = judged(optimistic, &saturating(0.6), best);
+            assert_eq!(judgement.reason, TerminationReason::Known);
+            assert!(judgement.stop.is_some_and(|end| (end - 0.6).abs() < 0.03), "{judgement:?}");
+        }
+        let strict = Termination { spread: Some(1e-9), ..optimistic };
+        assert_eq!(judged(strict, &saturating(0.6), None).reason, TerminationReason::MayImprove);
+        assert_eq!(judged(strict, &saturating(0.6), Some(0.9)).reason, TerminationReason::Hopeless);
+    }
+
+    #[test]
+    fn points_before_learning_begins_are_cut_off() {
+        let scores = [&[0.1, 0.1, 0.12, 0.11][..], &saturating(0.6)].concat();
+        let steps: Vec<f64> = (1..=19).map(f64::from).collect();
+        let curve = PartialCurve { steps: &steps, scores: &scores, target: 40.0, range: (0.0, 1.0) };
+        let termination = Termination::default();
+        assert_eq!(termination.cut(&curve), 4);
+        let (shifted, target) = termination.shifted(&curve, 4);
+        assert_eq!((shifted[0], shifted.len()), (1.0, 15));
+        assert!((target - 36.0).abs() < 1e-12);
+        let (_, target) = Termination { literal: true, ..termination }.shifted(&curve, 4);
+        assert!((target - 40.0).abs() < 1e-12);
+        let flat = PartialCurve { scores: &[0.1; 19], ..curve };
+        assert_eq!(termination.cut(&flat), 0, "nothing learns");
+    }
+}

@@ -1,0 +1,85 @@
+//! Leave-one-out forecasts of the chosen ν-SVR: hyperparameters kept, scalers refitted, each solve from the full solution.
+
+use super::geometry::Geometry;
+use super::model::Solution;
+use super::parameters::{Kernel, SvrParameters};
+use super::program::{KernelMatrix, Penalty, Problem};
+use super::scaling::Scaled;
+use super::solver::{Dual, Effort};
+use crate::features::paper::TargetScaler;
+
+/// How much the scalings without each run change the pairwise sums.
+///
+/// The weights without a run are those of all runs but for some per cent, and only the differences are summed up in single
+/// precision: kernels are then exact to about 1e-9, and to 1e-7 where a run's absence changes a sum altogether.
+pub(super) trait Without {
+    /// Sums of changes, and which weighting of them is the one without run `left_out`; asked for in the order of the runs.
+    fn changes(&mut self, left_out: usize) -> (&Geometry<f32>, usize);
+}
+
+/// Kept for all runs: weighting i is that without run i.
+impl Without for &Geometry<f32> {
+    fn changes(&mut self, left_out: usize) -> (&Geometry<f32>, usize) {
+        (self, left_out)
+    }
+}
+
+/// Formed for a few runs at a time, which then stay in the cache: n times as many would have to go through memory.
+pub(super) struct AFewAtATime<'a> {
+    scaled: &'a Scaled,
+    geometry: Geometry<f32>,
+    /// The first run after those that `geometry` has.
+    next: usize,
+}
+
+/// How many runs' sums [`AFewAtATime`] forms together.
+const FEW: usize = 8;
+
+impl<'a> AFewAtATime<'a> {
+    pub(super) fn new(scaled: &'a Scaled, kernel: Kernel) -> Self {
+        Self { scaled, geometry: Geometry::new(scaled.n, kernel, FEW), next: 0 }
+    }
+}
+
+impl Without for AFewAtATime<'_> {
+    fn changes(&mut self, left_out: usize) -> (&Geometry<f32>, usize) {
+        if left_out >= self.next {
+            self.next = left_out - left_out % FEW;
+            self.geometry.clear();
+            self.geometry.add_from(
+                &self.scaled.rough_points,
+                0..self.scaled.columns.mean.len(),
+                &self.scaled.loo_changes,
+                self.next,
+            );
+            self.next += FEW;
+        }
+        (&self.geometry, left_out % FEW)
+    }
+}
+
+/// The forecast of each run by the model of all others, in units of `targets`.
+///
+/// `all` has the sums of all runs as weighting `whole`, and `without` how they change; `full` is the solution on all runs. A left-out run stays in the kernel
+/// matrix and takes no part, so its forecast is read off its residual. n solves, most of them a few rounds.
+pub(super) fn leave_one_out(
+    (all, whole): (&Geometry, usize),
+    without: &mut impl Without,
+    targets: &[f64],
+    parameters: SvrParameters,
+    full: &Solution,
+) -> Vec<f64> {
+    let (mut matrix, mut dual) = (KernelMatrix::default(), Dual::default());
+    let penalty = Penalty { c: parameters.c, nu: parameters.nu };
+    let one = |left_out: usize| {
+        let (changes, which) = without.changes(left_out);
+        all.changed_kernel_matrix(whole, changes, which, parameters.gamma, &mut matrix);
+        let others = targets.iter().enumerate().filter(|&(i, _)| i != left_out).map(|(_, &y)| y);
+        let target = TargetScaler::fit(others);
+        let rescaled: Vec<f64> = targets.iter().map(|&y| target.apply(y)).collect();
+        let problem = Problem { kernel: &matrix, targets: &rescaled, penalty, left_out: Some(left_out) };
+        let solved = dual.solve_near(&problem, Effort::FINAL, (&full.beta, full.closed));
+        target.invert(rescaled[left_out] + dual.gradient[left_out] + solved.bias)
+    };
+    (0..targets.len()).map(one).collect()
+}

@@ -1,0 +1,236 @@
+//! ν-support vector regression: the paper's regressor.
+
+mod fold;
+mod geometry;
+mod held_out;
+mod model;
+mod parameters;
+mod pivot;
+mod problem;
+mod program;
+mod scaling;
+mod search;
+mod sequence;
+mod solver;
+mod tour;
+
+use crate::curves::training::TrainingSet;
+use crate::features::paper::{FeatureSet, TargetScaler, design_matrix};
+use crate::linalg::matrix::Matrix;
+use crate::predict::forecast::Forecast;
+use crate::predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
+use geometry::Geometry;
+use held_out::{AFewAtATime, Without, leave_one_out};
+pub use model::SvrModel;
+use model::{Expansion, Fitted, Solution};
+use parameters::count_folds;
+pub use parameters::{Choice, Folds, Kernel, SvrParameters, draw_folds, draw_parameters};
+pub use problem::{SvrError, SvrSolution, solve};
+use program::{KernelMatrix, Penalty, Problem};
+use scaling::Scaled;
+pub use search::search;
+use search::search_in;
+pub use sequence::{RunningTrial, SequentialSvr};
+use solver::{Dual, Effort};
+
+/// ν-SVR as the paper uses it: features TS + AP + HP, everything standardised, (C, ν, γ) by random search with 3-fold
+/// cross-validation, refit on all runs, σ(τ) by leave-one-out with the hyperparameters kept and the scaler refitted.
+///
+/// | field | meaning | default |
+/// |---|---|---|
+/// | `kernel` | RBF or linear | RBF |
+/// | `features` | which feature groups | all |
+/// | `draws` | random search draws | 1000 |
+/// | `seed` | of draws and folds | 0 |
+///
+/// Needs 6 runs. O(draws · n²) and up to fit, O(n · features) to forecast. Source: Baker et al. 2017, §3.3 and
+/// appendix B; scaling, which the paper does not mention, as the field does it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NuSvr {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Which feature groups are used.
+    pub features: FeatureSet,
+    /// How many draws the random search makes; ≥ 1.
+    pub draws: usize,
+    /// The seed of draws and folds.
+    pub seed: u64,
+}
+
+impl Default for NuSvr {
+    fn default() -> Self {
+        Self { kernel: Kernel::Rbf, features: FeatureSet::default(), draws: 1000, seed: 0 }
+    }
+}
+
+/// Fewest finished runs a fit is made from.
+const FEWEST: usize = 6;
+
+impl Predictor for NuSvr {
+    fn name(&self) -> &'static str {
+        match self.kernel {
+            Kernel::Rbf => "svr-rbf",
+            Kernel::Linear => "svr-linear",
+        }
+    }
+
+    fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        check_training(self.name(), FEWEST, training)?;
+        let order = by_content(training);
+        let (draws, folds) = self.draw(training.len(), training.steps.len());
+        let mut model = self.fit_drawn(&training.select(&order), &draws, &folds)?;
+        model.put_back(&order);
+        Ok(Box::new(model))
+    }
+}
+
+impl NuSvr {
+    /// The draws and folds of a fit on `runs` runs seen for `tau` steps: the seed's, a stream for each τ.
+    fn draw(&self, runs: usize, tau: usize) -> (Vec<SvrParameters>, Folds) {
+        let mut random = parameters::stream(self.seed, tau);
+        let draws = draw_parameters(self.draws.max(1), &mut random);
+        (draws, draw_folds(runs, 3, &mut random))
+    }
+
+    /// Fits with given draws and folds instead of the seed's: for side-by-side comparisons.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than 6 runs or a number is not finite.
+    ///
+    /// # Panics
+    /// If `draws` is empty or `folds` does not name a fold for each run.
+    pub fn fit_drawn(
+        &self,
+        training: &TrainingSet,
+        draws: &[SvrParameters],
+        folds: &Folds,
+    ) -> Result<SvrModel, FitError> {
+        check_training(self.name(), FEWEST, training)?;
+        assert_eq!(folds.len(), training.len(), "one fold a run");
+        let x = by_epoch(&design_matrix(training, self.features), self.epochs(training.steps.len()));
+        let scaled = Scaled::new(&x, true);
+        let mut without = AFewAtATime::new(&scaled, self.kernel);
+        let candidates = Candidates { kernel: self.kernel, draws, folds };
+        let fitted = fit_in(&scaled, x.columns(), &mut without, &training.targets, candidates);
+        Ok(self.model(&scaled, fitted, training, training.steps.len()))
+    }
+
+    /// How many epochs of the curve are features.
+    fn epochs(&self, tau: usize) -> usize {
+        if self.features.time_series { tau } else { 0 }
+    }
+
+    /// The model of a fit on the first columns of `scaled`: those of τ = `tau`.
+    fn model(&self, scaled: &Scaled, fitted: Fitted, training: &TrainingSet, tau: usize) -> SvrModel {
+        SvrModel {
+            choice: fitted.choice,
+            features: self.features,
+            groups: training.groups.clone(),
+            epochs: self.epochs(tau),
+            columns: scaled.columns.leading(fitted.columns),
+            expansion: Expansion::new(self.kernel, scaled, &fitted),
+            target: fitted.target,
+            sigma: fitted.sigma,
+            beta: fitted.solution.beta,
+            bias: fitted.solution.bias,
+            held_out: fitted.held_out.iter().map(|&mean| Forecast::gaussian(mean, fitted.sigma)).collect(),
+        }
+    }
+}
+
+/// The training runs in an order that does not depend on the order in which they are listed, so that folds do not either:
+/// by configuration, then scores, then target.
+fn by_content(training: &TrainingSet) -> Vec<usize> {
+    let content = |i: usize| {
+        let (prefix, target) = (training.prefixes.row(i), training.targets[i]);
+        training.configurations.row(i).iter().chain(prefix).copied().chain([target])
+    };
+    let compare = |a: &usize, b: &usize| {
+        let differing = content(*a).zip(content(*b)).map(|(x, y)| x.total_cmp(&y));
+        differing.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    };
+    let mut order: Vec<usize> = (0..training.len()).collect();
+    order.sort_by(compare);
+    order
+}
+
+/// Reorders the columns y_1..y_τ, first differences, second differences, configuration into configuration, then epoch
+/// after epoch its value and differences: the order in which a running trial brings them.
+fn by_epoch(x: &Matrix, tau: usize) -> Matrix {
+    let order = epoch_order(x.columns(), tau);
+    Matrix::from_fn(x.rows(), order.len(), |i, j| x.row(i)[order[j]])
+}
+
+/// Which of the paper's columns comes j-th in the order of [`by_epoch`].
+fn epoch_order(columns: usize, tau: usize) -> Vec<usize> {
+    let curve = if tau == 0 { 0 } else { tau + (tau - 1) + tau.saturating_sub(2) };
+    let mut order: Vec<usize> = (curve..columns).collect();
+    for t in 0..tau {
+        order.push(t);
+        if t >= 1 {
+            order.push(tau + t - 1);
+        }
+        if t >= 2 {
+            order.push(tau + (tau - 1) + t - 2);
+        }
+    }
+    order
+}
+
+/// What a search chooses from, and the folds that it is scored on.
+#[derive(Clone, Copy)]
+struct Candidates<'a> {
+    kernel: Kernel,
+    draws: &'a [SvrParameters],
+    folds: &'a Folds,
+}
+
+/// Search, refit and leave-one-out on the first `d` columns of `scaled`; `without` says how
+/// their pairwise sums change without each run.
+fn fit_in(
+    scaled: &Scaled,
+    d: usize,
+    without: &mut impl Without,
+    y: &[f64],
+    Candidates { kernel, draws, folds }: Candidates<'_>,
+) -> Fitted {
+    let count = count_folds(folds);
+    let mut geometry = Geometry::new(scaled.n, kernel, count + 1);
+    geometry.add(&scaled.points, 0..d, &scaled.fold_weights(d, folds, count));
+    let choice = search_in(&geometry, y, kernel, draws, folds, true);
+    let target = TargetScaler::fit(y.iter().copied());
+    let targets: Vec<f64> = y.iter().map(|&y| target.apply(y)).collect();
+    let mut matrix = KernelMatrix::default();
+    geometry.kernel_matrix(count, choice.parameters.gamma, &mut matrix);
+    let solution = refit(&matrix, &targets, choice.parameters);
+    let standardised = leave_one_out((&geometry, count), without, &targets, choice.parameters, &solution);
+    let held_out: Vec<f64> = standardised.into_iter().map(|value| target.invert(value)).collect();
+    let sigma = leave_one_out_sigma(&held_out, y);
+    Fitted { choice, columns: d, solution, target, held_out, sigma }
+}
+
+/// The solution on all runs.
+fn refit(kernel: &KernelMatrix, targets: &[f64], parameters: SvrParameters) -> Solution {
+    let penalty = Penalty { c: parameters.c, nu: parameters.nu };
+    let mut dual = Dual::default();
+    let solved = dual.solve(&Problem { kernel, targets, penalty, left_out: None }, Effort::FINAL);
+    let (beta, closed) = dual.solution();
+    Solution { beta, closed, bias: solved.bias }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::paper::time_series_features;
+
+    #[test]
+    fn columns_arrive_epoch_after_epoch() {
+        let mut row = Vec::new();
+        time_series_features(&[1.0, 3.0, 8.0, 9.0], &mut row);
+        row.extend([70.0, 71.0]);
+        let ordered = by_epoch(&Matrix::from_rows(&[row]), 4);
+        assert_eq!(ordered.row(0), [70.0, 71.0, 1.0, 3.0, 2.0, 8.0, 5.0, 3.0, 9.0, 1.0, -4.0]);
+        assert_eq!(epoch_order(3, 1), [1, 2, 0]);
+        assert_eq!(epoch_order(2, 0), [0, 1]);
+    }
+}
