@@ -18,7 +18,7 @@
 //! | files | what they have |
 //! |---|---|
 //! | `parameter`, `parameter_space`, `layer_space/`, `space` | what is searched: [`ParameterSpace`], [`LayerSpace`], [`Space`] |
-//! | `random`, `q_learning/`, `sampler` | who proposes configurations: [`RandomSampler`], [`QLearner`], [`Sampler`] |
+//! | `random`, `surrogate/`, `q_learning/`, `sampler`, `worth` | who proposes configurations: [`RandomSampler`], [`SamplerSpec`], [`QLearner`], [`Sampler`] |
 //! | `brackets`, `full`, `successive_halving`, `hyperband`, `f_hyperband`, `asha`, `schedule`, `scheduler` | who is trained next, and how far: [`Schedule`], [`Scheduler`] |
 //! | `stopper` | whether a running trial goes on: [`Stopper`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records: [`Study`], [`Record`], [`Summary`] |
@@ -47,6 +47,8 @@ mod store;
 mod study;
 mod successive_halving;
 mod summary;
+mod surrogate;
+mod worth;
 
 pub use asha::Asha;
 pub use brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
@@ -79,3 +81,4 @@ pub use study::{
 };
 pub use successive_halving::SuccessiveHalving;
 pub use summary::{Audit, Best, Shadow, Spent, StoppedTrial, Summary, Tally};
+pub use worth::Worth;
