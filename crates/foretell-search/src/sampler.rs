@@ -49,6 +49,11 @@ pub trait Sampler: Send + Sync {
 }
 
 impl SamplerSpec {
+    /// Whether it learns from forecasts of trials that were not trained to their end.
+    pub(crate) fn learns_from_forecasts(&self) -> bool {
+        matches!(self, Self::Tpe | Self::Gp)
+    }
+
     /// The sampler of `space` with the study's `seed`.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
 //! The recorded runs behind a replayed study: its sampler, how its runs end, and forecasters shared between studies.
 
-use super::ReplaySpec;
+use super::spec::ReplaySpec;
 use super::table::Table;
 use crate::sampler::Sampler;
+use crate::worth::Worth;
 use crate::study::{Checks, Level, NoForecast, Recording};
 use foretell::{Configuration, FitError, ForecastError, HistoryOptions, Predictor};
 use std::collections::{BTreeMap, VecDeque};
@@ -142,7 +143,9 @@ impl Sampler for Replayer {
         self.0.pop_front()
     }
 
-    fn told(&mut self, _: u64, _: &Configuration, _: f64, _: bool) {}
+    fn started(&mut self, _: u64, _: &Configuration) {}
 
-    fn failed(&mut self, _: &Configuration) {}
+    fn told(&mut self, _: u64, _: &Configuration, _: Worth) {}
+
+    fn failed(&mut self, _: u64, _: &Configuration) {}
 }

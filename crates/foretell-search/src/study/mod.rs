@@ -1,9 +1,11 @@
 //! A study: a pure step function from what happened to what to do, and a fold over its own records.
 
 mod apply;
+mod best;
 mod fit;
 mod judge;
 mod knowledge;
+mod outlook;
 mod parts;
 mod progress;
 mod restore;
@@ -12,6 +14,7 @@ mod step;
 mod stored;
 mod trial;
 
+pub use best::{Best, Tally};
 pub use fit::{Fit, Fitted};
 pub use parts::Parts;
 pub use progress::Progress;
@@ -26,7 +29,6 @@ use crate::f_hyperband::LevelData;
 use crate::q_learning::QLearner;
 use crate::sampler::Sampler;
 use crate::scheduler::{Job, Scheduler};
-use crate::summary::Best;
 use foretell::{Configuration, Predictor, Run};
 use knowledge::Knowledge;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,13 +54,26 @@ pub struct Study {
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
     knowledge: Knowledge,
-    /// The job asked for next, and its configuration (`None` if the space is spent), until it is started.
-    pending: Option<(Job, Option<Configuration>)>,
+    /// The job asked for next, until it is started.
+    pending: Option<(Job, Proposal)>,
     /// The trials to go on with after an interruption.
     interrupted: BTreeSet<usize>,
     /// The levels that trials were started to.
     levels: BTreeSet<u64>,
     progress: Progress,
+    /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
+    told_at: u64,
+}
+
+/// The configuration of the job asked for next.
+#[derive(Clone, Debug, PartialEq)]
+enum Proposal {
+    /// Nobody was asked yet.
+    Open,
+    /// The space is spent.
+    Spent,
+    /// This.
+    Of(Configuration),
 }
 
 impl Study {
@@ -106,6 +121,7 @@ impl Study {
             interrupted: BTreeSet::new(),
             levels: BTreeSet::new(),
             progress: Progress::default(),
+            told_at: 0,
             spec,
         })
     }
@@ -163,7 +179,7 @@ impl Study {
     /// Whether nothing runs and there is nothing left to run.
     pub fn is_done(&self) -> bool {
         let nothing_left = match &self.pending {
-            Some((_, configuration)) => configuration.is_none(),
+            Some((_, proposal)) => *proposal == Proposal::Spent,
             None => self.scheduler.is_done(),
         };
         nothing_left && self.progress.trials.running == 0
@@ -171,7 +187,7 @@ impl Study {
 
     /// Whether the sampler found no configuration that it has not proposed before.
     pub fn is_space_spent(&self) -> bool {
-        matches!(self.pending, Some((_, None)))
+        matches!(self.pending, Some((_, Proposal::Spent)))
     }
 
     /// Whether `trial` runs.

@@ -1,7 +1,6 @@
 //! What determines a study, and why something is none.
 
 use super::Parts;
-use super::stored::StoredSpec;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
@@ -11,13 +10,12 @@ use crate::space::Space;
 use foretell::{
     Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, predictor,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Everything that determines a study, up to the timing of its workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "StoredSpec")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StudySpec {
     /// What is searched.
     pub space: Space,
@@ -82,6 +80,11 @@ pub enum StudyError {
         "q-learning searches networks layer by layer: it needs the space metaqnn, not parameters of a command"
     )]
     NoLayers,
+    /// The other samplers that learn know parameters only.
+    #[error(
+        "the samplers tpe and gp search parameters, not layers: with the space metaqnn choose random or q-learning"
+    )]
+    NoParameters,
     /// Q-learning needs a reward for each network.
     #[error(
         "q-learning needs one result for each network, trained to its end or forecast: it goes with full training only, not with rungs"
@@ -219,7 +222,8 @@ impl StudySpec {
 
     fn validate_sampler(&self) -> Result<(), StudyError> {
         match (&self.sampler, &self.space) {
-            (SamplerSpec::Random, _) => Ok(()),
+            (SamplerSpec::Random, _) | (SamplerSpec::Tpe | SamplerSpec::Gp, Space::Parameters(_)) => Ok(()),
+            (SamplerSpec::Tpe | SamplerSpec::Gp, Space::Metaqnn(_)) => Err(StudyError::NoParameters),
             (SamplerSpec::QLearning(_), Space::Parameters(_)) => Err(StudyError::NoLayers),
             (SamplerSpec::QLearning(_), _) if !self.schedule.is_full() => Err(StudyError::NoRewards),
             (SamplerSpec::QLearning(settings), _) => Ok(settings.validate()?),

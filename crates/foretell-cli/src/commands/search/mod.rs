@@ -18,6 +18,7 @@ use crate::{interrupt, plot};
 use display::Display;
 pub(crate) use flags::Arguments;
 use study_run::StudyRun;
+use workload::Workload;
 
 /// Runs the command.
 pub(crate) fn run(given: &Arguments) -> Outcome {
@@ -28,7 +29,7 @@ pub(crate) fn run(given: &Arguments) -> Outcome {
 }
 
 fn search(arguments: &Arguments) -> Outcome {
-    let workload = arguments.workload()?;
+    let workload = Workload::of(arguments)?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
     let warm_start = warm_start::runs(&arguments.learn_from, &spec)?;
