@@ -58,7 +58,7 @@ impl SamplerSpec {
     ///
     /// # Errors
     /// [`QLearningError`] for settings out of range.
-    pub(crate) fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, QLearningError> {
+    pub fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, QLearningError> {
         Ok(match (self, space) {
             (Self::QLearning(settings), Space::Metaqnn(space)) => {
                 Box::new(QLearningSampler {

@@ -37,6 +37,7 @@ fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySp
         run_score: RunScore::Last,
         max_resource: epochs,
         trials,
+        budget_epochs: None,
         burn_in: 8,
         policy: Policy::Forecast,
         shadow: false,

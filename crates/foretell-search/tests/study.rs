@@ -19,6 +19,7 @@ fn spec() -> StudySpec {
         run_score: RunScore::Last,
         max_resource: EPOCHS,
         trials: 30,
+        budget_epochs: None,
         burn_in: 12,
         policy: Policy::Forecast,
         shadow: false,

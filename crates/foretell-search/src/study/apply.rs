@@ -32,6 +32,7 @@ impl Study {
             Record::Reported { trial, step, value, metrics } => {
                 let (direction, index) = (self.spec.direction, self.known(*trial)?);
                 self.change(index, |trial| trial.take_in(*step, *value, metrics, direction));
+                self.reach_rung(index);
                 Ok(())
             }
             Record::Decided(decision) => {
@@ -99,6 +100,7 @@ impl Study {
                 let trial = Trial::new(configuration.clone(), job.until);
                 self.progress.add(index, &trial, &self.spec);
                 self.trials.push(trial);
+                self.running.insert(index);
                 self.sampler.started(job.trial, configuration);
             }
             Ordering::Greater => return Err(Misfit::Unplanned(job.trial)),

@@ -9,6 +9,7 @@ mod outlook;
 mod parts;
 mod progress;
 mod restore;
+mod rungs;
 mod spec;
 mod step;
 mod stored;
@@ -31,6 +32,7 @@ use crate::sampler::Sampler;
 use crate::scheduler::{Job, Scheduler};
 use foretell::{Configuration, Predictor, Run};
 use knowledge::Knowledge;
+use rungs::rungs_of;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -58,9 +60,13 @@ pub struct Study {
     pending: Option<(Job, Proposal)>,
     /// The trials to go on with after an interruption.
     interrupted: BTreeSet<usize>,
+    /// The trials that run, or are to go on after an interruption.
+    running: BTreeSet<usize>,
     /// The levels that trials were started to.
     levels: BTreeSet<u64>,
     progress: Progress,
+    /// The scores, ascending, with which trials reached each rung; empty but under the policy ASHA.
+    rungs: BTreeMap<u64, Vec<f64>>,
     /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
     told_at: u64,
 }
@@ -119,8 +125,10 @@ impl Study {
             knowledge: Knowledge::new(LevelData::new(burn_in, spec.refit), spec.policy, recording),
             pending: None,
             interrupted: BTreeSet::new(),
+            running: BTreeSet::new(),
             levels: BTreeSet::new(),
             progress: Progress::default(),
+            rungs: rungs_of(&spec),
             told_at: 0,
             spec,
         })
@@ -179,7 +187,7 @@ impl Study {
     /// Whether nothing runs and there is nothing left to run.
     pub fn is_done(&self) -> bool {
         let nothing_left = match &self.pending {
-            Some((_, proposal)) => *proposal == Proposal::Spent,
+            Some((job, proposal)) => *proposal == Proposal::Spent || !self.can_pay(*job),
             None => self.scheduler.is_done(),
         };
         nothing_left && self.progress.trials.running == 0
@@ -201,6 +209,11 @@ impl Study {
         self.progress.remove(index, trial, &self.spec);
         change(trial);
         self.progress.add(index, trial, &self.spec);
+        if trial.is_open() {
+            self.running.insert(index);
+        } else {
+            self.running.remove(&index);
+        }
         if trial.state == TrialState::Interrupted {
             self.interrupted.insert(index);
         } else {

@@ -1,6 +1,7 @@
 //! What determines a study, and why something is none.
 
 use super::Parts;
+use crate::brackets::levels;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
@@ -35,6 +36,9 @@ pub struct StudySpec {
     pub max_resource: u64,
     /// How many trials in all; may be raised later.
     pub trials: u64,
+    /// What the whole study may consume, in epochs; no limit, if absent. May be raised later.
+    #[serde(skip_serializing_if = "is_default")]
+    pub budget_epochs: Option<u64>,
     /// How many trials must be trained to a level (with full training: to their end) before any is stopped there.
     pub burn_in: u64,
     /// By what rule trials are stopped.
@@ -169,6 +173,7 @@ impl StudySpec {
             run_score: RunScore::default(),
             max_resource: 20,
             trials: 24,
+            budget_epochs: None,
             burn_in: 8,
             policy: Policy::default(),
             shadow: false,
@@ -197,6 +202,9 @@ impl StudySpec {
         at_least_one(&[("trials", self.trials), ("epochs", self.max_resource), ("burn-in", self.burn_in)])?;
         if let Policy::Patience(reports) = self.policy {
             at_least_one(&[("patience", reports as u64)])?;
+        }
+        if let Policy::Asha(eta) = self.policy {
+            levels(self.max_resource, eta).map_err(ScheduleError::from)?;
         }
         share("exempt share", self.exempt)?;
         growth("refit factor", self.refit)?;
@@ -247,6 +255,6 @@ impl StudySpec {
     #[must_use]
     pub fn regardless_of_length(&self) -> Self {
         let trials = if self.schedule.is_planned_for_trials() { self.trials } else { 0 };
-        Self { trials, schedule: self.schedule.without_runs(), ..self.clone() }
+        Self { trials, budget_epochs: None, schedule: self.schedule.without_runs(), ..self.clone() }
     }
 }

@@ -191,7 +191,7 @@ impl Study {
 
     /// The next job and its configuration; asked for once and kept until it is started.
     fn ask(&mut self) -> Option<(Job, Configuration)> {
-        let job = self.next_job()?;
+        let job = self.next_job().filter(|job| self.can_pay(*job))?;
         if let Some((_, open @ Proposal::Open)) = &mut self.pending {
             let known = self.trials.get(job.trial as usize).map(|trial| trial.configuration.clone());
             let configuration = known.or_else(|| self.sampler.propose(job.trial));
@@ -201,6 +201,15 @@ impl Study {
             Some((job, Proposal::Of(configuration))) => Some((*job, configuration.clone())),
             _ => None,
         }
+    }
+
+    /// Whether the budget pays for `job`, once all that runs is trained as far as it is to be.
+    pub(super) fn can_pay(&self, job: Job) -> bool {
+        let Some(budget) = self.spec.budget_epochs else { return true };
+        let left = |trial: &Trial| trial.until.saturating_sub(trial.trained());
+        let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
+        let from = self.trial(job.trial).map_or(0, Trial::trained);
+        self.progress.spent + promised + job.until.saturating_sub(from) <= budget
     }
 
     /// Takes up an interrupted trial: makes up for an end or a decision that was not recorded any more, or goes on.

@@ -34,6 +34,8 @@ struct StoredSpec {
     run_score: RunScore,
     max_resource: u64,
     trials: u64,
+    #[serde(default)]
+    budget_epochs: Option<u64>,
     burn_in: u64,
     stopping: Option<Stopping>,
     #[serde(default)]
@@ -70,6 +72,7 @@ impl From<StoredSpec> for StudySpec {
             run_score: stored.run_score,
             max_resource: stored.max_resource,
             trials: stored.trials,
+            budget_epochs: stored.budget_epochs,
             burn_in: stored.burn_in,
             policy: if stored.stopping == Some(Stopping::Off) { Policy::None } else { stored.policy },
             shadow: stored.shadow || stored.stopping == Some(Stopping::Shadow),
