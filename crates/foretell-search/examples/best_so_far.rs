@@ -90,7 +90,8 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
         },
         schedule: match scheduler.trim_end_matches(|c: char| c.is_ascii_digit()) {
             "full" => Schedule::Full,
-            "asha" => Schedule::Asha { eta },
+            "asha" => Schedule::Asha { eta, rungs: None },
+            "late-asha" => Schedule::Asha { eta, rungs: Some(2) },
             "hyperband" => {
                 let (kappa, reference) = (Kappa::default(), Reference::Level);
                 Schedule::Hyperband { eta, runs: 100, kappa, reference }

@@ -20,12 +20,14 @@
 //! | `parameter`, `parameter_space`, `layer_space/`, `space` | what is searched: [`ParameterSpace`], [`LayerSpace`], [`Space`] |
 //! | `random`, `surrogate/`, `q_learning/`, `sampler`, `worth` | who proposes configurations: [`RandomSampler`], [`SamplerSpec`], [`QLearner`], [`Sampler`] |
 //! | `brackets`, `full`, `successive_halving`, `hyperband`, `f_hyperband`, `asha`, `schedule`, `scheduler` | who is trained next, and how far: [`Schedule`], [`Scheduler`] |
+//! | `budget` | what spends a budget best: [`Choice`] |
 //! | `stopper` | whether a running trial goes on: [`Stopper`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records: [`Study`], [`Record`], [`Summary`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
 
 mod asha;
 mod brackets;
+mod budget;
 mod f_hyperband;
 mod full;
 mod hyperband;
@@ -52,6 +54,7 @@ mod worth;
 
 pub use asha::Asha;
 pub use brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
+pub use budget::Choice;
 pub use f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
 pub use full::Full;
 pub use hyperband::Hyperband;

@@ -94,6 +94,7 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
         max_resource: spec.resource(table),
         trials,
         budget_epochs: None,
+        queue: Vec::new(),
         burn_in: match spec.warm_start {
             0 => spec.burn_in,
             warm => warm.min(spec.burn_in),

@@ -103,7 +103,7 @@ fn a_restart_at_any_record_proposes_the_same() {
         let spec = StudySpec {
             trials: 40,
             max_resource: 9,
-            schedule: Schedule::Asha { eta: 3 },
+            schedule: Schedule::Asha { eta: 3, rungs: None },
             ..spec(&MIXED, sampler, 3)
         };
         let mut study = Study::new(spec.clone()).unwrap();

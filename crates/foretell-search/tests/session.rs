@@ -34,7 +34,7 @@ fn in_rungs() -> StudySpec {
 }
 
 fn asha() -> StudySpec {
-    StudySpec { schedule: Schedule::Asha { eta: 3 }, burn_in: 4, criterion: at_once(), ..spec() }
+    StudySpec { schedule: Schedule::Asha { eta: 3, rungs: None }, burn_in: 4, criterion: at_once(), ..spec() }
 }
 
 fn accuracy(configuration: &Configuration, step: u64) -> f64 {

@@ -2,6 +2,7 @@
 
 use super::Parts;
 use crate::brackets::levels;
+use crate::parameter_space::ParameterSpaceError;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
@@ -9,7 +10,7 @@ use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use foretell::{
-    Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, predictor,
+    Configuration, Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, predictor,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,6 +40,9 @@ pub struct StudySpec {
     /// What the whole study may consume, in epochs; no limit, if absent. May be raised later.
     #[serde(skip_serializing_if = "is_default")]
     pub budget_epochs: Option<u64>,
+    /// Configurations of the user's own: the first trials have them, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<Configuration>,
     /// How many trials must be trained to a level (with full training: to their end) before any is stopped there.
     pub burn_in: u64,
     /// By what rule trials are stopped.
@@ -89,6 +93,12 @@ pub enum StudyError {
         "the samplers tpe and gp search parameters, not layers: with the space metaqnn choose random or q-learning"
     )]
     NoParameters,
+    /// A queued configuration is not in the space.
+    #[error("a queued trial: {0}")]
+    Queue(#[from] ParameterSpaceError),
+    /// Networks cannot be queued.
+    #[error("queued trials are values of parameters: the space metaqnn takes none")]
+    NoQueue,
     /// Q-learning needs a reward for each network.
     #[error(
         "q-learning needs one result for each network, trained to its end or forecast: it goes with full training only, not with rungs"
@@ -174,6 +184,7 @@ impl StudySpec {
             max_resource: 20,
             trials: 24,
             budget_epochs: None,
+            queue: Vec::new(),
             burn_in: 8,
             policy: Policy::default(),
             shadow: false,
@@ -206,6 +217,7 @@ impl StudySpec {
         if let Policy::Asha(eta) = self.policy {
             levels(self.max_resource, eta).map_err(ScheduleError::from)?;
         }
+        self.validate_queue()?;
         share("exempt share", self.exempt)?;
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
@@ -226,6 +238,15 @@ impl StudySpec {
         let (burn_in, trials) = (self.burn_in, self.trials);
         let endless = self.policy != Policy::None && burn_in > trials + warm_start as u64;
         if endless { Err(StudyError::BurnIn { burn_in, trials, warm_start }) } else { Ok(()) }
+    }
+
+    fn validate_queue(&self) -> Result<(), StudyError> {
+        match &self.space {
+            Space::Parameters(space) => self.queue.iter().try_for_each(|configuration| space.check(configuration))?,
+            Space::Metaqnn(_) if !self.queue.is_empty() => return Err(StudyError::NoQueue),
+            Space::Metaqnn(_) => {}
+        }
+        Ok(())
     }
 
     fn validate_sampler(&self) -> Result<(), StudyError> {

@@ -194,7 +194,8 @@ impl Study {
         let job = self.next_job().filter(|job| self.can_pay(*job))?;
         if let Some((_, open @ Proposal::Open)) = &mut self.pending {
             let known = self.trials.get(job.trial as usize).map(|trial| trial.configuration.clone());
-            let configuration = known.or_else(|| self.sampler.propose(job.trial));
+            let queued = || self.spec.queue.get(job.trial as usize).cloned();
+            let configuration = known.or_else(queued).or_else(|| self.sampler.propose(job.trial));
             *open = configuration.map_or(Proposal::Spent, Proposal::Of);
         }
         match &self.pending {
