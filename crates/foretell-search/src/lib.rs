@@ -75,7 +75,8 @@ pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Fit, Fitted, Parts, Progress, RestoreError, Study, StudyError, StudySpec, Trial, TrialState, Turn,
+    Best, Fit, Fitted, Parts, Progress, RestoreError, Study, StudyError, StudySpec, Tally, Trial, TrialState,
+    Turn,
 };
 pub use successive_halving::SuccessiveHalving;
-pub use summary::{Audit, Best, Shadow, Spent, StoppedTrial, Summary, Tally};
+pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};

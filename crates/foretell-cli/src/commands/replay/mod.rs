@@ -2,6 +2,8 @@
 
 mod flags;
 mod pictures;
+mod policy_name;
+mod replayed;
 mod report;
 mod settings;
 mod words;
@@ -16,23 +18,12 @@ use crate::scheduling::measure_name;
 use foretell::lce::LceOptions;
 use foretell::{Lce, Predictor, PredictorOptions, predictor};
 use foretell_search::{ReplayError, Setting, Table, replay};
-use report::{Document, Row};
-use settings::{PolicyName, Variant};
+use replayed::Replayed;
+use report::Document;
+use settings::Variant;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-
-/// One file's replay.
-struct Replayed {
-    curves: String,
-    metric: String,
-    /// The ids of all runs read.
-    names: Vec<String>,
-    table: Arc<Table>,
-    variants: Vec<Variant>,
-    outcomes: Vec<foretell_search::Outcome>,
-    rows: Vec<Row>,
-}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -123,10 +114,4 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
     let metric = measure_name(table.history().run_score(), &recorded.metric.name);
     let names = recorded.runs.into_iter().map(|run| run.id).collect();
     Ok(Replayed { curves: recorded.name, metric, names, table, variants, outcomes, rows })
-}
-
-/// The setting that a person would look at first: the recommended one, else the first that stops.
-fn shown(file: &Replayed) -> Option<usize> {
-    let recommended = words::recommended(&file.rows);
-    recommended.or_else(|| file.variants.iter().position(|variant| variant.policy != PolicyName::None))
 }

@@ -19,6 +19,7 @@ use display::Display;
 pub(crate) use flags::Arguments;
 use std::ffi::OsString;
 use study_run::StudyRun;
+use workload::Workload;
 
 /// Runs the command that the command line `words` gave.
 pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
@@ -29,7 +30,7 @@ pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
 }
 
 fn search(arguments: &Arguments) -> Outcome {
-    let workload = arguments.workload()?;
+    let workload = Workload::of(arguments)?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
     let warm_start = warm_start::runs(&arguments.learn_from, &spec)?;

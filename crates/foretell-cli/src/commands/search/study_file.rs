@@ -4,10 +4,9 @@
 //! comes after `--`. Flags of the command line take the place of the file's.
 
 use super::flags::Arguments;
-use crate::Program;
 use crate::failure::{Failure, brief};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::Path;
@@ -52,7 +51,10 @@ fn id(key: &str) -> &str {
 }
 
 fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let mut matches = Program::command().try_get_matches_from(words)?;
+    let mut matches = Command::new("foretell")
+        .subcommand_required(true)
+        .subcommand(Arguments::augment_args(Command::new(SEARCH)))
+        .try_get_matches_from(words)?;
     let (_, search) = matches.remove_subcommand().expect("a subcommand is required");
     Ok(search)
 }
