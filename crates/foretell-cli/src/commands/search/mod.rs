@@ -17,14 +17,15 @@ use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
 use display::Display;
 pub(crate) use flags::Arguments;
+use std::ffi::OsString;
 use study_run::StudyRun;
 use workload::Workload;
 
-/// Runs the command.
-pub(crate) fn run(given: &Arguments) -> Outcome {
+/// Runs the command that the command line `words` gave.
+pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
     match &given.study {
         None => search(given),
-        Some(path) => search(&study_file::together(path, &std::env::args_os().collect::<Vec<_>>())?),
+        Some(path) => search(&study_file::together(path, words)?),
     }
 }
 
