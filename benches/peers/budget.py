@@ -111,13 +111,20 @@ def kind_of(text):
     return name, kind, rest[0].split(",") if kind == "choice" else [float(bound) for bound in rest[0].split(":")]
 
 
-def distance(kind, bounds, a, b):
-    if kind == "choice":
-        return float(a != b)
-    low, high = bounds
-    if kind.startswith("log"):
-        a, b, low, high = (math.log(x) for x in (a, b, low, high))
-    return ((a - b) / (high - low)) ** 2
+def coordinates(kinds, configurations):
+    """A row for each configuration: numbers in [0, 1], an option as a column of its own, halved so that two options are 1 apart."""
+    import numpy
+
+    columns = []
+    for name, kind, bounds in kinds:
+        values = [configuration[name] for configuration in configurations]
+        if kind == "choice":
+            columns += [[math.sqrt(0.5) * (str(value) == option) for value in values] for option in bounds]
+        else:
+            scale = math.log if kind.startswith("log") else float
+            low, high = map(scale, bounds)
+            columns.append([(scale(value) - low) / (high - low) for value in values])
+    return numpy.array(columns).T
 
 
 def suggest(trial, kinds):
@@ -151,13 +158,13 @@ def peer(job):
                "wilcoxon": optuna.pruners.WilcoxonPruner}
     study = optuna.create_study(direction="maximize", sampler=samplers[sampler](seed=seed), pruner=pruners[pruner]())
     kinds = [kind_of(text) for text in data["parameters"]]
-    left = dict(enumerate(data["configurations"]))
+    points, left = coordinates(kinds, data["configurations"]), len(data["configurations"])
     spent, best, finished, trace = 0, -math.inf, None, []
     while left and spent + length <= budget * length:
         trial = study.ask()
         wanted = suggest(trial, kinds)
-        run = min(left, key=lambda i: sum(distance(k, b, wanted[n], left[i][n]) for n, k, b in kinds))
-        del left[run]
+        run = int(((points - coordinates(kinds, [wanted])) ** 2).sum(axis=1).argmin())
+        points[run], left = math.inf, left - 1
         state, last = optuna.trial.TrialState.COMPLETE, None
         for step, value in enumerate(data["curves"][run], 1):
             spent += 1

@@ -6,8 +6,8 @@
 
 use foretell::{Configuration, Direction, RunScore, Value};
 use foretell_search::{
-    Input, Kappa, ParameterKind, ParameterSpace, Parts, Policy, Record, Reference, Sampler, SamplerSpec, Schedule,
-    Space, Study, StudySpec, Worth,
+    Input, Kappa, ParameterKind, ParameterSpace, Parts, Policy, Record, Reference, Sampler, SamplerSpec,
+    Schedule, Space, Study, StudySpec, Worth,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -47,10 +47,12 @@ impl Sampler for Nearest {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
         let wanted = self.inner.propose(trial)?;
         let to = |configuration: &Configuration| -> f64 {
-            let along = |p: &foretell_search::Parameter| distance(&p.kind, &wanted[&p.name], &configuration[&p.name]);
+            let along =
+                |p: &foretell_search::Parameter| distance(&p.kind, &wanted[&p.name], &configuration[&p.name]);
             self.space.parameters().iter().map(along).sum()
         };
-        let near = (0..self.left.len()).min_by(|&a, &b| to(&self.left[a].1).total_cmp(&to(&self.left[b].1)))?;
+        let near =
+            (0..self.left.len()).min_by(|&a, &b| to(&self.left[a].1).total_cmp(&to(&self.left[b].1)))?;
         let (run, configuration) = self.left.remove(near);
         self.taken.lock().ok()?.push(run);
         Some(configuration)
@@ -77,7 +79,8 @@ fn number(word: &str, otherwise: u64) -> u64 {
 /// The study of a combination.
 fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
     let words: Vec<&str> = combination.split(':').collect();
-    let space = Space::Parameters(ParameterSpace::parse(&table.parameters).expect("the space is written right"));
+    let space =
+        Space::Parameters(ParameterSpace::parse(&table.parameters).expect("the space is written right"));
     let max_resource = table.curves[0].len() as u64;
     let (scheduler, policy) = (words[1], words[2]);
     let eta = number(scheduler, 3);
@@ -139,7 +142,8 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
             let ahead = value.is_some_and(|value| value > best);
             if ahead || final_score.is_some_and(|score| finished.is_none_or(|best| score > best)) {
                 best = best.max(value.unwrap_or(best));
-                finished = final_score.map_or(finished, |score| Some(finished.map_or(score, |best| best.max(score))));
+                finished = final_score
+                    .map_or(finished, |score| Some(finished.map_or(score, |best| best.max(score))));
                 trace.push((spent, best, finished));
             }
             if !study.is_running(trial) {
@@ -154,7 +158,8 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (budget, seeds) = (arguments[0].parse().expect("a number"), arguments[1].parse::<u64>().expect("a number"));
+    let (budget, seeds) =
+        (arguments[0].parse().expect("a number"), arguments[1].parse::<u64>().expect("a number"));
     for line in std::io::stdin().lock().lines() {
         let table: Table = serde_json::from_str(&line.expect("readable")).expect("a table");
         for combination in &arguments[2..] {

@@ -32,17 +32,21 @@ impl Choice {
             Space::Metaqnn(_) => (SamplerSpec::Random, "networks are drawn at random"),
         };
         if max_resource < ETA {
-            let why = format!("{proposals}; {max_resource} epoch(s) are too few for rungs: each trial is trained to its end");
+            let why = format!(
+                "{proposals}; {max_resource} epoch(s) are too few for rungs: each trial is trained to its end"
+            );
             return Self { sampler, schedule: Schedule::Full, policy: Policy::None, why };
         }
         let (schedule, policy, rungs) = if checkpoints {
             let schedule = Schedule::Asha { eta: ETA, rungs: Some(RUNGS) };
             (schedule, Policy::None, "asha trains the best third of each rung further, from its checkpoint")
         } else {
-            let rungs = "the policy asha stops at each rung who is not among the best third, and pauses nobody";
+            let rungs =
+                "the policy asha stops at each rung who is not among the best third, and pauses nobody";
             (Schedule::Full, Policy::Asha(ETA), rungs)
         };
-        let why = format!("{proposals}; {rungs}; no rung lies below a ninth of a training, where ranks say little");
+        let why =
+            format!("{proposals}; {rungs}; no rung lies below a ninth of a training, where ranks say little");
         Self { sampler, schedule, policy, why }
     }
 }
@@ -57,7 +61,8 @@ mod tests {
         let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).unwrap());
         for max_resource in [1, 2, 3, 8, 9, 100] {
             for checkpoints in [true, false] {
-                let Choice { sampler, schedule, policy, why } = Choice::new(&space, max_resource, checkpoints);
+                let Choice { sampler, schedule, policy, why } =
+                    Choice::new(&space, max_resource, checkpoints);
                 let study = crate::StudySpec {
                     sampler,
                     schedule,

@@ -190,7 +190,8 @@ impl ParameterSpace {
             let wrong = || ParameterError::Syntax { text: pair.trim().to_owned() };
             let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
             let (name, value) = (name.trim(), value.trim());
-            let kind = self.parameters.iter().find(|parameter| parameter.name == name).map(|found| &found.kind);
+            let kind =
+                self.parameters.iter().find(|parameter| parameter.name == name).map(|found| &found.kind);
             let known = kind.and_then(|kind| kind.value_of(value));
             let value = known.unwrap_or_else(|| Value::of_cell(value));
             configuration.insert(name.to_owned(), value);

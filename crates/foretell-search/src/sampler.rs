@@ -60,13 +60,11 @@ impl SamplerSpec {
     /// [`QLearningError`] for settings out of range.
     pub fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, QLearningError> {
         Ok(match (self, space) {
-            (Self::QLearning(settings), Space::Metaqnn(space)) => {
-                Box::new(QLearningSampler {
-                    learner: QLearner::new(space.clone(), settings.clone())?,
-                    seed,
-                    proposed: None,
-                })
-            }
+            (Self::QLearning(settings), Space::Metaqnn(space)) => Box::new(QLearningSampler {
+                learner: QLearner::new(space.clone(), settings.clone())?,
+                seed,
+                proposed: None,
+            }),
             (Self::Tpe, Space::Parameters(space)) => Box::new(Surrogate::new(space, seed, Method::Tpe)),
             (Self::Gp, Space::Parameters(space)) => {
                 Box::new(Surrogate::new(space, seed, Method::Gp(GpSearch::default())))
@@ -228,7 +226,8 @@ impl Sampler for QLearningSampler {
 
     fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
         let Some(network) = network(configuration) else { return };
-        let reward = if worth.measured { Reward::measured(worth.score) } else { Reward::forecast(worth.score) };
+        let reward =
+            if worth.measured { Reward::measured(worth.score) } else { Reward::forecast(worth.score) };
         // a network from outside the space can only be in a log that was edited: there is nothing to learn from it
         let _ = self.learner.tell(&network, reward, &mut replay_stream(self.seed, trial));
     }

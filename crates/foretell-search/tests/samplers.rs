@@ -20,7 +20,11 @@ fn spec(texts: &[&str], sampler: SamplerSpec, seed: u64) -> StudySpec {
         burn_in: 1,
         policy: Policy::None,
         seed,
-        ..StudySpec::new(Space::Parameters(ParameterSpace::parse(texts).unwrap()), "score", Direction::Maximize)
+        ..StudySpec::new(
+            Space::Parameters(ParameterSpace::parse(texts).unwrap()),
+            "score",
+            Direction::Maximize,
+        )
     }
 }
 
@@ -81,13 +85,15 @@ fn both_find_more_than_random_draws_do() {
         let a = y - 5.1 / (4.0 * pi * pi) * x * x + 5.0 / pi * x - 6.0;
         -(a * a + 10.0 * (1.0 - 1.0 / (8.0 * pi)) * x.cos() + 10.0) + 0.397_887
     };
-    let spaces: [(&[&str], Function); 2] =
-        [(&["x=float:-5:10", "y=float:0:15"], branin), (&MIXED, mixed)];
+    let spaces: [(&[&str], Function); 2] = [(&["x=float:-5:10", "y=float:0:15"], branin), (&MIXED, mixed)];
     for (texts, function) in spaces {
         let random = mean_best(texts, &SamplerSpec::Random, function);
         for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
             let found = mean_best(texts, &sampler, function);
-            assert!(found > 0.6 * random, "{sampler:?} {found} against {random} of random draws on {texts:?}");
+            assert!(
+                found > 0.6 * random,
+                "{sampler:?} {found} against {random} of random draws on {texts:?}"
+            );
         }
     }
 }
@@ -127,7 +133,8 @@ fn eight_workers_propose_no_configuration_twice_until_the_space_is_spent() {
         let mut study = Study::new(spec).unwrap();
         let mut running = Vec::new();
         let mut proposed = Vec::new();
-        while let Some(Record::Started { trial, configuration, .. }) = study.step(&Input::WorkerIdle).first() {
+        while let Some(Record::Started { trial, configuration, .. }) = study.step(&Input::WorkerIdle).first()
+        {
             proposed.push(configuration.clone());
             running.push((*trial, number(configuration, "n")));
             if running.len() == 8 {

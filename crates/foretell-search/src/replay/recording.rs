@@ -3,8 +3,8 @@
 use super::spec::ReplaySpec;
 use super::table::Table;
 use crate::sampler::Sampler;
-use crate::worth::Worth;
 use crate::study::{Checks, Level, NoForecast, Recording};
+use crate::worth::Worth;
 use foretell::{Configuration, FitError, ForecastError, HistoryOptions, Predictor};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -186,7 +186,12 @@ impl Study {
     }
 
     /// Stops, for a `reason`, a trial that counts with its last score.
-    pub(super) fn by_curve(&self, reason: Option<Reason>, scores: &[f64], mut decision: Decision) -> Decision {
+    pub(super) fn by_curve(
+        &self,
+        reason: Option<Reason>,
+        scores: &[f64],
+        mut decision: Decision,
+    ) -> Decision {
         if let Some((reason, score)) = reason.zip(scores.last()) {
             (decision.action, decision.reason) = (Action::Stop, reason);
             decision.value = Some(self.spec.direction.value(*score));

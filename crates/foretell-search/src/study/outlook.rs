@@ -38,7 +38,9 @@ impl Study {
         let trial = &self.trials[index];
         let stopped = match &trial.state {
             TrialState::Paused { .. } => true,
-            TrialState::Stopped { forecast, .. } => forecast.is_none() || trial.until < self.spec.max_resource,
+            TrialState::Stopped { forecast, .. } => {
+                forecast.is_none() || trial.until < self.spec.max_resource
+            }
             _ => false,
         };
         let score = self.spec.run_score.of(&trial.curve).filter(|_| stopped)?;

@@ -10,7 +10,8 @@ use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use foretell::{
-    Configuration, Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, predictor,
+    Configuration, Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError,
+    UnknownPredictor, predictor,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -242,7 +243,9 @@ impl StudySpec {
 
     fn validate_queue(&self) -> Result<(), StudyError> {
         match &self.space {
-            Space::Parameters(space) => self.queue.iter().try_for_each(|configuration| space.check(configuration))?,
+            Space::Parameters(space) => {
+                self.queue.iter().try_for_each(|configuration| space.check(configuration))?
+            }
             Space::Metaqnn(_) if !self.queue.is_empty() => return Err(StudyError::NoQueue),
             Space::Metaqnn(_) => {}
         }

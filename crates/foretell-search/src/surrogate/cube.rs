@@ -56,7 +56,11 @@ impl Cube {
     pub(crate) fn configuration(&self, coordinates: &[f64]) -> Configuration {
         let mut configuration = Configuration::new();
         for (parameter, &u) in self.parameters().iter().zip(coordinates) {
-            let value = if applies(parameter, &configuration) { value_at(&parameter.kind, u) } else { Value::Missing };
+            let value = if applies(parameter, &configuration) {
+                value_at(&parameter.kind, u)
+            } else {
+                Value::Missing
+            };
             configuration.insert(parameter.name.clone(), value);
         }
         configuration
@@ -108,7 +112,9 @@ fn applies(parameter: &Parameter, configuration: &Configuration) -> bool {
 fn nth_value(kind: &ParameterKind, i: u64) -> Value {
     match kind {
         ParameterKind::Float { lo, .. } | ParameterKind::Log { lo, .. } => Value::Number(*lo),
-        ParameterKind::Int { lo, .. } | ParameterKind::LogInt { lo, .. } => Value::Number(*lo as f64 + i as f64),
+        ParameterKind::Int { lo, .. } | ParameterKind::LogInt { lo, .. } => {
+            Value::Number(*lo as f64 + i as f64)
+        }
         ParameterKind::Choice { options } => options[i as usize].clone(),
     }
 }
@@ -163,7 +169,8 @@ mod tests {
 
     #[test]
     fn every_configuration_comes_back_from_its_point() {
-        let texts = ["lr=log:1e-4:1", "n=int:1:7", "w=logint:1:512", "o=choice:sgd,adam", "m=float:0:1 if o=sgd"];
+        let texts =
+            ["lr=log:1e-4:1", "n=int:1:7", "w=logint:1:512", "o=choice:sgd,adam", "m=float:0:1 if o=sgd"];
         let cube = cube(&texts);
         for trial in 0..200 {
             let drawn = cube.space.sample(&mut trial_stream(5, trial));

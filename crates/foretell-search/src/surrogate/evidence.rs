@@ -25,7 +25,13 @@ pub(crate) struct Evidence {
 
 impl Evidence {
     pub(crate) fn new(cube: Cube) -> Self {
-        Self { cube, tried: BTreeSet::new(), running: BTreeMap::new(), seen: BTreeMap::new(), failed: Vec::new() }
+        Self {
+            cube,
+            tried: BTreeSet::new(),
+            running: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            failed: Vec::new(),
+        }
     }
 
     /// `trial` was started with `configuration`.

@@ -57,7 +57,8 @@ impl Observations {
         let least = median - 2.0 * (best - median);
         let raised: Vec<f64> = seen.iter().map(|seen| seen.worth.score.max(least)).collect();
         let mean = foretell::statistics::mean(&raised);
-        let variance = foretell::statistics::mean(&raised.iter().map(|y| (y - mean).powi(2)).collect::<Vec<_>>());
+        let variance =
+            foretell::statistics::mean(&raised.iter().map(|y| (y - mean).powi(2)).collect::<Vec<_>>());
         let scale = if variance > 0.0 { variance.sqrt() } else { 1.0 };
         Self {
             points: seen.iter().map(|seen| seen.point.clone()).collect(),
@@ -131,7 +132,12 @@ impl<'a> Search<'a> {
             seen.iter().map(|seen| (process.mean(&evidence.cube, &seen.point), &seen.point)).collect();
         by_mean.sort_by(|a, b| b.0.total_cmp(&a.0));
         let best = by_mean.first().map_or(0.0, |(mean, _)| *mean);
-        Self { evidence, process, best, leaders: by_mean.into_iter().take(4).map(|(_, point)| point).collect() }
+        Self {
+            evidence,
+            process,
+            best,
+            leaders: by_mean.into_iter().take(4).map(|(_, point)| point).collect(),
+        }
     }
 
     /// The logarithm of the expected improvement at `coordinates`.
@@ -212,7 +218,10 @@ mod tests {
         let mut before = f64::INFINITY;
         for i in 0..600 {
             let value = ln_improvement(5.0 - f64::from(i) * 0.1);
-            assert!(value < before && value.is_finite() && (before.is_infinite() || before - value < 7.0), "{i}");
+            assert!(
+                value < before && value.is_finite() && (before.is_infinite() || before - value < 7.0),
+                "{i}"
+            );
             before = value;
         }
     }

@@ -49,7 +49,13 @@ impl Hyperparameters {
             }
             for (j, slope) in slopes.into_iter().enumerate() {
                 let same = slope * before[j];
-                steps[j] = if same > 0.0 { f64::min(steps[j] * 1.2, 1.0) } else if same < 0.0 { steps[j] * 0.5 } else { steps[j] };
+                steps[j] = if same > 0.0 {
+                    f64::min(steps[j] * 1.2, 1.0)
+                } else if same < 0.0 {
+                    steps[j] * 0.5
+                } else {
+                    steps[j]
+                };
                 before[j] = if same < 0.0 { 0.0 } else { slope };
                 theta.0[j] -= steps[j] * before[j].signum() * f64::from(u8::from(before[j] != 0.0));
             }
@@ -296,7 +302,11 @@ mod tests {
                 loss(&moved, &distances, &targets, &noise).unwrap().0
             };
             let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
-            assert!((difference - slopes[j]).abs() < 1e-6 * (1.0 + difference.abs()), "{j}: {difference} {}", slopes[j]);
+            assert!(
+                (difference - slopes[j]).abs() < 1e-6 * (1.0 + difference.abs()),
+                "{j}: {difference} {}",
+                slopes[j]
+            );
         }
     }
 
@@ -305,7 +315,8 @@ mod tests {
         let (cube, points, targets) = sample(60);
         let noise = vec![0.0; 40];
         let hyperparameters = Hyperparameters::likeliest(&cube, &points[..40], &targets[..40], &noise);
-        let process = Process::new(&cube, &hyperparameters, points[..40].to_vec(), &targets[..40], &noise).unwrap();
+        let process =
+            Process::new(&cube, &hyperparameters, points[..40].to_vec(), &targets[..40], &noise).unwrap();
         for (point, target) in points.iter().zip(&targets).skip(40) {
             let (mean, sd) = process.forecast(&cube, point);
             assert!((mean - target).abs() < 0.15, "{mean} {target}");

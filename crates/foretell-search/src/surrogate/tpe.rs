@@ -188,7 +188,10 @@ mod tests {
     use crate::worth::Worth;
 
     fn seen(results: &[(f64, f64)]) -> Vec<Seen> {
-        results.iter().map(|&(score, sd)| Seen { point: Vec::new(), worth: Worth::forecast(score, sd) }).collect()
+        results
+            .iter()
+            .map(|&(score, sd)| Seen { point: Vec::new(), worth: Worth::forecast(score, sd) })
+            .collect()
     }
 
     #[test]
@@ -216,7 +219,8 @@ mod tests {
                 let at = |i: usize| (i as f64 + 0.5) / n as f64;
                 let o = Some((f64::from(option) + 0.5) / 3.0);
                 if option == 1 {
-                    sum += (0..n).map(|y| density.ln(&vec![Some(at(x)), o, Some(at(y))]).exp()).sum::<f64>() / n as f64;
+                    sum += (0..n).map(|y| density.ln(&vec![Some(at(x)), o, Some(at(y))]).exp()).sum::<f64>()
+                        / n as f64;
                 } else {
                     sum += density.ln(&vec![Some(at(x)), o, None]).exp();
                 }

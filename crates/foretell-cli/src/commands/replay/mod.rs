@@ -12,7 +12,7 @@ pub(crate) use flags::Arguments;
 
 use crate::curves::last_step;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, print, print_json};
+use crate::output::{self, Format, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::lce::LceOptions;
@@ -33,20 +33,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             return Err(Failure::input("--plot draws one set of curves; name a single file"));
         }
     }
-    arguments.check()?;
-    let predictors = predictors(arguments)?;
-    let replayed: Vec<Replayed> = arguments
-        .curves
-        .iter()
-        .map(|path| replay_file(arguments, path, &predictors))
-        .collect::<Result<_, _>>()?;
+    let replayed = replayed(arguments)?;
     match arguments.format {
-        Format::Json => print_json(&Document {
-            schema: "foretell.replay/1",
-            seed: arguments.seed,
-            scheduler: arguments.scheduler.name(),
-            rows: replayed.iter().flat_map(|file| &file.rows).collect(),
-        })?,
+        Format::Json => print_json(&document(arguments, &replayed))?,
         Format::Table => {
             let texts: Vec<String> = replayed.iter().map(|file| words::answer(file, arguments)).collect();
             print(&texts.join("\n\n"))?;
@@ -56,6 +45,27 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
     }
     Ok(())
+}
+
+/// The JSON document that the command prints.
+pub(crate) fn json(arguments: &Arguments) -> Result<String, Failure> {
+    output::json(&document(arguments, &replayed(arguments)?))
+}
+
+fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a> {
+    Document {
+        schema: "foretell.replay/1",
+        seed: arguments.seed,
+        scheduler: arguments.scheduler.name(),
+        rows: replayed.iter().flat_map(|file| &file.rows).collect(),
+    }
+}
+
+/// All files, replayed.
+fn replayed(arguments: &Arguments) -> Result<Vec<Replayed>, Failure> {
+    arguments.check()?;
+    let predictors = predictors(arguments)?;
+    arguments.curves.iter().map(|path| replay_file(arguments, path, &predictors)).collect()
 }
 
 type Predictors = BTreeMap<String, Arc<dyn Predictor>>;

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::scheduling::SchedulerName;
 use foretell::{Configuration, Direction, StopCriterion};
 use foretell_search::{
-    Choice, EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space, StudySpec, plan,
+    Choice, EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space,
+    StudySpec, plan,
 };
 use std::path::PathBuf;
 
@@ -119,16 +120,22 @@ impl Arguments {
             (Some(epochs), Some(time)) => format!("{epochs} epochs or {time:?}"),
             (None, time) => format!("{:?}", time.unwrap_or_default()),
         };
-        let as_chosen =
-            choice.sampler == spec.sampler && choice.schedule == spec.schedule && choice.policy == spec.policy;
-        let why = if as_chosen { format!("chosen for it: {}", choice.why) } else { "spent as the flags say".to_owned() };
+        let as_chosen = choice.sampler == spec.sampler
+            && choice.schedule == spec.schedule
+            && choice.policy == spec.policy;
+        let why = if as_chosen {
+            format!("chosen for it: {}", choice.why)
+        } else {
+            "spent as the flags say".to_owned()
+        };
         Some(format!("budget of {budget}, {why}"))
     }
 
     /// The queued configurations.
     fn queue(&self, space: &Space) -> Result<Vec<Configuration>, Failure> {
         let Space::Parameters(space) = space else {
-            let refused = "--enqueue takes values of parameters, and the built-in networks have none: leave it out";
+            let refused =
+                "--enqueue takes values of parameters, and the built-in networks have none: leave it out";
             return if self.enqueue.is_empty() { Ok(Vec::new()) } else { Err(Failure::input(refused)) };
         };
         let read = |text: &String| {
@@ -204,7 +211,9 @@ impl Arguments {
             Some(PolicyName::Median) => Policy::Median,
             Some(PolicyName::Asha) => Policy::Asha(self.eta),
             Some(PolicyName::Patience) => Policy::Patience(self.patience),
-            None if choice.is_some() && self.scheduler.is_none() => choice.map_or(Policy::None, |choice| choice.policy),
+            None if choice.is_some() && self.scheduler.is_none() => {
+                choice.map_or(Policy::None, |choice| choice.policy)
+            }
             None if !by_default && !self.shadow => Policy::None,
             Some(PolicyName::Srm) | None => Policy::Forecast,
         }

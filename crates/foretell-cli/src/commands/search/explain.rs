@@ -128,7 +128,10 @@ fn sampler(spec: &StudySpec) -> Option<String> {
     let settings = match &spec.sampler {
         SamplerSpec::QLearning(settings) => settings,
         SamplerSpec::Tpe | SamplerSpec::Gp => {
-            return Some("the first ten trials fill the space evenly; later ones are proposed by what trials came to".to_owned());
+            return Some(
+                "the first ten trials fill the space evenly; later ones are proposed by what trials came to"
+                    .to_owned(),
+            );
         }
         SamplerSpec::Random => return None,
     };
@@ -158,7 +161,10 @@ fn stopping(spec: &StudySpec) -> String {
         ),
         Policy::Median => "whose best is below the median of the others' running means".to_owned(),
         Policy::Asha(eta) => {
-            return format!("stopping: trials not among the best 1/{eta} of those that reached the rungs at R/{} and R/{eta}", eta * eta);
+            return format!(
+                "stopping: trials not among the best 1/{eta} of those that reached the rungs at R/{} and R/{eta}",
+                eta * eta
+            );
         }
         Policy::Patience(reports) => format!("after {reports} reports without a new best"),
     };

@@ -17,17 +17,18 @@ use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
 use display::Display;
 pub(crate) use flags::Arguments;
-use study_run::StudyRun;
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use study_run::StudyRun;
 use workload::Workload;
 
-/// Runs the command.
-pub(crate) fn run(given: &Arguments) -> Outcome {
+/// Runs the command that the command line `words` gave.
+pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
     match &given.study {
         None => search(given),
-        Some(path) => search(&study_file::together(path, &std::env::args_os().collect::<Vec<_>>())?),
+        Some(path) => search(&study_file::together(path, words)?),
     }
 }
 
@@ -56,13 +57,9 @@ fn search(arguments: &Arguments) -> Outcome {
         let plan = explain::planned(&spec, arguments.workers()).map_err(Failure::input)?;
         return match arguments.format {
             Format::Json => print_json(&explain::Document::new(&directory, plan)),
-            Format::Table => print(&explain::text(
-                &spec,
-                &workload,
-                &plan,
-                &directory,
-                arguments.budget_line(&spec),
-            )),
+            Format::Table => {
+                print(&explain::text(&spec, &workload, &plan, &directory, arguments.budget_line(&spec)))
+            }
         };
     }
     let mut search = StudyRun::open(&directory, spec, arguments, &workload, &warm_start)?;

@@ -4,8 +4,7 @@
 //! comes after `--`. Flags of the command line take the place of the file's.
 
 use super::flags::Arguments;
-use crate::failure::Failure;
-use clap::error::ErrorKind;
+use crate::failure::{Failure, brief};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::ffi::OsString;
@@ -107,7 +106,9 @@ fn lines(table: &DeTable<'_>) -> Vec<Line> {
                 }));
             }
             DeValue::Array(trials) if name == TRIAL => {
-                lines.extend(trials.iter().map(|trial| (ENQUEUE.to_owned(), trial.span(), queued(trial.get_ref()))));
+                lines.extend(
+                    trials.iter().map(|trial| (ENQUEUE.to_owned(), trial.span(), queued(trial.get_ref()))),
+                );
             }
             value => {
                 let words = words(&name, value);
@@ -163,16 +164,4 @@ fn scalar(key: &str, value: &DeValue<'_>) -> Result<String, String> {
         DeValue::Float(number) => Ok(number.to_string()),
         other => Err(format!("`{key}` must be a text or a number, not of kind {}", other.type_str())),
     }
-}
-
-/// What clap finds wrong, in one line, without its advice on usage.
-fn brief(error: &clap::Error) -> String {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return "help and version are for the command line only; leave the key out".to_owned();
-    }
-    let text = error.to_string();
-    let said = text.split("\n\nUsage").next().unwrap_or_default();
-    let said = said.split("\n\nFor more").next().unwrap_or_default();
-    let words: Vec<&str> = said.trim_start_matches("error: ").split_whitespace().collect();
-    words.join(" ")
 }
