@@ -32,7 +32,6 @@ use crate::sampler::Sampler;
 use crate::scheduler::{Job, Scheduler};
 use foretell::{Configuration, Predictor, Run};
 use knowledge::Knowledge;
-use rungs::rungs_of;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -128,7 +127,7 @@ impl Study {
             running: BTreeSet::new(),
             levels: BTreeSet::new(),
             progress: Progress::default(),
-            rungs: rungs_of(&spec),
+            rungs: spec.policy.rungs(spec.max_resource).into_iter().map(|rung| (rung, Vec::new())).collect(),
             told_at: 0,
             spec,
         })

@@ -1,20 +1,8 @@
 //! The policy ASHA: who is stopped at a rung.
 
-use super::{Study, StudySpec, Trial};
-use crate::brackets::last_levels;
+use super::{Study, Trial};
 use crate::policy::Policy;
 use crate::record::{Decision, Reason};
-use std::collections::BTreeMap;
-
-/// Rungs of the policy ASHA.
-const RUNGS: u32 = 2;
-
-/// The rungs below the end at which the policy ASHA stops, nobody there yet; none under another policy.
-pub(super) fn rungs_of(spec: &StudySpec) -> BTreeMap<u64, Vec<f64>> {
-    let Policy::Asha(eta) = spec.policy else { return BTreeMap::new() };
-    let levels = last_levels(spec.max_resource, eta, Some(RUNGS)).unwrap_or_default();
-    levels.into_iter().filter(|&level| level < spec.max_resource).map(|level| (level, Vec::new())).collect()
-}
 
 impl Study {
     /// Whether the policy waits until trials were trained to a level.
