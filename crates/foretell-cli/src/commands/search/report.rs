@@ -144,13 +144,14 @@ fn stopping_line(study: &Study, watching: bool) -> String {
 
 /// What forecasts of the end are learnt from.
 fn teachers(study: &Study) -> String {
-    let StudySpec { burn_in, max_resource, .. } = *study.spec();
+    let StudySpec { burn_in, max_resource, refit, .. } = *study.spec();
+    let again = if refit.is_some() { " and from those that finish later" } else { "" };
     let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= max_resource as f64);
     match study.warm_start_runs().iter().filter(reaches).count() as u64 {
-        0 => format!("{burn_in} trials trained to their end (burn-in; the paper's is 100)"),
-        warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from"),
+        0 => format!("{burn_in} trials trained to their end (burn-in; the paper's is 100){again}"),
+        warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from{again}"),
         warm_start => format!(
-            "the {warm_start} runs of --learn-from and {} trials trained to their end (burn-in; the paper's is 100)",
+            "the {warm_start} runs of --learn-from and {} trials trained to their end (burn-in; the paper's is 100){again}",
             burn_in - warm_start
         ),
     }
