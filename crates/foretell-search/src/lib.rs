@@ -27,6 +27,7 @@
 
 mod asha;
 mod brackets;
+mod caution;
 mod f_hyperband;
 mod full;
 mod hyperband;
@@ -51,6 +52,7 @@ mod summary;
 
 pub use asha::Asha;
 pub use brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
+pub use caution::{Caution, Stopping};
 pub use f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
 pub use full::Full;
 pub use hyperband::Hyperband;

@@ -1,6 +1,7 @@
 //! What determines a study, and why something is none.
 
 use super::Parts;
+use crate::caution::{Caution, Stopping};
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
@@ -152,9 +153,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl StudySpec {
-    /// A study of `space` with the usual settings: 24 trials at random, each trained for 20 epochs, the first 8 to learn
-    /// from; then trials stop once two checks in a row are sure that they will not win. Change the fields as you need.
+    /// A study of `space` with the usual settings: 24 trials at random, each trained for 20 epochs, the first three to their end;
+    /// then trials stop once two checks in a row are sure that they will not win, by forecasts that are learnt again as trials
+    /// finish. Change the fields as you need.
     pub fn new(space: Space, metric: impl Into<String>, direction: Direction) -> Self {
+        let Stopping { burn_in, predictor, refit, criterion } = Caution::default().stopping();
         Self {
             space,
             sampler: SamplerSpec::default(),
@@ -164,12 +167,12 @@ impl StudySpec {
             run_score: RunScore::default(),
             max_resource: 20,
             trials: 24,
-            burn_in: 8,
+            burn_in,
             policy: Policy::default(),
             shadow: false,
-            predictor: "auto".to_owned(),
-            criterion: StopCriterion { agreeing_checks: 2, ..StopCriterion::default() },
-            refit: None,
+            predictor: predictor.to_owned(),
+            criterion,
+            refit,
             exempt: 0.0,
             seed: 0,
             workload: BTreeMap::new(),

@@ -1,8 +1,9 @@
 //! The flags of `foretell search`, and the study they describe.
 
-use crate::curves::DEFAULT_PREDICTOR;
 use crate::output::Format;
-use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName, ScoreName};
+use crate::scheduling::{
+    BudgetName, CautionName, KappaOfName, ReferenceName, Refit, SchedulerName, ScoreName,
+};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -151,14 +152,22 @@ pub(crate) struct Arguments {
     /// By what trials are stopped (default: srm; with hyperband, successive-halving and asha none).
     #[arg(long, value_enum, help_heading = "Stopping")]
     pub(super) policy: Option<PolicyName>,
-    /// How many trials are trained to their end before forecasts begin (the paper: 100; default: a third of the trials,
-    /// 100 at most); with rungs, at each level (default: 20).
+    /// How much risk is taken to save training: safe nearly never loses the best trial, fast now and then ends with the second
+    /// best (default: balanced).
+    #[arg(long, value_enum, conflicts_with = "paper", help_heading = "Stopping")]
+    pub(super) caution: Option<CautionName>,
+    /// The paper's settings: learn once from 100 trials by svr-rbf, and stop at the first check that is 95 % sure.
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) paper: bool,
+    /// How many trials are trained to their end before any is stopped (default: 3; the paper: 100); with rungs, at each level
+    /// (default: 20).
     #[arg(long, help_heading = "Stopping")]
     pub(super) burn_in: Option<u64>,
     /// Runs of earlier searches to learn from, too: recorded curves, or the folder of a study.
     #[arg(long, value_name = "CURVES", help_heading = "Stopping")]
     pub(super) learn_from: Vec<PathBuf>,
-    /// Δ: stop a trial once it is this probable that it will not win; in [0.5, 1) (default: 0.99; with rungs 0.9).
+    /// Δ: stop a trial once it is this probable that it will not win; in [0.5, 1) (default: by --caution
+    /// 0.999, 0.99 or 0.95; with rungs 0.9).
     #[arg(long, help_heading = "Stopping")]
     pub(super) stop_probability: Option<f64>,
     /// δ: let trials finish that are forecast to come this close to the best; in units of the metric.
@@ -173,18 +182,18 @@ pub(crate) struct Arguments {
     /// What Δ promises: each check, or all checks of a trial together.
     #[arg(long, value_enum, default_value_t, help_heading = "Stopping")]
     pub(super) error_budget: BudgetName,
-    /// Learn again when this many times as many trials are finished, such as 1.25 (default: learn once).
+    /// Learn again when this many times as many trials are finished, such as 1.25, or `once` (default: 1.05; with rungs once).
     #[arg(long, value_name = "FACTOR", help_heading = "Stopping")]
-    pub(super) refit: Option<f64>,
+    pub(super) refit: Option<Refit>,
     /// The share of trials that is never stopped: an unbiased audit.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) exempt: f64,
     /// Policy patience: reports without a new best before a trial is stopped.
     #[arg(long, default_value_t = 5, help_heading = "Stopping")]
     pub(super) patience: usize,
-    /// The predictor.
-    #[arg(long, default_value = DEFAULT_PREDICTOR, help_heading = "Stopping")]
-    pub(super) predictor: String,
+    /// The predictor (default: mean-gain; with rungs auto).
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) predictor: Option<String>,
     /// Train every trial to its end; make no forecasts.
     #[arg(long, conflicts_with = "shadow", help_heading = "Stopping")]
     pub(super) no_stopping: bool,

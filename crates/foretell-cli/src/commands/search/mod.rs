@@ -46,6 +46,14 @@ fn search(arguments: &Arguments) -> Outcome {
             Format::Table => print(&explain::text(&spec, &workload, &plan, &directory)),
         };
     }
+    let offered =
+        if arguments.learn_from.is_empty() { warm_start::offered(&directory, &spec) } else { Vec::new() };
+    for path in offered {
+        note(&format!(
+            "an earlier study of this command is there; to learn from it, too: --learn-from {}",
+            path.display()
+        ));
+    }
     let mut search = StudyRun::open(&directory, spec, arguments, &workload, &warm_start)?;
     note(&report::opening(&search, arguments));
     let interrupted = interrupt::flag()?;
