@@ -76,7 +76,9 @@ def markdown(doc):
     """Docstring to Markdown."""
     lines, found, section, code = doc.split("\n"), [], False, False
     for at, line in enumerate(lines):
-        following = lines[at + 1] if at + 1 < len(lines) else ""
+        if line is None:
+            continue
+        following = (lines[at + 1] if at + 1 < len(lines) else None) or ""
         if set(line) == {"-"} and line:
             continue
         if set(following) == {"-"} and following:
@@ -94,8 +96,6 @@ def markdown(doc):
             found.append("```python")
             code = True
             lines[at + 1] = None
-        elif line is None:
-            continue
         else:
             found.append(line[4:] if code and line.startswith("    ") else ("  " + line.strip() if section and line else line))
     return "\n".join(found + (["```"] if code else []))
