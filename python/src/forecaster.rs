@@ -195,9 +195,9 @@ impl Forecaster {
                     "{value} at step {step} is not between {low} and {high}, as all finished runs are: another unit?"
                 )))
             }
-            Standing::Diverged { at } if self.core.history().run_score() == RunScore::Last => {
-                Err(invalid(format!("the run diverged at step {at}: its values are not finite from there on")))
-            }
+            Standing::Diverged { at } if self.core.history().run_score() == RunScore::Last => Err(invalid(
+                format!("the run diverged at step {at}: its values are not finite from there on"),
+            )),
             Standing::Running | Standing::Arrived | Standing::Diverged { .. } => Ok(()),
         }
     }

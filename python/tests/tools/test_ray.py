@@ -1,6 +1,7 @@
 """The scheduler in Ray Tune: stops, restores, two nodes."""
 
 import os
+import sys
 import tempfile
 
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
@@ -16,6 +17,8 @@ from foretell.ray import ForetellScheduler  # noqa: E402
 from ray import tune  # noqa: E402
 
 EPOCHS = 12
+# workers cannot import this file
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def train(config):
