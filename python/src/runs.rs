@@ -19,6 +19,9 @@ pub(crate) struct Runs {
     notes: Vec<String>,
 }
 
+/// A run as Python hands it over: id, configuration, steps, values.
+type Record<'py> = (String, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyAny>>, Bound<'py, PyAny>);
+
 #[pymethods]
 impl Runs {
     /// Runs from lists: `records` are (id, configuration, steps or None, values).
@@ -32,12 +35,7 @@ impl Runs {
     ) -> PyResult<Self> {
         let metric = Metric::new(metric, self::direction(direction)?);
         let run = |record: Bound<'_, PyAny>| -> PyResult<Run> {
-            let (id, config, steps, values): (
-                String,
-                Option<Bound<'_, PyDict>>,
-                Option<Bound<'_, PyAny>>,
-                Bound<'_, PyAny>,
-            ) = record.extract()?;
+            let (id, config, steps, values): Record<'_> = record.extract()?;
             let steps = steps.as_ref().map(numbers).transpose()?;
             let curve = curve(&numbers(&values)?, steps.as_deref(), metric.direction);
             let curve = curve.map_err(|error| invalid(format!("run `{id}`: {}", text(&error, &record))))?;

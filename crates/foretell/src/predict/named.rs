@@ -106,14 +106,6 @@ fn network(bnn: Bnn, options: &PredictorOptions) -> Bnn {
     Bnn { dynamics, seed: options.seed, ..bnn }
 }
 
-/// LCE with the seed of `options`, and no more than 25 steps for each posterior draw that it allows.
-fn extrapolation(mut lce: LceOptions, options: &PredictorOptions) -> Lce {
-    if let Some(draws) = options.draws {
-        lce.ensemble.steps = lce.ensemble.steps.min(draws.max(1).saturating_mul(25));
-    }
-    Lce::new(lce, options.seed)
-}
-
 /// The predictor called `name`, with its own spread.
 fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predictor>, UnknownPredictor> {
     let svr = |kernel| {
@@ -134,8 +126,8 @@ fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Pre
         }),
         "ols" => Box::new(Ols { features: options.features }),
         "ridge" => Box::new(Ridge { features: options.features }),
-        "lce" => Box::new(extrapolation(LceOptions::default(), options)),
-        "lce-domhan2015" => Box::new(extrapolation(LceOptions::domhan2015(), options)),
+        "lce" => Box::new(Lce::limited(LceOptions::default(), options.draws, options.seed)),
+        "lce-domhan2015" => Box::new(Lce::limited(LceOptions::domhan2015(), options.draws, options.seed)),
         "bnn" => masked(Box::new(network(Bnn::default(), options)), options.features),
         "bnn-plain" => masked(Box::new(network(Bnn::plain(), options)), options.features),
         "kernel-ridge" => Box::new(KernelRidge { features: options.features }),

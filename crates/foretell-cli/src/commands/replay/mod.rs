@@ -10,13 +10,12 @@ mod words;
 
 pub(crate) use flags::Arguments;
 
-use crate::curves::last_step;
+use crate::curves::{last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
-use foretell::lce::LceOptions;
-use foretell::{Lce, Predictor, PredictorOptions, predictor};
+use foretell::{Predictor, PredictorOptions};
 use foretell_search::{ReplayError, Setting, Table, replay};
 use replayed::Replayed;
 use report::Document;
@@ -80,11 +79,7 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
     let mut made = BTreeMap::new();
     for policy in arguments.policies() {
         for name in policy.predictors(&arguments.predictor) {
-            let predictor: Arc<dyn Predictor> = match name.as_str() {
-                // a curve's extrapolation is the same in every order of the runs
-                "lce" => Arc::new(Lce::new(LceOptions::default(), arguments.seed).remembering()),
-                _ => Arc::from(predictor(&name, &options).map_err(Failure::input)?),
-            };
+            let predictor = predictor_of_recorded(&name, &options).map_err(Failure::input)?;
             made.insert(name, predictor);
         }
     }
