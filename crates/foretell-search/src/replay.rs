@@ -94,6 +94,8 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
         run_score: options.run_score,
         max_resource: spec.resource(table),
         trials,
+        budget_epochs: None,
+        queue: Vec::new(),
         burn_in: match spec.warm_start {
             0 => spec.burn_in,
             warm => warm.min(spec.burn_in),

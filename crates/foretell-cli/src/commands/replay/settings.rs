@@ -190,7 +190,7 @@ fn schedules(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Sc
     match arguments.scheduler {
         SchedulerName::Full => vec![Schedule::Full],
         SchedulerName::SuccessiveHalving => vec![Schedule::SuccessiveHalving { eta }],
-        SchedulerName::Asha => vec![Schedule::Asha { eta }],
+        SchedulerName::Asha => vec![Schedule::Asha { eta, rungs: None }],
         SchedulerName::Hyperband | SchedulerName::FHyperband => {
             let runs = arguments.runs;
             let pairs = arguments.references();

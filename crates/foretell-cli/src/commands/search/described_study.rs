@@ -5,12 +5,15 @@ use super::workload::Workload;
 use crate::curves::DEFAULT_PREDICTOR;
 use crate::failure::Failure;
 use crate::scheduling::SchedulerName;
-use foretell::{Direction, StopCriterion};
+use foretell::{Configuration, Direction, StopCriterion};
 use foretell_search::{
-    Caution, EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space,
+    Caution, Choice, EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space,
     Stopping, StudySpec, plan,
 };
 use std::path::PathBuf;
+
+/// Trials of a search that ends when its time is spent.
+const MOST_TRIALS: u64 = 1_000_000;
 
 impl Arguments {
     /// The study that the flags describe.
@@ -21,20 +24,23 @@ impl Arguments {
             ));
         }
         let max_resource = self.epochs.unwrap_or(if self.is_small() { 10 } else { 20 });
-        let schedule = self.schedule();
+        let choice = self.choice(&workload.space, max_resource);
+        let schedule = self.schedule(choice.as_ref());
         let trials = self.all_trials(&schedule, max_resource)?;
         let stopping = self.stopping(&schedule)?;
         Ok(StudySpec {
             space: workload.space.clone(),
-            sampler: self.sampler(trials),
+            sampler: self.sampler(trials, choice.as_ref()),
             schedule,
             metric: workload.metric_name.clone(),
             direction: self.direction(&workload.metric_name),
             run_score: self.score.into(),
             max_resource,
             trials,
+            budget_epochs: self.budget_epochs,
+            queue: self.queue(&workload.space)?,
             burn_in: self.burn_in.unwrap_or_else(|| self.usual_burn_in(&stopping, trials)),
-            policy: self.policy(),
+            policy: self.policy(choice.as_ref()),
             shadow: self.shadow,
             predictor: self.predictor.clone().unwrap_or_else(|| stopping.predictor.to_owned()),
             criterion: self.criterion(&stopping.criterion),
@@ -50,7 +56,7 @@ impl Arguments {
         match self.caution {
             Some(_) if !schedule.is_full() => Err(Failure::input(format!(
                 "--caution was measured for trials that train to their end, and the scheduler is {}: leave one of them out, or give --stop-probability",
-                self.scheduler.name()
+                self.scheduler.map_or("that chosen for the budget", SchedulerName::name)
             ))),
             _ if self.paper => Ok(Stopping::paper()),
             _ if !schedule.is_full() => Ok(Stopping::in_rungs()),
@@ -108,7 +114,7 @@ impl Arguments {
                 Space::Metaqnn(_) => "metaqnn",
                 Space::Parameters(_) => "parameters",
             };
-            let sampler = self.sampler(0);
+            let sampler = self.sampler(0, self.choice(&spec.space, spec.max_resource).as_ref());
             let burn_in = self.burn_in.unwrap_or(0);
             let mut identity = StudySpec { burn_in, sampler, ..spec.regardless_of_length() };
             if self.caution.is_none() && !self.paper {
@@ -126,12 +132,53 @@ impl Arguments {
         })
     }
 
-    fn schedule(&self) -> Schedule {
+    /// What is chosen for the budget, if there is one.
+    pub(super) fn choice(&self, space: &Space, max_resource: u64) -> Option<Choice> {
+        self.has_budget().then(|| Choice::new(space, max_resource, !self.no_checkpoints))
+    }
+
+    /// What the budget is, what is chosen for it, and why.
+    pub(super) fn budget_line(&self, spec: &StudySpec) -> Option<String> {
+        let choice = self.choice(&spec.space, spec.max_resource)?;
+        let budget = match (self.budget_epochs, self.budget_time) {
+            (Some(epochs), None) => format!("{epochs} epochs"),
+            (Some(epochs), Some(time)) => format!("{epochs} epochs or {time:?}"),
+            (None, time) => format!("{:?}", time.unwrap_or_default()),
+        };
+        let as_chosen = choice.sampler == spec.sampler
+            && choice.schedule == spec.schedule
+            && choice.policy == spec.policy;
+        let why = if as_chosen {
+            format!("chosen for it: {}", choice.why)
+        } else {
+            "spent as the flags say".to_owned()
+        };
+        Some(format!("budget of {budget}, {why}"))
+    }
+
+    /// The queued configurations.
+    fn queue(&self, space: &Space) -> Result<Vec<Configuration>, Failure> {
+        let Space::Parameters(space) = space else {
+            let refused =
+                "--enqueue takes values of parameters, and the built-in networks have none: leave it out";
+            return if self.enqueue.is_empty() { Ok(Vec::new()) } else { Err(Failure::input(refused)) };
+        };
+        let read = |text: &String| {
+            space.read(text).map_err(|error| Failure::input(format!("--enqueue {text}: {error}")))
+        };
+        self.enqueue.iter().map(read).collect()
+    }
+
+    fn schedule(&self, choice: Option<&Choice>) -> Schedule {
         let eta = self.eta;
-        match self.scheduler {
+        let scheduler = match (self.scheduler, choice) {
+            (None, Some(choice)) => return choice.schedule,
+            (scheduler, _) => scheduler.unwrap_or_default(),
+        };
+        match scheduler {
             SchedulerName::Full => Schedule::Full,
             SchedulerName::SuccessiveHalving => Schedule::SuccessiveHalving { eta },
-            SchedulerName::Asha => Schedule::Asha { eta },
+            SchedulerName::Asha => Schedule::Asha { eta, rungs: self.rungs },
             SchedulerName::Hyperband | SchedulerName::FHyperband => Schedule::Hyperband {
                 eta,
                 runs: self.runs,
@@ -143,7 +190,13 @@ impl Arguments {
 
     /// How many trials there are: with Hyperband as many as its brackets have.
     fn all_trials(&self, schedule: &Schedule, max_resource: u64) -> Result<u64, Failure> {
-        let Schedule::Hyperband { eta, runs, .. } = *schedule else { return Ok(self.trials.unwrap_or(24)) };
+        let Schedule::Hyperband { eta, runs, .. } = *schedule else {
+            // with a budget, as many as it could pay for
+            let first = schedule.levels(max_resource).ok().and_then(|levels| levels.first().copied());
+            let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
+            let many = paid.or(self.budget_time.map(|_| MOST_TRIALS));
+            return Ok(self.trials.or(many).unwrap_or(24));
+        };
         let plan = plan(max_resource, eta).map_err(|error| Failure::input(ScheduleError::from(error)))?;
         let a_run = plan.totals().configurations;
         match self.trials {
@@ -154,8 +207,14 @@ impl Arguments {
         }
     }
 
-    fn sampler(&self, trials: u64) -> SamplerSpec {
-        match self.sampler {
+    fn sampler(&self, trials: u64, choice: Option<&Choice>) -> SamplerSpec {
+        let sampler = match (self.sampler, choice) {
+            (None, Some(choice)) => return choice.sampler.clone(),
+            (sampler, _) => sampler.unwrap_or_default(),
+        };
+        match sampler {
+            SamplerName::Tpe => SamplerSpec::Tpe,
+            SamplerName::Gp => SamplerSpec::Gp,
             SamplerName::Random => SamplerSpec::Random,
             SamplerName::QLearning => SamplerSpec::QLearning(QLearning {
                 learning_rate: self.alpha,
@@ -168,13 +227,18 @@ impl Arguments {
         }
     }
 
-    fn policy(&self) -> Policy {
-        let by_default = matches!(self.scheduler, SchedulerName::Full | SchedulerName::FHyperband);
+    fn policy(&self, choice: Option<&Choice>) -> Policy {
+        let scheduler = self.scheduler.unwrap_or_default();
+        let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
         match self.policy {
             _ if self.no_stopping => Policy::None,
             Some(PolicyName::None) => Policy::None,
             Some(PolicyName::Median) => Policy::Median,
+            Some(PolicyName::Asha) => Policy::Asha(self.eta),
             Some(PolicyName::Patience) => Policy::Patience(self.patience),
+            None if choice.is_some() && self.scheduler.is_none() => {
+                choice.map_or(Policy::None, |choice| choice.policy)
+            }
             None if !by_default && !self.shadow => Policy::None,
             Some(PolicyName::Srm) | None => Policy::Forecast,
         }

@@ -6,6 +6,7 @@ use crate::scheduling::{
 };
 use clap::ValueEnum;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which configuration is tried next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -13,6 +14,10 @@ pub(super) enum SamplerName {
     /// Every configuration independently.
     #[default]
     Random,
+    /// Tree-structured Parzen estimators: what resembles good trials (parameters only).
+    Tpe,
+    /// Expected improvement under a Gaussian process (parameters only).
+    Gp,
     /// MetaQNN's Q-learning: networks are drawn layer by layer, ever more often by what trained ones were worth.
     QLearning,
 }
@@ -28,6 +33,8 @@ pub(super) enum PolicyName {
     Median,
     /// So many reports without a new best.
     Patience,
+    /// ASHA without pauses: at the rungs R/η² and R/η all but the best 1/η.
+    Asha,
 }
 
 /// What is drawn.
@@ -90,6 +97,20 @@ pub(crate) struct Arguments {
     /// How many trials in all (default: 24; Hyperband's plan says how many, see --runs).
     #[arg(long, help_heading = "Search", conflicts_with = "runs")]
     pub(super) trials: Option<u64>,
+    /// What the whole search may consume, in epochs of all trials together: the best sampler, scheduler and policy for it are chosen,
+    /// unless they are given.
+    #[arg(long, value_name = "EPOCHS", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) budget_epochs: Option<u64>,
+    /// How long the search may take, such as 90m, 8h or 30s; chooses like --budget-epochs. What runs then is interrupted, and goes on with
+    /// the same command.
+    #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = duration)]
+    pub(super) budget_time: Option<Duration>,
+    /// The command keeps no checkpoints: nothing is chosen that pauses trials.
+    #[arg(long, help_heading = "Search")]
+    pub(super) no_checkpoints: bool,
+    /// Try this configuration first, such as `lr=0.1,opt=sgd`; may be given several times (in a file: [[trial]]).
+    #[arg(long, value_name = "NAME=VALUE,…", help_heading = "Search")]
+    pub(super) enqueue: Vec<String>,
     /// R, how many epochs a whole training takes (the paper: 20; quickstart: 10).
     #[arg(long, help_heading = "Search")]
     pub(super) epochs: Option<u64>,
@@ -107,12 +128,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub(super) out: Option<PathBuf>,
 
-    /// Which configuration is tried next.
-    #[arg(long, value_enum, default_value_t, help_heading = "Search")]
-    pub(super) sampler: SamplerName,
-    /// Who is trained next, and how far.
-    #[arg(long, value_enum, default_value_t, help_heading = "Search")]
-    pub(super) scheduler: SchedulerName,
+    /// Which configuration is tried next (default: random; with a budget tpe).
+    #[arg(long, value_enum, help_heading = "Search")]
+    pub(super) sampler: Option<SamplerName>,
+    /// Who is trained next, and how far (default: full; with a budget asha).
+    #[arg(long, value_enum, help_heading = "Search")]
+    pub(super) scheduler: Option<SchedulerName>,
     /// Print the plan (trials, brackets, rungs, epochs) and run nothing.
     #[arg(long, help_heading = "Search")]
     pub(super) explain: bool,
@@ -120,6 +141,9 @@ pub(crate) struct Arguments {
     /// η of the schedulers with rungs: of how many trials one goes on.
     #[arg(long, default_value_t = 3, help_heading = "Rungs")]
     pub(super) eta: u64,
+    /// The most rungs of asha below the end, the last ones (default: as many as η allows; with a budget 2).
+    #[arg(long, value_name = "N", help_heading = "Rungs", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) rungs: Option<u32>,
     /// How often Hyperband's brackets are run.
     #[arg(long, default_value_t = 1, help_heading = "Rungs")]
     pub(super) runs: u64,
@@ -212,7 +236,26 @@ pub(crate) struct Arguments {
     figure: Option<FigureKind>,
 }
 
+/// A length of time: a number and `s`, `m` or `h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let unit = text.chars().next_back().unwrap_or_default();
+    let seconds = match unit {
+        's' => 1.0,
+        'm' => 60.0,
+        'h' => 3600.0,
+        _ => return Err(format!("`{text}` has no unit; write 90s, 30m or 8h")),
+    };
+    let number = text[..text.len() - 1].parse::<f64>().ok().filter(|number| *number > 0.0);
+    let wrong = || format!("`{text}` is no time; write 90s, 30m or 8h");
+    number.and_then(|number| Duration::try_from_secs_f64(number * seconds).ok()).ok_or_else(wrong)
+}
+
 impl Arguments {
+    /// Whether it has a budget, for which the sampler, scheduler and policy are chosen.
+    pub(super) fn has_budget(&self) -> bool {
+        self.budget_epochs.is_some() || self.budget_time.is_some()
+    }
+
     /// Whether this is the quickstart: drawn images and nothing said about sizes.
     pub(super) fn is_small(&self) -> bool {
         self.command.is_empty() && self.data.starts_with("shapes")
@@ -226,9 +269,9 @@ impl Arguments {
 
     /// What to draw.
     pub(super) fn figure(&self) -> FigureKind {
-        self.figure.unwrap_or(match self.sampler {
+        self.figure.unwrap_or(match self.sampler.unwrap_or_default() {
             SamplerName::QLearning => FigureKind::QLearning,
-            SamplerName::Random => FigureKind::Curves,
+            SamplerName::Random | SamplerName::Tpe | SamplerName::Gp => FigureKind::Curves,
         })
     }
 }

@@ -42,6 +42,8 @@ impl Document {
             metric: spec.metric.clone(),
             sampler: match spec.sampler {
                 SamplerSpec::Random => "random",
+                SamplerSpec::Tpe => "tpe",
+                SamplerSpec::Gp => "gp",
                 SamplerSpec::QLearning(_) => "q-learning",
             },
             scheduler: scheduler(spec),
@@ -87,6 +89,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         Policy::None => "no stopping inside the rungs".to_owned(),
         _ => stopping_line(search.study(), spec.shadow),
     });
+    lines.extend(arguments.budget_line(spec));
     lines.extend(counting_line(spec));
     if search.found() > 0 {
         let summary = Summary::of(search.study());
@@ -127,6 +130,9 @@ fn stopping_line(study: &Study, watching: bool) -> String {
             format!(
                 "{mode}: a trial is {fate} once its best is below the median of the others' running means"
             )
+        }
+        Policy::Asha(eta) => {
+            format!("{mode}: a trial is {fate} at a rung unless it is among the best 1/{eta} there")
         }
         Policy::Patience(reports) => {
             format!("{mode}: a trial is {fate} after {reports} reports without a new best")
@@ -278,6 +284,7 @@ pub(crate) fn because(reason: &Reason) -> String {
         Reason::AwaitingConfirmation => "will not win, if the next check agrees",
         Reason::BelowMedian => "below the median",
         Reason::NoImprovement => "no improvement",
+        Reason::BelowRung => "not among the best of its rung",
         Reason::Exempt => "exempt from stopping",
         Reason::Diverged => "diverged",
         Reason::AlreadyStopped => "would have been stopped before",
