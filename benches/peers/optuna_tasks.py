@@ -138,6 +138,7 @@ PRUNERS = {
     "hyperband": lambda: HyperbandPruner(max_resource=EPOCHS),
     "wilcoxon": WilcoxonPruner,
     "foretell": ForetellPruner,
+    "foretell, bold": lambda: ForetellPruner(n_startup_trials=5, stop_probability=0.9, agreeing_checks=1),
 }
 
 

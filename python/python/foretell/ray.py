@@ -23,8 +23,8 @@ _log = logging.getLogger("foretell")
 class ForetellScheduler(FIFOScheduler):
     """Stops a trial when its forecast says that it will not win.
 
-    It learns from the trials that reached `max_t`. The forecast and the reason are added to the result as `foretell`. The state
-    survives `Tuner.restore`.
+    It learns from the trials that reached `max_t`. `decisions` keeps the last forecast and reason of each trial: Ray hands schedulers
+    a copy of the result, so that nothing can be added to it. The state survives `Tuner.restore`.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ class ForetellScheduler(FIFOScheduler):
         Judge("maximize", **self._settings)  # refuses wrong settings now, and not after hours
         self._judge: Judge | None = None
         self._curves: dict[str, tuple[list[float], list[float]]] = {}
-        self._decisions: dict[str, dict[str, Any]] = {}
+        #: The last decision on each trial, by its id: `stop`, `reason`, `forecast`, `std`, `probability`, `incumbent`.
+        self.decisions: dict[str, dict[str, Any]] = {}
 
     def set_search_properties(self, metric: str | None, mode: str | None, **spec: Any) -> bool:
         """Takes metric and mode from `TuneConfig`, if they were not given here."""
@@ -103,7 +104,7 @@ class ForetellScheduler(FIFOScheduler):
         decision = judge.decide(values, _flat(trial.config), steps)
         if decision is None:
             return TrialScheduler.CONTINUE
-        result["foretell"] = self._decisions[trial.trial_id] = as_dict(decision)
+        self.decisions[trial.trial_id] = as_dict(decision)
         if decision.stop:
             kind = "would stop" if judge.shadow else "stopped"
             _log.info("trial %s %s at %g: %s", trial.trial_id, kind, step, decision.reason)
@@ -121,7 +122,7 @@ class ForetellScheduler(FIFOScheduler):
 
     def save(self, checkpoint_path: str) -> None:
         """Writes what has been learnt, for `Tuner.restore`."""
-        kept = {name: value for name, value in self.__dict__.items() if name.startswith("_")}
+        kept = {name: value for name, value in self.__dict__.items() if name.startswith("_") or name == "decisions"}
         with open(checkpoint_path, "wb") as file:
             pickle.dump(kept, file)
 
@@ -133,7 +134,7 @@ class ForetellScheduler(FIFOScheduler):
     def debug_string(self) -> str:
         """One line for Ray's status."""
         count = 0 if self._judge is None else len(self._judge)
-        stopped = sum(decision["stop"] for decision in self._decisions.values())
+        stopped = sum(decision["stop"] for decision in self.decisions.values())
         return f"Using Foretell: learnt from {count} whole trainings, {stopped} trials will not win."
 
     def _known(self) -> Judge:
