@@ -1,7 +1,7 @@
 //! How a command fails: one message on standard error, exit code 2 for bad input and 1 for the rest.
 
+use clap::error::ErrorKind;
 use std::fmt::Display;
-use std::process::ExitCode;
 
 /// Why a command ended without doing what it was asked.
 #[derive(Debug)]
@@ -31,14 +31,26 @@ impl Failure {
 
     /// Prints the message and gives the exit code.
     #[expect(clippy::print_stderr, reason = "this is where the command line speaks")]
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         eprintln!("error: {}", self.message());
-        ExitCode::from(match self {
+        match self {
             Self::Input(_) => 2,
             Self::Midway(_) => 1,
-        })
+        }
     }
 }
 
 /// What every command gives.
 pub(crate) type Outcome = Result<(), Failure>;
+
+/// What clap finds wrong, in one line, without its advice on usage.
+pub(crate) fn brief(error: &clap::Error) -> String {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return "help and version are for the command line only; leave the key out".to_owned();
+    }
+    let text = error.to_string();
+    let said = text.split("\n\nUsage").next().unwrap_or_default();
+    let said = said.split("\n\nFor more").next().unwrap_or_default();
+    let words: Vec<&str> = said.trim_start_matches("error: ").split_whitespace().collect();
+    words.join(" ")
+}

@@ -25,10 +25,14 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// `document` as JSON.
+pub(crate) fn json(document: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(document).map_err(Failure::midway)
+}
+
 /// Writes `document` as JSON to standard output.
 pub(crate) fn print_json(document: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(document).map_err(Failure::midway)?;
-    print(&text)
+    print(&json(document)?)
 }
 
 /// Says something about the work to standard error.

@@ -411,7 +411,8 @@ fn extreme_values_give_finite_forecasts_and_are_named() -> Tested {
     let header = "lr,val_loss_1,val_loss_2,val_loss_3\n".to_owned();
     let row = |run: u32, end: f64| format!("0.{},2.5,1.{},{end:e}\n", 10 + run, 10 + run);
     let ordinary = |run: u32| 1.0 + 0.01 * f64::from(run);
-    let cases: [(&str, &dyn Fn(u32) -> f64, &str); 6] = [
+    type End<'a> = &'a dyn Fn(u32) -> f64;
+    let cases: [(&str, End<'_>, &str); 6] = [
         ("a blow-up", &|run| if run == 3 { 1e30 } else { ordinary(run) }, "1 of 30 finished runs end beyond"),
         ("the largest", &|run| if run == 3 { 1e308 } else { ordinary(run) }, "far from the others"),
         ("a subnormal", &|run| if run == 3 { 5e-324 } else { ordinary(run) }, "far from the others"),

@@ -1,5 +1,7 @@
 //! `evaluate` measures what `forecast` does: bit for bit the same forecasts when the runs of a split are in files of their own.
 
+#![allow(clippy::print_stderr, reason = "a set that is not there is skipped by name")]
+
 use foretell::evaluate::{Cut, EvaluationOptions, evaluate, splits};
 use foretell::{
     Configuration, Curve, Forecast, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run,

@@ -83,7 +83,10 @@ fn broken_json_lines_are_told_by_line() {
             "f:2: `configuration` is a list, not an object",
         ),
         ("{\"id\":\"a\",\"values\":[1]}", "f:2: id `a` was already used in line 1"),
-        ("{\"id\":\"b\",\"metric\":\"acc\",\"values\":[1]}", "f:2: `metric` is `acc`, not `loss`"),
+        (
+            "{\"id\":\"b\",\"metric\":\"acc\",\"values\":[1]}",
+            "f:2: the run in line 2 has the metric `acc`, not `loss` as before; split the file",
+        ),
         (
             "{\"id\":\"b\",\"direction\":\"maximize\",\"values\":[1]}",
             "f:2: `direction` is not that of the lines before",

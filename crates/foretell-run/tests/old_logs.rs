@@ -89,11 +89,12 @@ fn an_old_log_goes_on_with_versions_and_keeps_its_old_lines() {
 }
 
 #[test]
-fn records_written_again_are_the_same_but_for_their_version() {
+fn records_written_again_are_the_same_but_for_their_version_and_one_name() {
     let text = std::fs::read_to_string(fixture()).expect("readable");
     for (line, record) in text.lines().zip(records()) {
         let (_, old) = line.split_once(r#""record":"#).expect("a line of a log");
-        let old = old.strip_suffix('}').expect("a line of a log");
+        // a warm start's runs were once said to be handed in
+        let old = old.strip_suffix('}').expect("a line of a log").replacen("handed_in", "warm_start", 1);
         let new = serde_json::to_string(&record).expect("a record is JSON").replacen(r#""v":1,"#, "", 1);
         if !matches!(record, Record::Created { .. }) {
             assert_eq!(new, old);

@@ -20,8 +20,9 @@
 //! | `parameter`, `parameter_space`, `layer_space/`, `space` | what is searched: [`ParameterSpace`], [`LayerSpace`], [`Space`] |
 //! | `random`, `q_learning/`, `sampler` | who proposes configurations: [`RandomSampler`], [`QLearner`], [`Sampler`] |
 //! | `brackets`, `full`, `successive_halving`, `hyperband`, `f_hyperband`, `asha`, `schedule`, `scheduler` | who is trained next, and how far: [`Schedule`], [`Scheduler`] |
-//! | `stopper` | whether a running trial goes on: [`Stopper`] |
-//! | `study/`, `record`, `summary` | a study as a fold over its records: [`Study`], [`Record`], [`Summary`] |
+//! | `policy` | by what rule trials are stopped: [`Policy`] |
+//! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
+//! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
 
 mod asha;
@@ -75,7 +76,8 @@ pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Fit, Fitted, Parts, Progress, RestoreError, Study, StudyError, StudySpec, Trial, TrialState, Turn,
+    Best, Fit, Fitted, Parts, Progress, RestoreError, Study, StudyError, StudySpec, Tally, Trial, TrialState,
+    Turn,
 };
 pub use successive_halving::SuccessiveHalving;
-pub use summary::{Audit, Best, Shadow, Spent, StoppedTrial, Summary, Tally};
+pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};

@@ -6,8 +6,8 @@ pub use open::SessionError;
 
 use crate::record::{Decision, Input, Record};
 use crate::store::{Memory, Store, StoreError};
+use crate::study::Best;
 use crate::study::{Fit, Fitted, Study, TrialState, Turn};
-use crate::summary::Best;
 use foretell::{Action, Configuration};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

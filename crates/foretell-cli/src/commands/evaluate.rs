@@ -3,7 +3,7 @@
 use super::figures::{self, Measured};
 use crate::curves::{CurveFlags, last_step};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, metric_difference, note, print, print_json, table};
+use crate::output::{self, Format, metric_difference, note, print, print_json, table};
 use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::evaluate::{Cut, EvaluationError, EvaluationOptions, Fold, INTERVALS, Split, evaluate, splits};
@@ -104,17 +104,35 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.plot {
         plot::check_place(path, None).map_err(Failure::input)?;
     }
+    let measured = measured(arguments)?;
+    let document = Document::of(arguments, &measured);
+    match arguments.format {
+        Format::Json => print_json(&document)?,
+        Format::Table => print(&as_table(&document.rows))?,
+    }
+    arguments.plot.as_ref().map_or(Ok(()), |path| draw(path, arguments, &measured))
+}
+
+/// The JSON document that the command prints.
+pub(crate) fn json(arguments: &Arguments) -> Result<String, Failure> {
+    output::json(&Document::of(arguments, &measured(arguments)?))
+}
+
+impl Document {
+    fn of(arguments: &Arguments, measured: &[Measured]) -> Self {
+        let rows = measured.iter().map(|one| row(arguments, one)).collect();
+        Self { schema: "foretell.evaluate/1", seed: arguments.seed, rows }
+    }
+}
+
+/// All fractions and predictors on all curves.
+fn measured(arguments: &Arguments) -> Result<Vec<Measured>, Failure> {
     let predictors = predictors(arguments)?;
     let mut measured = Vec::new();
     for path in &arguments.curves {
         measured.extend(measure(arguments, &predictors, path)?);
     }
-    let rows: Vec<Row> = measured.iter().map(|one| row(arguments, one)).collect();
-    match arguments.format {
-        Format::Json => print_json(&Document { schema: "foretell.evaluate/1", seed: arguments.seed, rows })?,
-        Format::Table => print(&as_table(&rows))?,
-    }
-    arguments.plot.as_ref().map_or(Ok(()), |path| draw(path, arguments, &measured))
+    Ok(measured)
 }
 
 fn predictors(arguments: &Arguments) -> Result<Vec<Arc<dyn Predictor>>, Failure> {

@@ -1,8 +1,11 @@
 //! What a replay came to: what was spent and saved, and whether the best was kept.
 
-use super::{ReplayError, ReplaySpec, Schedule, Table, Trace};
+use super::drive::Trace;
+use super::error::ReplayError;
+use super::spec::ReplaySpec;
+use super::table::Table;
 use crate::brackets::plan;
-use crate::schedule::ScheduleError;
+use crate::schedule::{Schedule, ScheduleError};
 use foretell::statistics::{mean, standard_error};
 
 /// One ordering.

@@ -1,6 +1,6 @@
 //! The recorded runs behind a replayed study: its sampler, how its runs end, and forecasters shared between studies.
 
-use super::ReplaySpec;
+use super::spec::ReplaySpec;
 use super::table::Table;
 use crate::sampler::Sampler;
 use crate::study::{Checks, Level, NoForecast, Recording};

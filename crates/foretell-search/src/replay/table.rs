@@ -1,6 +1,6 @@
 //! Finished recorded runs on one grid of points: what a replay looks results up in.
 
-use super::ReplayError;
+use super::error::ReplayError;
 use foretell::{Curve, Direction, History, HistoryOptions, Run, RunScore, statistics};
 
 /// Finished runs on a common grid of points.

@@ -1,6 +1,7 @@
 //! A study: a pure step function from what happened to what to do, and a fold over its own records.
 
 mod apply;
+mod best;
 mod fit;
 mod judge;
 mod knowledge;
@@ -12,6 +13,7 @@ mod step;
 mod stored;
 mod trial;
 
+pub use best::{Best, Tally};
 pub use fit::{Fit, Fitted};
 pub use parts::Parts;
 pub use progress::Progress;
@@ -26,7 +28,6 @@ use crate::f_hyperband::LevelData;
 use crate::q_learning::QLearner;
 use crate::sampler::Sampler;
 use crate::scheduler::{Job, Scheduler};
-use crate::summary::Best;
 use foretell::{Configuration, Predictor, Run};
 use knowledge::Knowledge;
 use std::collections::{BTreeMap, BTreeSet};

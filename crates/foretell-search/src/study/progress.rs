@@ -1,7 +1,7 @@
 //! Running totals of a study, so that no event needs a look at all its trials.
 
+use super::best::Tally;
 use super::{StudySpec, Trial, TrialState};
-use crate::summary::Tally;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 

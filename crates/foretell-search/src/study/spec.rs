@@ -1,7 +1,6 @@
 //! What determines a study, and why something is none.
 
 use super::Parts;
-use super::stored::StoredSpec;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
@@ -11,13 +10,12 @@ use crate::space::Space;
 use foretell::{
     Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, predictor,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Everything that determines a study, up to the timing of its workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "StoredSpec")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StudySpec {
     /// What is searched.
     pub space: Space,

@@ -6,7 +6,7 @@ use crate::sampler::SamplerSpec;
 use crate::schedule::Schedule;
 use crate::space::Space;
 use foretell::{Direction, ErrorBudget, RunScore, StopCriterion};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// Whether trials were stopped, as earlier versions wrote it.
@@ -22,7 +22,7 @@ enum Stopping {
 /// `policy: none`, `shadow` and `criterion`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StoredSpec {
+struct StoredSpec {
     space: Space,
     #[serde(default)]
     sampler: SamplerSpec,
@@ -80,6 +80,12 @@ impl From<StoredSpec> for StudySpec {
             seed: stored.seed,
             workload: stored.workload,
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for StudySpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        StoredSpec::deserialize(deserializer).map(Self::from)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The flags of `foretell replay`.
 
-use super::settings::PolicyName;
+use super::policy_name::PolicyName;
 use crate::curves::{CurveFlags, DEFAULT_PREDICTOR};
 use crate::failure::Failure;
 use crate::output::Format;

@@ -2,6 +2,8 @@
 
 mod flags;
 mod pictures;
+mod policy_name;
+mod replayed;
 mod report;
 mod settings;
 mod words;
@@ -10,29 +12,18 @@ pub(crate) use flags::Arguments;
 
 use crate::curves::last_step;
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, print, print_json};
+use crate::output::{self, Format, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::lce::LceOptions;
 use foretell::{Lce, Predictor, PredictorOptions, predictor};
 use foretell_search::{ReplayError, Setting, Table, replay};
-use report::{Document, Row};
-use settings::{PolicyName, Variant};
+use replayed::Replayed;
+use report::Document;
+use settings::Variant;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-
-/// One file's replay.
-struct Replayed {
-    curves: String,
-    metric: String,
-    /// The ids of all runs read.
-    names: Vec<String>,
-    table: Arc<Table>,
-    variants: Vec<Variant>,
-    outcomes: Vec<foretell_search::Outcome>,
-    rows: Vec<Row>,
-}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -42,20 +33,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             return Err(Failure::input("--plot draws one set of curves; name a single file"));
         }
     }
-    arguments.check()?;
-    let predictors = predictors(arguments)?;
-    let replayed: Vec<Replayed> = arguments
-        .curves
-        .iter()
-        .map(|path| replay_file(arguments, path, &predictors))
-        .collect::<Result<_, _>>()?;
+    let replayed = replayed(arguments)?;
     match arguments.format {
-        Format::Json => print_json(&Document {
-            schema: "foretell.replay/1",
-            seed: arguments.seed,
-            scheduler: arguments.scheduler.name(),
-            rows: replayed.iter().flat_map(|file| &file.rows).collect(),
-        })?,
+        Format::Json => print_json(&document(arguments, &replayed))?,
         Format::Table => {
             let texts: Vec<String> = replayed.iter().map(|file| words::answer(file, arguments)).collect();
             print(&texts.join("\n\n"))?;
@@ -65,6 +45,27 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
     }
     Ok(())
+}
+
+/// The JSON document that the command prints.
+pub(crate) fn json(arguments: &Arguments) -> Result<String, Failure> {
+    output::json(&document(arguments, &replayed(arguments)?))
+}
+
+fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a> {
+    Document {
+        schema: "foretell.replay/1",
+        seed: arguments.seed,
+        scheduler: arguments.scheduler.name(),
+        rows: replayed.iter().flat_map(|file| &file.rows).collect(),
+    }
+}
+
+/// All files, replayed.
+fn replayed(arguments: &Arguments) -> Result<Vec<Replayed>, Failure> {
+    arguments.check()?;
+    let predictors = predictors(arguments)?;
+    arguments.curves.iter().map(|path| replay_file(arguments, path, &predictors)).collect()
 }
 
 type Predictors = BTreeMap<String, Arc<dyn Predictor>>;
@@ -113,10 +114,4 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
     let metric = measure_name(table.history().run_score(), &recorded.metric.name);
     let names = recorded.runs.into_iter().map(|run| run.id).collect();
     Ok(Replayed { curves: recorded.name, metric, names, table, variants, outcomes, rows })
-}
-
-/// The setting that a person would look at first: the recommended one, else the first that stops.
-fn shown(file: &Replayed) -> Option<usize> {
-    let recommended = words::recommended(&file.rows);
-    recommended.or_else(|| file.variants.iter().position(|variant| variant.policy != PolicyName::None))
 }

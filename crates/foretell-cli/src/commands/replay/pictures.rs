@@ -1,8 +1,10 @@
 //! The pictures of a replay.
 
 use super::flags::{Arguments, FigureKind};
-use super::settings::{PolicyName, Variant};
-use super::{Replayed, shown};
+use super::policy_name::PolicyName;
+use super::replayed::Replayed;
+use super::settings::Variant;
+use super::words;
 use crate::commands::figures;
 use crate::plot;
 use foretell::ErrorBudget;
@@ -179,4 +181,10 @@ fn iterations(file: &Replayed) -> plot::Hyperband {
         ),
         series,
     }
+}
+
+/// The setting that a person would look at first: the recommended one, else the first that stops.
+fn shown(file: &Replayed) -> Option<usize> {
+    let recommended = words::recommended(&file.rows);
+    recommended.or_else(|| file.variants.iter().position(|variant| variant.policy != PolicyName::None))
 }

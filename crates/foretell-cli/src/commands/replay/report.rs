@@ -1,6 +1,7 @@
 //! The rows of a replay, as scripts and people read them.
 
-use super::settings::{PolicyName, Variant};
+use super::policy_name::PolicyName;
+use super::settings::Variant;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
 use foretell_search::{KappaOf, Outcome, Policy, Reference, ReplaySpec, Table};

@@ -1,7 +1,7 @@
 //! The answer in plain words, and the table below it.
 
-use super::Replayed;
 use super::flags::Arguments;
+use super::replayed::Replayed;
 use super::report::Row;
 use crate::output::{metric_difference, table, with_deviation};
 use crate::scheduling::SchedulerName;

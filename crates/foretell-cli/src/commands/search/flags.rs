@@ -1,8 +1,6 @@
 //! The flags of `foretell search`, and the study they describe.
 
-use super::workload::Workload;
 use crate::curves::DEFAULT_PREDICTOR;
-use crate::failure::Failure;
 use crate::output::Format;
 use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName, ScoreName};
 use clap::ValueEnum;
@@ -209,20 +207,6 @@ impl Arguments {
     /// Whether this is the quickstart: drawn images and nothing said about sizes.
     pub(super) fn is_small(&self) -> bool {
         self.command.is_empty() && self.data.starts_with("shapes")
-    }
-
-    /// What runs a trial.
-    pub(super) fn workload(&self) -> Result<Workload, Failure> {
-        if self.command.is_empty() {
-            if !self.parameters.is_empty() {
-                return Err(Failure::input(
-                    "--param needs a command to give the parameters to: write it after `--`",
-                ));
-            }
-            Workload::built_in(self, self.is_small())
-        } else {
-            Workload::command(self)
-        }
     }
 
     /// How many trials run at a time.

@@ -17,18 +17,20 @@ use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
 use display::Display;
 pub(crate) use flags::Arguments;
+use std::ffi::OsString;
 use study_run::StudyRun;
+use workload::Workload;
 
-/// Runs the command.
-pub(crate) fn run(given: &Arguments) -> Outcome {
+/// Runs the command that the command line `words` gave.
+pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
     match &given.study {
         None => search(given),
-        Some(path) => search(&study_file::together(path, &std::env::args_os().collect::<Vec<_>>())?),
+        Some(path) => search(&study_file::together(path, words)?),
     }
 }
 
 fn search(arguments: &Arguments) -> Outcome {
-    let workload = arguments.workload()?;
+    let workload = Workload::of(arguments)?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
     let warm_start = warm_start::runs(&arguments.learn_from, &spec)?;

@@ -4,11 +4,9 @@
 //! comes after `--`. Flags of the command line take the place of the file's.
 
 use super::flags::Arguments;
-use crate::Program;
-use crate::failure::Failure;
-use clap::error::ErrorKind;
+use crate::failure::{Failure, brief};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::Path;
@@ -53,7 +51,10 @@ fn id(key: &str) -> &str {
 }
 
 fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
-    let mut matches = Program::command().try_get_matches_from(words)?;
+    let mut matches = Command::new("foretell")
+        .subcommand_required(true)
+        .subcommand(Arguments::augment_args(Command::new(SEARCH)))
+        .try_get_matches_from(words)?;
     let (_, search) = matches.remove_subcommand().expect("a subcommand is required");
     Ok(search)
 }
@@ -143,16 +144,4 @@ fn scalar(key: &str, value: &DeValue<'_>) -> Result<String, String> {
         DeValue::Float(number) => Ok(number.to_string()),
         other => Err(format!("`{key}` must be a text or a number, not of kind {}", other.type_str())),
     }
-}
-
-/// What clap finds wrong, in one line, without its advice on usage.
-fn brief(error: &clap::Error) -> String {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return "help and version are for the command line only; leave the key out".to_owned();
-    }
-    let text = error.to_string();
-    let said = text.split("\n\nUsage").next().unwrap_or_default();
-    let said = said.split("\n\nFor more").next().unwrap_or_default();
-    let words: Vec<&str> = said.trim_start_matches("error: ").split_whitespace().collect();
-    words.join(" ")
 }

@@ -31,8 +31,21 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
+    /// The user's own command, or the built-in networks where there is none.
+    pub(super) fn of(arguments: &Arguments) -> Result<Self, Failure> {
+        if !arguments.command.is_empty() {
+            return Self::command(arguments);
+        }
+        if !arguments.parameters.is_empty() {
+            return Err(Failure::input(
+                "--param needs a command to give the parameters to: write it after `--`",
+            ));
+        }
+        Self::built_in(arguments, arguments.is_small())
+    }
+
     /// The user's own command.
-    pub(super) fn command(arguments: &Arguments) -> Result<Self, Failure> {
+    fn command(arguments: &Arguments) -> Result<Self, Failure> {
         let space = searched(arguments)?;
         if arguments.epochs.is_none() {
             return Err(Failure::input(
@@ -91,22 +104,11 @@ impl Workload {
 
     /// The built-in networks; `small` is the quickstart's size.
     #[cfg(feature = "nn")]
-    pub(super) fn built_in(arguments: &Arguments, small: bool) -> Result<Self, Failure> {
+    fn built_in(arguments: &Arguments, small: bool) -> Result<Self, Failure> {
         use foretell_nn::{DataOptions, DataSpec};
         known_space(arguments)?;
-        let (metric_name, wanted) = ("val_acc", arguments.metric.as_deref());
-        if let Some(other) = wanted.filter(|&name| name != metric_name) {
-            return Err(Failure::input(format!(
-                "unknown metric `{other}`; the built-in networks report {metric_name}"
-            )));
-        }
-        if arguments.minimize {
-            return Err(Failure::input(
-                "--minimize: the built-in networks report an accuracy, which is to be large",
-            ));
-        }
+        check_metric(arguments)?;
         let data: DataSpec = arguments.data.parse().map_err(Failure::input)?;
-        let width = arguments.width.unwrap_or(if small { 0.125 } else { 1.0 });
         let batch_size = arguments.batch_size.unwrap_or(if small { 16 } else { 128 });
         let options = DataOptions {
             train_size: arguments.train_size,
@@ -116,22 +118,8 @@ impl Workload {
         // read once here: what is wrong with the data is said before the first trial
         let loaded = data.load(&options).map_err(Failure::input)?;
         let images = &loaded.train;
-        let space = LayerSpace {
-            channels: images.shape.channels,
-            height: images.shape.height,
-            width: images.shape.width,
-            classes: images.classes,
-            max_depth: arguments.max_layers.unwrap_or(if small {
-                8
-            } else {
-                LayerSpace::default().max_depth
-            }),
-            ..LayerSpace::default()
-        };
-        let space =
-            space.scaled(width).map_err(|error| Failure::input(format!("--width {width}: {error}")))?;
+        let (width, space) = layer_space(arguments, small, images)?;
         let (train, validation) = (loaded.train.len(), loaded.validation.len());
-        let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let flags = [
             ("data", data.to_string()),
             ("train-size", train.to_string()),
@@ -139,17 +127,17 @@ impl Workload {
             ("batch-size", batch_size.to_string()),
             ("data-seed", arguments.seed.to_string()),
         ];
+        let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let mut command = vec![program, "train".to_owned()];
         for (flag, value) in &flags {
             command.extend([format!("--{flag}"), value.replace('{', "{{").replace('}', "}}")]);
         }
         Ok(Self {
             title: format!("MetaQNN networks on {}", arguments.data.split(':').next().unwrap_or_default()),
-            space: Space::Metaqnn(space.clone()),
             command,
-            metric: MetricSource::Json { field: Some(metric_name.to_owned()) },
+            metric: MetricSource::Json { field: Some(BUILT_IN_METRIC.to_owned()) },
             unnamed: false,
-            metric_name: metric_name.to_owned(),
+            metric_name: BUILT_IN_METRIC.to_owned(),
             description: flags.iter().map(|(flag, value)| ((*flag).to_owned(), value.clone())).collect(),
             about: format!(
                 "MetaQNN networks of at most {} layers at {width} of the paper's width, on {train} + {validation} images of {data} ({}×{}×{}, {} classes), batches of {batch_size}",
@@ -159,16 +147,58 @@ impl Workload {
                 images.shape.width,
                 images.classes
             ),
+            space: Space::Metaqnn(space),
         })
     }
 
     /// Says that there are none.
     #[cfg(not(feature = "nn"))]
-    pub(super) fn built_in(_arguments: &Arguments, _small: bool) -> Result<Self, Failure> {
+    fn built_in(_arguments: &Arguments, _small: bool) -> Result<Self, Failure> {
         Err(Failure::input(
             "this binary was built without the built-in networks: give your own command after `--`, or build with the feature `nn`",
         ))
     }
+}
+
+/// What the built-in networks report.
+#[cfg(feature = "nn")]
+const BUILT_IN_METRIC: &str = "val_acc";
+
+/// No other metric and no other direction can be asked of the built-in networks.
+#[cfg(feature = "nn")]
+fn check_metric(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(other) = arguments.metric.as_deref().filter(|&name| name != BUILT_IN_METRIC) {
+        return Err(Failure::input(format!(
+            "unknown metric `{other}`; the built-in networks report {BUILT_IN_METRIC}"
+        )));
+    }
+    if arguments.minimize {
+        return Err(Failure::input(
+            "--minimize: the built-in networks report an accuracy, which is to be large",
+        ));
+    }
+    Ok(())
+}
+
+/// The width, and the networks of that width for `images`.
+#[cfg(feature = "nn")]
+fn layer_space(
+    arguments: &Arguments,
+    small: bool,
+    images: &foretell_nn::Images,
+) -> Result<(f64, LayerSpace), Failure> {
+    let width = arguments.width.unwrap_or(if small { 0.125 } else { 1.0 });
+    let depth = if small { 8 } else { LayerSpace::default().max_depth };
+    let space = LayerSpace {
+        channels: images.shape.channels,
+        height: images.shape.height,
+        width: images.shape.width,
+        classes: images.classes,
+        max_depth: arguments.max_layers.unwrap_or(depth),
+        ..LayerSpace::default()
+    };
+    let space = space.scaled(width).map_err(|error| Failure::input(format!("--width {width}: {error}")))?;
+    Ok((width, space))
 }
 
 /// Every placeholder of `command` must be one of the space's names.

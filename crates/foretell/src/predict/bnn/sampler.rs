@@ -85,18 +85,12 @@ pub(super) fn sample(
         let (eps, rows) = (options.step_size, rows as f64);
         match options.dynamics {
             Dynamics::Sghmc => {
-                let spread = (2.0 * eps * eps / rows * options.friction).sqrt();
-                let kept = 1.0 - options.friction;
-                hamiltonian(
-                    &mut theta,
-                    &mut state.momentum,
-                    &slope,
-                    &state.square,
-                    &noise.values,
-                    kept,
-                    eps * eps,
-                    spread,
-                );
+                let step = HamiltonianStep {
+                    kept: 1.0 - options.friction,
+                    eps_squared: eps * eps,
+                    spread: (2.0 * eps * eps / rows * options.friction).sqrt(),
+                };
+                hamiltonian(&mut theta, &mut state.momentum, &slope, &state.square, &noise.values, &step);
             }
             Dynamics::Sgld => {
                 let spread = (2.0 * eps / rows).sqrt();
@@ -122,12 +116,24 @@ dispatched! {
     }
 }
 
+/// The numbers of one step of SGHMC.
+#[derive(Clone, Copy)]
+pub(crate) struct HamiltonianStep {
+    /// The share of the momentum that is kept.
+    kept: f64,
+    /// ε².
+    eps_squared: f64,
+    /// The noise's standard deviation at unit mass.
+    spread: f64,
+}
+
 dispatched! {
     /// One step of SGHMC.
     pub(crate) fn hamiltonian(
         theta: &mut [f64], momentum: &mut [f64], slope: &[f64], square: &[f64], noise: &[f64],
-        kept: f64, eps_squared: f64, spread: f64,
+        step: &HamiltonianStep,
     ) {
+        let HamiltonianStep { kept, eps_squared, spread } = *step;
         for ((((x, p), s), v), z) in theta.iter_mut().zip(momentum).zip(slope).zip(square).zip(noise) {
             let inverse_mass = 1.0 / (v.sqrt() + 1e-16);
             *p = kept * *p - eps_squared * inverse_mass * *s + spread * inverse_mass.sqrt() * *z;

@@ -2,12 +2,10 @@
 
 use crate::linalg::matrix::Matrix;
 use crate::linalg::simd::{LANES, dot, inner_products, squared_distances};
-use crate::predict::gp::kernel::Pairs;
+use crate::predict::gp::pairs::{GROUPS, Pairs};
 use crate::predict::points::Points;
 use std::ops::Range;
 
-/// Groups of features: level, shape, configuration.
-pub(crate) const GROUPS: usize = 3;
 /// The place of the configuration among them.
 pub(crate) const CONFIGURATION: usize = 2;
 

@@ -1,7 +1,8 @@
 //! The kernel of a process, over whole lanes.
 
 use crate::linalg::simd::{LANES, dispatched, exp_body, sum_lanes};
-use crate::predict::gp::design::{Design, GROUPS};
+use crate::predict::gp::design::Design;
+use crate::predict::gp::pairs::{GROUPS, Pairs, row_of};
 
 /// The variance of the constant.
 const CONSTANT: f64 = 0.5;
@@ -37,40 +38,6 @@ impl Parameters {
         let own = |i: usize| design.products.each_ref().map(|products| products[i * design.stride + i]);
         (0..design.n).map(|i| self.variance(own(i))).sum()
     }
-}
-
-/// D_g and L_g of each group g for pairs of runs: `stride` numbers a run, or one row for a new run.
-#[derive(Clone, Copy)]
-pub(crate) struct Pairs<'a> {
-    pub(super) distances: [&'a [f64]; GROUPS],
-    pub(super) products: [&'a [f64]; GROUPS],
-    pub(super) stride: usize,
-}
-
-impl<'a> Pairs<'a> {
-    /// The numbers of run `i` with runs 0 to i, in whole lanes.
-    #[inline(always)]
-    fn row(&self, i: usize) -> Self {
-        let row = row_of(i, self.stride);
-        Self {
-            distances: self.distances.map(|all| &all[row.clone()]),
-            products: self.products.map(|all| &all[row.clone()]),
-            stride: row.len(),
-        }
-    }
-
-    /// The first `n` numbers of each group.
-    #[inline(always)]
-    fn first(&self, n: usize) -> [&'a [f64]; 2 * GROUPS] {
-        let ([d0, d1, d2], [l0, l1, l2]) = (self.distances, self.products);
-        [&d0[..n], &d1[..n], &d2[..n], &l0[..n], &l1[..n], &l2[..n]]
-    }
-}
-
-/// Where run `i` stands in a matrix padded to `stride`: up to the diagonal, in whole lanes.
-#[inline(always)]
-fn row_of(i: usize, stride: usize) -> std::ops::Range<usize> {
-    i * stride..i * stride + (i / LANES + 1) * LANES
 }
 
 dispatched! {

@@ -4,6 +4,7 @@ pub(crate) mod design;
 mod factor;
 mod kernel;
 pub(crate) mod pair;
+mod pairs;
 mod posterior;
 mod process;
 pub(crate) mod reach;

@@ -3,8 +3,9 @@
 use crate::linalg::inverse::Symmetric;
 use crate::linalg::lbfgs::{Limits, minimise};
 use crate::linalg::simd::dot;
-use crate::predict::gp::design::{Design, GROUPS};
+use crate::predict::gp::design::Design;
 use crate::predict::gp::kernel::{JITTER, Parameters, fill_kernel, gradient_sums};
+use crate::predict::gp::pairs::GROUPS;
 
 /// Hyperparameters, as logs: w of each group, v of each group, s², e.
 pub(super) const PARAMETERS: usize = 2 * GROUPS + 2;

@@ -62,7 +62,7 @@ pub(super) fn walkers(
     let count = options.ensemble.walkers.max(2 * moved).next_multiple_of(2);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     if let Some(proper) = prior.proper.as_ref().filter(|_| options.spread_start) {
-        return alone(problem, fits, prior, proper, options, count, seed);
+        return alone(problem, fits, prior, proper, options, &Draws { count, seed });
     }
     let mut center: Vec<f64> = fits.iter().flat_map(|fit| fit.parameters.clone()).collect();
     center.push(combined_noise(fits, problem.epochs.len()));
@@ -79,6 +79,12 @@ pub(super) struct Problem<'a> {
     pub(super) horizon: f64,
 }
 
+/// How many walkers, and the seed of their draws.
+struct Draws {
+    count: usize,
+    seed: u64,
+}
+
 /// Walkers of all families from chains of one family each, with a K-th of the likelihood: a family that has a K-th of the
 /// weight may stray further from the points than one that is alone. Such chains are short, and leave the best fit, which says
 /// nothing of how many worse ones there are.
@@ -88,9 +94,9 @@ fn alone(
     prior: &Prior,
     proper: &ProperPrior,
     options: &LceOptions,
-    count: usize,
-    seed: u64,
+    draws: &Draws,
 ) -> Vec<Vec<f64>> {
+    let Draws { count, seed } = *draws;
     let mut tempered = problem.observed.clone();
     tempered.weights.iter_mut().for_each(|weight| *weight /= fits.len() as f64);
     let short =

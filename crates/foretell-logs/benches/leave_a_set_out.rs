@@ -1,7 +1,7 @@
 //! How good are forecasts on whole sets of recorded runs, from few runs on and honestly?
 //!
 //! ```text
-//! cargo run --release -p foretell-logs --example leave_a_set_out -- [--splits 3] [--train 3,5,10] [--observed 0.1,0.25,0.5]
+//! cargo bench -p foretell-logs --bench leave_a_set_out -- [--splits 3] [--train 3,5,10] [--observed 0.1,0.25,0.5]
 //!     [--predictor auto,gp,mean] FILES…
 //! ```
 //!
@@ -16,6 +16,7 @@ use foretell::{
 };
 use foretell_logs::{ReadOptions, Recorded, read};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,8 @@ fn arguments() -> Result<Arguments, Failure> {
         observed: vec![0.1, 0.25, 0.5],
         predictors: ["auto", "gp", "mean"].map(str::to_owned).to_vec(),
     };
-    let mut given = std::env::args().skip(1);
+    // cargo says `--bench`
+    let mut given = std::env::args().skip(1).filter(|argument| argument != "--bench");
     while let Some(argument) = given.next() {
         let mut value = || given.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
@@ -98,8 +100,7 @@ impl Tally {
     fn add(&mut self, all: &History, split: &Split, runs: &[(Forecast, Option<f64>)]) {
         let own = &split.history;
         let common = |score: f64| all.score(own.value(score)).max(all.floor());
-        let truth: Vec<f64> =
-            runs.iter().map(|(_, end)| end.map_or(all.floor(), |end| common(end))).collect();
+        let truth: Vec<f64> = runs.iter().map(|(_, end)| end.map_or(all.floor(), common)).collect();
         let means: Vec<f64> = runs.iter().map(|(forecast, _)| common(forecast.mean)).collect();
         self.r2.push(r_squared(&means, &truth).max(-1.0));
         let unit = standard_deviation(&truth).max(f64::MIN_POSITIVE);
@@ -203,13 +204,15 @@ fn forecasts(split: &Split, predictor: &dyn Predictor) -> Result<Vec<(Forecast, 
         if prefix.is_empty() || prefix.len() == history.grid().len() {
             continue;
         }
-        if !models.contains_key(&prefix.len()) {
-            models
-                .insert(prefix.len(), predictor.fit(&history.training_set(&learnt, prefix.len(), &encoder))?);
-        }
+        let model = match models.entry(prefix.len()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                free.insert(predictor.fit(&history.training_set(&learnt, prefix.len(), &encoder))?)
+            }
+        };
         let configuration = encoder.encode(&run.configuration);
         let query = Query { prefix: &prefix, configuration: &configuration };
-        found.push((models[&prefix.len()].forecast(&query), history.end_of(&run.curve)));
+        found.push((model.forecast(&query), history.end_of(&run.curve)));
     }
     Ok(found)
 }

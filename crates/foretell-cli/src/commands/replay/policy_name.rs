@@ -1,0 +1,53 @@
+//! Policies, as the command line names them.
+
+use clap::ValueEnum;
+
+/// Who is stopped, as the command line names it: a policy, and for some their predictor or scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Nobody.
+    None,
+    /// Who is forecast not to win, by --predictor.
+    Srm,
+    /// Who would not win if the last value were the end, give or take.
+    LastValue,
+    /// Who is forecast not to win by learning-curve extrapolation: Domhan et al.'s criterion, conservative.
+    Lce,
+    /// The same, and who is so well forecast that its end is known, whatever its rank.
+    LceOptimistic,
+    /// Who is below the median of finished runs.
+    Median,
+    /// Who has not improved for --patience points.
+    Patience,
+    /// Who will not win: perfect foresight, the most that any forecast could save.
+    Oracle,
+    /// All but the best --keep after --i-epochs points.
+    IEpoch,
+}
+
+impl PolicyName {
+    /// Its name on the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Srm => "srm",
+            Self::LastValue => "last-value",
+            Self::Lce => "lce",
+            Self::LceOptimistic => "lce-optimistic",
+            Self::Median => "median",
+            Self::Patience => "patience",
+            Self::Oracle => "oracle",
+            Self::IEpoch => "i-epoch",
+        }
+    }
+
+    /// The predictors that it forecasts by; none if it makes no forecast.
+    pub(super) fn predictors(self, chosen: &[String]) -> Vec<String> {
+        match self {
+            Self::Srm => chosen.to_vec(),
+            Self::LastValue => vec![self.name().to_owned()],
+            Self::Lce | Self::LceOptimistic => vec!["lce".to_owned()],
+            _ => Vec::new(),
+        }
+    }
+}

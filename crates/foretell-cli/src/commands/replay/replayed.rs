@@ -1,0 +1,18 @@
+//! What the replay of one file came to.
+
+use super::report::Row;
+use super::settings::Variant;
+use foretell_search::Table;
+use std::sync::Arc;
+
+/// One file's replay.
+pub(super) struct Replayed {
+    pub(super) curves: String,
+    pub(super) metric: String,
+    /// The ids of all runs read.
+    pub(super) names: Vec<String>,
+    pub(super) table: Arc<Table>,
+    pub(super) variants: Vec<Variant>,
+    pub(super) outcomes: Vec<foretell_search::Outcome>,
+    pub(super) rows: Vec<Row>,
+}

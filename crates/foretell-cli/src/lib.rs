@@ -1,0 +1,81 @@
+//! The `foretell` command: one file a subcommand, this one only chooses among them.
+//!
+//! A library, so that the Python package carries the same command: [`run`] is the whole program, [`answer`] gives its JSON.
+
+mod commands;
+mod curves;
+mod failure;
+mod interrupt;
+mod output;
+mod plot;
+mod scheduling;
+mod stored;
+
+use clap::{Parser, Subcommand};
+use failure::Failure;
+use std::ffi::OsString;
+
+/// Forecasts where neural-network trainings will end, and stops the ones that will not win.
+#[derive(Parser)]
+#[command(name = "foretell", version, propagate_version = true)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Search networks or hyperparameters, forecast every running training, stop those that will not win.
+    Search(Box<commands::search::Arguments>),
+    /// Forecast accuracy on recorded runs: fit on some, forecast the others, compare with what happened.
+    Evaluate(commands::evaluate::Arguments),
+    /// Where each unfinished run will end, learnt from finished ones.
+    Forecast(commands::forecast::Arguments),
+    /// The paper's tables and figures from its released curves, ours beside the published.
+    Reproduce(commands::reproduce::Arguments),
+    /// What early stopping would have saved on recorded runs, and whether it would have kept the best.
+    Replay(Box<commands::replay::Arguments>),
+    /// Look at stored studies: what came of them, why trials were stopped, their curves, whether their logs are whole.
+    Study(commands::study::Arguments),
+    /// Train one built-in network, reporting by the trial protocol: what `search --space` starts.
+    #[cfg(feature = "nn")]
+    Train(commands::train::Arguments),
+}
+
+/// Runs the command line `words`, whose first is the program's name, and returns its exit code: 0 done, 1 failed, 2 wrong usage
+/// or bad input. Results go to standard output, everything else to standard error.
+pub fn run(words: &[OsString]) -> u8 {
+    let program = match Program::try_parse_from(words) {
+        Ok(program) => program,
+        Err(error) => {
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    let result = match program.command {
+        Command::Search(arguments) => commands::search::run(&arguments, words),
+        Command::Evaluate(arguments) => commands::evaluate::run(&arguments),
+        Command::Forecast(arguments) => commands::forecast::run(&arguments),
+        Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
+        Command::Study(arguments) => commands::study::run(&arguments),
+        #[cfg(feature = "nn")]
+        Command::Train(arguments) => commands::train::run(&arguments),
+    };
+    result.map_or_else(Failure::report, |()| 0)
+}
+
+/// The JSON document that `foretell evaluate` or `foretell replay` prints for the command line `words`, whose first is the
+/// program's name.
+///
+/// # Errors
+/// What the command would say on standard error.
+pub fn answer(words: &[OsString]) -> Result<String, String> {
+    let program = Program::try_parse_from(words).map_err(|error| failure::brief(&error))?;
+    let document = match program.command {
+        Command::Evaluate(arguments) => commands::evaluate::json(&arguments),
+        Command::Replay(arguments) => commands::replay::json(&arguments),
+        _ => Err(Failure::input("only `evaluate` and `replay` answer in JSON alone")),
+    };
+    document.map_err(|failure| failure.message().to_owned())
+}

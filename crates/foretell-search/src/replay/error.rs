@@ -1,0 +1,78 @@
+//! Why there is no replay.
+
+use crate::range::RangeError;
+use crate::schedule::ScheduleError;
+use crate::study::StudyError;
+use foretell::{FitError, HistoryError, StopCriterionError};
+use thiserror::Error;
+
+/// Why there is no replay.
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// Nothing to replay.
+    #[error(
+        "finished runs: {got}, unfinished: {unfinished}; a replay needs at least 2 that are finished: {}",
+        if *unfinished > 0 { "choose an earlier target step" } else { "put more runs into one file, each with its id" }
+    )]
+    TooFewRuns {
+        /// Finished runs.
+        got: usize,
+        /// The others.
+        unfinished: usize,
+    },
+    /// A run of one point cannot be stopped early.
+    #[error("the runs have a single point: there is nothing to stop early")]
+    OnePoint,
+    /// More burn-in than runs.
+    #[error(
+        "burn-in of {burn_in} runs, but only {got} finished runs are recorded: no run could ever be stopped; lower the burn-in below {got}"
+    )]
+    BurnIn {
+        /// The burn-in.
+        burn_in: usize,
+        /// Finished runs.
+        got: usize,
+    },
+    /// More runs to hold back than there are.
+    #[error(
+        "a warm start of {warm_start} runs, but only {got} finished runs are recorded: none would be left to replay; lower --warm-start below {got}"
+    )]
+    WarmStart {
+        /// The runs to hold back.
+        warm_start: usize,
+        /// Finished runs.
+        got: usize,
+    },
+    /// The recorded runs are too short.
+    #[error(
+        "the largest resource is {max_resource}, but the recorded runs have {points} points: lower it to at most {points}"
+    )]
+    TooShort {
+        /// R.
+        max_resource: u64,
+        /// Points of a recorded run.
+        points: usize,
+    },
+    /// A number is out of range.
+    #[error(transparent)]
+    Range(#[from] RangeError),
+    /// The stop criterion is out of range.
+    #[error(transparent)]
+    Criterion(#[from] StopCriterionError),
+    /// The runs make no history.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// Forecasts need a predictor.
+    #[error("stopping by forecasts needs a predictor")]
+    NoPredictor,
+    /// The study is not valid.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// There is no such schedule.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// The predictor could not be fitted.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+}

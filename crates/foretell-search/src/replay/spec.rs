@@ -1,0 +1,106 @@
+//! What is replayed.
+
+use super::error::ReplayError;
+use super::table::Table;
+use crate::policy::Policy;
+use crate::range::{at_least_one, growth, share};
+use crate::schedule::Schedule;
+use foretell::StopCriterion;
+
+/// A replay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReplaySpec {
+    /// Who is trained, and how far.
+    pub schedule: Schedule,
+    /// By what rule runs are stopped.
+    pub policy: Policy,
+    /// When a forecast stops a run; its offset and n-th best are the oracle's, too.
+    pub criterion: StopCriterion,
+    /// d: runs trained to a level before anything is stopped there; with full training, the burn-in.
+    pub burn_in: usize,
+    /// Learn again when so many times as many are finished; `None`: once.
+    pub refit: Option<f64>,
+    /// The share of runs that is never stopped.
+    pub exempt: f64,
+    /// R, in points; `None`: whole runs.
+    pub max_resource: Option<u64>,
+    /// Points before the first check.
+    pub first_check: u64,
+    /// Points between checks.
+    pub check_every: u64,
+    /// Whether a promoted trial is charged as if it were trained anew at each rung, instead of resumed.
+    pub retrain: bool,
+    /// Runs held back from the draw and handed in as an earlier search's curves at every level: a warm start; 0 for none.
+    pub warm_start: usize,
+    /// Virtual workers.
+    pub workers: usize,
+    /// Random orders (or draws) to average over.
+    pub orderings: usize,
+    /// The seed of orders and draws.
+    pub seed: u64,
+}
+
+impl Default for ReplaySpec {
+    fn default() -> Self {
+        Self {
+            schedule: Schedule::Full,
+            policy: Policy::None,
+            criterion: StopCriterion::default(),
+            burn_in: 100,
+            refit: None,
+            exempt: 0.0,
+            max_resource: None,
+            first_check: 1,
+            check_every: 1,
+            retrain: false,
+            warm_start: 0,
+            workers: 1,
+            orderings: 10,
+            seed: 0,
+        }
+    }
+}
+
+impl ReplaySpec {
+    /// Checks the spec against the recorded runs.
+    ///
+    /// # Errors
+    /// The [`ReplayError`] of the first field that is out of range or does not fit `table`.
+    pub fn validate(&self, table: &Table) -> Result<(), ReplayError> {
+        self.criterion.validate()?;
+        if let Policy::Patience(reports) = self.policy {
+            at_least_one(&[("patience", reports as u64)])?;
+        }
+        at_least_one(&[
+            ("orderings", self.orderings as u64),
+            ("workers", self.workers as u64),
+            ("first check", self.first_check),
+            ("points between checks", self.check_every),
+            ("burn-in", self.burn_in as u64),
+            ("largest resource", self.resource(table)),
+        ])?;
+        share("exempt share", self.exempt)?;
+        growth("refit factor", self.refit)?;
+        let max_resource = self.resource(table);
+        if max_resource > table.points() as u64 {
+            return Err(ReplayError::TooShort { max_resource, points: table.points() });
+        }
+        if self.warm_start > 0 && self.warm_start >= table.len() {
+            return Err(ReplayError::WarmStart { warm_start: self.warm_start, got: table.len() });
+        }
+        let whole = matches!(
+            self.schedule,
+            Schedule::Full | Schedule::Asha { .. } | Schedule::SuccessiveHalving { .. }
+        );
+        let stops = self.policy != Policy::None;
+        if self.warm_start == 0 && whole && stops && self.burn_in >= table.len() {
+            return Err(ReplayError::BurnIn { burn_in: self.burn_in, got: table.len() });
+        }
+        Ok(self.schedule.validate(table.len() as u64, max_resource)?)
+    }
+
+    /// R, in points.
+    pub fn resource(&self, table: &Table) -> u64 {
+        self.max_resource.unwrap_or(table.points() as u64)
+    }
+}

@@ -1,0 +1,39 @@
+//! The best trial of a study, and how many trials ended how.
+
+use foretell::Configuration;
+use serde::Serialize;
+
+/// The best trial of a study.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Best {
+    /// Its number.
+    pub trial: u64,
+    /// What it is worth: its final value, or the best that it reached.
+    pub score: f64,
+    /// Its configuration.
+    pub configuration: Configuration,
+}
+
+/// How many trials ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Trials of the study.
+    pub total: u64,
+    /// Running, or cut off and to go on.
+    pub running: u64,
+    /// Trained to their end.
+    pub completed: u64,
+    /// Trained to a rung, and not promoted.
+    pub paused: u64,
+    /// Stopped by a decision.
+    pub stopped: u64,
+    /// Ended without a usable result.
+    pub failed: u64,
+}
+
+impl Tally {
+    /// Trials that run no more.
+    pub fn ended(&self) -> u64 {
+        self.total - self.running
+    }
+}

@@ -1,0 +1,168 @@
+"""Runs in every form that Python has them in, made one: what the native module takes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._foretell import Runs, direction_of
+
+#: What may be said of a file's or frame's columns, as by the flags of the command.
+READING = (
+    "id",
+    "resource",
+    "configurations",
+    "exclude",
+    "include",
+    "architecture",
+    "hyperparameters",
+    "log_columns",
+    "linear_columns",
+)
+#: What may be said of runs that are given as lists.
+DECLARING = ("architecture", "hyperparameters", "log_columns", "linear_columns")
+
+
+def numbers(given: Any, what: str) -> np.ndarray:
+    """`given` as a row of float64; what is none is refused with the name `what`."""
+    try:
+        array = np.asarray(given)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from None
+    if array.dtype == object or array.dtype.kind not in "fiub":
+        try:
+            if array.dtype.kind not in "O":
+                raise TypeError
+            array = np.array([np.nan if value is None else _number(value) for value in array.ravel()])
+        except (TypeError, ValueError):
+            raise TypeError(f"{what}: give a list or array of numbers, not of {_kind(array)}") from None
+    if array.ndim != 1:
+        raise ValueError(f"{what}: give one row of numbers, not an array of shape {array.shape}")
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, (str, bytes)):
+        raise TypeError
+    return float(value)
+
+
+def _kind(array: np.ndarray) -> str:
+    if array.dtype.kind in "US":
+        return "text"
+    if array.dtype == object and array.size:
+        return type(array.ravel()[0]).__name__ + " objects"
+    return str(array.dtype)
+
+
+def is_frame(given: Any) -> bool:
+    """Whether it is a pandas or polars frame, without importing either."""
+    return type(given).__module__.split(".")[0] in ("pandas", "polars") and hasattr(given, "columns")
+
+
+def collect(
+    runs: Any,
+    *,
+    configs: Sequence[Mapping[str, Any]] | None = None,
+    steps: Any = None,
+    metric: str | None = None,
+    direction: str | None = None,
+    **options: Any,
+) -> Runs:
+    """Runs from lists, arrays, dicts, a frame, a file, or runs that are collected already."""
+    for name in options:
+        if name not in READING:
+            raise TypeError(f"unknown option {name!r}; known are {', '.join(READING)}")
+    if isinstance(runs, Runs):
+        return runs
+    if is_frame(runs) or isinstance(runs, (str, os.PathLike)):
+        if configs is not None or steps is not None:
+            raise TypeError("configs= and steps= go with lists of curves; a file or frame has them in its columns")
+        asked = {"metric": metric, "direction": direction, **options}
+        return _of_frame(runs, asked) if is_frame(runs) else _of_path(Path(runs), asked)
+    extra = sorted(set(options) - set(DECLARING))
+    if extra:
+        raise TypeError(f"{extra[0]}= says how a file or frame is read; these runs are lists")
+    return _of_lists(runs, configs, steps, metric, direction, options)
+
+
+def _of_path(path: Path, asked: dict[str, Any]) -> Runs:
+    if (path / "events.jsonl").is_file():
+        return _of_study(path, asked)
+    return Runs.read(path, asked)
+
+
+def _of_study(folder: Path, asked: dict[str, Any]) -> Runs:
+    """The trials of a stored study."""
+    from ._foretell import Study
+
+    stored = Study.open(folder, {})
+    settings = stored.settings
+    records = [
+        (str(trial["number"]), trial["config"], trial["steps"], trial["values"])
+        for trial in stored.trials()
+        if trial["values"]
+    ]
+    return Runs.of(records, settings["direction"], settings["metric"], asked)
+
+
+def _of_frame(frame: Any, asked: dict[str, Any]) -> Runs:
+    """A frame is written as the table that it is, and read by the command's rules."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "frame.csv"
+        if type(frame).__module__.startswith("polars"):
+            frame.write_csv(path)
+        else:
+            named = any(name is not None for name in frame.index.names)
+            frame.to_csv(path, index=named)
+        try:
+            return Runs.read(path, asked)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(path), "the frame")) from None
+
+
+def _of_lists(
+    runs: Any,
+    configs: Sequence[Mapping[str, Any]] | None,
+    steps: Any,
+    metric: str | None,
+    direction: str | None,
+    options: Mapping[str, Any],
+) -> Runs:
+    if direction is None and metric is not None:
+        direction = direction_of(metric)
+    if direction is None:
+        raise ValueError("give direction='maximize' or direction='minimize', or the name of a metric that tells")
+    if isinstance(runs, np.ndarray) and runs.ndim != 2:
+        raise ValueError(f"runs: an array has one row a run and one column an epoch, not the shape {runs.shape}")
+    if not isinstance(runs, Iterable) or isinstance(runs, Mapping):
+        raise TypeError(f"runs: give a list of curves, a frame or a path, not {type(runs).__name__}")
+    runs = list(runs)
+    configs = [None] * len(runs) if configs is None else list(configs)
+    if len(configs) != len(runs):
+        raise ValueError(f"{len(runs)} runs but {len(configs)} configurations; give one configuration for each run")
+    shared = None if steps is None else numbers(steps, "steps")
+    records = [_record(at, *pair, shared) for at, pair in enumerate(zip(runs, configs))]
+    return Runs.of(records, direction, metric or "score", dict(options))
+
+
+def _record(at: int, run: Any, config: Mapping[str, Any] | None, steps: Any) -> tuple:
+    """(id, configuration, steps, values) of one run: a row of values, or a dict as a line of JSON has it."""
+    name = str(at)
+    values = run
+    if isinstance(run, Mapping):
+        if "values" not in run:
+            raise ValueError(f"run {at}: a dict needs `values`; `configuration`, `steps` and `id` may go with them")
+        values, name = run["values"], str(run.get("id", at))
+        config = run.get("configuration", config)
+        steps = run.get("steps", steps)
+    values = numbers(values, f"run {name}")
+    if steps is not None:
+        steps = numbers(steps, f"run {name}: steps")
+        steps = steps[: len(values)] if len(steps) > len(values) and not isinstance(run, Mapping) else steps
+    return name, None if config is None else dict(config), steps, values

@@ -1,0 +1,111 @@
+"""What forecasts and early stopping would have been worth on recorded runs: the commands `evaluate` and `replay`."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ._foretell import answer
+from ._runs import collect, is_frame
+
+
+def evaluate(curves: Any, **flags: Any) -> Any:
+    """How accurately final values are forecast on recorded runs: a frame with a row for each predictor and fraction observed.
+
+    `curves` is a path, a list of paths, or runs as `Forecaster.fit` takes them. `flags` are those of `foretell evaluate`, with `_` for
+    `-`: `predictor=["auto", "svr-rbf"]`, `observed=0.25`, `train=100`, `repeats=10`, `seed=0`, `minimize=True`.
+    """
+    return _measured("evaluate", curves, flags)
+
+
+def replay(curves: Any, **flags: Any) -> Any:
+    """What early stopping would have saved on recorded runs, and whether it would have kept the best: a frame with a row for each
+    policy.
+
+    `curves` is a path, a list of paths, or runs as `Forecaster.fit` takes them. `flags` are those of `foretell replay`, with `_` for
+    `-`: `policy=["none", "srm", "median"]`, `orderings=10`, `burn_in=20`, `scheduler="hyperband"`.
+    """
+    return _measured("replay", curves, flags)
+
+
+def _measured(command: str, curves: Any, flags: dict[str, Any]) -> Any:
+    flags = dict(flags)
+    as_frame = flags.pop("frame", "pandas")
+    if "format" in flags or "plot" in flags:
+        raise TypeError("format= and plot= are for the command; a frame has the rows")
+    is_path = isinstance(curves, (str, os.PathLike))
+    if is_path or (isinstance(curves, list) and curves and all(isinstance(c, (str, os.PathLike)) for c in curves)):
+        paths = [curves] if is_path else curves
+        words = ["foretell", command, *_words(flags), "--", *map(os.fspath, paths)]
+        return _frame(json.loads(answer(words))["rows"], as_frame)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "curves.jsonl"
+        _write(path, curves, flags)
+        words = ["foretell", command, *_words(flags), "--", str(path)]
+        try:
+            return _frame(json.loads(answer(words))["rows"], as_frame)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(path), "the runs")) from None
+
+
+def _write(path: Path, curves: Any, flags: dict[str, Any]) -> None:
+    """Writes runs in memory as the JSON lines that the command reads; takes out of `flags` what is said of them."""
+    taken = {name: flags.pop(name) for name in ("configs", "steps", "metric", "direction") if name in flags}
+    if is_frame(curves):
+        taken.update({name: flags.pop(name) for name in ("id", "resource", "exclude", "include") if name in flags})
+    if "direction" not in taken and (flags.get("minimize") or flags.get("maximize")):
+        taken["direction"] = "minimize" if flags["minimize"] else "maximize"
+    state = collect(curves, **taken).state()
+    with path.open("w") as file:
+        for name, config, steps, values in state["records"]:
+            values = [value if math.isfinite(value) else None for value in values]
+            config = {} if config is None else config
+            file.write(json.dumps({"id": name, "configuration": config, "values": values, "steps": steps}) + "\n")
+    flags.setdefault("minimize" if state["direction"] == "minimize" else "maximize", True)
+
+
+def _words(flags: dict[str, Any]) -> list[str]:
+    words: list[str] = []
+    for name, value in flags.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(flag)
+        elif value is None or value is False:
+            continue
+        elif isinstance(value, (list, tuple)):
+            words += [flag, ",".join(map(str, value))]
+        else:
+            words += [flag, str(value)]
+    return words
+
+
+def _frame(rows: list[dict[str, Any]], kind: str) -> Any:
+    """The rows as a pandas or polars frame; as a list of dicts with `frame='dicts'`."""
+    flat = [_flat(row) for row in rows]
+    if kind == "dicts":
+        return flat
+    if kind == "polars":
+        import polars
+
+        return polars.DataFrame(flat, infer_schema_length=None)
+    if kind != "pandas":
+        raise ValueError(f"frame={kind!r}: give 'pandas', 'polars' or 'dicts'")
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("a frame needs pandas: pip install 'foretell[pandas]', or ask for frame='polars' or frame='dicts'") from None
+    return pandas.DataFrame(flat)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict):
+            flat.update({f"{name}_{inner}": one for inner, one in value.items()})
+        else:
+            flat[name] = value
+    return flat

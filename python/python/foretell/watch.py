@@ -1,0 +1,82 @@
+"""A loop over epochs that ends when the run will not win."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ._foretell import Decision
+from .judge import Judge
+
+_log = logging.getLogger("foretell")
+
+
+class watch(Iterable):
+    """Goes through `epochs`, and ends early when the run that reports will not win.
+
+    ::
+
+        run = foretell.watch(range(20), history="old_runs.csv", direction="maximize", config={"lr": 0.1})
+        for epoch in run:
+            run.report(train_one_epoch())
+        print(run.decision)
+
+    Parameters
+    ----------
+    epochs
+        What to loop over; one value is reported in each round.
+    history
+        Finished runs to learn from, as `Forecaster.fit` takes them.
+    direction
+        `'maximize'` or `'minimize'`.
+    config
+        The configuration of this run.
+    judge
+        A `foretell.judge.Judge` that is shared by many runs, in place of `history` and `direction`.
+    settings
+        Those of `foretell.judge.Judge`, such as `min_steps`, `stop_probability`, `shadow`.
+    """
+
+    def __init__(
+        self,
+        epochs: Iterable[Any],
+        history: Any = None,
+        direction: str | None = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        judge: Judge | None = None,
+        **settings: Any,
+    ) -> None:
+        if judge is None:
+            if history is None or direction is None:
+                raise TypeError("watch needs history= and direction=, or a judge=")
+            judge = Judge(direction, history=history, **settings)
+        elif history is not None or direction is not None or settings:
+            raise TypeError("a judge= has its own history, direction and settings")
+        self.epochs = epochs
+        self.judge = judge
+        self.config = dict(config or {})
+        self.values: list[float] = []
+        self.decision: Decision | None = None
+        self.stopped = False
+
+    def report(self, value: float) -> bool:
+        """The metric after this round; returns whether the loop will end."""
+        self.values.append(float(value))
+        self.decision = self.judge.decide(self.values, self.config)
+        if self.decision is not None and self.decision.stop and not self.stopped:
+            kind = "would stop" if self.judge.shadow else "stopped"
+            _log.info("%s after %d epochs: %s", kind, len(self.values), self.decision.reason)
+            self.stopped = not self.judge.shadow
+        return self.stopped
+
+    def __iter__(self) -> Iterator[Any]:
+        for at, epoch in enumerate(self.epochs):
+            if self.stopped:
+                return
+            yield epoch
+            if len(self.values) != at + 1:
+                raise RuntimeError(f"{len(self.values)} values after {at + 1} epochs: call report() once in each round")
+        if not self.stopped:
+            self.judge.add(object(), self.values, self.config)

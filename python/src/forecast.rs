@@ -1,0 +1,250 @@
+//! Forecasts and decisions as Python sees them: in the metric's own unit and direction.
+
+use crate::convert::invalid;
+use foretell::{Curve, Direction, Forecaster, RunScore};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// Where a run will end, as a distribution, in the metric's unit.
+#[pyclass(frozen, module = "foretell._foretell")]
+#[derive(Clone)]
+pub(crate) struct Forecast {
+    forecaster: Arc<Forecaster>,
+    forecast: foretell::Forecast,
+    curve: Curve,
+    /// What the run is worth now, as a score of the history.
+    now: f64,
+    /// The recorded end of a run that needs no forecast.
+    recorded: Option<f64>,
+    best: Option<f64>,
+}
+
+#[pymethods]
+impl Forecast {
+    /// The expected final value.
+    #[getter]
+    fn mean(&self) -> f64 {
+        self.recorded.unwrap_or_else(|| self.value(self.forecast.mean))
+    }
+
+    /// Half the width of the central interval that holds 68.3 %.
+    #[getter]
+    fn std(&self) -> f64 {
+        if self.recorded.is_some() {
+            return 0.0;
+        }
+        let at = |p: f64| self.value(self.forecast.quantile(p)) / 2.0;
+        (at(0.841_344_746) - at(0.158_655_254)).abs()
+    }
+
+    /// The step that is forecast.
+    #[getter]
+    fn target(&self) -> f64 {
+        self.forecaster.history().grid().last().copied().unwrap_or(0.0)
+    }
+
+    /// The best final value of the finished runs.
+    #[getter]
+    fn best(&self) -> Option<f64> {
+        self.best.map(|best| self.forecaster.history().value(best))
+    }
+
+    /// Whether the run is at the target already, so that this is its recorded value.
+    #[getter]
+    fn recorded(&self) -> bool {
+        self.recorded.is_some()
+    }
+
+    /// The steps seen.
+    #[getter]
+    fn steps(&self) -> Vec<f64> {
+        self.curve.steps().to_vec()
+    }
+
+    /// The values seen.
+    #[getter]
+    fn values(&self) -> Vec<f64> {
+        let direction = self.direction();
+        self.curve.scores().iter().map(|&score| direction.value(score)).collect()
+    }
+
+    /// The value that the final one is below with probability `p`.
+    fn quantile(&self, p: f64) -> PyResult<f64> {
+        if !(p > 0.0 && p < 1.0) {
+            return Err(invalid(format!("quantile {p} is outside (0, 1)")));
+        }
+        let p = if self.direction() == Direction::Minimize { 1.0 - p } else { p };
+        Ok(self.recorded.unwrap_or_else(|| self.value(self.forecast.quantile(p))))
+    }
+
+    /// The central interval that holds the final value with probability `level`, lower end first.
+    #[pyo3(signature = (level=0.9))]
+    fn interval(&self, level: f64) -> PyResult<(f64, f64)> {
+        if !(level > 0.0 && level < 1.0) {
+            return Err(invalid(format!("interval {level} is outside (0, 1)")));
+        }
+        let tail = (1.0 - level) / 2.0;
+        Ok((self.quantile(tail)?, self.quantile(1.0 - tail)?))
+    }
+
+    /// The probability that the run ends better than `value`; without one, than the best finished run.
+    #[pyo3(signature = (value=None))]
+    fn prob_beats(&self, value: Option<f64>) -> PyResult<f64> {
+        let score = match value {
+            Some(value) if !value.is_finite() => {
+                return Err(invalid(format!("prob_beats({value}): give a finite value of the metric")));
+            }
+            Some(value) => self.forecaster.history().score(value),
+            None => self.best.unwrap_or(f64::NEG_INFINITY),
+        };
+        Ok(1.0 - self.forecast.probability_at_most(score))
+    }
+
+    /// The probability that the run diverges or ends far below the others.
+    #[getter]
+    fn lost_probability(&self) -> f64 {
+        self.forecaster.lost_probability(&self.forecast)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let (low, high) = self.interval(0.9)?;
+        let target = self.target();
+        if self.recorded.is_some() {
+            return Ok(format!("Forecast({}, recorded at step {target})", short(self.mean())));
+        }
+        let chance = match self.best() {
+            Some(best) => {
+                format!(", beats {} with {:.1} %", short(best), 100.0 * self.prob_beats(None)?)
+            }
+            None => String::new(),
+        };
+        Ok(format!(
+            "Forecast({} ± {} at step {target}, 90 % in [{}, {}]{chance})",
+            short(self.mean()),
+            short(self.std()),
+            short(low),
+            short(high)
+        ))
+    }
+
+    /// The notebook's picture.
+    fn _repr_svg_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("foretell._picture")?.call_method1("svg", (slf,))
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Forecast cannot be pickled, since it belongs to its forecaster; send the Forecaster and the curve, or the numbers",
+        ))
+    }
+}
+
+impl Forecast {
+    pub(crate) fn new(
+        forecaster: Arc<Forecaster>,
+        forecast: foretell::Forecast,
+        curve: Curve,
+        best: Option<f64>,
+    ) -> Self {
+        let history = forecaster.history();
+        let now = history.prefix_of(&curve).last().copied().unwrap_or(f64::NEG_INFINITY);
+        let direction = history.direction();
+        let recorded = {
+            let own = history.run_score().curve(&curve);
+            let target = history.grid().last().copied().unwrap_or(0.0);
+            let lost = curve.diverged_at().is_some() && history.run_score() == RunScore::Best;
+            let reached = own.last().filter(|_| lost).map(|(_, score)| score);
+            own.interpolate(target).or(reached).map(|score| direction.value(score))
+        };
+        Self { now, recorded, forecaster: Arc::clone(&forecaster), forecast, curve, best }
+    }
+
+    pub(crate) fn distribution(&self) -> &foretell::Forecast {
+        &self.forecast
+    }
+
+    fn direction(&self) -> Direction {
+        self.forecaster.history().direction()
+    }
+
+    fn value(&self, score: f64) -> f64 {
+        self.forecaster.history().possible_value(score, self.now).clamp(f64::MIN, f64::MAX)
+    }
+}
+
+/// What to do with a running run, and why.
+#[pyclass(frozen, get_all, module = "foretell._foretell")]
+pub(crate) struct Decision {
+    /// Whether to stop it.
+    stop: bool,
+    /// The probability that it ends no better than the best, less the offset.
+    probability: f64,
+    /// What it was compared with.
+    incumbent: Option<f64>,
+    /// Why, in one line.
+    reason: String,
+    /// Its forecast; `None` where none was needed.
+    forecast: Option<Forecast>,
+}
+
+#[pymethods]
+impl Decision {
+    fn __repr__(&self) -> String {
+        format!("Decision({}: {})", if self.stop { "stop" } else { "continue" }, self.reason)
+    }
+
+    fn __bool__(&self) -> bool {
+        self.stop
+    }
+}
+
+impl Decision {
+    pub(crate) fn diverged() -> Self {
+        let reason = "diverged: its last values are not finite".to_owned();
+        Self { stop: true, probability: 1.0, incumbent: None, reason, forecast: None }
+    }
+
+    pub(crate) fn undecided(first: Option<(Forecast, f64)>, incumbent: Option<f64>) -> Self {
+        match first {
+            None => {
+                let reason = "nothing observed yet".to_owned();
+                Self { stop: false, probability: 0.0, incumbent: None, reason, forecast: None }
+            }
+            Some((forecast, probability)) => {
+                let incumbent = incumbent.map(|score| forecast.forecaster.history().value(score));
+                Self::go_on("awaits confirmation", forecast, probability, incumbent)
+            }
+        }
+    }
+
+    pub(crate) fn go_on(text: &str, forecast: Forecast, probability: f64, incumbent: Option<f64>) -> Self {
+        let text = if incumbent.is_none() { "too few finished runs to compare with" } else { text };
+        let reason = reason(text, &forecast, probability, incumbent);
+        Self { stop: false, probability, incumbent, reason, forecast: Some(forecast) }
+    }
+
+    pub(crate) fn stop(forecast: Forecast, probability: f64, incumbent: Option<f64>) -> Self {
+        let reason = reason("will not win", &forecast, probability, incumbent);
+        Self { stop: true, probability, incumbent, reason, forecast: Some(forecast) }
+    }
+}
+
+/// `will not win: forecast 0.71 ± 0.02 at step 20, no better than 0.93 with 99.8 %`.
+fn reason(text: &str, forecast: &Forecast, probability: f64, incumbent: Option<f64>) -> String {
+    let against = incumbent.map_or(String::new(), |value| {
+        format!(", no better than {} with {:.1} %", short(value), 100.0 * probability)
+    });
+    let (mean, std, target) = (short(forecast.mean()), short(forecast.std()), forecast.target());
+    format!("{text}: forecast {mean} ± {std} at step {target}{against}")
+}
+
+/// Four significant digits.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if size > 0.0 && !(1e-3..1e5).contains(&size) {
+        return format!("{value:.2e}");
+    }
+    let digits = if size >= 1.0 { 3 - (size.log10().floor() as i32).clamp(0, 3) } else { 4 };
+    format!("{value:.0$}", digits as usize)
+}

@@ -1,0 +1,234 @@
+//! The forecaster: finished runs, asked about running curves.
+
+use crate::background;
+use crate::convert::{configuration, curve, direction_name, invalid, numbers};
+use crate::forecast::{Decision, Forecast};
+use crate::runs::Runs;
+use foretell::{
+    Action, Configuration, Curve, Forecaster as Core, HistoryOptions, PredictorOptions, RunScore, Scale,
+    Standing, StopCriterion, predictor,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+/// Non-finite values in a row that count as divergence, as in a study.
+const DIVERGED_AFTER: usize = 2;
+
+/// Finished runs and a predictor.
+#[pyclass(frozen, module = "foretell._foretell")]
+pub(crate) struct Forecaster {
+    core: Arc<Core>,
+    best: Option<f64>,
+}
+
+#[pymethods]
+impl Forecaster {
+    #[new]
+    #[pyo3(signature = (runs, predictor_name, seed, target, scale, score))]
+    fn new(
+        py: Python<'_>,
+        runs: &Runs,
+        predictor_name: &str,
+        seed: u64,
+        target: Option<f64>,
+        scale: Option<&str>,
+        score: &str,
+    ) -> PyResult<Self> {
+        let options = PredictorOptions { seed, ..PredictorOptions::default() };
+        let predictor = predictor(predictor_name, &options).map_err(invalid)?;
+        let options = HistoryOptions {
+            metric: Some(runs.metric.clone()),
+            scale: scale.map(self::scale).transpose()?,
+            target,
+            columns: runs.columns.clone(),
+            run_score: run_score(score)?,
+        };
+        let runs = Arc::clone(&runs.runs);
+        let core = py.detach(|| Core::new(&runs, &options, predictor)).map_err(invalid)?;
+        let finals = (0..core.history().len()).filter_map(|i| core.history().final_score(i));
+        let best = StopCriterion::default().incumbent(finals);
+        if best.is_none() {
+            return Err(invalid(
+                "no run is finished: nothing to learn from or to beat; choose an earlier target",
+            ));
+        }
+        Ok(Self { core: Arc::new(core), best })
+    }
+
+    /// How many runs it learns from.
+    #[getter]
+    fn finished(&self) -> usize {
+        self.core.finished()
+    }
+
+    /// The best final value of the finished runs.
+    #[getter]
+    fn best(&self) -> Option<f64> {
+        self.best.map(|best| self.core.history().value(best))
+    }
+
+    /// The step that is forecast.
+    #[getter]
+    fn target(&self) -> f64 {
+        self.core.history().grid().last().copied().unwrap_or(0.0)
+    }
+
+    /// The steps at which curves are compared.
+    #[getter]
+    fn grid(&self) -> Vec<f64> {
+        self.core.history().grid().to_vec()
+    }
+
+    /// `maximize` or `minimize`.
+    #[getter]
+    fn direction(&self) -> &'static str {
+        direction_name(self.core.history().direction())
+    }
+
+    /// Fits the model for curves of `tau` points now.
+    fn fit(&self, py: Python<'_>, tau: usize) -> PyResult<()> {
+        let points = self.core.history().grid().len();
+        if !(1..points).contains(&tau) {
+            return Err(invalid(format!("{tau} points: the model's curves have 1 to {} points", points - 1)));
+        }
+        let core = Arc::clone(&self.core);
+        background::run(py, move || core.fit(tau))?.map_err(invalid)
+    }
+
+    /// Where the run with this curve will end.
+    #[pyo3(signature = (values, config=None, steps=None))]
+    fn forecast(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        config: Option<&Bound<'_, PyDict>>,
+        steps: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Forecast> {
+        let (curve, _) = self.curve(values, steps)?;
+        self.answer(py, configuration(config)?, curve)
+    }
+
+    /// Whether the run with this curve is to be stopped.
+    #[pyo3(signature = (values, config, steps, stop_probability, offset, nth_best, agreeing_checks))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn decide(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        config: Option<&Bound<'_, PyDict>>,
+        steps: Option<&Bound<'_, PyAny>>,
+        stop_probability: f64,
+        offset: f64,
+        nth_best: usize,
+        agreeing_checks: usize,
+    ) -> PyResult<Decision> {
+        let criterion =
+            StopCriterion { stop_probability, offset, nth_best, agreeing_checks, ..StopCriterion::default() };
+        criterion.validate().map_err(invalid)?;
+        let configuration = configuration(config)?;
+        let (curve, values) = self.curve(values, steps)?;
+        if values.iter().rev().take_while(|value| !value.is_finite()).count() >= DIVERGED_AFTER {
+            return Ok(Decision::diverged());
+        }
+        let incumbent = self.incumbent(&criterion);
+        let mut first = None;
+        for agreed in 0..agreeing_checks {
+            let Some(&step) = curve.steps().len().checked_sub(agreed + 1).map(|at| &curve.steps()[at]) else {
+                return Ok(Decision::undecided(first, incumbent));
+            };
+            let seen = if agreed == 0 { curve.clone() } else { curve.until(step) };
+            let forecast = self.answer(py, configuration.clone(), seen)?;
+            let (core, forecasted) = (&self.core, forecast.distribution());
+            let verdict = incumbent.map(|incumbent| self.verdict(&criterion, incumbent, forecasted));
+            let stops = verdict.is_some_and(|verdict| verdict.action == Action::Stop);
+            let probability = verdict.map_or(0.0, |verdict| verdict.probability);
+            let shown = incumbent.map(|score| core.history().value(score));
+            let (of, at) = first.get_or_insert((forecast, probability));
+            if !stops {
+                let text = if agreed == 0 { "may win" } else { "awaits confirmation" };
+                return Ok(Decision::go_on(text, of.clone(), *at, shown));
+            }
+        }
+        let (forecast, probability) = first.expect("at least one check was made");
+        Ok(Decision::stop(forecast, probability, incumbent.map(|score| self.core.history().value(score))))
+    }
+}
+
+impl Forecaster {
+    fn curve(
+        &self,
+        values: &Bound<'_, PyAny>,
+        steps: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Curve, Vec<f64>)> {
+        let values = numbers(values)?;
+        let steps = steps.map(numbers).transpose()?;
+        Ok((curve(&values, steps.as_deref(), self.core.history().direction())?, values))
+    }
+
+    fn answer(&self, py: Python<'_>, configuration: Configuration, curve: Curve) -> PyResult<Forecast> {
+        self.check(&curve)?;
+        let forecast = if self.core.is_fitted_for(&curve) {
+            py.detach(|| self.core.forecast(&configuration, &curve))
+        } else {
+            let (core, configuration, curve) = (Arc::clone(&self.core), configuration, curve.clone());
+            background::run(py, move || core.forecast(&configuration, &curve))?
+        };
+        Ok(Forecast::new(Arc::clone(&self.core), forecast.map_err(invalid)?, curve, self.best))
+    }
+
+    /// Refuses a curve that no forecast is meant for.
+    fn check(&self, curve: &Curve) -> PyResult<()> {
+        match self.core.history().standing(curve) {
+            Standing::Late { first } => Err(invalid(format!(
+                "the curve begins at step {first}, after step {}, which is forecast",
+                self.target()
+            ))),
+            Standing::NoLogarithm { step, value } => Err(invalid(format!(
+                "{value} at step {step} has no logarithm: fit the forecaster with scale='linear'"
+            ))),
+            Standing::OutOfBounds { step, value } => {
+                let (low, high) = self.core.history().bounds();
+                Err(invalid(format!(
+                    "{value} at step {step} is not between {low} and {high}, as all finished runs are: another unit?"
+                )))
+            }
+            Standing::Running | Standing::Arrived | Standing::Diverged { .. } => Ok(()),
+        }
+    }
+
+    fn incumbent(&self, criterion: &StopCriterion) -> Option<f64> {
+        let history = self.core.history();
+        criterion.incumbent((0..history.len()).filter_map(|i| history.final_score(i)))
+    }
+
+    /// The criterion's verdict, its offset in the metric's unit: see [`Core::decide`].
+    fn verdict(
+        &self,
+        criterion: &StopCriterion,
+        incumbent: f64,
+        forecast: &foretell::Forecast,
+    ) -> foretell::Verdict {
+        let (history, direction) = (self.core.history(), self.core.history().direction());
+        let wanted = direction.score(history.value(incumbent)) - criterion.offset;
+        let at_once = StopCriterion { offset: 0.0, ..*criterion };
+        at_once.decide(forecast, history.score(direction.value(wanted)))
+    }
+}
+
+/// `last` or `best`.
+pub(crate) fn run_score(text: &str) -> PyResult<RunScore> {
+    match text {
+        "last" => Ok(RunScore::Last),
+        "best" => Ok(RunScore::Best),
+        _ => Err(invalid(format!("score {text:?}: give 'last' or 'best'"))),
+    }
+}
+
+fn scale(text: &str) -> PyResult<Scale> {
+    match text {
+        "linear" => Ok(Scale::Linear),
+        "log" => Ok(Scale::Log),
+        _ => Err(invalid(format!("scale {text:?}: give 'linear' or 'log'"))),
+    }
+}

@@ -1,0 +1,69 @@
+//! The native module of the Python package `foretell`: converts, calls the core, converts back. The package's Python files are the
+//! interface; this module is theirs alone.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `background` | long work without the interpreter |
+//! | `convert` | Python's values to the core's and back |
+//! | `runs`, `forecast`, `forecaster` | recorded runs, forecasts and decisions, who makes them |
+//! | `regressor` | the predictors as regressors of a table |
+//! | `study` | studies: ask, report, tell, best |
+
+mod background;
+mod convert;
+mod forecast;
+mod forecaster;
+mod regressor;
+mod runs;
+mod study;
+
+use pyo3::prelude::*;
+
+/// The native module.
+#[pymodule(gil_used = false)]
+mod _foretell {
+    use super::background;
+    use crate::convert::invalid;
+    use pyo3::prelude::*;
+    use std::ffi::OsString;
+
+    #[pymodule_export]
+    use crate::forecast::{Decision, Forecast};
+    #[pymodule_export]
+    use crate::forecaster::Forecaster;
+    #[pymodule_export]
+    use crate::regressor::Regressor;
+    #[pymodule_export]
+    use crate::runs::Runs;
+    #[pymodule_export]
+    use crate::study::Study;
+
+    /// Runs the command line `words` and returns its exit code.
+    #[pyfunction]
+    fn run_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
+        py.detach(|| foretell_cli::run(&words))
+    }
+
+    /// The JSON document of `foretell evaluate` or `foretell replay`.
+    #[pyfunction]
+    fn answer(py: Python<'_>, words: Vec<OsString>) -> PyResult<String> {
+        background::run(py, move || foretell_cli::answer(&words))?.map_err(invalid)
+    }
+
+    /// The names of all predictors.
+    #[pyfunction]
+    fn predictors() -> Vec<&'static str> {
+        foretell::PREDICTORS.to_vec()
+    }
+
+    /// Which way is better by a metric's name, if that says so.
+    #[pyfunction]
+    fn direction_of(metric: &str) -> Option<&'static str> {
+        foretell::direction_of(metric).map(crate::convert::direction_name)
+    }
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

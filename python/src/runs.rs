@@ -1,0 +1,152 @@
+//! Recorded runs: from Python's lists or from a file that the command reads.
+
+use crate::convert::{
+    configuration, curve, dict, direction, direction_name, groups, invalid, numbers, scales,
+};
+use foretell::{Columns, Curve, Direction, FeatureGroup, Metric, Run, Scale};
+use foretell_logs::{ReadOptions, Recorded, read};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Recorded runs, with what is known of their metric and columns.
+#[pyclass(frozen, module = "foretell._foretell")]
+pub(crate) struct Runs {
+    pub(crate) runs: Arc<Vec<Run>>,
+    pub(crate) metric: Metric,
+    pub(crate) columns: Columns,
+    notes: Vec<String>,
+}
+
+/// A run as Python hands it over: id, configuration, steps, values.
+type Record<'py> = (String, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyAny>>, Bound<'py, PyAny>);
+
+#[pymethods]
+impl Runs {
+    /// Runs from lists: `records` are (id, configuration, steps or None, values).
+    #[staticmethod]
+    #[pyo3(signature = (records, direction, metric, columns=None))]
+    fn of(
+        records: &Bound<'_, PyList>,
+        direction: &str,
+        metric: &str,
+        columns: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let metric = Metric::new(metric, self::direction(direction)?);
+        let run = |record: Bound<'_, PyAny>| -> PyResult<Run> {
+            let (id, config, steps, values): Record<'_> = record.extract()?;
+            let steps = steps.as_ref().map(numbers).transpose()?;
+            let curve = curve(&numbers(&values)?, steps.as_deref(), metric.direction);
+            let curve = curve.map_err(|error| invalid(format!("run `{id}`: {}", text(&error, &record))))?;
+            Ok(Run { configuration: configuration(config.as_ref())?, id, curve })
+        };
+        let runs: Vec<Run> = records.iter().map(run).collect::<PyResult<_>>()?;
+        let columns = declared(columns)?;
+        Ok(Self { runs: Arc::new(runs), metric, columns, notes: Vec::new() })
+    }
+
+    /// Runs from a file or folder, as the command reads them.
+    #[staticmethod]
+    #[pyo3(signature = (path, options))]
+    fn read(path: PathBuf, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let text = |name: &str| -> PyResult<Option<String>> {
+            options.get_item(name)?.filter(|value| !value.is_none()).map(|value| value.extract()).transpose()
+        };
+        let list = |name: &str| -> PyResult<Vec<String>> {
+            let given = options.get_item(name)?.filter(|value| !value.is_none());
+            given.map(|value| value.extract()).transpose().map(Option::unwrap_or_default)
+        };
+        let asked = ReadOptions {
+            metric: text("metric")?,
+            direction: text("direction")?.map(|text| direction(&text)).transpose()?,
+            id_column: text("id")?,
+            step_column: text("resource")?,
+            configurations: text("configurations")?.map(PathBuf::from),
+            exclude: list("exclude")?,
+            include: list("include")?,
+            columns: declared(Some(options))?,
+            deduplicate: true,
+            ..ReadOptions::default()
+        };
+        let Recorded { runs, metric, columns, notes, .. } = read(&path, &asked).map_err(invalid)?;
+        let notes = notes.iter().map(ToString::to_string).collect();
+        Ok(Self { runs: Arc::new(runs), metric, columns, notes })
+    }
+
+    /// The metric's name.
+    #[getter]
+    fn metric(&self) -> &str {
+        &self.metric.name
+    }
+
+    /// `maximize` or `minimize`.
+    #[getter]
+    fn direction(&self) -> &'static str {
+        direction_name(self.metric.direction)
+    }
+
+    /// What was dropped or found on the way.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
+
+    fn __len__(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The runs as plain values, from which [`Runs::of`] makes them again.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let state = PyDict::new(py);
+        let records = PyList::empty(py);
+        for run in self.runs.iter() {
+            let (steps, values) = points(&run.curve, self.metric.direction);
+            records.append((&run.id, dict(py, &run.configuration)?, steps, values))?;
+        }
+        state.set_item("records", records)?;
+        state.set_item("direction", direction_name(self.metric.direction))?;
+        state.set_item("metric", &self.metric.name)?;
+        let columns = PyDict::new(py);
+        let of_scale = |wanted: Scale| self.columns.scales.iter().filter(move |(_, scale)| **scale == wanted);
+        let of_group =
+            |wanted: FeatureGroup| self.columns.groups.iter().filter(move |(_, group)| **group == wanted);
+        let names = |found: Vec<&String>| found.into_iter().cloned().collect::<Vec<String>>();
+        for (name, wanted) in [("log_columns", Scale::Log), ("linear_columns", Scale::Linear)] {
+            columns.set_item(name, names(of_scale(wanted).map(|(name, _)| name).collect()))?;
+        }
+        for (name, wanted) in
+            [("architecture", FeatureGroup::Architecture), ("hyperparameters", FeatureGroup::Hyperparameter)]
+        {
+            columns.set_item(name, names(of_group(wanted).map(|(name, _)| name).collect()))?;
+        }
+        state.set_item("columns", columns)?;
+        Ok(state)
+    }
+}
+
+/// The steps and values of a curve, with its gaps and the step at which it diverged as NaN.
+fn points(curve: &Curve, direction: Direction) -> (Vec<f64>, Vec<f64>) {
+    let seen = curve.steps().iter().zip(curve.scores()).map(|(&step, &score)| (step, direction.value(score)));
+    let lost = curve.gaps().iter().copied().chain(curve.diverged_at()).map(|step| (step, f64::NAN));
+    let mut points: Vec<(f64, f64)> = seen.chain(lost).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points.dedup_by(|b, a| a.0.total_cmp(&b.0).is_eq());
+    points.into_iter().unzip()
+}
+
+fn declared(options: Option<&Bound<'_, PyDict>>) -> PyResult<Columns> {
+    let list = |name: &str| -> PyResult<Vec<String>> {
+        let Some(options) = options else { return Ok(Vec::new()) };
+        let given = options.get_item(name)?.filter(|value| !value.is_none());
+        given.map(|value| value.extract()).transpose().map(Option::unwrap_or_default)
+    };
+    Ok(Columns {
+        groups: groups(list("architecture")?, list("hyperparameters")?),
+        scales: scales(list("log_columns")?, list("linear_columns")?),
+    })
+}
+
+fn text(error: &PyErr, near: &Bound<'_, PyAny>) -> String {
+    error.value(near.py()).to_string()
+}
