@@ -40,6 +40,8 @@ mod svhn;
 mod text;
 mod text_lessons;
 mod tiny_imagenet;
+#[cfg(test)]
+mod torch;
 mod training;
 
 pub use data_spec::{DataOptions, DataSpec};
@@ -48,6 +50,6 @@ pub use images::{DataSet, Images, Normalization};
 pub use plan::{TrainOutcome, TrainSpec};
 pub use report::EpochReport;
 pub use schedule::{PROBATION, attempt_rate, learning_rate, least_accuracy};
-pub use space::{Material, Plan, Report, Searched, Size, Space};
+pub use space::{Material, Plan, Report, Searched, Size, Small, Space};
 pub use spaces::{SPACES, space, train};
 pub use text::Corpus;

@@ -30,7 +30,7 @@ pub trait Space: Sync {
 }
 
 /// How the paper trained the networks of a space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     /// What the networks learn from.
     pub material: Material,
@@ -40,6 +40,35 @@ pub struct Plan {
     pub batch_size: usize,
     /// The learning rate may be given and is not searched.
     pub free_rate: bool,
+    /// The sizes for drawn data, at which a processor trains in seconds.
+    pub small: Small,
+}
+
+/// Sizes at which a processor trains in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Small {
+    /// Of the networks.
+    pub size: Size,
+    /// Examples a step of the optimizer.
+    pub batch_size: usize,
+}
+
+impl Material {
+    /// The data set that needs no file.
+    pub fn drawn(self) -> &'static str {
+        match self {
+            Self::Images => "shapes",
+            Self::Text => "words",
+        }
+    }
+
+    /// The metric's name.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::Images => "val_acc",
+            Self::Text => "val_ppl",
+        }
+    }
 }
 
 /// What networks learn from, and what they are judged by.

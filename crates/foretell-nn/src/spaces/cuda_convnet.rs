@@ -11,7 +11,7 @@ use crate::layers::response_norm::response_norm;
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Material, Plan, Report, Searched, Size, Space};
+use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
 use crate::training::{Recipe, run};
 use burn::module::{Module, ParamGroup};
 use burn::optim::{ModuleOptimizer, Optimizer, Sgd, SgdConfig, SgdState};
@@ -36,7 +36,9 @@ impl Space for CudaConvnet {
     }
 
     fn plan(&self) -> Plan {
-        Plan { material: Material::Images, epochs: 60, batch_size: 100, free_rate: false }
+        let size = Size { width: 0.25, max_layers: None };
+        let small = Small { size, batch_size: 16 };
+        Plan { material: Material::Images, epochs: 60, batch_size: 100, free_rate: false, small }
     }
 
     /// The released Hyperband code draws the last penalty from 5e-3 .. 500 where the paper prints 5e-5 .. 5; it is followed here.
@@ -202,5 +204,20 @@ mod tests {
         assert_eq!(network.num_params(), 89_578);
         let images = Tensor::zeros([2, 3, 32, 32], &Device::flex().autodiff());
         assert_eq!(network.logits(images, None).dims(), [2, 10]);
+    }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        use crate::torch::{CLASSES, SIDE, check_images};
+        let recipe = Momentum {
+            learning_rate: 0.001,
+            reductions: 0,
+            penalties: [0.004, 0.02, 0.003, 1.0],
+            norm: (0.05, 0.75),
+            width: Size { width: 0.25, max_layers: None },
+            input: ImageShape { channels: 3, height: SIDE, width: SIDE },
+            classes: CLASSES,
+        };
+        check_images("cuda-convnet", &recipe, 10.0, 1e-3);
     }
 }

@@ -9,7 +9,7 @@ use crate::layers::dropout::Dropout;
 use crate::layers::lstm::{Lstm, State};
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Material, Plan, Report, Searched, Size, Space};
+use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
 use crate::text_lessons::TextNetwork;
 use crate::training::{Recipe, run};
 use burn::module::{Module, Param};
@@ -31,7 +31,9 @@ impl Space for LongShortTerm {
     }
 
     fn plan(&self) -> Plan {
-        Plan { material: Material::Text, epochs: 60, batch_size: 50, free_rate: true }
+        let size = Size { width: 0.1, max_layers: None };
+        let small = Small { size, batch_size: 20 };
+        Plan { material: Material::Text, epochs: 60, batch_size: 50, free_rate: true, small }
     }
 
     /// `cells` are those of a layer, `inputs` the length of a word's vector.
@@ -157,5 +159,11 @@ mod tests {
             assert!(one[..7].iter().zip(&other[..7]).any(|(a, b)| (a - b).abs() > 1e-7), "step {step}");
             assert!(one[7..].iter().zip(&other[7..]).all(|(a, b)| (a - b).abs() < 1e-9), "step {step}");
         }
+    }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        let recipe = Descent { layers: 2, cells: 7, inputs: 5, words: crate::torch::WORDS };
+        crate::torch::check_text("lstm", &recipe, 1e-3);
     }
 }

@@ -12,7 +12,7 @@ use crate::layers::pooling::{global_mean, max_pool};
 use crate::layers::weights::Weights;
 use crate::plan::{NETWORK, TrainOutcome, TrainSpec};
 use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
-use crate::space::{Material, Plan, Report, Searched, Size, Space};
+use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
 use crate::training::{Recipe, run};
 use burn::module::Module;
 use burn::optim::{AdamConfig, ModuleOptimizer, decay::WeightDecayConfig};
@@ -33,7 +33,9 @@ impl Space for Metaqnn {
     }
 
     fn plan(&self) -> Plan {
-        Plan { material: Material::Images, epochs: 20, batch_size: 128, free_rate: true }
+        let size = Size { width: 0.125, max_layers: Some(8) };
+        let small = Small { size, batch_size: 16 };
+        Plan { material: Material::Images, epochs: 20, batch_size: 128, free_rate: true, small }
     }
 
     fn searched(&self, _size: &Size) -> Searched {
@@ -373,5 +375,13 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        use crate::torch::{SIDE, check_images};
+        let layers = "[C(6,3,1), P(2,2), C(8,5,1), P(3,2), FC(12), SM(10)]".parse().unwrap();
+        let recipe = Adam { layers, input: ImageShape { channels: 3, height: SIDE, width: SIDE } };
+        check_images("metaqnn", &recipe, 1.0, 1e-3);
     }
 }

@@ -12,7 +12,7 @@ use crate::layers::dense::Dense;
 use crate::layers::pooling::max_pool;
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Material, Plan, Report, Searched, Size, Space};
+use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
 use crate::training::{Recipe, run};
 use burn::module::Module;
 use burn::optim::{ModuleOptimizer, RmsPropConfig, decay::WeightDecayConfig};
@@ -63,7 +63,9 @@ impl Space for Resnet39 {
     }
 
     fn plan(&self) -> Plan {
-        Plan { material: Material::Images, epochs: 50, batch_size: 100, free_rate: true }
+        let size = Size { width: 0.25, max_layers: None };
+        let small = Small { size, batch_size: 16 };
+        Plan { material: Material::Images, epochs: 50, batch_size: 100, free_rate: true, small }
     }
 
     /// `height`, `width` are those of the kernels of a block, `filters` its filters, `link` the block that it is linked with, 0
@@ -229,5 +231,13 @@ mod tests {
         let convolutions: usize = network.blocks.iter().map(|block| block.convolutions.len()).sum();
         assert_eq!(convolutions, 36);
         assert_eq!(network.logits(Tensor::ones([2, 3, 9, 13], &device), None).dims(), [2, 10]);
+    }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        let mut blocks = vec![Shape { height: 3, width: 1, filters: 6, link: 0 }; BLOCKS];
+        (blocks[4].link, blocks[11].link) = (2, 7);
+        let recipe = RmsProp { blocks, channels: 3, pixels: 16, classes: crate::torch::CLASSES };
+        crate::torch::check_images("resnet-39", &recipe, 1.0, 1e-2);
     }
 }

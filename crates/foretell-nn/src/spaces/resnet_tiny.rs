@@ -11,7 +11,7 @@ use crate::layers::pooling::global_mean;
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Material, Plan, Report, Searched, Size, Space};
+use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
 use crate::training::{Recipe, run};
 use burn::module::Module;
 use burn::optim::{ModuleOptimizer, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig};
@@ -38,7 +38,9 @@ impl Space for ResnetTiny {
     }
 
     fn plan(&self) -> Plan {
-        Plan { material: Material::Images, epochs: 140, batch_size: 100, free_rate: true }
+        let size = Size { width: 0.5, max_layers: Some(20) };
+        let small = Small { size, batch_size: 16 };
+        Plan { material: Material::Images, epochs: 140, batch_size: 100, free_rate: true, small }
     }
 
     /// `blocks` is n, the residual blocks of a stage; `filters` are those of the first stage.
@@ -198,5 +200,12 @@ mod tests {
         assert_eq!(network.blocks.len(), 6);
         let halved = network.blocks[2].forward(Tensor::ones([2, 4, 9, 7], &device), false);
         assert_eq!(halved.dims(), [2, 8, 5, 4]);
+    }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        let classes = crate::torch::CLASSES;
+        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, channels: 3, classes };
+        crate::torch::check_images("resnet-tiny", &recipe, 1.0, 1e-2);
     }
 }
