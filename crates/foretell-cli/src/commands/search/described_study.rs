@@ -23,7 +23,7 @@ impl Arguments {
                 "--shadow shows what a policy would have stopped, and --policy none stops nothing: leave one of them out",
             ));
         }
-        let max_resource = self.epochs.unwrap_or(if self.is_small() { 10 } else { 20 });
+        let max_resource = self.epochs.or(workload.epochs).unwrap_or(20);
         let choice = self.choice(&workload.space, max_resource);
         let schedule = self.schedule(choice.as_ref());
         let trials = self.all_trials(&schedule, max_resource)?;
@@ -112,7 +112,7 @@ impl Arguments {
             let kind = match &spec.space {
                 _ if !self.command.is_empty() => "command",
                 Space::Metaqnn(_) => "metaqnn",
-                Space::Parameters(_) => "parameters",
+                Space::Parameters(_) => self.space.as_deref().unwrap_or("parameters"),
             };
             let sampler = self.sampler(0, self.choice(&spec.space, spec.max_resource).as_ref());
             let burn_in = self.burn_in.unwrap_or(0);

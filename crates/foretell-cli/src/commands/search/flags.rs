@@ -54,13 +54,15 @@ pub(crate) struct Arguments {
     #[arg(value_name = "STUDY.toml")]
     pub(super) study: Option<PathBuf>,
 
-    /// The networks to search (default: metaqnn); with a command of your own it is given each as `{net}`.
+    /// The networks to search: metaqnn (default), cuda-convnet, lstm, resnet-tiny, resnet-39; with a command of your own metaqnn
+    /// alone, and it is given each as `{net}`.
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) space: Option<String>,
-    /// Their images: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR.
-    #[arg(long, default_value = "shapes", help_heading = "Built-in networks")]
-    pub(super) data: String,
-    /// Scales filters and units of the space; 1 is the paper's 64 to 512 filters (quickstart: 0.125).
+    /// Their data: shapes (default), shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR; for lstm
+    /// words (default), text:PATH, characters:PATH.
+    #[arg(long, help_heading = "Built-in networks")]
+    pub(super) data: Option<String>,
+    /// Scales filters, cells and units of the space; 1 is the paper's width, such as 64 to 512 filters (quickstart: 0.125).
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) width: Option<f64>,
     /// Train on a class-balanced part of the data, of this size (quickstart: 1000).
@@ -254,11 +256,6 @@ impl Arguments {
     /// Whether it has a budget, for which the sampler, scheduler and policy are chosen.
     pub(super) fn has_budget(&self) -> bool {
         self.budget_epochs.is_some() || self.budget_time.is_some()
-    }
-
-    /// Whether this is the quickstart: drawn images and nothing said about sizes.
-    pub(super) fn is_small(&self) -> bool {
-        self.command.is_empty() && self.data.starts_with("shapes")
     }
 
     /// How many trials run at a time.

@@ -1,5 +1,7 @@
 //! `foretell search`: runs, or finishes, a study.
 
+#[cfg(feature = "nn")]
+mod built_in;
 mod described_study;
 mod display;
 mod explain;
