@@ -173,11 +173,11 @@ impl Process {
         let (weights, signal, floor) = hyperparameters.split();
         let n = points.len();
         let mut process = Self { points, weights, signal, lower: vec![0.0; n * n], alpha: Vec::new() };
-        for i in 0..n {
+        for (i, variance) in noise.iter().enumerate() {
             for k in 0..=i {
                 process.lower[i * n + k] = process.kernel(cube, &process.points[i], &process.points[k]);
             }
-            process.lower[i * n + i] += floor + noise[i];
+            process.lower[i * n + i] += floor + variance;
         }
         factorise(&mut process.lower, n)?;
         let half = forward(&process.lower, n, targets);
@@ -295,7 +295,7 @@ mod tests {
         let noise: Vec<f64> = (0..12).map(|i| 0.01 * f64::from(i)).collect();
         let theta = Hyperparameters(vec![1.0, 0.3, -0.5, 0.2, -2.0]);
         let (_, slopes) = loss(&theta, &distances, &targets, &noise).unwrap();
-        for j in 0..5 {
+        for (j, slope) in slopes.iter().enumerate() {
             let at = |shift: f64| {
                 let mut moved = theta.clone();
                 moved.0[j] += shift;
@@ -303,9 +303,8 @@ mod tests {
             };
             let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
             assert!(
-                (difference - slopes[j]).abs() < 1e-6 * (1.0 + difference.abs()),
-                "{j}: {difference} {}",
-                slopes[j]
+                (difference - slope).abs() < 1e-6 * (1.0 + difference.abs()),
+                "{j}: {difference} {slope}"
             );
         }
     }

@@ -30,11 +30,9 @@ const BANDWIDTH: f64 = 0.2;
 pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
     let seen = evidence.seen();
     let weights = weights_of_good(&seen);
-    let (mut good, mut others): (Vec<(f64, &Point)>, Vec<(f64, &Point)>) = (Vec::new(), Vec::new());
-    for (seen, &weight) in seen.iter().zip(&weights) {
-        good.push((weight, &seen.point));
-        others.push((1.0 - weight, &seen.point));
-    }
+    let good: Vec<(f64, &Point)> =
+        seen.iter().zip(&weights).map(|(seen, &weight)| (weight, &seen.point)).collect();
+    let mut others: Vec<(f64, &Point)> = good.iter().map(|(weight, point)| (1.0 - weight, *point)).collect();
     let running = evidence.running();
     others.extend(running.iter().map(|point| (1.0, point)));
     let [good, others] = [good, others].map(|of| Density::new(&evidence.cube, &of));
