@@ -1,5 +1,6 @@
 //! `foretell replay`: what early stopping would have done on recorded runs.
 
+mod answer;
 mod flags;
 mod orders;
 mod pictures;
@@ -8,7 +9,6 @@ mod recommend;
 mod replayed;
 mod report;
 mod settings;
-mod words;
 
 pub(crate) use flags::Arguments;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match arguments.format {
         Format::Json => print_json(&document(arguments, &replayed))?,
         Format::Table => {
-            let texts: Vec<String> = replayed.iter().map(|file| words::answer(file, arguments)).collect();
+            let texts: Vec<String> = replayed.iter().map(|file| answer::text(file, arguments)).collect();
             print(&texts.join("\n\n"))?;
         }
     }

@@ -9,7 +9,7 @@ use crate::scheduling::SchedulerName;
 use foretell::ErrorBudget;
 
 /// What would have been saved, whether the best was kept, and the table of all settings.
-pub(super) fn answer(file: &Replayed, arguments: &Arguments) -> String {
+pub(super) fn text(file: &Replayed, arguments: &Arguments) -> String {
     let summary =
         if arguments.scheduler == SchedulerName::Full { full(file) } else { scheduled(file, arguments) };
     format!("{summary}\n\n{}", as_table(&file.rows, best_value(file)))
