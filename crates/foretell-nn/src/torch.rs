@@ -15,6 +15,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::collections::BTreeMap;
 
 const LOSSES: &str = include_str!("../tests/data/torch_losses.json");
+/// The largest difference of a loss, as a share of it: a few times what rounding does to PyTorch's own losses.
+const TOLERANCE: f64 = 5e-3;
 const BATCHES: usize = 4;
 const IMAGES: usize = 8;
 pub(crate) const SIDE: usize = 16;
@@ -35,35 +37,36 @@ impl ModuleMapper for Formula {
         }
         let shape = param.val().dims();
         let fan_in: usize = if D == 2 { shape[0] } else { shape[1..].iter().product() };
-        let value = |i: usize| (0.37 * (i + 1) as f64 + self.made as f64).sin() / (fan_in as f64).sqrt();
-        let values: Vec<f32> = (0..shape.iter().product()).map(|i| value(i) as f32).collect();
+        let bound = (3.0 / fan_in as f64).sqrt();
+        let value = |i| (bound * pattern(i, self.made)) as f32;
+        let values: Vec<f32> = (0..shape.iter().product()).map(value).collect();
         self.made += 1;
         let tensor = Tensor::from_data(TensorData::new(values, shape), &device());
         Param::initialized(param.id, tensor.require_grad())
     }
 }
 
+/// u(i, k) of the script.
+fn pattern(i: usize, k: usize) -> f64 {
+    let value = 43_758.545_3 * (12.9898 * (i + 1) as f64 + 78.233 * k as f64).sin();
+    2.0 * (value - value.floor()) - 1.0
+}
+
 fn device() -> Device {
     Device::flex().autodiff()
 }
 
-/// Whether images trained on by `recipe` give the losses of PyTorch's network `name`, each within `tolerance` of its size.
-pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(
-    name: &str,
-    recipe: &R,
-    scale: f64,
-    tolerance: f64,
-) {
+/// Whether images of this `scale`, learnt by `recipe` at a rate of `rate`, give the losses of PyTorch's network `name`.
+pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(name: &str, recipe: &R, rate: f64, scale: f64) {
     let count = IMAGES * 3 * SIDE * SIDE;
     let batch = |batch: usize| {
-        let value = |i: usize| (scale * (0.11 * i as f64 + 0.003 * (batch * i) as f64).sin()) as f32;
-        let images: Vec<f32> = (1..=count).map(value).collect();
+        let images: Vec<f32> = (0..count).map(|i| (scale * pattern(i, 1000 + batch)) as f32).collect();
         let mut targets = vec![0.0_f32; IMAGES * CLASSES];
         (0..IMAGES).for_each(|image| targets[image * CLASSES + (image * 3 + batch) % CLASSES] = 1.0);
         let images = TensorData::new(images, [IMAGES, 3, SIDE, SIDE]);
         (images, TensorData::new(targets, [IMAGES, CLASSES]))
     };
-    check(name, recipe, tolerance, |network, step| {
+    check(name, recipe, rate, |network, step| {
         let (images, targets) = batch(step % BATCHES);
         let mut rng = stream(0, Purpose::Dropout, 0);
         let logits = network.logits(Tensor::from_data(images, &device()), Some(&mut rng));
@@ -72,13 +75,13 @@ pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(
 }
 
 /// As [`check_images`], for a text.
-pub(crate) fn check_text<R: Recipe<Network: TextNetwork>>(name: &str, recipe: &R, tolerance: f64) {
+pub(crate) fn check_text<R: Recipe<Network: TextNetwork>>(name: &str, recipe: &R, rate: f64) {
     let [steps, parts] = TEXT;
     let tokens = |batch: usize, ahead: usize| -> Vec<i32> {
         let token = |step, part| (7 * (step + ahead) + 3 * part * part + batch) % WORDS;
         (0..steps).flat_map(|step| (0..parts).map(move |part| token(step, part) as i32)).collect()
     };
-    check(name, recipe, tolerance, |network, step| {
+    check(name, recipe, rate, |network, step| {
         let batch = step % BATCHES;
         let input = Tensor::<2, Int>::from_data(TensorData::new(tokens(batch, 0), TEXT), &device());
         let states: Vec<State> = network.start(parts, &device());
@@ -92,32 +95,23 @@ pub(crate) fn check_text<R: Recipe<Network: TextNetwork>>(name: &str, recipe: &R
     });
 }
 
-fn check<R: Recipe>(
-    name: &str,
-    recipe: &R,
-    tolerance: f64,
-    loss: impl Fn(&mut R::Network, usize) -> Tensor<1>,
-) {
+fn check<R: Recipe>(name: &str, recipe: &R, rate: f64, loss: impl Fn(&mut R::Network, usize) -> Tensor<1>) {
     let losses: BTreeMap<String, Vec<f64>> = serde_json::from_str(LOSSES).unwrap();
     let mut network = recipe.network(&mut Weights::new(0, 0, &device())).map(&mut Formula { made: 0 });
     let mut optimizer = recipe.optimizer();
     let steps = Steps {
         batch_size: IMAGES,
-        rate: recipe.starts()[0],
+        rate,
         clip: recipe.clip(),
         chance: Chance { seed: 0, attempt: 0, epoch: 1 },
         device: &device(),
     };
-    let mut worst: (f64, usize) = (0.0, 0);
+    assert_eq!(losses[name].len(), 50);
     for (step, expected) in losses[name].iter().enumerate() {
         let value = loss(&mut network, step);
         let found = f64::from(value.clone().into_scalar::<f32>());
         let gap = ((found - expected) / expected).abs();
-        if gap > worst.0 {
-            worst = (gap, step + 1);
-        }
-        assert!(gap < tolerance, "{name}, step {}: loss {found}, PyTorch's {expected}", step + 1);
+        assert!(gap < TOLERANCE, "{name}, step {}: loss {found}, PyTorch's {expected}", step + 1);
         network = steps.step(network, &mut optimizer, &value);
     }
-    assert!(worst.0 > 0.0 || losses[name].len() < 50, "{name}: nothing was compared");
 }

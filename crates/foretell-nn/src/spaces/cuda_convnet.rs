@@ -218,6 +218,6 @@ mod tests {
             input: ImageShape { channels: 3, height: SIDE, width: SIDE },
             classes: CLASSES,
         };
-        check_images("cuda-convnet", &recipe, 10.0, 1e-3);
+        check_images("cuda-convnet", &recipe, 0.001, 10.0);
     }
 }

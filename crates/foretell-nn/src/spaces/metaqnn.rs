@@ -382,6 +382,6 @@ mod tests {
         use crate::torch::{SIDE, check_images};
         let layers = "[C(6,3,1), P(2,2), C(8,5,1), P(3,2), FC(12), SM(10)]".parse().unwrap();
         let recipe = Adam { layers, input: ImageShape { channels: 3, height: SIDE, width: SIDE } };
-        check_images("metaqnn", &recipe, 1.0, 1e-3);
+        check_images("metaqnn", &recipe, 0.001, 1.0);
     }
 }

@@ -44,6 +44,7 @@ impl BuiltIn {
         let title = format!("{} on {}", family.about(), data.split(':').next().unwrap_or_default());
         let data: DataSpec = data.parse().map_err(Failure::input)?;
         let (size, batch_size, epochs) = sizes(arguments, &data, &plan);
+        check_sizes(&size, batch_size)?;
         let loaded = load(arguments, &data, family.name(), plan.material)?;
         let space = match family.searched(&size) {
             Searched::Layers => Space::Metaqnn(layers(loaded.images.unwrap_or_default(), &size)?),
@@ -87,6 +88,17 @@ fn sizes(arguments: &Arguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u
         max_layers: arguments.max_layers.or(size.max_layers),
     };
     (size, arguments.batch_size.unwrap_or(batch_size), epochs)
+}
+
+fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
+    if !(size.width.is_finite() && size.width > 0.0) {
+        let expected = "must be a finite number above 0; 1 is the paper's width";
+        return Err(Failure::input(format!("--width {}: {expected}", size.width)));
+    }
+    if batch_size == 0 {
+        return Err(Failure::input("--batch-size 0: a step needs at least 1 example"));
+    }
+    Ok(())
 }
 
 /// No other metric and no other direction can be asked of the built-in networks.
