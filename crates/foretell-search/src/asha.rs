@@ -1,6 +1,6 @@
 //! ASHA: successive halving without waiting; a trial goes on as soon as it is among the best of its rung so far.
 
-use crate::brackets::{BracketError, levels};
+use crate::brackets::{BracketError, last_levels};
 use crate::scheduler::{End, Job, Next, Ranked, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,12 +55,12 @@ impl Rung {
 }
 
 impl Asha {
-    /// `trials` trials up to `max_resource` with reduction factor `eta`.
+    /// `trials` trials up to `max_resource` with reduction factor `eta`, and at most `most` rungs below the end.
     ///
     /// # Errors
     /// Those of [`levels`].
-    pub fn new(trials: u64, max_resource: u64, eta: u64) -> Result<Self, BracketError> {
-        let levels = levels(max_resource, eta)?;
+    pub fn new(trials: u64, max_resource: u64, eta: u64, most: Option<u32>) -> Result<Self, BracketError> {
+        let levels = last_levels(max_resource, eta, most)?;
         let rungs = levels.len();
         Ok(Self {
             trials,
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_trial_goes_on_as_soon_as_it_is_among_the_best() {
-        let mut asha = Asha::new(9, 9, 3).unwrap();
+        let mut asha = Asha::new(9, 9, 3, None).unwrap();
         let jobs = drive(&mut asha, |trial, _| [5, 1, 2, 9, 8, 7, 3, 4, 6][trial as usize] as f64);
         let written: Vec<(u64, u64)> = jobs.iter().map(|job| (job.trial, job.until)).collect();
         let start = [(0, 1), (1, 1), (2, 1), (0, 3), (3, 1), (3, 3), (4, 1), (5, 1), (4, 3)];
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn there_is_nothing_to_beat_before_eta_results() {
-        let mut asha = Asha::new(9, 9, 3).unwrap();
+        let mut asha = Asha::new(9, 9, 3, None).unwrap();
         for _ in 0..4 {
             asha.next();
         }

@@ -148,6 +148,17 @@ pub fn levels(max_resource: u64, eta: u64) -> Result<Vec<u64>, BracketError> {
     Ok((0..=s_max).rev().map(level).collect())
 }
 
+/// The last `most` of the [`levels`] below R, and R; all of them without `most`.
+///
+/// # Errors
+/// Those of [`levels`].
+pub(crate) fn last_levels(max_resource: u64, eta: u64, most: Option<u32>) -> Result<Vec<u64>, BracketError> {
+    let mut levels = levels(max_resource, eta)?;
+    let dropped = most.map_or(0, |most| levels.len().saturating_sub(most.max(1) as usize + 1));
+    levels.drain(..dropped);
+    Ok(levels)
+}
+
 /// A single bracket of successive halving that starts with `configurations`.
 ///
 /// It discards s = min(s_max(R), s_max(n)) times, so that at least one configuration reaches R.

@@ -18,8 +18,9 @@
 //! | files | what they have |
 //! |---|---|
 //! | `parameter`, `parameter_space`, `layer_space/`, `space` | what is searched: [`ParameterSpace`], [`LayerSpace`], [`Space`] |
-//! | `random`, `q_learning/`, `sampler` | who proposes configurations: [`RandomSampler`], [`QLearner`], [`Sampler`] |
+//! | `random`, `surrogate/`, `q_learning/`, `sampler`, `worth` | who proposes configurations: [`RandomSampler`], [`SamplerSpec`], [`QLearner`], [`Sampler`] |
 //! | `brackets`, `full`, `successive_halving`, `hyperband`, `f_hyperband`, `asha`, `schedule`, `scheduler` | who is trained next, and how far: [`Schedule`], [`Scheduler`] |
+//! | `budget` | what spends a budget best: [`Choice`] |
 //! | `policy` | by what rule trials are stopped: [`Policy`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
@@ -27,6 +28,8 @@
 
 mod asha;
 mod brackets;
+mod budget;
+mod caution;
 mod f_hyperband;
 mod full;
 mod hyperband;
@@ -48,9 +51,13 @@ mod store;
 mod study;
 mod successive_halving;
 mod summary;
+mod surrogate;
+mod worth;
 
 pub use asha::Asha;
 pub use brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
+pub use budget::Choice;
+pub use caution::{Caution, Stopping};
 pub use f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
 pub use full::Full;
 pub use hyperband::Hyperband;
@@ -81,3 +88,4 @@ pub use study::{
 };
 pub use successive_halving::SuccessiveHalving;
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
+pub use worth::Worth;

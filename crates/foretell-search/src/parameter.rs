@@ -237,7 +237,7 @@ impl ParameterKind {
     }
 
     /// The value of this kind that `text` writes, if there is one.
-    fn value_of(&self, text: &str) -> Option<Value> {
+    pub(crate) fn value_of(&self, text: &str) -> Option<Value> {
         let number = text.trim().parse().ok().map(Value::Number);
         let written = [number, Some(Value::Text(text.trim().to_owned()))];
         written.into_iter().flatten().find(|value| self.contains(value))

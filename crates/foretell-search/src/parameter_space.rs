@@ -172,6 +172,34 @@ impl ParameterSpace {
         configuration
     }
 
+    /// Reads a configuration written `lr=0.1,opt=sgd`; parameters that do not apply are left out.
+    ///
+    /// # Errors
+    /// Those of [`check`](Self::check), and [`ParameterSpaceError::Parameter`] for what is no `NAME=VALUE`.
+    ///
+    /// ```
+    /// # use foretell_search::ParameterSpace;
+    /// let space = ParameterSpace::parse(&["lr=log:1e-4:1", "opt=choice:sgd,adam"])?;
+    /// assert_eq!(space.read("lr=0.1, opt=sgd")?["lr"].number(), Some(0.1));
+    /// assert!(space.read("lr=7,opt=sgd").is_err());
+    /// # Ok::<(), foretell_search::ParameterSpaceError>(())
+    /// ```
+    pub fn read(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
+        let mut configuration = Configuration::new();
+        for pair in text.split(',') {
+            let wrong = || ParameterError::Syntax { text: pair.trim().to_owned() };
+            let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let (name, value) = (name.trim(), value.trim());
+            let kind =
+                self.parameters.iter().find(|parameter| parameter.name == name).map(|found| &found.kind);
+            let known = kind.and_then(|kind| kind.value_of(value));
+            let value = known.unwrap_or_else(|| Value::of_cell(value));
+            configuration.insert(name.to_owned(), value);
+        }
+        self.check(&configuration)?;
+        Ok(configuration)
+    }
+
     /// Checks that `configuration` is a point of this space: a value inside for each parameter that applies,
     /// [`Value::Missing`] or nothing for each that does not, and no other names.
     ///

@@ -21,6 +21,10 @@ pub enum Policy {
     Median,
     /// Stop a trial whose best score is this many reports old. It saves training that has come to rest, of winners too.
     Patience(usize),
+    /// ASHA that stops instead of pausing, so that no checkpoint is needed: at its rungs, R/η² and R/η, a trial goes on if it is among
+    /// the best ⌊n/η⌋ (at least the best) of the n that have reached the level, itself counted. There is no burn-in. The number is η.
+    /// Rungs below R/η² are left out: their ranks say little of the end (see `docs/research/budget.md`). Source: Li et al. 2020; the stopping variant is that of Ray Tune and of Optuna's `SuccessiveHalvingPruner`.
+    Asha(u64),
     /// Perfect foresight: stop a trial that ends at or below what it has to beat. The most that any forecast could save;
     /// in replays only.
     Oracle,

@@ -147,6 +147,8 @@ pub enum Reason {
     AwaitingConfirmation,
     /// Its best value so far is below the median of the running means of the others.
     BelowMedian,
+    /// It is not among the best 1/η of those that reached its level.
+    BelowRung,
     /// It has not improved for as long as it was allowed to.
     NoImprovement,
     /// It would be stopped, but is one of the share that is never stopped.

@@ -44,6 +44,7 @@ fn draw(spec: &ReplaySpec, table: &Table, ordering: u64) -> Result<Draw, ReplayE
     shuffle(&mut pool, &mut random);
     let warm_start = pool.split_off(pool.len() - spec.warm_start);
     let Schedule::Hyperband { eta, runs, .. } = spec.schedule else {
+        pool.truncate(spec.trials(table));
         return Ok(Draw { trials: pool, warm_start });
     };
     let plan = plan(spec.resource(table), eta).map_err(ScheduleError::from)?;
@@ -93,6 +94,8 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
         run_score: options.run_score,
         max_resource: spec.resource(table),
         trials,
+        budget_epochs: None,
+        queue: Vec::new(),
         burn_in: match spec.warm_start {
             0 => spec.burn_in,
             warm => warm.min(spec.burn_in),

@@ -1,9 +1,12 @@
 //! Samplers: which configuration is tried next.
 
 use crate::layer_space::{NETWORK, Trajectory};
+use crate::parameter_space::ParameterSpace;
 use crate::q_learning::{QLearner, QLearning, QLearningError, Reward};
 use crate::random::{RandomSampler, replay_stream, trial_stream};
 use crate::space::{Space, network_configuration};
+use crate::surrogate::{Cube, Evidence, GpSearch, first_draw, parzen_draws};
+use crate::worth::Worth;
 use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -15,6 +18,10 @@ pub enum SamplerSpec {
     /// Every configuration independently.
     #[default]
     Random,
+    /// Tree-structured Parzen estimators; parameters only.
+    Tpe,
+    /// Expected improvement under a Gaussian process; parameters only.
+    Gp,
     /// MetaQNN's Q-learning; networks only.
     QLearning(QLearning),
 }
@@ -22,14 +29,18 @@ pub enum SamplerSpec {
 /// Proposes configurations. What it proposes depends on its seed and on what it was told, nothing else, so that a study's
 /// log, told again in order, restores it.
 pub trait Sampler: Send + Sync {
-    /// The configuration of trial `trial`; `None` if the space is spent. Asked once a trial, in the order of their numbers.
+    /// The configuration of trial `trial`; `None` if the space is spent. Asked once a trial, in the order of their numbers; not
+    /// asked for a trial that a log has already.
     fn propose(&mut self, trial: u64) -> Option<Configuration>;
 
-    /// Trial `trial` came to `score` (larger is better); `forecast` if it was stopped and this is its forecast.
-    fn told(&mut self, trial: u64, configuration: &Configuration, score: f64, forecast: bool);
+    /// Trial `trial` was started with this configuration: its proposal, or what a log has, or a user wants.
+    fn started(&mut self, trial: u64, configuration: &Configuration);
+
+    /// What trial `trial` is worth, each time it was trained as far as wanted, or stopped.
+    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth);
 
     /// Trial `trial` failed: it has no score.
-    fn failed(&mut self, configuration: &Configuration);
+    fn failed(&mut self, trial: u64, configuration: &Configuration);
 
     /// The Q-table and replay list, if it learns by them.
     fn learner(&self) -> Option<&QLearner> {
@@ -38,14 +49,25 @@ pub trait Sampler: Send + Sync {
 }
 
 impl SamplerSpec {
+    /// Whether it learns from forecasts of trials that were not trained to their end.
+    pub(crate) fn learns_from_forecasts(&self) -> bool {
+        matches!(self, Self::Tpe | Self::Gp)
+    }
+
     /// The sampler of `space` with the study's `seed`.
     ///
     /// # Errors
     /// [`QLearningError`] for settings out of range.
-    pub(crate) fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, QLearningError> {
+    pub fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, QLearningError> {
         Ok(match (self, space) {
-            (Self::QLearning(settings), Space::Metaqnn(space)) => {
-                Box::new(QLearningSampler { learner: QLearner::new(space.clone(), settings.clone())?, seed })
+            (Self::QLearning(settings), Space::Metaqnn(space)) => Box::new(QLearningSampler {
+                learner: QLearner::new(space.clone(), settings.clone())?,
+                seed,
+                proposed: None,
+            }),
+            (Self::Tpe, Space::Parameters(space)) => Box::new(Surrogate::new(space, seed, Method::Tpe)),
+            (Self::Gp, Space::Parameters(space)) => {
+                Box::new(Surrogate::new(space, seed, Method::Gp(GpSearch::default())))
             }
             _ => Box::new(RandomSearch::new(space.clone(), seed)),
         })
@@ -83,44 +105,134 @@ impl Sampler for RandomSearch {
                 let is_new = |drawn: &Configuration| {
                     text(drawn).is_none_or(|text| !self.configurations.contains(&text))
                 };
-                let configuration = self.sampler.configuration(space, trial, is_new);
-                self.configurations.extend(text(&configuration));
-                Some(configuration)
+                Some(self.sampler.configuration(space, trial, is_new))
             }
             Space::Metaqnn(space) => {
                 let network = self.sampler.network(space, trial, &self.proposed).trajectory;
-                let configuration = network_configuration(space, &network).ok();
-                self.proposed.insert(network);
-                configuration
+                network_configuration(space, &network).ok()
             }
         }
     }
 
-    fn told(&mut self, _trial: u64, _configuration: &Configuration, _score: f64, _forecast: bool) {}
+    fn started(&mut self, _trial: u64, configuration: &Configuration) {
+        match &self.space {
+            Space::Parameters(_) => self.configurations.extend(text(configuration)),
+            Space::Metaqnn(_) => self.proposed.extend(network(configuration)),
+        }
+    }
 
-    fn failed(&mut self, _configuration: &Configuration) {}
+    fn told(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
+
+    fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
+}
+
+fn text(configuration: &Configuration) -> Option<String> {
+    serde_json::to_string(configuration).ok()
+}
+
+/// Trials drawn quasi-randomly before anything is learnt from.
+const FIRST_DRAWS: usize = 10;
+/// How often what was proposed before is drawn again at random.
+const REDRAWS: usize = 100;
+/// A space of so many configurations is looked through for one that was not proposed.
+const LISTED: u64 = 4096;
+
+/// How a [`Surrogate`] sampler learns.
+#[derive(Clone, Debug)]
+enum Method {
+    Tpe,
+    Gp(GpSearch),
+}
+
+/// Quasi-random draws, and then those of a method that learns from what trials came to.
+///
+/// A proposal depends on the seed, the trial's number and the records before it: a restart at any record proposes the same.
+#[derive(Clone, Debug)]
+struct Surrogate {
+    space: ParameterSpace,
+    evidence: Evidence,
+    method: Method,
+    seed: u64,
+}
+
+impl Surrogate {
+    fn new(space: &ParameterSpace, seed: u64, method: Method) -> Self {
+        Self { space: space.clone(), evidence: Evidence::new(Cube::new(space.clone())), method, seed }
+    }
+}
+
+impl Sampler for Surrogate {
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        let mut rng = trial_stream(self.seed, trial);
+        let draws = match &mut self.method {
+            _ if self.evidence.len() < FIRST_DRAWS => Vec::new(),
+            Method::Tpe => parzen_draws(&self.evidence, &mut rng),
+            Method::Gp(search) => search.draws(&self.evidence, &mut rng),
+        };
+        let first = std::iter::once_with(|| first_draw(self.seed, trial, self.space.parameters().len()));
+        let mut drawn = draws.into_iter().chain(first).map(|at| self.evidence.cube.configuration(&at));
+        let is_new = |configuration: &Configuration| self.evidence.is_new(configuration);
+        drawn
+            .find(is_new)
+            .or_else(|| (0..REDRAWS).map(|_| self.space.sample(&mut rng)).find(is_new))
+            .or_else(|| self.evidence.cube.all(LISTED)?.into_iter().find(is_new))
+            .or_else(|| Some(self.space.sample(&mut rng)))
+    }
+
+    fn started(&mut self, trial: u64, configuration: &Configuration) {
+        self.evidence.started(trial, configuration);
+    }
+
+    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+        self.evidence.told(trial, configuration, worth);
+        self.learn();
+    }
+
+    fn failed(&mut self, trial: u64, configuration: &Configuration) {
+        self.evidence.failed(trial, configuration);
+        self.learn();
+    }
+}
+
+impl Surrogate {
+    fn learn(&mut self) {
+        if let Method::Gp(search) = &mut self.method {
+            search.learn(&self.evidence);
+        }
+    }
 }
 
 /// Q-learning, driven by a study.
 struct QLearningSampler {
     learner: QLearner,
     seed: u64,
+    /// The trial that was last proposed for.
+    proposed: Option<u64>,
 }
 
 impl Sampler for QLearningSampler {
     fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        self.proposed = Some(trial);
         let network = self.learner.propose(&mut trial_stream(self.seed, trial)).ok()?;
         network_configuration(self.learner.space(), &network).ok()
     }
 
-    fn told(&mut self, trial: u64, configuration: &Configuration, score: f64, forecast: bool) {
+    fn started(&mut self, trial: u64, _configuration: &Configuration) {
+        // a trial of a log: the learner draws what it drew then
+        if self.proposed != Some(trial) {
+            self.propose(trial);
+        }
+    }
+
+    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
         let Some(network) = network(configuration) else { return };
-        let reward = if forecast { Reward::forecast(score) } else { Reward::measured(score) };
+        let reward =
+            if worth.measured { Reward::measured(worth.score) } else { Reward::forecast(worth.score) };
         // a network from outside the space can only be in a log that was edited: there is nothing to learn from it
         let _ = self.learner.tell(&network, reward, &mut replay_stream(self.seed, trial));
     }
 
-    fn failed(&mut self, configuration: &Configuration) {
+    fn failed(&mut self, _trial: u64, configuration: &Configuration) {
         if let Some(network) = network(configuration) {
             // not waiting for a result: then it has one, which stands
             let _ = self.learner.discard(&network);

@@ -1,7 +1,7 @@
 //! Which scheduler: a description that can be written down, and the scheduler it describes.
 
 use crate::asha::Asha;
-use crate::brackets::{Bracket, BracketError, Rung, levels, plan, successive_halving};
+use crate::brackets::{Bracket, BracketError, Rung, last_levels, levels, plan, successive_halving};
 use crate::f_hyperband::{Kappa, KappaError, Reference};
 use crate::full::Full;
 use crate::hyperband::Hyperband;
@@ -44,6 +44,9 @@ pub enum Schedule {
     Asha {
         /// η.
         eta: u64,
+        /// The most rungs below the end, the last ones: early ranks may say nothing. `None`: as many as η allows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rungs: Option<u32>,
     },
 }
 
@@ -99,8 +102,8 @@ impl Schedule {
             Self::SuccessiveHalving { eta } => {
                 successive_halving(trials, max_resource, eta)?;
             }
-            Self::Asha { eta } => {
-                Asha::new(trials, max_resource, eta)?;
+            Self::Asha { eta, rungs } => {
+                Asha::new(trials, max_resource, eta, rungs)?;
             }
         }
         Ok(())
@@ -132,7 +135,7 @@ impl Schedule {
             Self::Hyperband { eta, runs, kappa, reference } => {
                 Box::new(Hyperband::new(plan(max_resource, eta)?, runs, kappa, reference, burn_in))
             }
-            Self::Asha { eta } => Box::new(Asha::new(trials, max_resource, eta)?),
+            Self::Asha { eta, rungs } => Box::new(Asha::new(trials, max_resource, eta, rungs)?),
         })
     }
 
@@ -144,9 +147,8 @@ impl Schedule {
         Ok(match *self {
             Self::Full => vec![max_resource],
             Self::IEpoch { epochs, .. } => vec![epochs, max_resource],
-            Self::SuccessiveHalving { eta } | Self::Hyperband { eta, .. } | Self::Asha { eta } => {
-                levels(max_resource, eta)?
-            }
+            Self::SuccessiveHalving { eta } | Self::Hyperband { eta, .. } => levels(max_resource, eta)?,
+            Self::Asha { eta, rungs } => last_levels(max_resource, eta, rungs)?,
         })
     }
 

@@ -37,6 +37,8 @@ fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySp
         run_score: RunScore::Last,
         max_resource: epochs,
         trials,
+        budget_epochs: None,
+        queue: Vec::new(),
         burn_in: 8,
         policy: Policy::Forecast,
         shadow: false,
@@ -186,7 +188,7 @@ fn schedules() -> [Schedule; 5] {
         Schedule::SuccessiveHalving { eta: 3 },
         hyperband(Reference::Rung),
         hyperband(Reference::Level),
-        Schedule::Asha { eta: 3 },
+        Schedule::Asha { eta: 3, rungs: None },
     ]
 }
 

@@ -338,7 +338,7 @@ fn i_epoch_trains_all_a_little_and_the_best_to_the_end() {
 #[test]
 fn asha_and_successive_halving_find_the_best_of_curves_that_never_cross() {
     let table = table(&scattered(81), 27);
-    for schedule in [Schedule::Asha { eta: 3 }, Schedule::SuccessiveHalving { eta: 3 }] {
+    for schedule in [Schedule::Asha { eta: 3, rungs: None }, Schedule::SuccessiveHalving { eta: 3 }] {
         for workers in [1, 7] {
             let spec = ReplaySpec { schedule, workers, orderings: 2, ..ReplaySpec::default() };
             let outcome = one(&table, spec, None);

@@ -6,7 +6,7 @@ use foretell::{
 use foretell_search::{
     Answer, End, Ending, Job, Kappa, Memory, Next, ParameterSpace, Parts, Record, Records, Reference,
     Sampler, Schedule, Scheduler, Session, SessionError, Space, Start, Store, StoreError, Study, StudyError,
-    StudySpec, Summary, TrialState, plan,
+    StudySpec, Summary, TrialState, Worth, plan,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn in_rungs() -> StudySpec {
 }
 
 fn asha() -> StudySpec {
-    StudySpec { schedule: Schedule::Asha { eta: 3 }, burn_in: 4, criterion: at_once(), ..spec() }
+    StudySpec { schedule: Schedule::Asha { eta: 3, rungs: None }, burn_in: 4, criterion: at_once(), ..spec() }
 }
 
 fn accuracy(configuration: &Configuration, step: u64) -> f64 {
@@ -329,9 +329,13 @@ impl Sampler for InARow {
         Some(Configuration::from([("lr".to_owned(), Value::Number(1e-3 * self.0 as f64))]))
     }
 
-    fn told(&mut self, _: u64, _: &Configuration, _: f64, _: bool) {}
+    fn started(&mut self, trial: u64, _: &Configuration) {
+        self.0 = trial + 1;
+    }
 
-    fn failed(&mut self, _: &Configuration) {}
+    fn told(&mut self, _: u64, _: &Configuration, _: Worth) {}
+
+    fn failed(&mut self, _: u64, _: &Configuration) {}
 }
 
 /// Trains 12 trials for 5 epochs each.

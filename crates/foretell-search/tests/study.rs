@@ -19,6 +19,8 @@ fn spec() -> StudySpec {
         run_score: RunScore::Last,
         max_resource: EPOCHS,
         trials: 30,
+        budget_epochs: None,
+        queue: Vec::new(),
         burn_in: 12,
         policy: Policy::Forecast,
         shadow: false,
@@ -556,7 +558,7 @@ fn stopping_inside_the_rungs_saves_and_keeps_the_best() {
 fn every_schedule_and_sampler_resumes_at_any_record_with_its_rungs_and_its_q_table() {
     // a predictor that is quickly fitted: the study is restored at each of its records
     let quick = |spec: StudySpec| StudySpec { predictor: "ridge".into(), ..spec };
-    let asha = StudySpec { schedule: Schedule::Asha { eta: 3 }, max_resource: 9, ..spec() };
+    let asha = StudySpec { schedule: Schedule::Asha { eta: 3, rungs: None }, max_resource: 9, ..spec() };
     let learning = StudySpec { sampler: q_learning(30), ..networks() };
     let all = [in_brackets(), asha, learning, StudySpec { refit: Some(1.2), exempt: 0.2, ..spec() }];
     let habits = |spec| [USUAL, FROM_0].map(|habit| cut_everywhere(&quick(StudySpec::clone(&spec)), habit));
@@ -678,8 +680,13 @@ fn an_error_budget_for_the_run_stops_later() {
 
 #[test]
 fn trials_that_report_in_large_steps_pass_rungs_they_have_overstepped() {
-    let spec =
-        StudySpec { schedule: Schedule::Asha { eta: 3 }, trials: 9, burn_in: 9, max_resource: 9, ..spec() };
+    let spec = StudySpec {
+        schedule: Schedule::Asha { eta: 3, rungs: None },
+        trials: 9,
+        burn_in: 9,
+        max_resource: 9,
+        ..spec()
+    };
     let mut study = Study::new(spec).unwrap();
     let mut jobs = 0;
     loop {
@@ -703,7 +710,12 @@ fn trials_that_report_in_large_steps_pass_rungs_they_have_overstepped() {
 #[test]
 fn a_trial_whose_next_report_would_be_past_its_rung_pauses_there() {
     // rungs at 3 and 10
-    let spec = StudySpec { schedule: Schedule::Asha { eta: 4 }, burn_in: 9, max_resource: 10, ..spec() };
+    let spec = StudySpec {
+        schedule: Schedule::Asha { eta: 4, rungs: None },
+        burn_in: 9,
+        max_resource: 10,
+        ..spec()
+    };
     let state_after = |steps: &[u64]| {
         let mut study = Study::new(spec.clone()).unwrap();
         study.step(&Input::WorkerIdle);
@@ -720,7 +732,8 @@ fn a_trial_whose_next_report_would_be_past_its_rung_pauses_there() {
 
 #[test]
 fn a_study_whose_rungs_are_planned_for_its_trials_is_another_with_more() {
-    let schedules = [Schedule::SuccessiveHalving { eta: 3 }, Schedule::Asha { eta: 3 }, Schedule::Full];
+    let schedules =
+        [Schedule::SuccessiveHalving { eta: 3 }, Schedule::Asha { eta: 3, rungs: None }, Schedule::Full];
     let prolonged = schedules.map(|schedule| {
         let study = StudySpec { schedule, max_resource: 9, ..spec() };
         study.continues(&StudySpec { trials: study.trials + 9, ..study.clone() })

@@ -4,6 +4,7 @@ use super::spec::ReplaySpec;
 use super::table::Table;
 use crate::sampler::Sampler;
 use crate::study::{Checks, Level, NoForecast, Recording};
+use crate::worth::Worth;
 use foretell::{Configuration, FitError, ForecastError, HistoryOptions, Predictor};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -142,7 +143,9 @@ impl Sampler for Replayer {
         self.0.pop_front()
     }
 
-    fn told(&mut self, _: u64, _: &Configuration, _: f64, _: bool) {}
+    fn started(&mut self, _: u64, _: &Configuration) {}
 
-    fn failed(&mut self, _: &Configuration) {}
+    fn told(&mut self, _: u64, _: &Configuration, _: Worth) {}
+
+    fn failed(&mut self, _: u64, _: &Configuration) {}
 }

@@ -3,6 +3,7 @@
 use super::{Study, Trial, TrialState};
 use crate::record::{Decision, Reason, Record};
 use crate::scheduler::{End, Job};
+use crate::worth::Worth;
 use foretell::{Action, Configuration, Curve, Run};
 use std::cmp::Ordering;
 
@@ -31,6 +32,7 @@ impl Study {
             Record::Reported { trial, step, value, metrics } => {
                 let (direction, index) = (self.spec.direction, self.known(*trial)?);
                 self.change(index, |trial| trial.take_in(*step, *value, metrics, direction));
+                self.reach_rung(index);
                 Ok(())
             }
             Record::Decided(decision) => {
@@ -86,7 +88,7 @@ impl Study {
             self.change(index, |trial| trial.state = TrialState::Running);
             return Ok(());
         }
-        if self.ask().is_none_or(|(asked, _)| *asked != job) {
+        if self.next_job() != Some(job) {
             let beyond = job.trial >= self.spec.trials;
             return Err(if beyond { Misfit::Beyond(job.trial) } else { Misfit::Unplanned(job.trial) });
         }
@@ -98,6 +100,8 @@ impl Study {
                 let trial = Trial::new(configuration.clone(), job.until);
                 self.progress.add(index, &trial, &self.spec);
                 self.trials.push(trial);
+                self.running.insert(index);
+                self.sampler.started(job.trial, configuration);
             }
             Ordering::Greater => return Err(Misfit::Unplanned(job.trial)),
         }
@@ -121,15 +125,16 @@ impl Study {
         }
         self.scheduler.ended(trial, End { score, stopped });
         if whole {
-            self.sampler.told(trial, &self.trials[index].configuration, score, false);
+            self.sampler.told(trial, &self.trials[index].configuration, Worth::measured(score));
         }
+        self.tell_outlooks(index);
         Ok(())
     }
 
     /// Trial `index` failed or diverged.
     fn without_result(&mut self, index: usize) {
         self.scheduler.ended(index as u64, End { score: f64::NEG_INFINITY, stopped: true });
-        self.sampler.failed(&self.trials[index].configuration);
+        self.sampler.failed(index as u64, &self.trials[index].configuration);
     }
 
     fn note(&mut self, index: usize, decision: &Decision) {
@@ -160,6 +165,8 @@ impl Study {
         let Some(result) = self.trials[index].result() else { return self.without_result(index) };
         let score = self.spec.direction.score(result);
         self.scheduler.ended(index as u64, End { score, stopped: true });
-        self.sampler.told(index as u64, &self.trials[index].configuration, score, true);
+        let sd = self.trials[index].forecast().map_or(0.0, |forecast| forecast.sd);
+        self.sampler.told(index as u64, &self.trials[index].configuration, Worth::forecast(score, sd));
+        self.tell_outlooks(index);
     }
 }

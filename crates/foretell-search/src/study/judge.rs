@@ -55,6 +55,7 @@ impl Study {
             Policy::Forecast | Policy::Optimistic => self.by_forecast(open),
             Policy::Median => self.by_median(open),
             Policy::Patience(reports) => self.by_patience(reports, open),
+            Policy::Asha(eta) => self.by_rung(eta, open),
             Policy::Oracle => self.by_truth(open),
         };
         Some(self.spare(decision))
@@ -68,7 +69,7 @@ impl Study {
             Check::Settled(Reason::Diverged)
         } else if !self.knowledge.checks.is_due(judged.trained()) {
             Check::NotDue
-        } else if self.knowledge.learnt(judged.until).is_none() {
+        } else if self.needs_burn_in() && self.knowledge.learnt(judged.until).is_none() {
             Check::Settled(Reason::BurnIn)
         } else if judged.diverged > 0 {
             Check::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
@@ -185,7 +186,12 @@ impl Study {
     }
 
     /// Stops, for a `reason`, a trial that counts with its last score.
-    fn by_curve(&self, reason: Option<Reason>, scores: &[f64], mut decision: Decision) -> Decision {
+    pub(super) fn by_curve(
+        &self,
+        reason: Option<Reason>,
+        scores: &[f64],
+        mut decision: Decision,
+    ) -> Decision {
         if let Some((reason, score)) = reason.zip(scores.last()) {
             (decision.action, decision.reason) = (Action::Stop, reason);
             decision.value = Some(self.spec.direction.value(*score));

@@ -5,9 +5,11 @@ mod best;
 mod fit;
 mod judge;
 mod knowledge;
+mod outlook;
 mod parts;
 mod progress;
 mod restore;
+mod rungs;
 mod spec;
 mod step;
 mod stored;
@@ -53,13 +55,30 @@ pub struct Study {
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
     knowledge: Knowledge,
-    /// The job asked for next, and its configuration (`None` if the space is spent), until it is started.
-    pending: Option<(Job, Option<Configuration>)>,
+    /// The job asked for next, until it is started.
+    pending: Option<(Job, Proposal)>,
     /// The trials to go on with after an interruption.
     interrupted: BTreeSet<usize>,
+    /// The trials that run, or are to go on after an interruption.
+    running: BTreeSet<usize>,
     /// The levels that trials were started to.
     levels: BTreeSet<u64>,
     progress: Progress,
+    /// The scores, ascending, with which trials reached each rung; empty but under the policy ASHA.
+    rungs: BTreeMap<u64, Vec<f64>>,
+    /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
+    told_at: u64,
+}
+
+/// The configuration of the job asked for next.
+#[derive(Clone, Debug, PartialEq)]
+enum Proposal {
+    /// Nobody was asked yet.
+    Open,
+    /// The space is spent.
+    Spent,
+    /// This.
+    Of(Configuration),
 }
 
 impl Study {
@@ -105,8 +124,11 @@ impl Study {
             knowledge: Knowledge::new(LevelData::new(burn_in, spec.refit), spec.policy, recording),
             pending: None,
             interrupted: BTreeSet::new(),
+            running: BTreeSet::new(),
             levels: BTreeSet::new(),
             progress: Progress::default(),
+            rungs: spec.policy_rungs(),
+            told_at: 0,
             spec,
         })
     }
@@ -164,7 +186,7 @@ impl Study {
     /// Whether nothing runs and there is nothing left to run.
     pub fn is_done(&self) -> bool {
         let nothing_left = match &self.pending {
-            Some((_, configuration)) => configuration.is_none(),
+            Some((job, proposal)) => *proposal == Proposal::Spent || !self.can_pay(*job),
             None => self.scheduler.is_done(),
         };
         nothing_left && self.progress.trials.running == 0
@@ -172,7 +194,7 @@ impl Study {
 
     /// Whether the sampler found no configuration that it has not proposed before.
     pub fn is_space_spent(&self) -> bool {
-        matches!(self.pending, Some((_, None)))
+        matches!(self.pending, Some((_, Proposal::Spent)))
     }
 
     /// Whether `trial` runs.
@@ -186,6 +208,11 @@ impl Study {
         self.progress.remove(index, trial, &self.spec);
         change(trial);
         self.progress.add(index, trial, &self.spec);
+        if trial.is_open() {
+            self.running.insert(index);
+        } else {
+            self.running.remove(&index);
+        }
         if trial.state == TrialState::Interrupted {
             self.interrupted.insert(index);
         } else {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A caller's own sampler, scheduler or predictor; `None` means the one that the study's description names.
 ///
 /// To go on with a stored study the same parts must be brought in the state they had when it began: the study repeats
-/// the calls that it made then.
+/// the calls that it made then, but for [`Sampler::propose`], in the place of which it says what was started.
 #[derive(Default)]
 pub struct Parts {
     /// Which configuration is tried next.

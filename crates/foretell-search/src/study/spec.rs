@@ -1,6 +1,9 @@
 //! What determines a study, and why something is none.
 
 use super::Parts;
+use crate::brackets::{last_levels, levels};
+use crate::caution::{Caution, Stopping};
+use crate::parameter_space::ParameterSpaceError;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
@@ -8,11 +11,15 @@ use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use foretell::{
-    Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, predictor,
+    Configuration, Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError,
+    UnknownPredictor, predictor,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
+
+/// Rungs of the policy ASHA.
+const POLICY_RUNGS: u32 = 2;
 
 /// Everything that determines a study, up to the timing of its workers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,6 +42,12 @@ pub struct StudySpec {
     pub max_resource: u64,
     /// How many trials in all; may be raised later.
     pub trials: u64,
+    /// What the whole study may consume, in epochs; no limit, if absent. May be raised later.
+    #[serde(skip_serializing_if = "is_default")]
+    pub budget_epochs: Option<u64>,
+    /// Configurations of the user's own: the first trials have them, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<Configuration>,
     /// How many trials must be trained to a level (with full training: to their end) before any is stopped there.
     pub burn_in: u64,
     /// By what rule trials are stopped.
@@ -80,6 +93,17 @@ pub enum StudyError {
         "q-learning searches networks layer by layer: it needs the space metaqnn, not parameters of a command"
     )]
     NoLayers,
+    /// The other samplers that learn know parameters only.
+    #[error(
+        "the samplers tpe and gp search parameters, not layers: with the space metaqnn choose random or q-learning"
+    )]
+    NoParameters,
+    /// A queued configuration is not in the space.
+    #[error("a queued trial: {0}")]
+    Queue(#[from] ParameterSpaceError),
+    /// Networks cannot be queued.
+    #[error("queued trials are values of parameters: the space metaqnn takes none")]
+    NoQueue,
     /// Q-learning needs a reward for each network.
     #[error(
         "q-learning needs one result for each network, trained to its end or forecast: it goes with full training only, not with rungs"
@@ -152,9 +176,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl StudySpec {
-    /// A study of `space` with the usual settings: 24 trials at random, each trained for 20 epochs, the first 8 to learn
-    /// from; then trials stop once two checks in a row are sure that they will not win. Change the fields as you need.
+    /// A study of `space` with the usual settings: 24 trials at random, each trained for 20 epochs, the first three to their end;
+    /// then trials stop once two checks in a row are sure that they will not win, by forecasts that are learnt again as trials
+    /// finish. Change the fields as you need.
     pub fn new(space: Space, metric: impl Into<String>, direction: Direction) -> Self {
+        let Stopping { burn_in, predictor, refit, criterion } = Caution::default().stopping();
         Self {
             space,
             sampler: SamplerSpec::default(),
@@ -164,12 +190,14 @@ impl StudySpec {
             run_score: RunScore::default(),
             max_resource: 20,
             trials: 24,
-            burn_in: 8,
+            budget_epochs: None,
+            queue: Vec::new(),
+            burn_in,
             policy: Policy::default(),
             shadow: false,
-            predictor: "auto".to_owned(),
-            criterion: StopCriterion { agreeing_checks: 2, ..StopCriterion::default() },
-            refit: None,
+            predictor: predictor.to_owned(),
+            criterion,
+            refit,
             exempt: 0.0,
             seed: 0,
             workload: BTreeMap::new(),
@@ -193,6 +221,10 @@ impl StudySpec {
         if let Policy::Patience(reports) = self.policy {
             at_least_one(&[("patience", reports as u64)])?;
         }
+        if let Policy::Asha(eta) = self.policy {
+            levels(self.max_resource, eta).map_err(ScheduleError::from)?;
+        }
+        self.validate_queue()?;
         share("exempt share", self.exempt)?;
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
@@ -205,6 +237,17 @@ impl StudySpec {
         if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
     }
 
+    /// The rungs below the end at which the policy ASHA stops, nobody there yet; none under another policy.
+    pub(super) fn policy_rungs(&self) -> BTreeMap<u64, Vec<f64>> {
+        let Policy::Asha(eta) = self.policy else { return BTreeMap::new() };
+        let levels = last_levels(self.max_resource, eta, Some(POLICY_RUNGS)).unwrap_or_default();
+        levels
+            .into_iter()
+            .filter(|&level| level < self.max_resource)
+            .map(|level| (level, Vec::new()))
+            .collect()
+    }
+
     /// Checks that the burn-in can end: by the study's own trials, and `warm_start` runs to learn from.
     ///
     /// # Errors
@@ -215,9 +258,21 @@ impl StudySpec {
         if endless { Err(StudyError::BurnIn { burn_in, trials, warm_start }) } else { Ok(()) }
     }
 
+    fn validate_queue(&self) -> Result<(), StudyError> {
+        match &self.space {
+            Space::Parameters(space) => {
+                self.queue.iter().try_for_each(|configuration| space.check(configuration))?
+            }
+            Space::Metaqnn(_) if !self.queue.is_empty() => return Err(StudyError::NoQueue),
+            Space::Metaqnn(_) => {}
+        }
+        Ok(())
+    }
+
     fn validate_sampler(&self) -> Result<(), StudyError> {
         match (&self.sampler, &self.space) {
-            (SamplerSpec::Random, _) => Ok(()),
+            (SamplerSpec::Random, _) | (SamplerSpec::Tpe | SamplerSpec::Gp, Space::Parameters(_)) => Ok(()),
+            (SamplerSpec::Tpe | SamplerSpec::Gp, Space::Metaqnn(_)) => Err(StudyError::NoParameters),
             (SamplerSpec::QLearning(_), Space::Parameters(_)) => Err(StudyError::NoLayers),
             (SamplerSpec::QLearning(_), _) if !self.schedule.is_full() => Err(StudyError::NoRewards),
             (SamplerSpec::QLearning(settings), _) => Ok(settings.validate()?),
@@ -241,6 +296,6 @@ impl StudySpec {
     #[must_use]
     pub fn regardless_of_length(&self) -> Self {
         let trials = if self.schedule.is_planned_for_trials() { self.trials } else { 0 };
-        Self { trials, schedule: self.schedule.without_runs(), ..self.clone() }
+        Self { trials, budget_epochs: None, schedule: self.schedule.without_runs(), ..self.clone() }
     }
 }

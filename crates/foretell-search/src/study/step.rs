@@ -1,6 +1,6 @@
 //! From what happened to the records that follow: each record is stored first and applied then.
 
-use super::{Study, Trial};
+use super::{Proposal, Study, Trial};
 use crate::policy::Policy;
 use crate::random::trial_seed;
 use crate::record::{Input, Record};
@@ -161,7 +161,7 @@ impl Study {
     /// A start that could not be stored comes before anything else: sampler and scheduler have moved on already, and in
     /// the log their next move must come at the same place.
     fn retry_start<E>(&mut self, append: &mut Append<'_, E>) -> Result<(), E> {
-        if matches!(self.pending, Some((_, Some(_)))) {
+        if matches!(self.pending, Some((_, Proposal::Of(_)))) {
             self.start_job(append)?;
         }
         Ok(())
@@ -169,7 +169,7 @@ impl Study {
 
     /// Starts the scheduler's next job.
     fn start_job<E>(&mut self, append: &mut Append<'_, E>) -> Result<Turn, E> {
-        let Some((job, Some(configuration))) = self.ask().cloned() else { return Ok(Turn::Nothing) };
+        let Some((job, configuration)) = self.ask() else { return Ok(Turn::Nothing) };
         let from = self.trial(job.trial).map_or(0, Trial::trained);
         self.emit(self.start(job, configuration, from), append)?;
         if from >= job.until {
@@ -180,15 +180,37 @@ impl Study {
         Ok(Turn::Started(job.trial))
     }
 
-    /// The scheduler's next job with its configuration; asked for once and kept until it is started.
-    pub(super) fn ask(&mut self) -> Option<&(Job, Option<Configuration>)> {
+    /// The scheduler's next job; asked for once and kept until it is started.
+    pub(super) fn next_job(&mut self) -> Option<Job> {
         if self.pending.is_none() {
             let Next::Run(job) = self.scheduler.next() else { return None };
-            let known = self.trial(job.trial).map(|trial| trial.configuration.clone());
-            let configuration = known.or_else(|| self.sampler.propose(job.trial));
-            self.pending = Some((job, configuration));
+            self.pending = Some((job, Proposal::Open));
         }
-        self.pending.as_ref()
+        self.pending.as_ref().map(|(job, _)| *job)
+    }
+
+    /// The next job and its configuration; asked for once and kept until it is started.
+    fn ask(&mut self) -> Option<(Job, Configuration)> {
+        let job = self.next_job().filter(|job| self.can_pay(*job))?;
+        if let Some((_, open @ Proposal::Open)) = &mut self.pending {
+            let known = self.trials.get(job.trial as usize).map(|trial| trial.configuration.clone());
+            let queued = || self.spec.queue.get(job.trial as usize).cloned();
+            let configuration = known.or_else(queued).or_else(|| self.sampler.propose(job.trial));
+            *open = configuration.map_or(Proposal::Spent, Proposal::Of);
+        }
+        match &self.pending {
+            Some((job, Proposal::Of(configuration))) => Some((*job, configuration.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether the budget pays for `job`, once all that runs is trained as far as it is to be.
+    pub(super) fn can_pay(&self, job: Job) -> bool {
+        let Some(budget) = self.spec.budget_epochs else { return true };
+        let left = |trial: &Trial| trial.until.saturating_sub(trial.trained());
+        let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
+        let from = self.trial(job.trial).map_or(0, Trial::trained);
+        self.progress.spent + promised + job.until.saturating_sub(from) <= budget
     }
 
     /// Takes up an interrupted trial: makes up for an end or a decision that was not recorded any more, or goes on.

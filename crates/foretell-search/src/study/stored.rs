@@ -5,7 +5,7 @@ use crate::policy::Policy;
 use crate::sampler::SamplerSpec;
 use crate::schedule::Schedule;
 use crate::space::Space;
-use foretell::{Direction, ErrorBudget, RunScore, StopCriterion};
+use foretell::{Configuration, Direction, ErrorBudget, RunScore, StopCriterion};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -34,6 +34,10 @@ struct StoredSpec {
     run_score: RunScore,
     max_resource: u64,
     trials: u64,
+    #[serde(default)]
+    budget_epochs: Option<u64>,
+    #[serde(default)]
+    queue: Vec<Configuration>,
     burn_in: u64,
     stopping: Option<Stopping>,
     #[serde(default)]
@@ -70,6 +74,8 @@ impl From<StoredSpec> for StudySpec {
             run_score: stored.run_score,
             max_resource: stored.max_resource,
             trials: stored.trials,
+            budget_epochs: stored.budget_epochs,
+            queue: stored.queue,
             burn_in: stored.burn_in,
             policy: if stored.stopping == Some(Stopping::Off) { Policy::None } else { stored.policy },
             shadow: stored.shadow || stored.stopping == Some(Stopping::Shadow),
@@ -101,6 +107,8 @@ struct Identity<'a> {
     run_score: Option<RunScore>,
     max_resource: u64,
     trials: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a [Configuration]>,
     burn_in: u64,
     stopping: Stopping,
     policy: Policy,
@@ -136,6 +144,7 @@ impl StudySpec {
             run_score: Some(self.run_score).filter(|score| *score != RunScore::default()),
             max_resource: self.max_resource,
             trials: self.trials,
+            queue: Some(&self.queue[..]).filter(|queue| !queue.is_empty()),
             burn_in: self.burn_in,
             stopping: match (self.policy, self.shadow) {
                 (Policy::None, _) => Stopping::Off,

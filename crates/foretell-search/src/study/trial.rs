@@ -199,6 +199,14 @@ impl Trial {
         }
     }
 
+    /// The forecast that it was stopped with.
+    pub(super) fn forecast(&self) -> Option<RecordedForecast> {
+        match &self.state {
+            TrialState::Stopped { forecast, .. } => *forecast,
+            _ => None,
+        }
+    }
+
     /// The result it counts with, in the metric's unit: the last value, or the best, of a trial that was trained as far as
     /// wanted; the forecast of a stopped one, or what it was worth if its stopper makes none.
     pub fn result(&self) -> Option<f64> {

@@ -10,6 +10,7 @@ use crate::predict::last_value::LastValue;
 use crate::predict::lce::{Lce, LceOptions};
 use crate::predict::linear::{Ols, Ridge};
 use crate::predict::masked::Masked;
+use crate::predict::mean_gain::MeanGain;
 use crate::predict::predictor::Predictor;
 use crate::predict::spread::{Spread, WithSpread};
 use crate::predict::svr::{Kernel, NuSvr};
@@ -18,6 +19,7 @@ use thiserror::Error;
 /// The names of all predictors.
 pub const PREDICTORS: &[&str] = &[
     "last-value",
+    "mean-gain",
     "svr-rbf",
     "svr-linear",
     "gp",
@@ -60,8 +62,8 @@ macro_rules! names_with_spread {
         [$(concat!($name, "+gaussian"), concat!($name, "+calibrated")),*]
     };
 }
-const NAMES_WITH_SPREAD: [&str; 26] = names_with_spread!(
-    "last-value" "svr-rbf" "svr-linear" "gp" "auto" "random-forest" "ols" "ridge" "kernel-ridge"
+const NAMES_WITH_SPREAD: [&str; 28] = names_with_spread!(
+    "last-value" "mean-gain" "svr-rbf" "svr-linear" "gp" "auto" "random-forest" "ols" "ridge" "kernel-ridge"
     "lce" "lce-domhan2015" "bnn" "bnn-plain"
 );
 
@@ -115,6 +117,7 @@ fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Pre
     };
     Ok(match name {
         "last-value" => Box::new(LastValue),
+        "mean-gain" => Box::new(MeanGain),
         "svr-rbf" => svr(Kernel::Rbf),
         "svr-linear" => svr(Kernel::Linear),
         "gp" => masked(Box::new(GaussianProcess), options.features),

@@ -2,20 +2,18 @@
 
 use super::flags::{Arguments, PolicyName, SamplerName};
 use super::workload::Workload;
+use crate::curves::DEFAULT_PREDICTOR;
 use crate::failure::Failure;
 use crate::scheduling::SchedulerName;
-use foretell::{Direction, StopCriterion};
+use foretell::{Configuration, Direction, StopCriterion};
 use foretell_search::{
-    EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space, StudySpec, plan,
+    Caution, Choice, EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space,
+    Stopping, StudySpec, plan,
 };
 use std::path::PathBuf;
 
-/// The paper's burn-in.
-const PAPER_BURN_IN: u64 = 100;
-/// The default predictor learns from no fewer.
-const FEWEST_RUNS: u64 = 3;
-/// The burn-in at a level of the schedulers with rungs: as many results as the reference `level` waits for.
-const RUNG_BURN_IN: u64 = 20;
+/// Trials of a search that ends when its time is spent.
+const MOST_TRIALS: u64 = 1_000_000;
 
 impl Arguments {
     /// The study that the flags describe.
@@ -25,40 +23,61 @@ impl Arguments {
                 "--shadow shows what a policy would have stopped, and --policy none stops nothing: leave one of them out",
             ));
         }
-        let max_resource = self.epochs.unwrap_or(if self.is_small() { 10 } else { 20 });
-        let schedule = self.schedule();
+        let max_resource = self.epochs.or(workload.epochs).unwrap_or(20);
+        let choice = self.choice(&workload.space, max_resource);
+        let schedule = self.schedule(choice.as_ref());
         let trials = self.all_trials(&schedule, max_resource)?;
-        let full = schedule.is_full();
-        let burn_in = if full {
-            (trials / 3).clamp(FEWEST_RUNS.min(trials.max(1)), PAPER_BURN_IN)
-        } else {
-            RUNG_BURN_IN.min(trials.max(1))
-        };
+        let stopping = self.stopping(&schedule)?;
         Ok(StudySpec {
             space: workload.space.clone(),
-            sampler: self.sampler(trials),
+            sampler: self.sampler(trials, choice.as_ref()),
             schedule,
             metric: workload.metric_name.clone(),
             direction: self.direction(&workload.metric_name),
             run_score: self.score.into(),
             max_resource,
             trials,
-            burn_in: self.burn_in.unwrap_or(burn_in),
-            policy: self.policy(),
+            budget_epochs: self.budget_epochs,
+            queue: self.queue(&workload.space)?,
+            burn_in: self.burn_in.unwrap_or_else(|| self.usual_burn_in(&stopping, trials)),
+            policy: self.policy(choice.as_ref()),
             shadow: self.shadow,
-            predictor: self.predictor.clone(),
-            criterion: StopCriterion {
-                stop_probability: self.stop_probability.unwrap_or(if full { 0.99 } else { 0.9 }),
-                offset: self.offset,
-                nth_best: self.nth_best,
-                agreeing_checks: self.agreeing_checks.unwrap_or(if full { 2 } else { 1 }),
-                error_budget: self.error_budget.into(),
-            },
-            refit: self.refit,
+            predictor: self.predictor.clone().unwrap_or_else(|| stopping.predictor.to_owned()),
+            criterion: self.criterion(&stopping.criterion),
+            refit: self.refit.map_or(stopping.refit, |refit| refit.0),
             exempt: self.exempt,
             seed: self.seed,
             workload: workload.description.clone(),
         })
+    }
+
+    /// How trials are stopped where no flag says more: by --paper, --caution or the schedule.
+    fn stopping(&self, schedule: &Schedule) -> Result<Stopping, Failure> {
+        match self.caution {
+            Some(_) if !schedule.is_full() => Err(Failure::input(format!(
+                "--caution was measured for trials that train to their end, and the scheduler is {}: leave one of them out, or give --stop-probability",
+                self.scheduler.map_or("that chosen for the budget", SchedulerName::name)
+            ))),
+            _ if self.paper => Ok(Stopping::paper()),
+            _ if !schedule.is_full() => Ok(Stopping::in_rungs()),
+            caution => Ok(Caution::from(caution.unwrap_or_default()).stopping()),
+        }
+    }
+
+    /// The burn-in where no flag says more: no longer than the study, but for the paper's, which then is refused.
+    fn usual_burn_in(&self, stopping: &Stopping, trials: u64) -> u64 {
+        if self.paper { stopping.burn_in } else { stopping.burn_in.min(trials.max(1)) }
+    }
+
+    /// When a forecast stops a trial: by the flags, and by `usual` where they say nothing.
+    fn criterion(&self, usual: &StopCriterion) -> StopCriterion {
+        StopCriterion {
+            stop_probability: self.stop_probability.unwrap_or(usual.stop_probability),
+            offset: self.offset,
+            nth_best: self.nth_best,
+            agreeing_checks: self.agreeing_checks.unwrap_or(usual.agreeing_checks),
+            error_budget: self.error_budget.into(),
+        }
     }
 
     /// Which way is better: as told, by the metric's name, or larger.
@@ -70,11 +89,14 @@ impl Arguments {
         }
     }
 
-    /// Takes over from a study that is there what the flags leave open and the number of trials decides, since that may
-    /// be raised: burn-in and ε schedule.
+    /// Takes over from a study that is there what the flags leave open, and the number of trials or the version decides: how
+    /// trials are stopped, and the ε schedule.
     pub(super) fn take_over(&self, spec: &mut StudySpec, there: &StudySpec) {
-        if self.burn_in.is_none() {
-            spec.burn_in = there.burn_in;
+        if self.caution.is_none() && !self.paper {
+            spec.burn_in = self.burn_in.unwrap_or(there.burn_in);
+            spec.predictor = self.predictor.clone().unwrap_or_else(|| there.predictor.clone());
+            spec.refit = self.refit.map_or(there.refit, |refit| refit.0);
+            spec.criterion = self.criterion(&there.criterion);
         }
         if let (None, SamplerSpec::QLearning(settings), SamplerSpec::QLearning(there)) =
             (self.epsilon_trials, &mut spec.sampler, &there.sampler)
@@ -90,23 +112,73 @@ impl Arguments {
             let kind = match &spec.space {
                 _ if !self.command.is_empty() => "command",
                 Space::Metaqnn(_) => "metaqnn",
-                Space::Parameters(_) => "parameters",
+                Space::Parameters(_) => self.space.as_deref().unwrap_or("parameters"),
             };
-            let sampler = self.sampler(0);
+            let sampler = self.sampler(0, self.choice(&spec.space, spec.max_resource).as_ref());
             let burn_in = self.burn_in.unwrap_or(0);
-            let identity = StudySpec { burn_in, sampler, ..spec.regardless_of_length() };
+            let mut identity = StudySpec { burn_in, sampler, ..spec.regardless_of_length() };
+            if self.caution.is_none() && !self.paper {
+                // what no flag says is written as the first version's default, by which older studies are found
+                let (stop_probability, agreeing_checks) =
+                    if spec.schedule.is_full() { (0.99, 2) } else { (0.9, 1) };
+                let usual = StopCriterion { stop_probability, agreeing_checks, ..spec.criterion };
+                identity.criterion = self.criterion(&usual);
+                identity.predictor = self.predictor.clone().unwrap_or_else(|| DEFAULT_PREDICTOR.to_owned());
+                identity.refit = self.refit.and_then(|refit| refit.0);
+            }
             let mut text = identity.identity();
             text.extend(self.learn_from.iter().map(|path| path.display().to_string()));
             PathBuf::from("foretell-out").join(format!("{kind}-{:08x}", fingerprint(&text)))
         })
     }
 
-    fn schedule(&self) -> Schedule {
+    /// What is chosen for the budget, if there is one.
+    pub(super) fn choice(&self, space: &Space, max_resource: u64) -> Option<Choice> {
+        self.has_budget().then(|| Choice::new(space, max_resource, !self.no_checkpoints))
+    }
+
+    /// What the budget is, what is chosen for it, and why.
+    pub(super) fn budget_line(&self, spec: &StudySpec) -> Option<String> {
+        let choice = self.choice(&spec.space, spec.max_resource)?;
+        let budget = match (self.budget_epochs, self.budget_time) {
+            (Some(epochs), None) => format!("{epochs} epochs"),
+            (Some(epochs), Some(time)) => format!("{epochs} epochs or {time:?}"),
+            (None, time) => format!("{:?}", time.unwrap_or_default()),
+        };
+        let as_chosen = choice.sampler == spec.sampler
+            && choice.schedule == spec.schedule
+            && choice.policy == spec.policy;
+        let why = if as_chosen {
+            format!("chosen for it: {}", choice.why)
+        } else {
+            "spent as the flags say".to_owned()
+        };
+        Some(format!("budget of {budget}, {why}"))
+    }
+
+    /// The queued configurations.
+    fn queue(&self, space: &Space) -> Result<Vec<Configuration>, Failure> {
+        let Space::Parameters(space) = space else {
+            let refused =
+                "--enqueue takes values of parameters, and the built-in networks have none: leave it out";
+            return if self.enqueue.is_empty() { Ok(Vec::new()) } else { Err(Failure::input(refused)) };
+        };
+        let read = |text: &String| {
+            space.read(text).map_err(|error| Failure::input(format!("--enqueue {text}: {error}")))
+        };
+        self.enqueue.iter().map(read).collect()
+    }
+
+    fn schedule(&self, choice: Option<&Choice>) -> Schedule {
         let eta = self.eta;
-        match self.scheduler {
+        let scheduler = match (self.scheduler, choice) {
+            (None, Some(choice)) => return choice.schedule,
+            (scheduler, _) => scheduler.unwrap_or_default(),
+        };
+        match scheduler {
             SchedulerName::Full => Schedule::Full,
             SchedulerName::SuccessiveHalving => Schedule::SuccessiveHalving { eta },
-            SchedulerName::Asha => Schedule::Asha { eta },
+            SchedulerName::Asha => Schedule::Asha { eta, rungs: self.rungs },
             SchedulerName::Hyperband | SchedulerName::FHyperband => Schedule::Hyperband {
                 eta,
                 runs: self.runs,
@@ -118,7 +190,13 @@ impl Arguments {
 
     /// How many trials there are: with Hyperband as many as its brackets have.
     fn all_trials(&self, schedule: &Schedule, max_resource: u64) -> Result<u64, Failure> {
-        let Schedule::Hyperband { eta, runs, .. } = *schedule else { return Ok(self.trials.unwrap_or(24)) };
+        let Schedule::Hyperband { eta, runs, .. } = *schedule else {
+            // with a budget, as many as it could pay for
+            let first = schedule.levels(max_resource).ok().and_then(|levels| levels.first().copied());
+            let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
+            let many = paid.or(self.budget_time.map(|_| MOST_TRIALS));
+            return Ok(self.trials.or(many).unwrap_or(24));
+        };
         let plan = plan(max_resource, eta).map_err(|error| Failure::input(ScheduleError::from(error)))?;
         let a_run = plan.totals().configurations;
         match self.trials {
@@ -129,8 +207,14 @@ impl Arguments {
         }
     }
 
-    fn sampler(&self, trials: u64) -> SamplerSpec {
-        match self.sampler {
+    fn sampler(&self, trials: u64, choice: Option<&Choice>) -> SamplerSpec {
+        let sampler = match (self.sampler, choice) {
+            (None, Some(choice)) => return choice.sampler.clone(),
+            (sampler, _) => sampler.unwrap_or_default(),
+        };
+        match sampler {
+            SamplerName::Tpe => SamplerSpec::Tpe,
+            SamplerName::Gp => SamplerSpec::Gp,
             SamplerName::Random => SamplerSpec::Random,
             SamplerName::QLearning => SamplerSpec::QLearning(QLearning {
                 learning_rate: self.alpha,
@@ -143,13 +227,18 @@ impl Arguments {
         }
     }
 
-    fn policy(&self) -> Policy {
-        let by_default = matches!(self.scheduler, SchedulerName::Full | SchedulerName::FHyperband);
+    fn policy(&self, choice: Option<&Choice>) -> Policy {
+        let scheduler = self.scheduler.unwrap_or_default();
+        let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
         match self.policy {
             _ if self.no_stopping => Policy::None,
             Some(PolicyName::None) => Policy::None,
             Some(PolicyName::Median) => Policy::Median,
+            Some(PolicyName::Asha) => Policy::Asha(self.eta),
             Some(PolicyName::Patience) => Policy::Patience(self.patience),
+            None if choice.is_some() && self.scheduler.is_none() => {
+                choice.map_or(Policy::None, |choice| choice.policy)
+            }
             None if !by_default && !self.shadow => Policy::None,
             Some(PolicyName::Srm) | None => Policy::Forecast,
         }

@@ -81,7 +81,13 @@ impl Document {
 }
 
 /// The plan for people.
-pub(super) fn text(spec: &StudySpec, workload: &Workload, plan: &Planned, directory: &Path) -> String {
+pub(super) fn text(
+    spec: &StudySpec,
+    workload: &Workload,
+    plan: &Planned,
+    directory: &Path,
+    budget: Option<String>,
+) -> String {
     let mut lines = vec![format!("would search: {}", workload.about), schedule(spec, plan)];
     if workload.is_built_in() {
         let attempts = "first epochs that show no learning come on top: up to five a network, each at a smaller learning rate";
@@ -89,6 +95,7 @@ pub(super) fn text(spec: &StudySpec, workload: &Workload, plan: &Planned, direct
     }
     lines.extend(sampler(spec));
     lines.push(stopping(spec));
+    lines.extend(budget);
     lines.extend(counting_line(spec));
     lines.push(format!(
         "{} trials at a time, seed {}; kept in {}",
@@ -105,7 +112,7 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
     let share = 100.0 * *epochs as f64 / (*epochs_full_training).max(1) as f64;
     let rungs = format!("rungs at {} epochs", join(&plan.levels));
     match (&spec.schedule, &plan.brackets) {
-        (Schedule::Asha { eta }, _) => format!(
+        (Schedule::Asha { eta, .. }, _) => format!(
             "{trials} trials, {rungs}; a trial goes on as soon as it is among the best 1/{eta} of its rung: at most {epochs_full_training} epochs, if each new trial beat all before it"
         ),
         (_, Some(brackets)) => format!(
@@ -118,7 +125,16 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
 }
 
 fn sampler(spec: &StudySpec) -> Option<String> {
-    let SamplerSpec::QLearning(settings) = &spec.sampler else { return None };
+    let settings = match &spec.sampler {
+        SamplerSpec::QLearning(settings) => settings,
+        SamplerSpec::Tpe | SamplerSpec::Gp => {
+            return Some(
+                "the first ten trials fill the space evenly; later ones are proposed by what trials came to"
+                    .to_owned(),
+            );
+        }
+        SamplerSpec::Random => return None,
+    };
     let stages = settings.schedule.stages.iter().filter(|stage| stage.models > 0);
     let rows: Vec<Vec<String>> =
         stages.map(|stage| vec![stage.epsilon.to_string(), stage.models.to_string()]).collect();
@@ -144,6 +160,12 @@ fn stopping(spec: &StudySpec) -> String {
             spec.criterion.agreeing_checks
         ),
         Policy::Median => "whose best is below the median of the others' running means".to_owned(),
+        Policy::Asha(eta) => {
+            return format!(
+                "stopping: trials not among the best 1/{eta} of those that reached the rungs at R/{} and R/{eta}",
+                eta * eta
+            );
+        }
         Policy::Patience(reports) => format!("after {reports} reports without a new best"),
     };
     let from = if spec.schedule.is_full() {

@@ -1,10 +1,12 @@
 //! The flags of `foretell search`, and the study they describe.
 
-use crate::curves::DEFAULT_PREDICTOR;
 use crate::output::Format;
-use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName, ScoreName};
+use crate::scheduling::{
+    BudgetName, CautionName, KappaOfName, ReferenceName, Refit, SchedulerName, ScoreName,
+};
 use clap::ValueEnum;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Which configuration is tried next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -12,6 +14,10 @@ pub(super) enum SamplerName {
     /// Every configuration independently.
     #[default]
     Random,
+    /// Tree-structured Parzen estimators: what resembles good trials (parameters only).
+    Tpe,
+    /// Expected improvement under a Gaussian process (parameters only).
+    Gp,
     /// MetaQNN's Q-learning: networks are drawn layer by layer, ever more often by what trained ones were worth.
     QLearning,
 }
@@ -27,6 +33,8 @@ pub(super) enum PolicyName {
     Median,
     /// So many reports without a new best.
     Patience,
+    /// ASHA without pauses: at the rungs R/η² and R/η all but the best 1/η.
+    Asha,
 }
 
 /// What is drawn.
@@ -46,13 +54,15 @@ pub(crate) struct Arguments {
     #[arg(value_name = "STUDY.toml")]
     pub(super) study: Option<PathBuf>,
 
-    /// The networks to search (default: metaqnn); with a command of your own it is given each as `{net}`.
+    /// The networks to search: metaqnn (default), cuda-convnet, lstm, resnet-tiny, resnet-39; with a command of your own metaqnn
+    /// alone, and it is given each as `{net}`.
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) space: Option<String>,
-    /// Their images: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR.
-    #[arg(long, default_value = "shapes", help_heading = "Built-in networks")]
-    pub(super) data: String,
-    /// Scales filters and units of the space; 1 is the paper's 64 to 512 filters (quickstart: 0.125).
+    /// Their data: shapes (default), shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR; for lstm
+    /// words (default), text:PATH, characters:PATH.
+    #[arg(long, help_heading = "Built-in networks")]
+    pub(super) data: Option<String>,
+    /// Scales filters, cells and units of the space; 1 is the paper's width, such as 64 to 512 filters (quickstart: 0.125).
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) width: Option<f64>,
     /// Train on a class-balanced part of the data, of this size (quickstart: 1000).
@@ -89,6 +99,20 @@ pub(crate) struct Arguments {
     /// How many trials in all (default: 24; Hyperband's plan says how many, see --runs).
     #[arg(long, help_heading = "Search", conflicts_with = "runs")]
     pub(super) trials: Option<u64>,
+    /// What the whole search may consume, in epochs of all trials together: the best sampler, scheduler and policy for it are chosen,
+    /// unless they are given.
+    #[arg(long, value_name = "EPOCHS", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) budget_epochs: Option<u64>,
+    /// How long the search may take, such as 90m, 8h or 30s; chooses like --budget-epochs. What runs then is interrupted, and goes on with
+    /// the same command.
+    #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = duration)]
+    pub(super) budget_time: Option<Duration>,
+    /// The command keeps no checkpoints: nothing is chosen that pauses trials.
+    #[arg(long, help_heading = "Search")]
+    pub(super) no_checkpoints: bool,
+    /// Try this configuration first, such as `lr=0.1,opt=sgd`; may be given several times (in a file: [[trial]]).
+    #[arg(long, value_name = "NAME=VALUE,…", help_heading = "Search")]
+    pub(super) enqueue: Vec<String>,
     /// R, how many epochs a whole training takes (the paper: 20; quickstart: 10).
     #[arg(long, help_heading = "Search")]
     pub(super) epochs: Option<u64>,
@@ -106,12 +130,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub(super) out: Option<PathBuf>,
 
-    /// Which configuration is tried next.
-    #[arg(long, value_enum, default_value_t, help_heading = "Search")]
-    pub(super) sampler: SamplerName,
-    /// Who is trained next, and how far.
-    #[arg(long, value_enum, default_value_t, help_heading = "Search")]
-    pub(super) scheduler: SchedulerName,
+    /// Which configuration is tried next (default: random; with a budget tpe).
+    #[arg(long, value_enum, help_heading = "Search")]
+    pub(super) sampler: Option<SamplerName>,
+    /// Who is trained next, and how far (default: full; with a budget asha).
+    #[arg(long, value_enum, help_heading = "Search")]
+    pub(super) scheduler: Option<SchedulerName>,
     /// Print the plan (trials, brackets, rungs, epochs) and run nothing.
     #[arg(long, help_heading = "Search")]
     pub(super) explain: bool,
@@ -119,6 +143,9 @@ pub(crate) struct Arguments {
     /// η of the schedulers with rungs: of how many trials one goes on.
     #[arg(long, default_value_t = 3, help_heading = "Rungs")]
     pub(super) eta: u64,
+    /// The most rungs of asha below the end, the last ones (default: as many as η allows; with a budget 2).
+    #[arg(long, value_name = "N", help_heading = "Rungs", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) rungs: Option<u32>,
     /// How often Hyperband's brackets are run.
     #[arg(long, default_value_t = 1, help_heading = "Rungs")]
     pub(super) runs: u64,
@@ -151,14 +178,22 @@ pub(crate) struct Arguments {
     /// By what trials are stopped (default: srm; with hyperband, successive-halving and asha none).
     #[arg(long, value_enum, help_heading = "Stopping")]
     pub(super) policy: Option<PolicyName>,
-    /// How many trials are trained to their end before forecasts begin (the paper: 100; default: a third of the trials,
-    /// 100 at most); with rungs, at each level (default: 20).
+    /// How much risk is taken to save training: safe nearly never loses the best trial, fast now and then ends with the second
+    /// best (default: balanced).
+    #[arg(long, value_enum, conflicts_with = "paper", help_heading = "Stopping")]
+    pub(super) caution: Option<CautionName>,
+    /// The paper's settings: learn once from 100 trials by svr-rbf, and stop at the first check that is 95 % sure.
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) paper: bool,
+    /// How many trials are trained to their end before any is stopped (default: 3; the paper: 100); with rungs, at each level
+    /// (default: 20).
     #[arg(long, help_heading = "Stopping")]
     pub(super) burn_in: Option<u64>,
     /// Runs of earlier searches to learn from, too: recorded curves, or the folder of a study.
     #[arg(long, value_name = "CURVES", help_heading = "Stopping")]
     pub(super) learn_from: Vec<PathBuf>,
-    /// Δ: stop a trial once it is this probable that it will not win; in [0.5, 1) (default: 0.99; with rungs 0.9).
+    /// Δ: stop a trial once it is this probable that it will not win; in [0.5, 1) (default: by --caution
+    /// 0.999, 0.99 or 0.95; with rungs 0.9).
     #[arg(long, help_heading = "Stopping")]
     pub(super) stop_probability: Option<f64>,
     /// δ: let trials finish that are forecast to come this close to the best; in units of the metric.
@@ -173,18 +208,18 @@ pub(crate) struct Arguments {
     /// What Δ promises: each check, or all checks of a trial together.
     #[arg(long, value_enum, default_value_t, help_heading = "Stopping")]
     pub(super) error_budget: BudgetName,
-    /// Learn again when this many times as many trials are finished, such as 1.25 (default: learn once).
+    /// Learn again when this many times as many trials are finished, such as 1.25, or `once` (default: 1.05; with rungs once).
     #[arg(long, value_name = "FACTOR", help_heading = "Stopping")]
-    pub(super) refit: Option<f64>,
+    pub(super) refit: Option<Refit>,
     /// The share of trials that is never stopped: an unbiased audit.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) exempt: f64,
     /// Policy patience: reports without a new best before a trial is stopped.
     #[arg(long, default_value_t = 5, help_heading = "Stopping")]
     pub(super) patience: usize,
-    /// The predictor.
-    #[arg(long, default_value = DEFAULT_PREDICTOR, help_heading = "Stopping")]
-    pub(super) predictor: String,
+    /// The predictor (default: mean-gain; with rungs auto).
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) predictor: Option<String>,
     /// Train every trial to its end; make no forecasts.
     #[arg(long, conflicts_with = "shadow", help_heading = "Stopping")]
     pub(super) no_stopping: bool,
@@ -203,10 +238,24 @@ pub(crate) struct Arguments {
     figure: Option<FigureKind>,
 }
 
+/// A length of time: a number and `s`, `m` or `h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let unit = text.chars().next_back().unwrap_or_default();
+    let seconds = match unit {
+        's' => 1.0,
+        'm' => 60.0,
+        'h' => 3600.0,
+        _ => return Err(format!("`{text}` has no unit; write 90s, 30m or 8h")),
+    };
+    let number = text[..text.len() - 1].parse::<f64>().ok().filter(|number| *number > 0.0);
+    let wrong = || format!("`{text}` is no time; write 90s, 30m or 8h");
+    number.and_then(|number| Duration::try_from_secs_f64(number * seconds).ok()).ok_or_else(wrong)
+}
+
 impl Arguments {
-    /// Whether this is the quickstart: drawn images and nothing said about sizes.
-    pub(super) fn is_small(&self) -> bool {
-        self.command.is_empty() && self.data.starts_with("shapes")
+    /// Whether it has a budget, for which the sampler, scheduler and policy are chosen.
+    pub(super) fn has_budget(&self) -> bool {
+        self.budget_epochs.is_some() || self.budget_time.is_some()
     }
 
     /// How many trials run at a time.
@@ -217,9 +266,9 @@ impl Arguments {
 
     /// What to draw.
     pub(super) fn figure(&self) -> FigureKind {
-        self.figure.unwrap_or(match self.sampler {
+        self.figure.unwrap_or(match self.sampler.unwrap_or_default() {
             SamplerName::QLearning => FigureKind::QLearning,
-            SamplerName::Random => FigureKind::Curves,
+            SamplerName::Random | SamplerName::Tpe | SamplerName::Gp => FigureKind::Curves,
         })
     }
 }

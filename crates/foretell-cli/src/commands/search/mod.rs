@@ -1,5 +1,7 @@
 //! `foretell search`: runs, or finishes, a study.
 
+#[cfg(feature = "nn")]
+mod built_in;
 mod described_study;
 mod display;
 mod explain;
@@ -18,6 +20,9 @@ use crate::{interrupt, plot};
 use display::Display;
 pub(crate) use flags::Arguments;
 use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use study_run::StudyRun;
 use workload::Workload;
 
@@ -27,6 +32,17 @@ pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
         None => search(given),
         Some(path) => search(&study_file::together(path, words)?),
     }
+}
+
+/// Sets `interrupted` after `time`; the flag returned says whether it was this that set it.
+fn stop_after(time: Duration, interrupted: &Arc<AtomicBool>) -> Arc<AtomicBool> {
+    let (interrupted, spent) = (Arc::clone(interrupted), Arc::new(AtomicBool::new(false)));
+    let by_time = Arc::clone(&spent);
+    std::thread::spawn(move || {
+        std::thread::sleep(time);
+        by_time.store(!interrupted.swap(true, Ordering::SeqCst), Ordering::SeqCst);
+    });
+    spent
 }
 
 fn search(arguments: &Arguments) -> Outcome {
@@ -43,16 +59,31 @@ fn search(arguments: &Arguments) -> Outcome {
         let plan = explain::planned(&spec, arguments.workers()).map_err(Failure::input)?;
         return match arguments.format {
             Format::Json => print_json(&explain::Document::new(&directory, plan)),
-            Format::Table => print(&explain::text(&spec, &workload, &plan, &directory)),
+            Format::Table => {
+                print(&explain::text(&spec, &workload, &plan, &directory, arguments.budget_line(&spec)))
+            }
         };
+    }
+    let offered =
+        if arguments.learn_from.is_empty() { warm_start::offered(&directory, &spec) } else { Vec::new() };
+    for path in offered {
+        note(&format!(
+            "an earlier study of this command is there; to learn from it, too: --learn-from {}",
+            path.display()
+        ));
     }
     let mut search = StudyRun::open(&directory, spec, arguments, &workload, &warm_start)?;
     note(&report::opening(&search, arguments));
     let interrupted = interrupt::flag()?;
+    let time_is_spent = arguments.budget_time.map(|time| stop_after(time, &interrupted));
     let mut display = Display::new(search.study());
     let ran = search.run(&interrupted, &mut display);
     display.finish();
-    ran?;
+    let ended_by_time = time_is_spent.is_some_and(|spent| spent.load(Ordering::SeqCst));
+    match ran {
+        Err(_) if ended_by_time => note("the time is spent; the same command goes on from here"),
+        ran => ran?,
+    }
     let document = report::Document::new("foretell.search/1", search.study(), search.directory());
     match arguments.format {
         Format::Json => print_json(&document),

@@ -17,6 +17,9 @@ use toml::de::{DeString, DeTable, DeValue};
 const SEARCH: &str = "search";
 /// The key of the command.
 const COMMAND: &str = "command";
+/// A list of tables, each a configuration to try first, and its flag.
+const TRIAL: &str = "trial";
+const ENQUEUE: &str = "enqueue";
 /// The table of parameters, and their flag.
 const PARAMETERS: &str = "param";
 
@@ -102,6 +105,11 @@ fn lines(table: &DeTable<'_>) -> Vec<Line> {
                     (PARAMETERS.to_owned(), name.span(), words)
                 }));
             }
+            DeValue::Array(trials) if name == TRIAL => {
+                lines.extend(
+                    trials.iter().map(|trial| (ENQUEUE.to_owned(), trial.span(), queued(trial.get_ref()))),
+                );
+            }
             value => {
                 let words = words(&name, value);
                 lines.push((name, key.span(), words));
@@ -109,6 +117,18 @@ fn lines(table: &DeTable<'_>) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// `[[trial]]` as words of a command line.
+fn queued(trial: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let DeValue::Table(values) = trial else {
+        return Err("`trial` must be tables of values, such as [[trial]] and lr = 0.1 below it".to_owned());
+    };
+    let pair = |(name, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+        Ok(format!("{}={}", name.get_ref(), scalar(name.get_ref(), value.get_ref())?))
+    };
+    let pairs: Vec<String> = by_place(values).into_iter().map(pair).collect::<Result<_, String>>()?;
+    Ok(vec![format!("--{ENQUEUE}={}", pairs.join(","))])
 }
 
 /// The entries of a table in the order in which they are written.

@@ -1,0 +1,178 @@
+//! What users get: the best score so far against the epochs spent, for combinations of sampler, scheduler and policy on
+//! recorded tables. A proposal takes the nearest recorded configuration that was not taken yet.
+//!
+//! Usage: `best_so_far BUDGET SEEDS COMBINATION... < tables.jsonl`, where BUDGET counts full trainings and a combination is
+//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`. `benches/peers/budget.py` writes the tables and reads the results.
+
+use foretell::{Configuration, Direction, RunScore, Value};
+use foretell_search::{
+    Input, Kappa, ParameterKind, ParameterSpace, Parts, Policy, Record, Reference, Sampler, SamplerSpec,
+    Schedule, Space, Study, StudySpec, Worth,
+};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::sync::{Arc, Mutex};
+
+/// Recorded runs; larger is better.
+#[derive(Deserialize)]
+struct Table {
+    name: String,
+    parameters: Vec<String>,
+    configurations: Vec<Configuration>,
+    curves: Vec<Vec<Option<f64>>>,
+}
+
+/// A sampler whose proposals are moved to the nearest recorded configuration.
+struct Nearest {
+    inner: Box<dyn Sampler>,
+    space: ParameterSpace,
+    left: Vec<(usize, Configuration)>,
+    taken: Arc<Mutex<Vec<usize>>>,
+}
+
+fn distance(kind: &ParameterKind, a: &Value, b: &Value) -> f64 {
+    let (Some(x), Some(y)) = (a.number(), b.number()) else { return f64::from(u8::from(a != b)) };
+    let share = |lo: f64, hi: f64, x: f64, y: f64| if hi > lo { ((x - y) / (hi - lo)).powi(2) } else { 0.0 };
+    match kind {
+        ParameterKind::Float { lo, hi } => share(*lo, *hi, x, y),
+        ParameterKind::Int { lo, hi } => share(*lo as f64, *hi as f64, x, y),
+        ParameterKind::Log { lo, hi } => share(lo.ln(), hi.ln(), x.ln(), y.ln()),
+        ParameterKind::LogInt { lo, hi } => share((*lo as f64).ln(), (*hi as f64).ln(), x.ln(), y.ln()),
+        ParameterKind::Choice { .. } => f64::from(u8::from(a != b)),
+    }
+}
+
+impl Sampler for Nearest {
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        let wanted = self.inner.propose(trial)?;
+        let to = |configuration: &Configuration| -> f64 {
+            let along =
+                |p: &foretell_search::Parameter| distance(&p.kind, &wanted[&p.name], &configuration[&p.name]);
+            self.space.parameters().iter().map(along).sum()
+        };
+        let near =
+            (0..self.left.len()).min_by(|&a, &b| to(&self.left[a].1).total_cmp(&to(&self.left[b].1)))?;
+        let (run, configuration) = self.left.remove(near);
+        self.taken.lock().ok()?.push(run);
+        Some(configuration)
+    }
+
+    fn started(&mut self, trial: u64, configuration: &Configuration) {
+        self.inner.started(trial, configuration);
+    }
+
+    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+        self.inner.told(trial, configuration, worth);
+    }
+
+    fn failed(&mut self, trial: u64, configuration: &Configuration) {
+        self.inner.failed(trial, configuration);
+    }
+}
+
+/// The number at the end of a word.
+fn number(word: &str, otherwise: u64) -> u64 {
+    word.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(otherwise)
+}
+
+/// The study of a combination.
+fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
+    let words: Vec<&str> = combination.split(':').collect();
+    let space =
+        Space::Parameters(ParameterSpace::parse(&table.parameters).expect("the space is written right"));
+    let max_resource = table.curves[0].len() as u64;
+    let (scheduler, policy) = (words[1], words[2]);
+    let eta = number(scheduler, 3);
+    StudySpec {
+        sampler: match words[0] {
+            "random" => SamplerSpec::Random,
+            "tpe" => SamplerSpec::Tpe,
+            "gp" => SamplerSpec::Gp,
+            other => panic!("no sampler {other}"),
+        },
+        schedule: match scheduler.trim_end_matches(|c: char| c.is_ascii_digit()) {
+            "full" => Schedule::Full,
+            "asha" => Schedule::Asha { eta, rungs: None },
+            "late-asha" => Schedule::Asha { eta, rungs: Some(2) },
+            "hyperband" => {
+                let (kappa, reference) = (Kappa::default(), Reference::Level);
+                Schedule::Hyperband { eta, runs: 100, kappa, reference }
+            }
+            other => panic!("no scheduler {other}"),
+        },
+        policy: match policy.trim_end_matches(|c: char| c.is_ascii_digit()) {
+            "none" => Policy::None,
+            "median" => Policy::Median,
+            "asha" => Policy::Asha(number(policy, 3)),
+            "srm" => Policy::Forecast,
+            other => panic!("no policy {other}"),
+        },
+        trials: table.curves.len() as u64,
+        burn_in: if policy == "median" { 5 } else { 8 },
+        max_resource,
+        budget_epochs: Some(budget * max_resource),
+        run_score: RunScore::Best,
+        seed,
+        ..StudySpec::new(space, "score", Direction::Maximize)
+    }
+}
+
+/// (epochs spent, best at any epoch, best final score of a finished trial) at each improvement.
+fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64, f64, Option<f64>)> {
+    let spec = spec(combination, table, budget, seed);
+    let Space::Parameters(space) = spec.space.clone() else { return Vec::new() };
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let nearest = Nearest {
+        inner: spec.sampler.sampler(&spec.space, seed).expect("the sampler's settings are in range"),
+        space,
+        left: table.configurations.iter().cloned().enumerate().collect(),
+        taken: Arc::clone(&taken),
+    };
+    let parts = Parts { sampler: Some(Box::new(nearest)), ..Parts::default() };
+    let mut study = Study::with(spec.clone(), parts).expect("the study is valid");
+    let (mut spent, mut best, mut finished, mut trace) = (0, f64::NEG_INFINITY, None::<f64>, Vec::new());
+    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
+        let run = taken.lock().expect("nobody panicked")[trial as usize];
+        for step in from + 1..=until {
+            let value = table.curves[run][step as usize - 1];
+            study.step(&Input::Reported { trial, step, value, metrics: BTreeMap::new() });
+            spent += 1;
+            let final_score = value.filter(|_| step == spec.max_resource);
+            let ahead = value.is_some_and(|value| value > best);
+            if ahead || final_score.is_some_and(|score| finished.is_none_or(|best| score > best)) {
+                best = best.max(value.unwrap_or(best));
+                finished = final_score
+                    .map_or(finished, |score| Some(finished.map_or(score, |best| best.max(score))));
+                trace.push((spent, best, finished));
+            }
+            if !study.is_running(trial) {
+                break;
+            }
+        }
+        study.step(&Input::Ended { trial, failure: None });
+    }
+    trace.push((spent, best, finished));
+    trace
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (budget, seeds) =
+        (arguments[0].parse().expect("a number"), arguments[1].parse::<u64>().expect("a number"));
+    for line in std::io::stdin().lock().lines() {
+        let table: Table = serde_json::from_str(&line.expect("readable")).expect("a table");
+        for combination in &arguments[2..] {
+            for seed in 0..seeds {
+                let trace = traced(combination, &table, budget, seed);
+                let result = serde_json::json!({
+                    "table": table.name, "combination": combination, "seed": seed, "trace": trace,
+                });
+                #[expect(clippy::print_stdout, reason = "what the program is for")]
+                {
+                    println!("{result}");
+                }
+            }
+        }
+    }
+}

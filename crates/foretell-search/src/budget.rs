@@ -1,0 +1,78 @@
+//! One default for a budget: which sampler, scheduler and policy spend it best.
+
+use crate::policy::Policy;
+use crate::sampler::SamplerSpec;
+use crate::schedule::Schedule;
+use crate::space::Space;
+
+/// η of the rungs.
+const ETA: u64 = 3;
+/// Rungs below the end: at R/9 and R/3.
+const RUNGS: u32 = 2;
+
+/// What spends a budget best, as measured by `benches/peers/budget.py`, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// Which configuration is tried next.
+    pub sampler: SamplerSpec,
+    /// Who is trained, and how far.
+    pub schedule: Schedule,
+    /// By what rule trials are stopped.
+    pub policy: Policy,
+    /// Why, in a sentence or two.
+    pub why: String,
+}
+
+impl Choice {
+    /// The choice for trials of `space` with up to `max_resource` each. With `checkpoints` a paused trial goes on from where it
+    /// was; without, nobody is paused, so that no epoch is trained twice.
+    pub fn new(space: &Space, max_resource: u64, checkpoints: bool) -> Self {
+        let (sampler, proposals) = match space {
+            Space::Parameters(_) => (SamplerSpec::Tpe, "tpe proposes what resembles good trials"),
+            Space::Metaqnn(_) => (SamplerSpec::Random, "networks are drawn at random"),
+        };
+        if max_resource < ETA {
+            let why = format!(
+                "{proposals}; {max_resource} epoch(s) are too few for rungs: each trial is trained to its end"
+            );
+            return Self { sampler, schedule: Schedule::Full, policy: Policy::None, why };
+        }
+        let (schedule, policy, rungs) = if checkpoints {
+            let schedule = Schedule::Asha { eta: ETA, rungs: Some(RUNGS) };
+            (schedule, Policy::None, "asha trains the best third of each rung further, from its checkpoint")
+        } else {
+            let rungs =
+                "the policy asha stops at each rung who is not among the best third, and pauses nobody";
+            (Schedule::Full, Policy::Asha(ETA), rungs)
+        };
+        let why =
+            format!("{proposals}; {rungs}; no rung lies below a ninth of a training, where ranks say little");
+        Self { sampler, schedule, policy, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter_space::ParameterSpace;
+
+    #[test]
+    fn every_choice_is_a_valid_study() {
+        let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).unwrap());
+        for max_resource in [1, 2, 3, 8, 9, 100] {
+            for checkpoints in [true, false] {
+                let Choice { sampler, schedule, policy, why } =
+                    Choice::new(&space, max_resource, checkpoints);
+                let study = crate::StudySpec {
+                    sampler,
+                    schedule,
+                    policy,
+                    max_resource,
+                    ..crate::StudySpec::new(space.clone(), "score", foretell::Direction::Maximize)
+                };
+                study.validate().unwrap();
+                assert!(why.contains("tpe"));
+            }
+        }
+    }
+}

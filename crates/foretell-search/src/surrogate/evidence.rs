@@ -1,0 +1,85 @@
+//! What a sampler knows: who was proposed, and what became of them.
+
+use super::cube::{Cube, Point};
+use crate::worth::Worth;
+use foretell::Configuration;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A trial with a result.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen {
+    pub(crate) point: Point,
+    pub(crate) worth: Worth,
+}
+
+/// What became of the trials.
+#[derive(Clone, Debug)]
+pub(crate) struct Evidence {
+    pub(crate) cube: Cube,
+    /// The configurations tried or being tried, as JSON.
+    tried: BTreeSet<String>,
+    running: BTreeMap<u64, Point>,
+    seen: BTreeMap<u64, Seen>,
+    failed: Vec<Point>,
+}
+
+impl Evidence {
+    pub(crate) fn new(cube: Cube) -> Self {
+        Self {
+            cube,
+            tried: BTreeSet::new(),
+            running: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// `trial` was started with `configuration`.
+    pub(crate) fn started(&mut self, trial: u64, configuration: &Configuration) {
+        self.tried.extend(text(configuration));
+        self.running.insert(trial, self.cube.point(configuration));
+    }
+
+    /// What `trial` is worth now.
+    pub(crate) fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+        self.running.remove(&trial);
+        let worth = Worth { sd: if worth.sd.is_finite() { worth.sd.max(0.0) } else { 0.0 }, ..worth };
+        if worth.score.is_finite() {
+            self.seen.insert(trial, Seen { point: self.cube.point(configuration), worth });
+        }
+    }
+
+    /// `trial` has no result: it counts as the worst.
+    pub(crate) fn failed(&mut self, trial: u64, configuration: &Configuration) {
+        self.running.remove(&trial);
+        self.seen.remove(&trial);
+        self.failed.push(self.cube.point(configuration));
+    }
+
+    /// Whether `configuration` was not tried yet.
+    pub(crate) fn is_new(&self, configuration: &Configuration) -> bool {
+        text(configuration).is_none_or(|text| !self.tried.contains(&text))
+    }
+
+    /// How many trials have a result, or failed.
+    pub(crate) fn len(&self) -> usize {
+        self.seen.len() + self.failed.len()
+    }
+
+    /// The trials with a result; those that failed have the worst score of all. Empty while none has one.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        let worst = self.seen.values().map(|seen| seen.worth.score).fold(f64::INFINITY, f64::min);
+        let failed = |point: &Point| Seen { point: point.clone(), worth: Worth::measured(worst) };
+        let failed = self.failed.iter().filter(|_| worst.is_finite()).map(failed);
+        self.seen.values().cloned().chain(failed).collect()
+    }
+
+    /// The points of the trials that run.
+    pub(crate) fn running(&self) -> Vec<Point> {
+        self.running.values().cloned().collect()
+    }
+}
+
+fn text(configuration: &Configuration) -> Option<String> {
+    serde_json::to_string(configuration).ok()
+}

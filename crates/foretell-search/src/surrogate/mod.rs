@@ -1,0 +1,14 @@
+//! Samplers that learn from what trials came to: tree-structured Parzen estimators and a Gaussian process.
+
+mod cube;
+mod evidence;
+mod first_draws;
+mod gp;
+mod process;
+mod tpe;
+
+pub(crate) use cube::Cube;
+pub(crate) use evidence::Evidence;
+pub(crate) use first_draws::first_draw;
+pub(crate) use gp::GpSearch;
+pub(crate) use tpe::parzen_draws;

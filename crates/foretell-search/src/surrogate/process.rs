@@ -1,0 +1,327 @@
+//! A Gaussian process over the points of a space: Matérn-5/2 kernel, one length for each parameter, noise by observation.
+
+use super::cube::{Cube, Point};
+
+/// Noise variance that every observation has at least, on standardised scores.
+const JITTER: f64 = 1e-6;
+/// Steps of the search for hyperparameters.
+const STEPS: usize = 40;
+
+/// The logarithms of a process's hyperparameters: 1/ℓ² for each parameter, the signal's variance, the noise's variance.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Hyperparameters(Vec<f64>);
+
+impl Hyperparameters {
+    /// The prior: mean and standard deviation of each. A length is about ½·d^¼.
+    fn prior(dimensions: usize) -> Vec<(f64, f64)> {
+        let length = 0.5 * (dimensions as f64).powf(0.25);
+        let mut prior = vec![(-2.0 * length.ln(), 2.0); dimensions];
+        prior.extend([(0.0, 1.0), (-6.0, 2.0)]);
+        prior
+    }
+
+    fn split(&self) -> (Vec<f64>, f64, f64) {
+        let values: Vec<f64> = self.0.iter().map(|ln| ln.exp()).collect();
+        let dimensions = values.len() - 2;
+        (values[..dimensions].to_vec(), values[dimensions], values[dimensions + 1] + JITTER)
+    }
+
+    /// The most likely ones for `targets` with `noise` (variances) at `points`, prior included: 40 steps of resilient
+    /// propagation from the prior's mean. O(n³ + n²·d) each.
+    ///
+    /// Source of the steps: Riedmiller & Braun 1993.
+    pub(crate) fn likeliest(cube: &Cube, points: &[Point], targets: &[f64], noise: &[f64]) -> Self {
+        let prior = Self::prior(cube.dimensions());
+        let distances = Distances::new(cube, points);
+        let mut theta = Self(prior.iter().map(|prior| prior.0).collect());
+        let (mut best, mut least) = (theta.clone(), f64::INFINITY);
+        let mut steps = vec![0.2; prior.len()];
+        let mut before = vec![0.0; prior.len()];
+        for _ in 0..STEPS {
+            let Some((mut loss, mut slopes)) = loss(&theta, &distances, targets, noise) else { break };
+            for ((slope, at), (mean, sd)) in slopes.iter_mut().zip(&theta.0).zip(&prior) {
+                let z = (at - mean) / sd;
+                loss += z * z / 2.0;
+                *slope += z / sd;
+            }
+            if loss < least {
+                (best, least) = (theta.clone(), loss);
+            }
+            for (j, slope) in slopes.into_iter().enumerate() {
+                let same = slope * before[j];
+                steps[j] = if same > 0.0 {
+                    f64::min(steps[j] * 1.2, 1.0)
+                } else if same < 0.0 {
+                    steps[j] * 0.5
+                } else {
+                    steps[j]
+                };
+                before[j] = if same < 0.0 { 0.0 } else { slope };
+                theta.0[j] -= steps[j] * before[j].signum() * f64::from(u8::from(before[j] != 0.0));
+            }
+        }
+        best
+    }
+}
+
+/// Squared distances of all pairs of points by parameter: those of pair (i, k), k ≤ i, one after another.
+struct Distances {
+    dimensions: usize,
+    of_pairs: Vec<f64>,
+}
+
+impl Distances {
+    fn new(cube: &Cube, points: &[Point]) -> Self {
+        let dimensions = cube.dimensions();
+        let mut of_pairs = Vec::new();
+        for (i, a) in points.iter().enumerate() {
+            for b in &points[..=i] {
+                of_pairs.extend((0..dimensions).map(|j| squared_distance(cube, j, a[j], b[j])));
+            }
+        }
+        Self { dimensions, of_pairs }
+    }
+
+    fn pair(&self, i: usize, k: usize) -> &[f64] {
+        let pair = (i * (i + 1) / 2 + k) * self.dimensions;
+        &self.of_pairs[pair..pair + self.dimensions]
+    }
+}
+
+/// The squared distance along parameter `j`: 1 between options, and between a value and none.
+fn squared_distance(cube: &Cube, j: usize, a: Option<f64>, b: Option<f64>) -> f64 {
+    match (a, b, cube.options(j)) {
+        (Some(a), Some(b), None) => (a - b) * (a - b),
+        (Some(a), Some(b), Some(_)) => f64::from(u8::from((a - b).abs() > 1e-9)),
+        (None, None, _) => 0.0,
+        _ => 1.0,
+    }
+}
+
+/// Matérn 5/2 of the squared distance q, over the signal's variance, and its slope in q.
+fn matern(q: f64) -> (f64, f64) {
+    let r = (5.0 * q).sqrt();
+    let e = (-r).exp();
+    ((1.0 + r + r * r / 3.0) * e, -5.0 / 6.0 * (1.0 + r) * e)
+}
+
+/// The negative logarithm of the marginal likelihood, but for a constant, and its slopes.
+fn loss(
+    theta: &Hyperparameters,
+    distances: &Distances,
+    targets: &[f64],
+    noise: &[f64],
+) -> Option<(f64, Vec<f64>)> {
+    let (n, (weights, signal, floor)) = (targets.len(), theta.split());
+    let mut lower = vec![0.0; n * n];
+    let mut slopes_in_q = vec![0.0; n * n];
+    for i in 0..n {
+        for k in 0..=i {
+            let q: f64 = distances.pair(i, k).iter().zip(&weights).map(|(d, w)| d * w).sum();
+            let (value, slope) = matern(q);
+            lower[i * n + k] = signal * value;
+            slopes_in_q[i * n + k] = signal * slope;
+        }
+        lower[i * n + i] += floor + noise[i];
+    }
+    let kernel = lower.clone();
+    factorise(&mut lower, n)?;
+    let half = forward(&lower, n, targets);
+    let alpha = backward(&lower, n, &half);
+    let determinant: f64 = (0..n).map(|i| lower[i * n + i].ln()).sum();
+    let loss = determinant + half.iter().map(|z| z * z).sum::<f64>() / 2.0;
+    let inverse = inverted(&lower, n);
+    let mut slopes = vec![0.0; weights.len() + 2];
+    let (by_signal, by_noise) = (weights.len(), weights.len() + 1);
+    for i in 0..n {
+        for k in 0..=i {
+            let m = (inverse[i * n + k] - alpha[i] * alpha[k]) * if i == k { 0.5 } else { 1.0 };
+            let along = m * slopes_in_q[i * n + k];
+            for ((slope, d), w) in slopes.iter_mut().zip(distances.pair(i, k)).zip(&weights) {
+                *slope += along * d * w;
+            }
+            let own = if i == k { floor + noise[i] } else { 0.0 };
+            slopes[by_signal] += m * (kernel[i * n + k] - own);
+        }
+        let m = (inverse[i * n + i] - alpha[i] * alpha[i]) / 2.0;
+        slopes[by_noise] += m * (floor - JITTER);
+    }
+    slopes.iter().all(|slope| slope.is_finite()).then_some((loss, slopes))
+}
+
+/// A process conditioned on observations.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    points: Vec<Point>,
+    weights: Vec<f64>,
+    signal: f64,
+    /// L of K = L·Lᵀ.
+    lower: Vec<f64>,
+    /// K⁻¹·y.
+    alpha: Vec<f64>,
+}
+
+impl Process {
+    /// Conditioned on `targets` with `noise` (variances) at `points`; `None` if K cannot be factorised. O(n³).
+    pub(crate) fn new(
+        cube: &Cube,
+        hyperparameters: &Hyperparameters,
+        points: Vec<Point>,
+        targets: &[f64],
+        noise: &[f64],
+    ) -> Option<Self> {
+        let (weights, signal, floor) = hyperparameters.split();
+        let n = points.len();
+        let mut process = Self { points, weights, signal, lower: vec![0.0; n * n], alpha: Vec::new() };
+        for (i, variance) in noise.iter().enumerate() {
+            for k in 0..=i {
+                process.lower[i * n + k] = process.kernel(cube, &process.points[i], &process.points[k]);
+            }
+            process.lower[i * n + i] += floor + variance;
+        }
+        factorise(&mut process.lower, n)?;
+        let half = forward(&process.lower, n, targets);
+        process.alpha = backward(&process.lower, n, &half);
+        Some(process)
+    }
+
+    fn kernel(&self, cube: &Cube, a: &Point, b: &Point) -> f64 {
+        let along = |(j, w): (usize, &f64)| w * squared_distance(cube, j, a[j], b[j]);
+        self.signal * matern(self.weights.iter().enumerate().map(along).sum()).0
+    }
+
+    /// The mean at `point`. O(n).
+    pub(crate) fn mean(&self, cube: &Cube, point: &Point) -> f64 {
+        self.points.iter().zip(&self.alpha).map(|(at, alpha)| alpha * self.kernel(cube, at, point)).sum()
+    }
+
+    /// The mean and the standard deviation, without noise, at `point`. O(n²).
+    pub(crate) fn forecast(&self, cube: &Cube, point: &Point) -> (f64, f64) {
+        let k: Vec<f64> = self.points.iter().map(|at| self.kernel(cube, at, point)).collect();
+        let mean = k.iter().zip(&self.alpha).map(|(k, alpha)| k * alpha).sum();
+        let explained: f64 = forward(&self.lower, self.points.len(), &k).iter().map(|z| z * z).sum();
+        (mean, (self.signal - explained).max(1e-12).sqrt())
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (mut lanes, (a4, a1), (b4, b1)) = ([0.0; 4], a.as_chunks::<4>(), b.as_chunks::<4>());
+    for (a, b) in a4.iter().zip(b4) {
+        for lane in 0..4 {
+            lanes[lane] += a[lane] * b[lane];
+        }
+    }
+    lanes.iter().sum::<f64>() + a1.iter().zip(b1).map(|(a, b)| a * b).sum::<f64>()
+}
+
+/// Turns the lower triangle of a symmetric matrix into its Cholesky factor; `None` if it is not positive definite.
+fn factorise(lower: &mut [f64], n: usize) -> Option<()> {
+    for i in 0..n {
+        let (before, row) = lower.split_at_mut(i * n);
+        for k in 0..i {
+            let other = &before[k * n..=k * n + k];
+            row[k] = (row[k] - dot(&row[..k], &other[..k])) / other[k];
+        }
+        let rest = row[i] - dot(&row[..i], &row[..i]);
+        if !(rest > 0.0 && rest.is_finite()) {
+            return None;
+        }
+        row[i] = rest.sqrt();
+    }
+    Some(())
+}
+
+/// L⁻¹·b.
+fn forward(lower: &[f64], n: usize, b: &[f64]) -> Vec<f64> {
+    let mut x: Vec<f64> = Vec::with_capacity(n);
+    for i in 0..n {
+        let row = &lower[i * n..i * n + i];
+        x.push((b[i] - dot(row, &x)) / lower[i * n + i]);
+    }
+    x
+}
+
+/// L⁻ᵀ·b.
+fn backward(lower: &[f64], n: usize, b: &[f64]) -> Vec<f64> {
+    let mut x = b.to_vec();
+    for i in (0..n).rev() {
+        x[i] /= lower[i * n + i];
+        let (at, row) = (x[i], &lower[i * n..i * n + i]);
+        x[..i].iter_mut().zip(row).for_each(|(x, l)| *x -= at * l);
+    }
+    x
+}
+
+/// The lower triangle of (L·Lᵀ)⁻¹.
+fn inverted(lower: &[f64], n: usize) -> Vec<f64> {
+    // the columns of L⁻¹ as rows: row k has its entries from k on
+    let mut columns = vec![0.0; n * n];
+    for k in 0..n {
+        columns[k * n + k] = 1.0 / lower[k * n + k];
+        for i in k + 1..n {
+            let sum = dot(&lower[i * n + k..i * n + i], &columns[k * n + k..k * n + i]);
+            columns[k * n + i] = -sum / lower[i * n + i];
+        }
+    }
+    let mut inverse = vec![0.0; n * n];
+    for i in 0..n {
+        for k in 0..=i {
+            inverse[i * n + k] = dot(&columns[i * n + i..(i + 1) * n], &columns[k * n + i..(k + 1) * n]);
+        }
+    }
+    inverse
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter_space::ParameterSpace;
+    use crate::surrogate::first_draw;
+
+    fn sample(n: u64) -> (Cube, Vec<Point>, Vec<f64>) {
+        let texts = ["x=float:0:1", "o=choice:a,b", "y=float:0:1 if o=b"];
+        let cube = Cube::new(ParameterSpace::parse(&texts).unwrap());
+        let points: Vec<Point> =
+            (0..n).map(|i| cube.point(&cube.configuration(&first_draw(3, i, 3)))).collect();
+        let target = |p: &Point| (5.0 * p[0].unwrap()).sin() + p[2].map_or(0.3, |y| y - 0.5);
+        let targets = points.iter().map(target).collect();
+        (cube, points, targets)
+    }
+
+    #[test]
+    fn the_slopes_are_those_of_finite_differences() {
+        let (cube, points, targets) = sample(12);
+        let distances = Distances::new(&cube, &points);
+        let noise: Vec<f64> = (0..12).map(|i| 0.01 * f64::from(i)).collect();
+        let theta = Hyperparameters(vec![1.0, 0.3, -0.5, 0.2, -2.0]);
+        let (_, slopes) = loss(&theta, &distances, &targets, &noise).unwrap();
+        for (j, slope) in slopes.iter().enumerate() {
+            let at = |shift: f64| {
+                let mut moved = theta.clone();
+                moved.0[j] += shift;
+                loss(&moved, &distances, &targets, &noise).unwrap().0
+            };
+            let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+            assert!(
+                (difference - slope).abs() < 1e-6 * (1.0 + difference.abs()),
+                "{j}: {difference} {slope}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_smooth_function_is_learnt_and_the_spread_shrinks_where_points_are() {
+        let (cube, points, targets) = sample(60);
+        let noise = vec![0.0; 40];
+        let hyperparameters = Hyperparameters::likeliest(&cube, &points[..40], &targets[..40], &noise);
+        let process =
+            Process::new(&cube, &hyperparameters, points[..40].to_vec(), &targets[..40], &noise).unwrap();
+        for (point, target) in points.iter().zip(&targets).skip(40) {
+            let (mean, sd) = process.forecast(&cube, point);
+            assert!((mean - target).abs() < 0.15, "{mean} {target}");
+            assert!((process.mean(&cube, point) - mean).abs() < 1e-9);
+            assert!(sd < 0.3);
+        }
+        assert!(process.forecast(&cube, &points[0]).1 < 0.05);
+    }
+}

@@ -1,0 +1,170 @@
+//! The samplers that learn: on functions with a known best, after restarts, with several workers and in spaces that are spent.
+
+use foretell::{Configuration, Direction, Value};
+use foretell_search::{
+    Input, ParameterSpace, Policy, Record, SamplerSpec, Schedule, Space, Study, StudySpec, TrialState,
+};
+use std::collections::BTreeMap;
+
+type Function = fn(&Configuration) -> f64;
+
+fn number(configuration: &Configuration, name: &str) -> f64 {
+    configuration[name].number().unwrap_or(0.0)
+}
+
+fn spec(texts: &[&str], sampler: SamplerSpec, seed: u64) -> StudySpec {
+    StudySpec {
+        sampler,
+        trials: 60,
+        max_resource: 1,
+        burn_in: 1,
+        policy: Policy::None,
+        seed,
+        ..StudySpec::new(
+            Space::Parameters(ParameterSpace::parse(texts).unwrap()),
+            "score",
+            Direction::Maximize,
+        )
+    }
+}
+
+fn report(trial: u64, step: u64, value: f64) -> Input {
+    Input::Reported { trial, step, value: Some(value), metrics: BTreeMap::new() }
+}
+
+/// Runs a study to its end with one worker; the value of a trial after `step` is `value`.
+fn driven(study: &mut Study, value: impl Fn(&Configuration, u64) -> f64) -> Vec<Record> {
+    let mut log = Vec::new();
+    loop {
+        let records = study.step(&Input::WorkerIdle);
+        let Some(Record::Started { trial, configuration, from, until, .. }) = records.first().cloned() else {
+            return log;
+        };
+        log.extend(records);
+        for step in from + 1..=until {
+            log.extend(study.step(&report(trial, step, value(&configuration, step))));
+            if !study.is_running(trial) {
+                break;
+            }
+        }
+        log.extend(study.step(&Input::Ended { trial, failure: None }));
+    }
+}
+
+/// The best after all trials, averaged over twelve seeds.
+fn mean_best(texts: &[&str], sampler: &SamplerSpec, function: Function) -> f64 {
+    let best = |seed| {
+        let mut study = Study::new(spec(texts, sampler.clone(), seed)).unwrap();
+        driven(&mut study, |configuration, _| function(configuration));
+        study.best().unwrap().score
+    };
+    (0..12).map(best).sum::<f64>() / 12.0
+}
+
+const MIXED: [&str; 5] =
+    ["lr=log:1e-5:1", "n=int:1:8", "o=choice:a,b,c", "m=float:0:1 if o=b", "w=logint:8:512"];
+
+/// Best, 0, at lr = 1e-3, n = 6, o = b, m = 0.9, w = 128.
+fn mixed(configuration: &Configuration) -> f64 {
+    let lr = (number(configuration, "lr").log10() + 3.0).powi(2) / 4.0;
+    let n = (number(configuration, "n") - 6.0).abs() / 7.0;
+    let w = ((number(configuration, "w") / 128.0).log2() / 4.0).powi(2);
+    let o = match configuration["o"].text() {
+        Some("b") => (number(configuration, "m") - 0.9).powi(2),
+        Some("a") => 0.5,
+        _ => 1.0,
+    };
+    -(lr + n + w + o)
+}
+
+#[test]
+fn both_find_more_than_random_draws_do() {
+    let branin: Function = |c| {
+        let (x, y) = (number(c, "x"), number(c, "y"));
+        let pi = std::f64::consts::PI;
+        let a = y - 5.1 / (4.0 * pi * pi) * x * x + 5.0 / pi * x - 6.0;
+        -(a * a + 10.0 * (1.0 - 1.0 / (8.0 * pi)) * x.cos() + 10.0) + 0.397_887
+    };
+    let spaces: [(&[&str], Function); 2] = [(&["x=float:-5:10", "y=float:0:15"], branin), (&MIXED, mixed)];
+    for (texts, function) in spaces {
+        let random = mean_best(texts, &SamplerSpec::Random, function);
+        for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+            let found = mean_best(texts, &sampler, function);
+            assert!(
+                found > 0.6 * random,
+                "{sampler:?} {found} against {random} of random draws on {texts:?}"
+            );
+        }
+    }
+}
+
+/// A curve that rises to `mixed` plus 2, 9 epochs long.
+fn rising(configuration: &Configuration, step: u64) -> f64 {
+    (mixed(configuration) + 2.0) * (1.0 - 0.5_f64.powi(step as i32))
+}
+
+#[test]
+fn a_restart_at_any_record_proposes_the_same() {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+        let spec = StudySpec {
+            trials: 40,
+            max_resource: 9,
+            schedule: Schedule::Asha { eta: 3, rungs: None },
+            ..spec(&MIXED, sampler, 3)
+        };
+        let mut study = Study::new(spec.clone()).unwrap();
+        let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
+        log.extend(driven(&mut study, rising));
+        let starts: Vec<usize> =
+            (1..log.len()).filter(|&i| matches!(log[i], Record::Started { .. })).collect();
+        for &at in starts.iter().step_by(5) {
+            let mut restored = Study::resume(spec.clone(), &log[..at]).unwrap();
+            assert_eq!(restored.step(&Input::WorkerIdle)[0], log[at], "record {at}");
+        }
+    }
+}
+
+#[test]
+fn eight_workers_propose_no_configuration_twice_until_the_space_is_spent() {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+        let texts = ["o=choice:a,b,c,d,e", "n=int:1:8", "m=choice:0,1 if o=b"];
+        let count = 4 * 8 + 8 * 2;
+        let spec = StudySpec { trials: count + 4, ..spec(&texts, sampler, 1) };
+        let mut study = Study::new(spec).unwrap();
+        let mut running = Vec::new();
+        let mut proposed = Vec::new();
+        while let Some(Record::Started { trial, configuration, .. }) = study.step(&Input::WorkerIdle).first()
+        {
+            proposed.push(configuration.clone());
+            running.push((*trial, number(configuration, "n")));
+            if running.len() == 8 {
+                let (trial, value) = running.remove((proposed.len() * 5) % 8);
+                study.step(&report(trial, 1, value));
+                study.step(&Input::Ended { trial, failure: None });
+            }
+        }
+        let all = proposed.len();
+        let distinct = |of: &[Configuration]| {
+            of.iter().map(|c| format!("{c:?}")).collect::<std::collections::BTreeSet<_>>().len()
+        };
+        assert_eq!(all as u64, count + 4);
+        assert_eq!(distinct(&proposed[..count as usize]) as u64, count, "each of them once");
+    }
+}
+
+#[test]
+fn failures_and_equal_scores_stop_nobody() {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+        let mut study = Study::new(spec(&MIXED, sampler, 2)).unwrap();
+        for trial in 0..30 {
+            assert!(!study.step(&Input::WorkerIdle).is_empty());
+            if trial % 3 > 0 {
+                study.step(&report(trial, 1, 0.5));
+            }
+            study.step(&Input::Ended { trial, failure: None });
+        }
+        let failed = |trial: &&foretell_search::Trial| matches!(trial.state, TrialState::Failed { .. });
+        assert_eq!(study.trials().iter().filter(failed).count(), 10);
+        assert!(study.trials().iter().all(|trial| trial.configuration["lr"] != Value::Missing));
+    }
+}
