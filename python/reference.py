@@ -107,7 +107,7 @@ def native(shown):
 
     for kind in (foretell.Forecast, foretell.Decision):
         yield f"## `{shown}.{kind.__name__}`\n\n{inspect.getdoc(kind)}\n"
-        for name, member in vars(kind).items():
+        for name, member in sorted(vars(kind).items()):
             if not name.startswith("_") and member.__doc__:
                 call = f"{name}{member.__text_signature__}".replace("$self, ", "").replace("($self)", "()") if callable(member) else name
                 yield f"- `{call}`: {' '.join(inspect.getdoc(member).split())}"

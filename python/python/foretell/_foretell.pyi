@@ -5,6 +5,20 @@ from typing import Any, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Decision",
+    "Forecast",
+    "Forecaster",
+    "Regressor",
+    "Runs",
+    "Study",
+    "run_command",
+    "answer",
+    "predictors",
+    "direction_of",
+    "__version__",
+]
+
 __version__: str
 
 def run_command(words: Sequence[str | PathLike[str]]) -> int: ...
