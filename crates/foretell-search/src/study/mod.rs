@@ -127,7 +127,7 @@ impl Study {
             running: BTreeSet::new(),
             levels: BTreeSet::new(),
             progress: Progress::default(),
-            rungs: spec.policy_rungs(),
+            rungs: spec.policy.rungs(spec.max_resource).into_iter().map(|rung| (rung, Vec::new())).collect(),
             told_at: 0,
             spec,
         })

@@ -1,7 +1,7 @@
 //! What determines a study, and why something is none.
 
 use super::Parts;
-use crate::brackets::{last_levels, levels};
+use crate::brackets::levels;
 use crate::caution::{Caution, Stopping};
 use crate::parameter_space::ParameterSpaceError;
 use crate::policy::Policy;
@@ -17,9 +17,6 @@ use foretell::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
-
-/// Rungs of the policy ASHA.
-const POLICY_RUNGS: u32 = 2;
 
 /// Everything that determines a study, up to the timing of its workers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -235,17 +232,6 @@ impl StudySpec {
             predictor(&self.predictor, &PredictorOptions::default())?;
         }
         if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
-    }
-
-    /// The rungs below the end at which the policy ASHA stops, nobody there yet; none under another policy.
-    pub(super) fn policy_rungs(&self) -> BTreeMap<u64, Vec<f64>> {
-        let Policy::Asha(eta) = self.policy else { return BTreeMap::new() };
-        let levels = last_levels(self.max_resource, eta, Some(POLICY_RUNGS)).unwrap_or_default();
-        levels
-            .into_iter()
-            .filter(|&level| level < self.max_resource)
-            .map(|level| (level, Vec::new()))
-            .collect()
     }
 
     /// Checks that the burn-in can end: by the study's own trials, and `warm_start` runs to learn from.

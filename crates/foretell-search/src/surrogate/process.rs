@@ -173,11 +173,11 @@ impl Process {
         let (weights, signal, floor) = hyperparameters.split();
         let n = points.len();
         let mut process = Self { points, weights, signal, lower: vec![0.0; n * n], alpha: Vec::new() };
-        for (i, variance) in noise.iter().enumerate() {
+        for (i, own) in noise.iter().enumerate() {
             for k in 0..=i {
                 process.lower[i * n + k] = process.kernel(cube, &process.points[i], &process.points[k]);
             }
-            process.lower[i * n + i] += floor + variance;
+            process.lower[i * n + i] += floor + own;
         }
         factorise(&mut process.lower, n)?;
         let half = forward(&process.lower, n, targets);
@@ -295,7 +295,7 @@ mod tests {
         let noise: Vec<f64> = (0..12).map(|i| 0.01 * f64::from(i)).collect();
         let theta = Hyperparameters(vec![1.0, 0.3, -0.5, 0.2, -2.0]);
         let (_, slopes) = loss(&theta, &distances, &targets, &noise).unwrap();
-        for (j, slope) in slopes.iter().enumerate() {
+        for (j, slope) in slopes.into_iter().enumerate() {
             let at = |shift: f64| {
                 let mut moved = theta.clone();
                 moved.0[j] += shift;

@@ -30,9 +30,11 @@ const BANDWIDTH: f64 = 0.2;
 pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
     let seen = evidence.seen();
     let weights = weights_of_good(&seen);
-    let good: Vec<(f64, &Point)> =
-        seen.iter().zip(&weights).map(|(seen, &weight)| (weight, &seen.point)).collect();
-    let mut others: Vec<(f64, &Point)> = good.iter().map(|(weight, point)| (1.0 - weight, *point)).collect();
+    let (mut good, mut others): (Vec<Weighted>, Vec<Weighted>) = (Vec::new(), Vec::new());
+    for (seen, &weight) in seen.iter().zip(&weights) {
+        good.push((weight, &seen.point));
+        others.push((1.0 - weight, &seen.point));
+    }
     let running = evidence.running();
     others.extend(running.iter().map(|point| (1.0, point)));
     let [good, others] = [good, others].map(|of| Density::new(&evidence.cube, &of));
@@ -45,6 +47,9 @@ pub(crate) fn parzen_draws(evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f
     drawn.sort_by(|a, b| b.0.total_cmp(&a.0));
     drawn.into_iter().map(|(_, coordinates)| coordinates).collect()
 }
+
+/// A trial's weight in a density, and where it is.
+type Weighted<'a> = (f64, &'a Point);
 
 /// How much each trial belongs to the good: Φ((m − θ)/s).
 fn weights_of_good(seen: &[Seen]) -> Vec<f64> {
@@ -120,7 +125,7 @@ struct Density {
 }
 
 impl Density {
-    fn new(cube: &Cube, trials: &[(f64, &Point)]) -> Self {
+    fn new(cube: &Cube, trials: &[Weighted]) -> Self {
         let dimensions = cube.dimensions();
         let trials: Vec<_> = trials.iter().filter(|(weight, _)| *weight > 1e-3).collect();
         let total: f64 = trials.iter().map(|(weight, _)| weight).sum();

@@ -172,7 +172,7 @@ impl Arguments {
     fn schedule(&self, choice: Option<&Choice>) -> Schedule {
         let eta = self.eta;
         let scheduler = match (self.scheduler, choice) {
-            (None, Some(choice)) => return choice.schedule,
+            (None, Some(choice)) => return with_rungs(choice.schedule, self.rungs),
             (scheduler, _) => scheduler.unwrap_or_default(),
         };
         match scheduler {
@@ -242,6 +242,14 @@ impl Arguments {
             None if !by_default && !self.shadow => Policy::None,
             Some(PolicyName::Srm) | None => Policy::Forecast,
         }
+    }
+}
+
+/// `schedule`, with at most `rungs` rungs if that is said and it is ASHA.
+fn with_rungs(schedule: Schedule, rungs: Option<u32>) -> Schedule {
+    match schedule {
+        Schedule::Asha { eta, rungs: chosen } => Schedule::Asha { eta, rungs: rungs.or(chosen) },
+        other => other,
     }
 }
 

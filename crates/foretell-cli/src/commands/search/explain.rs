@@ -67,7 +67,7 @@ pub(super) fn planned(spec: &StudySpec, workers: usize) -> Result<Planned, Sched
         levels,
         brackets,
         runs,
-        epochs: totals.resume * times,
+        epochs: (totals.resume * times).min(spec.budget_epochs.unwrap_or(u64::MAX)),
         epochs_from_scratch: totals.scratch * times,
         epochs_full_training: full,
     })
@@ -113,7 +113,12 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
     let rungs = format!("rungs at {} epochs", join(&plan.levels));
     match (&spec.schedule, &plan.brackets) {
         (Schedule::Asha { eta, .. }, _) => format!(
-            "{trials} trials, {rungs}; a trial goes on as soon as it is among the best 1/{eta} of its rung: at most {epochs_full_training} epochs, if each new trial beat all before it"
+            "{trials} trials, {rungs}; a trial goes on as soon as it is among the best 1/{eta} of its rung: at most {epochs} epochs{}",
+            if spec.budget_epochs.is_some() {
+                ", the budget"
+            } else {
+                ", if each new trial beat all before it"
+            }
         ),
         (_, Some(brackets)) => format!(
             "{brackets}\n{}{epochs} epochs going on from checkpoints, {} if each rung trained from the beginning; training all {trials} to epoch {max_resource} would take {epochs_full_training}: {share:.0} % of that",

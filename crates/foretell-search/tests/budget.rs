@@ -1,0 +1,103 @@
+//! Budgets, queued trials, and ASHA that stops.
+
+use foretell::{Configuration, Direction, Value};
+use foretell_search::{
+    Choice, Input, ParameterSpace, Policy, Reason, Record, Space, Study, StudyError, StudySpec, TrialState,
+};
+use std::collections::BTreeMap;
+
+fn space() -> Space {
+    Space::Parameters(ParameterSpace::parse(&["x=float:0:1", "o=choice:a,b", "m=float:0:1 if o=a"]).unwrap())
+}
+
+fn spec(policy: Policy) -> StudySpec {
+    StudySpec { max_resource: 9, trials: 30, policy, ..StudySpec::new(space(), "score", Direction::Maximize) }
+}
+
+fn report(trial: u64, step: u64, value: f64) -> Input {
+    Input::Reported { trial, step, value: Some(value), metrics: BTreeMap::new() }
+}
+
+/// Runs a study to its end with one worker; trial n reports `score(n)` at every step.
+fn drive(study: &mut Study, score: impl Fn(u64) -> f64) {
+    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
+        for step in from + 1..=until {
+            study.step(&report(trial, step, score(trial)));
+            if !study.is_running(trial) {
+                break;
+            }
+        }
+        study.step(&Input::Ended { trial, failure: None });
+    }
+}
+
+#[test]
+fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
+    for checkpoints in [true, false] {
+        let Choice { sampler, schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
+        for budget in [9, 50, 200] {
+            let spec = StudySpec {
+                sampler: sampler.clone(),
+                schedule,
+                budget_epochs: Some(budget),
+                trials: budget,
+                ..spec(policy)
+            };
+            let mut study = Study::new(spec).unwrap();
+            drive(&mut study, |trial| ((trial * 7) % 11) as f64);
+            let spent = study.progress().spent;
+            assert!(spent <= budget && spent + 9 > budget, "{spent} of {budget}");
+            assert!(study.is_done());
+        }
+    }
+}
+
+#[test]
+fn a_running_job_is_paid_for_before_another_starts_and_a_stopped_one_gives_back() {
+    let spec = StudySpec { budget_epochs: Some(18), ..spec(Policy::None) };
+    let mut study = Study::new(spec).unwrap();
+    assert_eq!([study.step(&Input::WorkerIdle).len(), study.step(&Input::WorkerIdle).len()], [1, 1]);
+    assert!(study.step(&Input::WorkerIdle).is_empty() && !study.is_done(), "eighteen epochs are promised");
+    study.step(&report(0, 1, 0.5));
+    study.step(&Input::Ended { trial: 0, failure: Some("out of memory".to_owned()) });
+    assert!(study.step(&Input::WorkerIdle).is_empty(), "8 epochs are left, a trial takes 9");
+}
+
+#[test]
+fn at_each_rung_only_the_best_third_goes_on_and_nobody_is_paused() {
+    let mut study = Study::new(spec(Policy::Asha(3))).unwrap();
+    // trial n is better than all before it, but for every other one
+    drive(&mut study, |trial| if trial % 2 == 0 { trial as f64 } else { -(trial as f64) });
+    for (number, trial) in study.trials().iter().enumerate() {
+        match &trial.state {
+            TrialState::Completed { .. } => assert_eq!(number % 2, 0),
+            TrialState::Stopped { step, reason, .. } => {
+                assert_eq!((step, reason), (&1, &Reason::BelowRung), "trial {number}");
+            }
+            other => panic!("trial {number}: {other:?}"),
+        }
+    }
+    let completed = |trial: &&foretell_search::Trial| matches!(trial.state, TrialState::Completed { .. });
+    assert_eq!(study.trials().iter().filter(completed).count(), 15);
+}
+
+#[test]
+fn queued_configurations_are_the_first_trials_and_must_be_in_the_space() {
+    let space = ParameterSpace::parse(&["x=float:0:1", "o=choice:a,b", "m=float:0:1 if o=a"]).unwrap();
+    let queue = vec![space.read("x=0.25,o=a,m=1").unwrap(), space.read("x=0.5, o=b").unwrap()];
+    let queued = StudySpec { queue: queue.clone(), ..spec(Policy::None) };
+    let mut study = Study::new(queued.clone()).unwrap();
+    drive(&mut study, |_| 0.5);
+    let first: Vec<Configuration> =
+        study.trials()[..2].iter().map(|trial| trial.configuration.clone()).collect();
+    assert_eq!(first, queue);
+    assert!(study.trials()[2].configuration["x"] != Value::Number(0.5));
+    let text = serde_json::to_string(&queued).unwrap();
+    assert_eq!(serde_json::from_str::<StudySpec>(&text).unwrap(), queued);
+    assert_ne!(queued.identity(), spec(Policy::None).identity());
+    let outside = vec![Configuration::from([("x".to_owned(), Value::Number(7.0))])];
+    assert!(matches!(
+        Study::new(StudySpec { queue: outside, ..spec(Policy::None) }),
+        Err(StudyError::Queue(_))
+    ));
+}
