@@ -205,12 +205,13 @@ impl Decision {
         Self { stop: true, probability: 1.0, incumbent: None, reason, forecast: None }
     }
 
+    pub(crate) fn without_forecast(reason: &str) -> Self {
+        Self { stop: false, probability: 0.0, incumbent: None, reason: reason.to_owned(), forecast: None }
+    }
+
     pub(crate) fn undecided(first: Option<(Forecast, f64)>, incumbent: Option<f64>) -> Self {
         match first {
-            None => {
-                let reason = "nothing observed yet".to_owned();
-                Self { stop: false, probability: 0.0, incumbent: None, reason, forecast: None }
-            }
+            None => Self::without_forecast("nothing observed yet"),
             Some((forecast, probability)) => {
                 let incumbent = incumbent.map(|score| forecast.forecaster.history().value(score));
                 Self::go_on("awaits confirmation", forecast, probability, incumbent)

@@ -128,8 +128,10 @@ impl Forecaster {
         criterion.validate().map_err(invalid)?;
         let configuration = configuration(config)?;
         let (curve, values) = self.curve(values, steps)?;
-        if values.iter().rev().take_while(|value| !value.is_finite()).count() >= DIVERGED_AFTER {
-            return Ok(Decision::diverged());
+        match values.iter().rev().take_while(|value| !value.is_finite()).count() {
+            0 => {}
+            1..DIVERGED_AFTER => return Ok(Decision::without_forecast("its last value is not finite")),
+            _ => return Ok(Decision::diverged()),
         }
         let incumbent = self.incumbent(&criterion);
         let mut first = None;
@@ -193,6 +195,9 @@ impl Forecaster {
                     "{value} at step {step} is not between {low} and {high}, as all finished runs are: another unit?"
                 )))
             }
+            Standing::Diverged { at } if self.core.history().run_score() == RunScore::Last => Err(invalid(
+                format!("the run diverged at step {at}: its values are not finite from there on"),
+            )),
             Standing::Running | Standing::Arrived | Standing::Diverged { .. } => Ok(()),
         }
     }

@@ -5,17 +5,31 @@ use crate::output::{metric_value, note};
 use crate::scheduling::ScoreName;
 use crate::stored;
 use clap::{Args, ValueEnum};
+use foretell::lce::LceOptions;
 use foretell::statistics::quantile_of_sorted;
 use foretell::{
-    Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Run, Scale,
-    direction_of,
+    Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Lce, Predictor,
+    PredictorOptions, Run, Scale, UnknownPredictor, direction_of, predictor,
 };
 use foretell_logs::{EmptyEnds, ReadOptions, Recorded, Topic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The predictor that commands use unless told otherwise.
 pub(crate) const DEFAULT_PREDICTOR: &str = "auto";
+
+/// The predictor `name` for recorded runs, which are looked at in many splits or orders: what a curve extrapolates to is the same
+/// in all of them, and computed once.
+pub(crate) fn predictor_of_recorded(
+    name: &str,
+    options: &PredictorOptions,
+) -> Result<Arc<dyn Predictor>, UnknownPredictor> {
+    match name {
+        "lce" => Ok(Arc::new(Lce::limited(LceOptions::default(), options.draws, options.seed).remembering())),
+        _ => predictor(name, options).map(Arc::from),
+    }
+}
 
 /// What empty cells at the end of a finished run mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -2,7 +2,8 @@
 
 use clap::ValueEnum;
 use foretell::{ErrorBudget, RunScore};
-use foretell_search::{KappaOf, Reference};
+use foretell_search::{Caution, KappaOf, Reference};
+use std::str::FromStr;
 
 /// Who is trained next, and how far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -35,6 +36,44 @@ impl SchedulerName {
     /// Whether it runs Hyperband's brackets.
     pub(crate) fn is_hyperband(self) -> bool {
         matches!(self, Self::Hyperband | Self::FHyperband)
+    }
+}
+
+/// How much risk is taken to save training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CautionName {
+    /// The best is nearly never lost.
+    Safe,
+    /// Most of the saving for little risk.
+    #[default]
+    Balanced,
+    /// More saving, and now and then the second best.
+    Fast,
+}
+
+impl From<CautionName> for Caution {
+    fn from(name: CautionName) -> Self {
+        match name {
+            CautionName::Safe => Self::Safe,
+            CautionName::Balanced => Self::Balanced,
+            CautionName::Fast => Self::Fast,
+        }
+    }
+}
+
+/// When forecasts are learnt again: `once` for never, or a factor of finished runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Refit(pub(crate) Option<f64>);
+
+impl FromStr for Refit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "once" {
+            return Ok(Self(None));
+        }
+        let factor = text.parse().map_err(|_| "neither a factor above 1, such as 1.25, nor `once`")?;
+        Ok(Self(Some(factor)))
     }
 }
 

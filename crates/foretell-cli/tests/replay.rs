@@ -86,11 +86,11 @@ fn a_file_alone_is_answered_in_words_and_the_same_twice() -> Tested {
     let text = String::from_utf8(first.stdout)?;
     for part in [
         "45 finished runs of 10 points",
-        "Early stopping would have saved",
+        "`foretell search` would have saved",
         "the best run kept in",
-        "At each stop probability: Δ = 0.9",
-        "perfect foresight after 15 full runs",
-        "foretell search --stop-probability",
+        "Otherwise: with --caution safe",
+        "perfect foresight after 3 full runs",
+        "half of the orders",
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
@@ -280,5 +280,25 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         let errors = message.lines().filter(|line| line.starts_with("error")).count();
         assert!(errors == 1 && output.stdout.is_empty(), "{flags:?}: {message}");
     }
+    Ok(())
+}
+
+#[test]
+fn the_settings_of_search_are_marked_and_a_study_has_the_size_that_was_asked_for() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (curves, orders) = (folder.path().join("runs.csv"), folder.path().join("orders.jsonl"));
+    write_curves(&curves, 45, 10)?;
+    let (path, written) = (curves.to_string_lossy(), orders.to_string_lossy());
+    let flags = ["--policy", "srm", "--predictor", "last-value", "--study-size", "20", "--orderings", "3"];
+    let document = replayed(&[&[&*path], &flags[..], &["--write-orders", &*written]].concat())?;
+    let rows = document["rows"].as_array().ok_or("rows is no list")?;
+    let usual: Vec<_> = rows.iter().filter(|row| row["default"] == true).collect();
+    assert_eq!(usual.len(), 1);
+    assert_eq!((&usual[0]["caution"], &usual[0]["burn_in"]), (&"balanced".into(), &3.into()));
+    assert_eq!((&usual[0]["runs"], &usual[0]["epochs_full"]), (&20.into(), &200.0.into()));
+    let lines = fs::read_to_string(&orders)?;
+    assert_eq!(lines.lines().count(), 3);
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().ok_or("no line")?)?;
+    assert_eq!((first["points"].as_u64(), first["scores"].as_array().map(Vec::len)), (Some(10), Some(20)));
     Ok(())
 }

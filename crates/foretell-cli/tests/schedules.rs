@@ -156,10 +156,8 @@ fn a_trial_that_pauses_without_its_report_is_told_to_report_there() {
 fn fewer_trials_than_the_burn_in_of_the_study_that_goes_on_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sizes = |trials| ["--epochs", "9", "--trials", trials];
-    let mut begun = search(folder.path(), &[&LEARNING_RATE[..], &sizes("30")].concat())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let begin = [&LEARNING_RATE[..], &sizes("30"), &["--burn-in", "10"]].concat();
+    let mut begun = search(folder.path(), &begin).stderr(Stdio::null()).spawn().unwrap();
     let log = folder.path().join("study/events.jsonl");
     while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains("reported")) {
         std::thread::sleep(Duration::from_millis(5));
@@ -225,7 +223,12 @@ fn runs_of_another_study_or_of_a_file_replace_the_burn_in() {
         assert!(json(&output)["trials"]["stopped"].as_u64().unwrap() >= 2, "{}", text(&output.stdout));
         let said = text(&output.stderr);
         assert!(said.contains(&format!("learning from 20 runs of {source}")), "{said}");
-        assert!(said.contains("ridge learns from the 20 runs of --learn-from, then"), "{said}");
+        assert!(
+            said.contains(
+                "ridge learns from the 20 runs of --learn-from and from those that finish later, then"
+            ),
+            "{said}"
+        );
         let decided = records_of(folder.path(), &["decided"]);
         assert!(decided.iter().all(|decision| decision["reason"] != "burn_in"));
         assert_eq!(records_of(folder.path(), &["warm_start"]).len(), 20);

@@ -151,6 +151,30 @@ fn an_interrupted_study_says_how_to_go_on_and_exits_with_1() {
 
 #[cfg(feature = "nn")]
 #[test]
+fn every_built_in_space_is_searched_to_its_end() {
+    for (space, sizes) in [
+        ("cuda-convnet", ["--train-size", "40", "--validation-size", "20"]),
+        ("resnet-tiny", ["--train-size", "40", "--validation-size", "20"]),
+        ("resnet-39", ["--train-size", "20", "--validation-size", "20"]),
+        ("lstm", ["--train-size", "800", "--validation-size", "200"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arguments =
+            vec!["search", "--space", space, "--trials", "3", "--epochs", "2", "--no-stopping"];
+        arguments.extend(["--format", "json"]);
+        arguments.extend(sizes);
+        let output = foretell(folder.path(), &arguments).output().unwrap();
+        assert!(output.status.success(), "{space}: {}", text(&output.stderr));
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["trials"]["completed"], 3, "{space}: {result}");
+        let (metric, best) = (&result["metric"], result["best"]["score"].as_f64().unwrap());
+        let wanted = if space == "lstm" { ("val_ppl", 1.0..1000.0) } else { ("val_acc", 0.0..1.0) };
+        assert!(metric == wanted.0 && wanted.1.contains(&best), "{space}: {metric} {best}");
+    }
+}
+
+#[cfg(feature = "nn")]
+#[test]
 fn bad_input_is_one_clear_error_and_exit_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
@@ -161,6 +185,11 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
     let trainer: &[&str] = &["--param", "lr=log:1e-4:1", "--epochs", "3", "--", "true"];
     let cases: &[(&[&str], &[&str])] = &[
         (&["search", "--space", "alexnet"], &["unknown space `alexnet`", "metaqnn"]),
+        (&["search", "--space", "lstm", "--data", "shapes"], &["lstm learns from a text", "shapes"]),
+        (&["search", "--space", "lstm", "--metric", "val_acc"], &["unknown metric `val_acc`", "val_ppl"]),
+        (&["search", "--space", "cuda-convnet", "--width", "0"], &["--width 0"]),
+        (&["search", "--batch-size", "0"], &["--batch-size 0"]),
+        (&["search", "--data", "svhn:empty"], &["empty", "train_32x32.mat"]),
         (&["search", "--data", "imagenet"], &["imagenet", "shapes"]),
         (&["search", "--data", "cifar10:nowhere"], &["nowhere"]),
         (&["search", "--data", "cifar10:empty"], &["empty", "data_batch"]),
@@ -385,7 +414,7 @@ fn what_a_diverged_trial_reported_is_shown_to_its_end() {
 #[test]
 fn no_default_burn_in_is_too_short_to_learn_from() {
     let folder = tempfile::tempdir().unwrap();
-    for (trials, burn_in) in [("2", 2), ("6", 3), ("30", 10), ("600", 100)] {
+    for (trials, burn_in) in [("2", 2), ("6", 3), ("30", 3), ("600", 3)] {
         let arguments =
             ["search", "--param", "x=float:0:1", "--epochs", "9", "--trials", trials, "--explain"];
         let output = foretell(folder.path(), &[&arguments[..], &["--", "true"]].concat()).output().unwrap();

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let network = std::env::args().nth(1).unwrap_or_else(|| "[C(16,3,1), P(2,2), FC(32), SM(10)]".to_owned());
-    let mut spec = TrainSpec::new(network.parse()?, "shapes".parse()?);
+    let mut spec = TrainSpec::new(&network.parse()?, "shapes".parse()?);
     (spec.train_size, spec.validation_size) = (Some(1000), Some(500));
     (spec.epochs, spec.until, spec.batch_size) = (10, 10, 16);
     let start = Instant::now();

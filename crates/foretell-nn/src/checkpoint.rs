@@ -1,15 +1,13 @@
 //! Checkpoints: everything a training needs to continue as if it had never stopped.
 //!
-//! A file `epoch-NNNNNN.checkpoint` is the line `foretell-nn checkpoint/1`, then three blocks, each a length (8 bytes,
+//! A file `epoch-NNNNNN.checkpoint` is the line `foretell-nn checkpoint/2`, then three blocks, each a length (8 bytes,
 //! little-endian) and that many bytes: a JSON header, the weights, the optimizer's state (both in burn's own record
 //! format); then the CRC-32 (4 bytes, little-endian) of everything before. Random numbers need no saving: see
 //! `stream`. A file is written under another name and renamed when complete, and the last two are kept, so a crash
 //! at any moment leaves a readable one.
 
-use crate::epoch::optimizer;
 use crate::error::Error;
 use crate::identity::Identity;
-use crate::network::Network;
 use crate::report::EpochReport;
 use burn::module::Module;
 use burn::optim::ModuleOptimizer;
@@ -19,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const FIRST_LINE: &[u8] = b"foretell-nn checkpoint/1\n";
+const FIRST_LINE: &[u8] = b"foretell-nn checkpoint/2\n";
 const EXTENSION: &str = "checkpoint";
 const KEPT: usize = 2;
 
@@ -37,13 +35,17 @@ pub(crate) struct Header {
 }
 
 /// The network and the state of its optimizer. None after every attempt failed.
-pub(crate) type Learner = (Network, ModuleOptimizer);
+pub(crate) type Learner<N> = (N, ModuleOptimizer);
 
 /// Writes the checkpoint of the last epoch of `header` into `directory` and deletes all but the last two.
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be written.
-pub(crate) fn save(directory: &Path, header: &Header, learner: Option<&Learner>) -> Result<(), Error> {
+pub(crate) fn save<N: Module>(
+    directory: &Path,
+    header: &Header,
+    learner: Option<&Learner<N>>,
+) -> Result<(), Error> {
     let path = directory.join(format!("epoch-{:06}.{EXTENSION}", header.reports.len()));
     let failed = |source| Error::write(&path, source);
     let bytes = encode(header, learner).map_err(failed)?;
@@ -59,25 +61,25 @@ pub(crate) fn save(directory: &Path, header: &Header, learner: Option<&Learner>)
 }
 
 /// A checkpoint read back.
-pub(crate) struct Restored {
+pub(crate) struct Restored<N> {
     /// The progress of the training.
     pub header: Header,
     /// Its network and optimizer.
-    pub learner: Option<Learner>,
+    pub learner: Option<Learner<N>>,
     /// Newer checkpoints that were damaged and skipped.
     pub damaged: Vec<PathBuf>,
 }
 
-/// Reads the newest checkpoint of `directory` that is whole; `fresh` builds the network to put the weights into.
+/// Reads the newest checkpoint of `directory` that is whole; `fresh` builds the network and the optimizer to put the states into.
 ///
 /// # Errors
 /// [`Error::ForeignCheckpoint`] if it is of a training with another identity, [`Error::Damaged`] if there are
 /// checkpoints but none is whole.
-pub(crate) fn load(
+pub(crate) fn load<N: Module>(
     directory: &Path,
     identity: &Identity,
-    fresh: impl Fn() -> Result<Network, Error>,
-) -> Result<Option<Restored>, Error> {
+    fresh: impl Fn() -> Learner<N>,
+) -> Result<Option<Restored<N>>, Error> {
     let mut newest_fault = None;
     let mut damaged = Vec::new();
     for path in list(directory)?.into_iter().rev() {
@@ -91,8 +93,7 @@ pub(crate) fn load(
                 check_identity(&path, &header.identity, identity)?;
                 let learner = match header.attempt {
                     Some(_) => Some(
-                        learner(fresh()?, weights, state)
-                            .map_err(|reason| Error::Damaged { path, reason })?,
+                        learner(fresh(), weights, state).map_err(|reason| Error::Damaged { path, reason })?,
                     ),
                     None => None,
                 };
@@ -141,7 +142,7 @@ fn check_identity(path: &Path, found: &Identity, expected: &Identity) -> Result<
     }
 }
 
-fn encode(header: &Header, learner: Option<&Learner>) -> std::io::Result<Vec<u8>> {
+fn encode<N: Module>(header: &Header, learner: Option<&Learner<N>>) -> std::io::Result<Vec<u8>> {
     let (weights, state) = match learner {
         Some((network, optimizer)) => (
             network.clone().into_record().into_bytes().map_err(std::io::Error::other)?.to_vec(),
@@ -181,12 +182,16 @@ fn blocks(bytes: &[u8]) -> Result<[&[u8]; 3], String> {
     Ok(blocks)
 }
 
-fn learner(network: Network, weights: &[u8], state: &[u8]) -> Result<Learner, String> {
+fn learner<N: Module>(
+    (network, optimizer): Learner<N>,
+    weights: &[u8],
+    state: &[u8],
+) -> Result<Learner<N>, String> {
     let record =
         ModuleRecord::from_bytes(Bytes::from_bytes_vec(weights.to_vec())).map_err(|e| e.to_string())?;
     let network = network.try_load_record(record).map_err(|e| e.to_string())?;
     let state = Bytes::from_bytes_vec(state.to_vec());
-    Ok((network, optimizer().from_bytes(state).map_err(|e| e.to_string())?))
+    Ok((network, optimizer.from_bytes(state).map_err(|e| e.to_string())?))
 }
 
 #[cfg(test)]
@@ -197,7 +202,7 @@ mod tests {
     fn every_flipped_bit_and_every_cut_is_noticed() {
         let header =
             Header { identity: Identity::default(), attempt: None, failed_epochs: 5, reports: Vec::new() };
-        let whole = encode(&header, None).unwrap();
+        let whole = encode::<crate::layers::dense::Dense>(&header, None).unwrap();
         assert!(blocks(&whole).is_ok());
         for at in 0..whole.len() {
             let mut flipped = whole.clone();

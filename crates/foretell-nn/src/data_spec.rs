@@ -2,12 +2,13 @@
 
 use crate::error::Error;
 use crate::images::DataSet;
-use crate::{cifar10, mnist, shapes};
+use crate::text::{self, Corpus, Tokens};
+use crate::{cifar10, mnist, shapes, svhn, tiny_imagenet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// A data set by name: `shapes`, `shapes:SIDE`, `cifar10:DIR` or `mnist:DIR`.
+/// A data set by name: [`KNOWN`](DataSpec::KNOWN).
 ///
 /// ```
 /// use foretell_nn::DataSpec;
@@ -40,6 +41,31 @@ pub enum DataSpec {
         /// Where the idx files are.
         directory: PathBuf,
     },
+    /// Street View House Numbers, cropped digits: `train_32x32.mat`, and `extra_32x32.mat` if it is there; the test file is
+    /// never read. Each image is contrast-normalized; no mirroring.
+    Svhn {
+        /// Where the files are.
+        directory: PathBuf,
+    },
+    /// TinyImageNet, or a set in its layout, `train/CLASS/images/*.JPEG`, downsampled to 32 × 32. Each image is
+    /// contrast-normalized, and mirrored at random in training.
+    TinyImagenet {
+        /// The folder that contains `train`.
+        directory: PathBuf,
+    },
+    /// A text of 50 words drawn at run time, each of which depends on the two before it: no file, no download.
+    Words,
+    /// A text of words between blanks: a file, whose last tenth is for validation, or a folder with a file that has `train` and
+    /// one that has `valid` in its name (Penn Treebank, WikiText). At most 10 000 words; the others are `<unk>`.
+    Text {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// A text read character by character; files as for `text`.
+    Characters {
+        /// The file or folder.
+        path: PathBuf,
+    },
 }
 
 /// The part of a data set that a study uses, the same for all its trials.
@@ -55,16 +81,61 @@ pub struct DataOptions {
 }
 
 impl DataSpec {
+    /// The names.
+    pub const KNOWN: &str = "shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, words, text:PATH and characters:PATH";
+
+    /// Whether it is a text; otherwise it is a set of images.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Self::Words | Self::Text { .. } | Self::Characters { .. })
+    }
+
     /// Reads or draws the images.
     ///
     /// # Errors
-    /// If a file is missing or broken, or the set is smaller than the requested parts: see [`Error`].
+    /// If a file is missing or broken, or the set is smaller than the requested parts: see [`Error`]. [`Error::UnknownData`] if it
+    /// is a text.
     pub fn load(&self, options: &DataOptions) -> Result<DataSet, Error> {
         let DataOptions { train_size, validation_size, seed } = *options;
         match self {
             Self::Shapes { side } => shapes::draw(*side, train_size, validation_size, seed),
             Self::Cifar10 { directory } => cifar10::load(directory, train_size, validation_size, seed),
             Self::Mnist { directory } => mnist::load(directory, train_size, validation_size, seed),
+            Self::Svhn { directory } => svhn::load(directory, train_size, validation_size, seed),
+            Self::TinyImagenet { directory } => {
+                tiny_imagenet::load(directory, train_size, validation_size, seed)
+            }
+            Self::Words | Self::Text { .. } | Self::Characters { .. } => {
+                Err(Error::UnknownData { name: self.to_string() })
+            }
+        }
+    }
+
+    /// Reads or draws the text.
+    ///
+    /// # Errors
+    /// If a file is missing or broken, or the text is shorter than the requested parts: see [`Error`]. [`Error::UnknownData`] if
+    /// these are images.
+    pub fn read_text(&self, options: &DataOptions) -> Result<Corpus, Error> {
+        let DataOptions { train_size, validation_size, seed } = *options;
+        match self {
+            Self::Words => text::draw(train_size, validation_size, seed),
+            Self::Text { path } => text::load(path, Tokens::Words, train_size, validation_size),
+            Self::Characters { path } => text::load(path, Tokens::Characters, train_size, validation_size),
+            _ => Err(Error::UnknownData { name: self.to_string() }),
+        }
+    }
+
+    /// The name, and where the files are, if there are any.
+    fn parts(&self) -> (&'static str, Option<&Path>) {
+        match self {
+            Self::Shapes { .. } => ("shapes", None),
+            Self::Words => ("words", None),
+            Self::Cifar10 { directory } => ("cifar10", Some(directory)),
+            Self::Mnist { directory } => ("mnist", Some(directory)),
+            Self::Svhn { directory } => ("svhn", Some(directory)),
+            Self::TinyImagenet { directory } => ("tiny-imagenet", Some(directory)),
+            Self::Text { path } => ("text", Some(path)),
+            Self::Characters { path } => ("characters", Some(path)),
         }
     }
 }
@@ -75,12 +146,19 @@ impl FromStr for DataSpec {
     fn from_str(text: &str) -> Result<Self, Error> {
         let unknown = || Error::UnknownData { name: text.to_owned() };
         let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+        let place = PathBuf::from(rest);
         match (name, rest) {
             ("shapes", "") => Ok(Self::Shapes { side: shapes::DEFAULT_SIDE }),
             ("shapes", side) => Ok(Self::Shapes { side: side.parse().map_err(|_| unknown())? }),
-            ("cifar10" | "mnist", "") => Err(unknown()),
-            ("cifar10", directory) => Ok(Self::Cifar10 { directory: directory.into() }),
-            ("mnist", directory) => Ok(Self::Mnist { directory: directory.into() }),
+            ("words", "") => Ok(Self::Words),
+            (_, "") => Err(unknown()),
+            ("cifar10", _) => Ok(Self::Cifar10 { directory: place }),
+            // Fashion-MNIST has MNIST's files
+            ("mnist" | "fashion-mnist", _) => Ok(Self::Mnist { directory: place }),
+            ("svhn", _) => Ok(Self::Svhn { directory: place }),
+            ("tiny-imagenet", _) => Ok(Self::TinyImagenet { directory: place }),
+            ("text", _) => Ok(Self::Text { path: place }),
+            ("characters", _) => Ok(Self::Characters { path: place }),
             _ => Err(unknown()),
         }
     }
@@ -88,11 +166,10 @@ impl FromStr for DataSpec {
 
 impl fmt::Display for DataSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shapes { side } if *side == shapes::DEFAULT_SIDE => f.write_str("shapes"),
-            Self::Shapes { side } => write!(f, "shapes:{side}"),
-            Self::Cifar10 { directory } => write!(f, "cifar10:{}", directory.display()),
-            Self::Mnist { directory } => write!(f, "mnist:{}", directory.display()),
+        match (self, self.parts()) {
+            (Self::Shapes { side }, (name, _)) if *side != shapes::DEFAULT_SIDE => write!(f, "{name}:{side}"),
+            (_, (name, Some(place))) => write!(f, "{name}:{}", place.display()),
+            (_, (name, None)) => f.write_str(name),
         }
     }
 }
@@ -103,7 +180,17 @@ mod tests {
 
     #[test]
     fn names_are_read_and_printed_alike() {
-        for name in ["shapes", "shapes:24", "cifar10:some/where", "mnist:C:/odd"] {
+        for name in [
+            "shapes",
+            "shapes:24",
+            "words",
+            "cifar10:some/where",
+            "mnist:C:/odd",
+            "svhn:a",
+            "tiny-imagenet:b",
+            "text:c",
+            "characters:d",
+        ] {
             assert_eq!(name.parse::<DataSpec>().unwrap().to_string(), name);
         }
     }
@@ -112,7 +199,7 @@ mod tests {
     fn an_unknown_name_is_refused_with_the_known_ones() {
         for name in ["imagenet", "cifar10", "mnist:", "shapes:big", ""] {
             let error = name.parse::<DataSpec>().unwrap_err().to_string();
-            assert!(error.contains("known are shapes, shapes:SIDE, cifar10:DIR and mnist:DIR"), "{error}");
+            assert!(error.contains("known are shapes, shapes:SIDE, cifar10:DIR"), "{error}");
         }
     }
 }

@@ -9,7 +9,9 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum Error {
     /// The name of the data set is not known.
-    #[error("unknown data set `{name}`; known are shapes, shapes:SIDE, cifar10:DIR and mnist:DIR")]
+    #[error(
+        "unknown data set `{name}`; known are shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, words, text:PATH and characters:PATH"
+    )]
     UnknownData {
         /// The name as given.
         name: String,
@@ -95,6 +97,92 @@ pub enum Error {
         validation: usize,
         /// Images available.
         available: usize,
+    },
+    /// A text is shorter than the requested parts.
+    #[error(
+        "{train} training and {validation} validation tokens asked of {data}, which has {available}; each part needs at least 2, ask for fewer"
+    )]
+    TooFewTokens {
+        /// The text.
+        data: String,
+        /// Training tokens requested.
+        train: usize,
+        /// Validation tokens requested.
+        validation: usize,
+        /// Tokens available.
+        available: usize,
+    },
+    /// A file of text is not in UTF-8.
+    #[error("{}: byte {byte} is no UTF-8; convert the file to UTF-8", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The place of the first wrong byte.
+        byte: usize,
+    },
+    /// A MATLAB file cannot be used.
+    #[error("{}: no MATLAB file of version 5 with the expected arrays ({reason}); fetch the file again", path.display())]
+    Mat {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A picture cannot be used.
+    #[error("{}: no JPEG file that can be used ({reason}); fetch the data set again", path.display())]
+    Picture {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A space of networks by a name that is not known.
+    #[error("unknown space `{name}`; known are {known}")]
+    UnknownSpace {
+        /// The name as given.
+        name: String,
+        /// The known names.
+        known: String,
+    },
+    /// A parameter of a network is missing or out of its range.
+    #[error("parameter {name} of {space} is {found}, but must be {expected}")]
+    Parameter {
+        /// The space.
+        space: String,
+        /// The parameter.
+        name: &'static str,
+        /// Its value, or that it is missing.
+        found: String,
+        /// Its range.
+        expected: String,
+    },
+    /// A network does not fit the size of the images.
+    #[error(
+        "{space} needs images of at least {needed}×{needed} pixels, but {data} has {height}×{width}; use larger images"
+    )]
+    SmallImages {
+        /// The space.
+        space: String,
+        /// The data.
+        data: String,
+        /// The smallest side.
+        needed: usize,
+        /// Pixels from top to bottom.
+        height: usize,
+        /// Pixels from left to right.
+        width: usize,
+    },
+    /// Images were named where a text is needed, or a text where images are needed.
+    #[error("{space} learns from {needed}, and {data} is {found}; name another data set")]
+    Material {
+        /// The space.
+        space: String,
+        /// What it needs.
+        needed: &'static str,
+        /// The data.
+        data: String,
+        /// What it is.
+        found: &'static str,
     },
     /// The network does not fit the images.
     #[error(transparent)]

@@ -1,11 +1,14 @@
 //! Which training a checkpoint is of.
 
+use foretell::Configuration;
 use serde::{Deserialize, Serialize};
 
 /// The part of a [`TrainSpec`](crate::TrainSpec) that determines the results. A checkpoint of another identity is refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Identity {
-    pub(crate) network: String,
+    pub(crate) space: String,
+    pub(crate) configuration: Configuration,
+    pub(crate) width: f64,
     pub(crate) data: String,
     pub(crate) train_size: Option<usize>,
     pub(crate) validation_size: Option<usize>,

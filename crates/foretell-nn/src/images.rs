@@ -3,13 +3,15 @@
 use foretell::ImageShape;
 
 /// How pixel values (0 to 255) become network inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Normalization {
     /// x ↦ (x − 127.5)/63.75, so inputs lie in [−2, 2].
     Range,
     /// Global contrast normalization of each image: x ↦ (x − mean)/max(sd, 1), mean and sd over all values of the
     /// image, every channel. MetaQNN's networks saw CIFAR-10 like this.
     Contrast,
+    /// The mean of the training images is subtracted, value by value, without scaling: cuda-convnet's inputs.
+    MeanImage(Vec<f32>),
 }
 
 /// Labelled images of one shape.
@@ -26,7 +28,7 @@ pub struct Images {
 }
 
 /// The images of a trial: for training and for validation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DataSet {
     /// The images that the network learns from.
     pub train: Images,
@@ -36,6 +38,19 @@ pub struct DataSet {
     pub normalization: Normalization,
     /// Whether training images are mirrored left to right with probability ½, drawn again each epoch.
     pub mirror: bool,
+}
+
+impl DataSet {
+    /// The same images, seen as cuda-convnet's networks see them: less the mean of the training images, and not mirrored.
+    #[must_use]
+    pub(crate) fn less_mean_image(self) -> Self {
+        let mut sums = vec![0_u64; self.train.values()];
+        for image in self.train.pixels.chunks_exact(sums.len()) {
+            sums.iter_mut().zip(image).for_each(|(sum, &value)| *sum += u64::from(value));
+        }
+        let mean = sums.iter().map(|&sum| (sum as f64 / self.train.len() as f64) as f32).collect();
+        Self { normalization: Normalization::MeanImage(mean), mirror: false, ..self }
+    }
 }
 
 impl Images {
@@ -76,26 +91,31 @@ impl Images {
     pub(crate) fn push_inputs(
         &self,
         index: usize,
-        normalization: Normalization,
+        normalization: &Normalization,
         mirrored: bool,
         inputs: &mut Vec<f32>,
     ) {
         let image = self.image(index);
-        let (shift, scale) = normalization.shift_and_scale(image);
-        for row in image.chunks_exact(self.shape.width) {
-            let input = |&value: &u8| (f32::from(value) - shift) * scale;
-            if mirrored {
-                inputs.extend(row.iter().rev().map(input));
-            } else {
-                inputs.extend(row.iter().map(input));
+        let start = inputs.len();
+        match normalization {
+            Normalization::MeanImage(mean) => {
+                inputs.extend(image.iter().zip(mean).map(|(&value, mean)| f32::from(value) - mean));
             }
+            other => {
+                let (shift, scale) = other.shift_and_scale(image);
+                inputs.extend(image.iter().map(|&value| (f32::from(value) - shift) * scale));
+            }
+        }
+        if mirrored {
+            inputs[start..].chunks_exact_mut(self.shape.width).for_each(<[f32]>::reverse);
         }
     }
 }
 
 impl Normalization {
-    fn shift_and_scale(self, image: &[u8]) -> (f32, f32) {
+    fn shift_and_scale(&self, image: &[u8]) -> (f32, f32) {
         match self {
+            Self::MeanImage(_) => (0.0, 1.0),
             Self::Range => (127.5, 1.0 / 63.75),
             Self::Contrast => {
                 let count = image.len() as f64;
@@ -120,10 +140,10 @@ mod tests {
     fn contrast_normalization_gives_each_image_mean_zero_and_deviation_one() {
         let images = two_by_two(vec![10, 20, 30, 40, 7, 7, 7, 7]);
         let mut inputs = Vec::new();
-        images.push_inputs(0, Normalization::Contrast, false, &mut inputs);
+        images.push_inputs(0, &Normalization::Contrast, false, &mut inputs);
         // mean 25, variance (225 + 25 + 25 + 225)/4 = 125
         assert!((inputs[0] + 15.0 / 125_f32.sqrt()).abs() < 1e-6);
-        images.push_inputs(1, Normalization::Contrast, false, &mut inputs);
+        images.push_inputs(1, &Normalization::Contrast, false, &mut inputs);
         assert!(inputs[4..].iter().all(|v| *v == 0.0), "a flat image must not be divided by nothing");
     }
 
@@ -131,8 +151,20 @@ mod tests {
     fn a_mirrored_image_has_its_rows_turned_round() {
         let images = two_by_two(vec![0, 255, 255, 0]);
         let mut inputs = Vec::new();
-        images.push_inputs(0, Normalization::Range, true, &mut inputs);
+        images.push_inputs(0, &Normalization::Range, true, &mut inputs);
         assert_eq!(inputs, [2.0, -2.0, -2.0, 2.0]);
+    }
+
+    #[test]
+    fn the_mean_of_the_training_images_is_subtracted_value_by_value() {
+        let (train, validation) = (two_by_two(vec![10, 20, 30, 40, 30, 20, 10, 0]), two_by_two(vec![0; 4]));
+        let data = DataSet { train, validation, normalization: Normalization::Range, mirror: true };
+        let data = data.less_mean_image();
+        assert!(!data.mirror);
+        let mut inputs = Vec::new();
+        data.train.push_inputs(0, &data.normalization, false, &mut inputs);
+        data.validation.push_inputs(0, &data.normalization, false, &mut inputs);
+        assert_eq!(inputs, [-10.0, 0.0, 10.0, 20.0, -20.0, -20.0, -20.0, -20.0]);
     }
 
     #[test]

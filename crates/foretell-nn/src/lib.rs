@@ -4,7 +4,7 @@
 //! use foretell_nn::{TrainSpec, train};
 //! use std::ops::ControlFlow;
 //!
-//! let mut spec = TrainSpec::new("[C(4,3,2), P(2,2), SM(10)]".parse()?, "shapes".parse()?);
+//! let mut spec = TrainSpec::new(&"[C(4,3,2), P(2,2), SM(10)]".parse()?, "shapes".parse()?);
 //! (spec.train_size, spec.validation_size) = (Some(200), Some(50));
 //! (spec.epochs, spec.until, spec.learning_rate) = (2, 2, Some(0.003));
 //! let outcome = train(&spec, &mut |_epoch| ControlFlow::Continue(()))?;
@@ -13,29 +13,43 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Modules, in the order of the data flow: [`DataSpec`] names a data set (`shapes`, `cifar10`, `mnist`) and loads it
-//! as a [`DataSet`]; a [`foretell::LayerSequence`] becomes a network; [`train`] runs epochs of it by a [`TrainSpec`]
-//! and reports each as an [`EpochReport`]; checkpoints let it continue after a pause or a crash.
+//! Modules, in the order of the data flow: [`DataSpec`] names a data set and loads it as a [`DataSet`] or a [`Corpus`]; a
+//! [`Space`] makes a network of a configuration and has the recipe to train it; [`train`] runs epochs of it by a
+//! [`TrainSpec`] and reports each as an [`EpochReport`]; checkpoints let it continue after a pause or a crash.
 
 mod checkpoint;
 mod cifar10;
 mod data_spec;
-mod epoch;
 mod error;
 mod identity;
+mod image_lessons;
 mod images;
+mod layers;
+mod lessons;
+mod mat;
 mod mnist;
-mod network;
+mod plan;
 mod report;
 mod schedule;
 mod shapes;
+mod space;
+mod spaces;
 mod split;
 mod stream;
-mod train;
+mod svhn;
+mod text;
+mod text_lessons;
+mod tiny_imagenet;
+#[cfg(test)]
+mod torch;
+mod training;
 
 pub use data_spec::{DataOptions, DataSpec};
 pub use error::Error;
 pub use images::{DataSet, Images, Normalization};
+pub use plan::{TrainOutcome, TrainSpec};
 pub use report::EpochReport;
-pub use schedule::{attempt_rate, learning_rate, least_accuracy};
-pub use train::{TrainOutcome, TrainSpec, train};
+pub use schedule::{PROBATION, attempt_rate, learning_rate, least_accuracy};
+pub use space::{Material, Plan, Report, Searched, Size, Small, Space};
+pub use spaces::{SPACES, space, train};
+pub use text::Corpus;

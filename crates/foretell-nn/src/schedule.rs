@@ -1,7 +1,12 @@
-//! Learning rates of a training: the starting rate and the schedule.
+//! Learning rates of MetaQNN's training: the starting rate, the schedule, and when a start has failed.
 
 /// How many starting rates the retry rule tries.
 pub(crate) const ATTEMPTS: usize = 5;
+
+/// The steps of the optimizer within which a starting rate must prove better than guessing: an epoch of 45 000 images in batches of 128.
+///
+/// Source: MetaQNN's training settings (B. Baker et al. 2017), where they are one epoch.
+pub const PROBATION: usize = 351;
 
 /// The starting learning rate of attempt `attempt` (from 0): 0.001 · 0.4^attempt.
 ///
@@ -26,10 +31,16 @@ pub fn learning_rate(initial: f64, epoch: usize, epochs: usize) -> f64 {
     initial * 0.2_f64.powi((epoch.saturating_sub(1) / step) as i32)
 }
 
-/// The validation accuracy that the first epoch of an attempt must exceed: one and a half times guessing, 0.15 for
-/// ten classes.
-pub fn least_accuracy(classes: usize) -> f64 {
-    1.5 / classes as f64
+/// The factor on the rate after `reductions` falls to a tenth that are spread evenly over the plan:
+/// 0.1^⌊(`reductions` + 1) · (epoch − 1)/`epochs`⌋.
+pub(crate) fn even_falls(reductions: usize, epoch: usize, epochs: usize) -> f64 {
+    0.1_f64.powi(((reductions + 1) * (epoch - 1) / epochs) as i32)
+}
+
+/// The validation accuracy that an attempt must exceed where guessing reaches `guessing`: one and a half times as much, 0.15
+/// for ten classes.
+pub fn least_accuracy(guessing: f64) -> f64 {
+    1.5 * guessing
 }
 
 #[cfg(test)]
@@ -53,9 +64,20 @@ mod tests {
     }
 
     #[test]
+    fn even_falls_divide_the_plan_into_equal_parts() {
+        let falls = |reductions| -> Vec<i32> {
+            (1..=6).map(|epoch| -even_falls(reductions, epoch, 6).log10().round() as i32).collect()
+        };
+        assert_eq!(falls(0), [0, 0, 0, 0, 0, 0]);
+        assert_eq!(falls(1), [0, 0, 0, 1, 1, 1]);
+        assert_eq!(falls(2), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(falls(3), [0, 0, 1, 2, 2, 3]);
+    }
+
+    #[test]
     fn attempts_start_at_a_thousandth_and_fall_by_two_fifths() {
         assert!((attempt_rate(0) - 1e-3).abs() < 1e-15);
         assert!((attempt_rate(ATTEMPTS - 1) - 2.56e-5).abs() < 1e-15);
-        assert!((least_accuracy(10) - 0.15).abs() < 1e-15);
+        assert!((least_accuracy(0.1) - 0.15).abs() < 1e-15);
     }
 }

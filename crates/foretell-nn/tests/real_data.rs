@@ -41,7 +41,7 @@ fn a_part_of_cifar_10_is_balanced_and_a_small_network_learns_it() {
     let test = "a_part_of_cifar_10_is_balanced_and_a_small_network_learns_it";
     let Some(directory) = directory("cifar10-subset", test) else { return };
     let mut spec = TrainSpec::new(
-        "[C(8,5,2), P(2,2), FC(32), SM(10)]".parse().unwrap(),
+        &"[C(8,5,2), P(2,2), FC(32), SM(10)]".parse().unwrap(),
         DataSpec::Cifar10 { directory },
     );
     (spec.train_size, spec.validation_size) = (Some(1000), Some(200));

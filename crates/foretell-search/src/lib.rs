@@ -29,6 +29,7 @@
 mod asha;
 mod brackets;
 mod budget;
+mod caution;
 mod f_hyperband;
 mod full;
 mod hyperband;
@@ -56,6 +57,7 @@ mod worth;
 pub use asha::Asha;
 pub use brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
 pub use budget::Choice;
+pub use caution::{Caution, Stopping};
 pub use f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
 pub use full::Full;
 pub use hyperband::Hyperband;

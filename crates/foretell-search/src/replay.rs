@@ -44,6 +44,7 @@ fn draw(spec: &ReplaySpec, table: &Table, ordering: u64) -> Result<Draw, ReplayE
     shuffle(&mut pool, &mut random);
     let warm_start = pool.split_off(pool.len() - spec.warm_start);
     let Schedule::Hyperband { eta, runs, .. } = spec.schedule else {
+        pool.truncate(spec.trials(table));
         return Ok(Draw { trials: pool, warm_start });
     };
     let plan = plan(spec.resource(table), eta).map_err(ScheduleError::from)?;

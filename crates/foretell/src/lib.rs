@@ -77,6 +77,7 @@ pub use predict::kernel_ridge::KernelRidge;
 pub use predict::last_value::LastValue;
 pub use predict::lce::{self, Lce};
 pub use predict::linear::{Ols, Ridge};
+pub use predict::mean_gain::MeanGain;
 pub use predict::named::{PREDICTORS, PredictorOptions, UnknownPredictor, predictor};
 pub use predict::predictor::{FitError, Model, Predictor, check_training};
 pub use predict::spread::{Spread, WithSpread};

@@ -141,6 +141,11 @@ class Forecaster:
         return self._core.target
 
     @property
+    def points(self) -> int:
+        """How many points a whole curve has."""
+        return len(self._core.grid)
+
+    @property
     def direction(self) -> str:
         """`'maximize'` or `'minimize'`."""
         return self._core.direction

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ class Judge:
     """Finished runs so far, and whether a running one is to be stopped.
 
     It decides by the finished runs and the curve alone, so that every process with the same runs decides alike. It learns anew
-    whenever there are `refit` times as many finished runs as when it learnt last.
+    whenever there are `refit` times as many finished runs as when it learnt last, from the best and the newest of them.
 
     Parameters
     ----------
@@ -34,6 +35,11 @@ class Judge:
         When a forecast stops a run: see `Forecaster.decide`.
     refit
         By how much the number of finished runs grows until it learns anew; at least 1.
+    most_runs
+        It learns from so many runs at most: the `nth_best` best, and the newest others.
+    background
+        Fit models on a thread of their own; until they are there, the models before them decide, and without any no run is stopped. No
+        decision then waits for a fit, but decisions depend on timing.
     shadow
         Decide and say so, but stop nothing.
     metric, predictor, seed, log_columns
@@ -52,6 +58,8 @@ class Judge:
         nth_best: int = 1,
         agreeing_checks: int = 2,
         refit: float = 1.2,
+        most_runs: int = 200,
+        background: bool = False,
         shadow: bool = False,
         metric: str = "score",
         predictor: str = "auto",
@@ -60,11 +68,12 @@ class Judge:
     ) -> None:
         if direction not in ("maximize", "minimize"):
             raise ValueError(f"direction {direction!r}: give 'maximize' or 'minimize'")
-        for name, value, least in (("burn_in", burn_in, 3), ("min_steps", min_steps, 1), ("refit", refit, 1)):
+        for name, value, least in (("burn_in", burn_in, 3), ("min_steps", min_steps, 1), ("refit", refit, 1), ("most_runs", most_runs, burn_in)):
             if not value >= least:
                 raise ValueError(f"{name}={value!r} is too small; the least is {least}")
         self.direction, self.metric, self.burn_in, self.min_steps = direction, metric, burn_in, min_steps
         self.refit, self.shadow, self.predictor, self.seed = refit, shadow, predictor, seed
+        self.most_runs, self.background = most_runs, background
         self.log_columns = list(log_columns)
         self.criterion = {
             "stop_probability": stop_probability,
@@ -107,6 +116,8 @@ class Judge:
             if len(values) < self.min_steps or len(self._runs) < self.burn_in:
                 return None
             forecaster = self._learnt()
+        if forecaster is None:
+            return None
         try:
             return forecaster.decide(values, config, steps=steps, **self.criterion)
         except ValueError as error:
@@ -114,21 +125,47 @@ class Judge:
             _log.debug("no decision: %s", error)
             return None
 
-    def _learnt(self) -> Forecaster:
+    def _learnt(self) -> Forecaster | None:
         """The forecaster of the runs there were when their number last reached a mark: burn_in, burn_in · refit, …"""
         count = len(self._runs)
-        if self._forecaster is None or count >= self._due:
+        if self._due <= count:
             while self._due <= count:
                 self._due = max(self._due + 1, int(self._due * self.refit))
-            self._forecaster = Forecaster.fit(
-                list(self._runs.values()),
-                direction=self.direction,
-                metric=self.metric,
-                predictor=self.predictor,
-                seed=self.seed,
-                log_columns=self.log_columns,
-            )
+            learnt = self._learn()
+            if self.background:
+                threading.Thread(target=self._prepare, args=(learnt,), daemon=True).start()
+            else:
+                self._forecaster = learnt
         return self._forecaster
+
+    def _learn(self) -> Forecaster:
+        """A forecaster of the best runs and the newest others."""
+        runs = list(self._runs.values())
+        if len(runs) > self.most_runs:
+            turn = 1.0 if self.direction == "maximize" else -1.0
+            ends = [turn * run["values"][-1] if run["values"] else -math.inf for run in runs]
+            ranked = sorted(range(len(runs)), key=lambda at: -ends[at] if ends[at] == ends[at] else math.inf)
+            best = set(ranked[: self.criterion["nth_best"]])
+            newest = [at for at in range(len(runs) - 1, -1, -1) if at not in best][: self.most_runs - len(best)]
+            runs = [runs[at] for at in sorted(best.union(newest))]
+        return Forecaster.fit(
+            runs,
+            direction=self.direction,
+            metric=self.metric,
+            predictor=self.predictor,
+            seed=self.seed,
+            log_columns=self.log_columns,
+        )
+
+    def _prepare(self, learnt: Forecaster) -> None:
+        """Fits all models of a forecaster, and lets it decide from then on."""
+        for points in range(self.min_steps, learnt.points):
+            try:
+                learnt.prepare(points)
+            except ValueError as error:
+                _log.debug("no model of %d points: %s", points, error)
+        with self._lock:
+            self._forecaster = learnt
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)

@@ -43,7 +43,7 @@ def _measured(command: str, curves: Any, flags: dict[str, Any]) -> Any:
         words = ["foretell", command, *_words(flags), "--", *map(os.fspath, paths)]
         return _frame(json.loads(answer(words))["rows"], as_frame)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "curves.jsonl"
+        path = Path(folder) / "runs.jsonl"
         _write(path, curves, flags)
         words = ["foretell", command, *_words(flags), "--", str(path)]
         try:

@@ -82,7 +82,7 @@ class Study:
     >>> for trial in study:
     ...     with trial:
     ...         for epoch in trial.epochs():
-    ...             trial.report((1 - abs(trial.config["lr"] - 0.1)) * (1 - 0.5**epoch), epoch)
+    ...             _ = trial.report((1 - abs(trial.config["lr"] - 0.1)) * (1 - 0.5**epoch), epoch)
     >>> study.best["score"] > 0.5
     True
 

@@ -1,14 +1,14 @@
 //! `foretell evaluate`: forecast accuracy against what happened.
 
 use super::figures::{self, Measured};
-use crate::curves::{CurveFlags, last_step};
+use crate::curves::{CurveFlags, last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, metric_difference, note, print, print_json, table};
 use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::evaluate::{Cut, EvaluationError, EvaluationOptions, Fold, INTERVALS, Split, evaluate, splits};
 use foretell::statistics::{mean, standard_error};
-use foretell::{FeatureSet, HistoryOptions, Predictor, PredictorOptions, RunScore, Scale, predictor};
+use foretell::{FeatureSet, HistoryOptions, Predictor, PredictorOptions, RunScore, Scale};
 use foretell_logs::Recorded;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -141,7 +141,7 @@ fn predictors(arguments: &Arguments) -> Result<Vec<Arc<dyn Predictor>>, Failure>
         seed: arguments.seed,
         draws: arguments.draws.map(|draws| draws as usize),
     };
-    let named = arguments.predictor.iter().map(|name| predictor(name, &options).map(Arc::from));
+    let named = arguments.predictor.iter().map(|name| predictor_of_recorded(name, &options));
     named.collect::<Result<_, _>>().map_err(Failure::input)
 }
 

@@ -226,18 +226,18 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         .map(|(&step, value)| {
             let mut cells = vec![step.to_string(), value.map_or("–".to_owned(), metric_value)];
             cells.extend(
-                decisions.get(&step).map_or_else(|| vec![String::new(); 5], |decided| judged(decided)),
+                decisions.get(&step).map_or_else(|| vec![String::new(); 6], |decided| judged(decided)),
             );
             cells
         })
         .collect();
     let metric = stored.study.spec().metric.as_str();
-    let headings = ["epoch", metric, "forecast", "against", "sure", "then", "why"];
+    let headings = ["epoch", metric, "forecast", "5 to 95 %", "against", "sure", "then", "why"];
     text += &format!("\n\n{}", table(&headings, &rows));
     text
 }
 
-/// A decision in the columns forecast, against, sure, then, why.
+/// A decision in the columns forecast, 5 to 95 % (the quantiles), against, sure, then, why.
 fn judged(decision: &Decision) -> Vec<String> {
     let [forecast, against, sure] =
         report::grounds(decision.forecast, decision.incumbent, decision.probability);
@@ -245,7 +245,11 @@ fn judged(decision: &Decision) -> Vec<String> {
         foretell::Action::Stop => "stop",
         foretell::Action::Continue => "go on",
     };
-    vec![forecast, against, sure, then.to_owned(), report::because(&decision.reason)]
+    let quantiles = decision.forecast.map_or("–".to_owned(), |forecast| {
+        let (low, high) = forecast.interval;
+        format!("{} to {}", metric_value(low), metric_value(high))
+    });
+    vec![forecast, quantiles, against, sure, then.to_owned(), report::because(&decision.reason)]
 }
 
 fn export(stored: &Stored, out: Option<&Path>) -> Outcome {

@@ -2,8 +2,9 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
-use foretell::{Configuration, LayerSequence};
-use foretell_nn::{DataSpec, EpochReport, TrainSpec, train};
+use foretell::{Configuration, LayerSequence, Value};
+use foretell_nn::{DataSpec, EpochReport, Material, TrainSpec, train};
+use foretell_search::NETWORK;
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -11,16 +12,26 @@ use std::path::PathBuf;
 /// The arguments of `foretell train`. The environment of the trial protocol sets most of them.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
+    /// The space that the network is of: metaqnn, cuda-convnet, lstm, resnet-tiny, resnet-39.
+    #[arg(long, default_value = "metaqnn")]
+    space: String,
+    /// A parameter of the network, such as `filters=8` (default: those of the file FORETELL_PARAMS).
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+    /// Factor on the filters of cuda-convnet; the other spaces have their sizes as parameters.
+    #[arg(long, default_value_t = 1.0)]
+    width: f64,
     /// The network in layer notation, such as `[C(64,3,1), P(2,2), FC(128), SM(10)]` (default: `net` of the file FORETELL_PARAMS).
     #[arg(long)]
     net: Option<String>,
-    /// The images: shapes, shapes:SIDE, cifar10:DIR or mnist:DIR.
-    #[arg(long, default_value = "shapes")]
-    data: String,
-    /// Number of training images, class-balanced (default: all that are not for validation; shapes: 1000).
+    /// The data: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR; for lstm words,
+    /// text:PATH, characters:PATH (default: what is drawn, shapes or words).
+    #[arg(long)]
+    data: Option<String>,
+    /// Number of training images, class-balanced, or of tokens (default: all that are not for validation; shapes: 1000).
     #[arg(long)]
     train_size: Option<usize>,
-    /// Number of validation images, class-balanced (default: a tenth; shapes: 500).
+    /// Number of validation images, class-balanced, or of tokens (default: a tenth; shapes: 500).
     #[arg(long)]
     validation_size: Option<usize>,
     /// Seed of the choice of images.
@@ -35,7 +46,7 @@ pub(crate) struct Arguments {
     /// Images per step of the optimizer.
     #[arg(long, default_value_t = 128)]
     batch_size: usize,
-    /// The starting learning rate (default: the first of 0.001·0.4^i that learns at all).
+    /// The starting learning rate (default: the space's; metaqnn: the first of 0.001·0.4^i that learns at all).
     #[arg(long)]
     learning_rate: Option<f64>,
     /// Seed of weights, order and dropout.
@@ -52,8 +63,13 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let _guard = foretell_run::parent_alive_guard();
-    let data: DataSpec = arguments.data.parse().map_err(Failure::input)?;
+    let material = foretell_nn::space(&arguments.space).map_err(Failure::input)?.plan().material;
+    let data = arguments.data.as_deref().unwrap_or(material.drawn());
+    let data: DataSpec = data.parse().map_err(Failure::input)?;
     let spec = TrainSpec {
+        space: arguments.space.clone(),
+        configuration: configuration(arguments)?,
+        width: arguments.width,
         train_size: arguments.train_size,
         validation_size: arguments.validation_size,
         data_seed: arguments.data_seed,
@@ -64,10 +80,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         seed: arguments.seed,
         checkpoint_dir: arguments.checkpoint_dir.clone(),
         resume: arguments.resume || std::env::var_os("FORETELL_RESUME_FROM").is_some(),
-        ..TrainSpec::new(network(arguments)?, data)
+        ..TrainSpec::new(&LayerSequence(Vec::new()), data)
     };
     let mut broken = None;
-    let outcome = train(&spec, &mut |report| match print(&report_line(report)) {
+    let outcome = train(&spec, &mut |report| match print(&report_line(report, material)) {
         Ok(()) => ControlFlow::Continue(()),
         Err(failure) => {
             broken = Some(failure);
@@ -83,8 +99,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-fn report_line(report: &EpochReport) -> String {
-    json!({"foretell": {
+fn report_line(report: &EpochReport, material: Material) -> String {
+    let mut line = json!({"foretell": {
         "step": report.epoch,
         "val_acc": report.validation_accuracy,
         "val_loss": report.validation_loss,
@@ -93,26 +109,39 @@ fn report_line(report: &EpochReport) -> String {
         "failed_epochs": report.failed_epochs,
         // if every attempt failed, the accuracy of guessing is repeated and nothing is trained
         "trained_epochs": if report.learning_rate.is_some() { report.epoch } else { 0 },
-    }})
-    .to_string()
+    }});
+    if material == Material::Text {
+        // after divergence there is no loss, and the field says null
+        line["foretell"]["val_ppl"] =
+            json!(report.validation_loss.map(f64::exp).filter(|ppl| ppl.is_finite()));
+    }
+    line.to_string()
 }
 
-fn network(arguments: &Arguments) -> Result<LayerSequence, Failure> {
-    let text = match &arguments.net {
-        Some(text) => text.clone(),
-        None => network_of_parameters()?,
+/// The parameters of the network: of `--net` and `--set`, or of the file that the trial protocol names.
+fn configuration(arguments: &Arguments) -> Result<Configuration, Failure> {
+    let mut configuration = match std::env::var_os("FORETELL_PARAMS").map(PathBuf::from) {
+        Some(path) => {
+            let wrong =
+                |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
+            let text = std::fs::read_to_string(&path).map_err(|error| wrong(&error))?;
+            serde_json::from_str(&text).map_err(|error| wrong(&error))?
+        }
+        None if arguments.net.is_none() && arguments.parameters.is_empty() => {
+            return Err(Failure::input(
+                "no network; give --net or --set, or set FORETELL_PARAMS to a JSON file with the network's parameters",
+            ));
+        }
+        None => Configuration::new(),
     };
-    text.parse().map_err(|error| Failure::input(format!("network `{text}`: {error}")))
-}
-
-fn network_of_parameters() -> Result<String, Failure> {
-    let path = std::env::var_os("FORETELL_PARAMS").map(PathBuf::from);
-    let path = path.ok_or_else(|| {
-        Failure::input("no network; give --net, or set FORETELL_PARAMS to a JSON file with the field `net`")
-    })?;
-    let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(|e| wrong(&e))?;
-    let parameters: Configuration = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
-    let net = parameters.get(foretell_search::NETWORK).and_then(|value| value.text());
-    net.map(str::to_owned).ok_or_else(|| wrong(&"no text field `net`; add one, or give --net"))
+    if let Some(net) = &arguments.net {
+        configuration.insert(NETWORK.to_owned(), Value::Text(net.clone()));
+    }
+    for parameter in &arguments.parameters {
+        let (name, value) = parameter.split_once('=').ok_or_else(|| {
+            Failure::input(format!("--set `{parameter}`: expected NAME=VALUE, such as filters=8"))
+        })?;
+        configuration.insert(name.to_owned(), Value::of_cell(value));
+    }
+    Ok(configuration)
 }

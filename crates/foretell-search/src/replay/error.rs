@@ -44,6 +44,9 @@ pub enum ReplayError {
         /// Finished runs.
         got: usize,
     },
+    /// A study of one run stops nothing.
+    #[error("a study size of less than 2 runs: nothing could be stopped; draw at least 2")]
+    StudySize,
     /// The recorded runs are too short.
     #[error(
         "the largest resource is {max_resource}, but the recorded runs have {points} points: lower it to at most {points}"

@@ -32,6 +32,8 @@ pub struct ReplaySpec {
     pub retrain: bool,
     /// Runs held back from the draw and handed in as an earlier search's curves at every level: a warm start; 0 for none.
     pub warm_start: usize,
+    /// How many of the runs are drawn for each ordering, to show studies of that size; `None`: all of them.
+    pub study_size: Option<usize>,
     /// Virtual workers.
     pub workers: usize,
     /// Random orders (or draws) to average over.
@@ -54,6 +56,7 @@ impl Default for ReplaySpec {
             check_every: 1,
             retrain: false,
             warm_start: 0,
+            study_size: None,
             workers: 1,
             orderings: 10,
             seed: 0,
@@ -85,6 +88,9 @@ impl ReplaySpec {
         if max_resource > table.points() as u64 {
             return Err(ReplayError::TooShort { max_resource, points: table.points() });
         }
+        if self.study_size.is_some_and(|size| size < 2) {
+            return Err(ReplayError::StudySize);
+        }
         if self.warm_start > 0 && self.warm_start >= table.len() {
             return Err(ReplayError::WarmStart { warm_start: self.warm_start, got: table.len() });
         }
@@ -93,10 +99,16 @@ impl ReplaySpec {
             Schedule::Full | Schedule::Asha { .. } | Schedule::SuccessiveHalving { .. }
         );
         let stops = self.policy != Policy::None;
-        if self.warm_start == 0 && whole && stops && self.burn_in >= table.len() {
-            return Err(ReplayError::BurnIn { burn_in: self.burn_in, got: table.len() });
+        if self.warm_start == 0 && whole && stops && self.burn_in >= self.trials(table) {
+            return Err(ReplayError::BurnIn { burn_in: self.burn_in, got: self.trials(table) });
         }
-        Ok(self.schedule.validate(table.len() as u64, max_resource)?)
+        Ok(self.schedule.validate(self.trials(table) as u64, max_resource)?)
+    }
+
+    /// How many recorded runs the trials of one ordering are: of those that are not held back, as many as the study's size.
+    pub fn trials(&self, table: &Table) -> usize {
+        let left = table.len() - self.warm_start.min(table.len());
+        self.study_size.map_or(left, |size| size.min(left))
     }
 
     /// R, in points.

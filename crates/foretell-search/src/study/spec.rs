@@ -2,6 +2,7 @@
 
 use super::Parts;
 use crate::brackets::levels;
+use crate::caution::{Caution, Stopping};
 use crate::parameter_space::ParameterSpaceError;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
@@ -172,9 +173,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl StudySpec {
-    /// A study of `space` with the usual settings: 24 trials at random, each trained for 20 epochs, the first 8 to learn
-    /// from; then trials stop once two checks in a row are sure that they will not win. Change the fields as you need.
+    /// A study of `space` with the usual settings: 24 trials at random, each trained for 20 epochs, the first three to their end;
+    /// then trials stop once two checks in a row are sure that they will not win, by forecasts that are learnt again as trials
+    /// finish. Change the fields as you need.
     pub fn new(space: Space, metric: impl Into<String>, direction: Direction) -> Self {
+        let Stopping { burn_in, predictor, refit, criterion } = Caution::default().stopping();
         Self {
             space,
             sampler: SamplerSpec::default(),
@@ -186,12 +189,12 @@ impl StudySpec {
             trials: 24,
             budget_epochs: None,
             queue: Vec::new(),
-            burn_in: 8,
+            burn_in,
             policy: Policy::default(),
             shadow: false,
-            predictor: "auto".to_owned(),
-            criterion: StopCriterion { agreeing_checks: 2, ..StopCriterion::default() },
-            refit: None,
+            predictor: predictor.to_owned(),
+            criterion,
+            refit,
             exempt: 0.0,
             seed: 0,
             workload: BTreeMap::new(),

@@ -11,6 +11,7 @@ pub(crate) mod last_value;
 pub mod lce;
 pub(crate) mod linear;
 pub(crate) mod masked;
+pub(crate) mod mean_gain;
 pub(crate) mod named;
 pub(crate) mod penalty;
 pub(crate) mod points;

@@ -10,6 +10,7 @@ use crate::predict::last_value::LastValue;
 use crate::predict::lce::{Lce, LceOptions};
 use crate::predict::linear::{Ols, Ridge};
 use crate::predict::masked::Masked;
+use crate::predict::mean_gain::MeanGain;
 use crate::predict::predictor::Predictor;
 use crate::predict::spread::{Spread, WithSpread};
 use crate::predict::svr::{Kernel, NuSvr};
@@ -18,6 +19,7 @@ use thiserror::Error;
 /// The names of all predictors.
 pub const PREDICTORS: &[&str] = &[
     "last-value",
+    "mean-gain",
     "svr-rbf",
     "svr-linear",
     "gp",
@@ -60,8 +62,8 @@ macro_rules! names_with_spread {
         [$(concat!($name, "+gaussian"), concat!($name, "+calibrated")),*]
     };
 }
-const NAMES_WITH_SPREAD: [&str; 26] = names_with_spread!(
-    "last-value" "svr-rbf" "svr-linear" "gp" "auto" "random-forest" "ols" "ridge" "kernel-ridge"
+const NAMES_WITH_SPREAD: [&str; 28] = names_with_spread!(
+    "last-value" "mean-gain" "svr-rbf" "svr-linear" "gp" "auto" "random-forest" "ols" "ridge" "kernel-ridge"
     "lce" "lce-domhan2015" "bnn" "bnn-plain"
 );
 
@@ -106,14 +108,6 @@ fn network(bnn: Bnn, options: &PredictorOptions) -> Bnn {
     Bnn { dynamics, seed: options.seed, ..bnn }
 }
 
-/// LCE with the seed of `options`, and no more than 25 steps for each posterior draw that it allows.
-fn extrapolation(mut lce: LceOptions, options: &PredictorOptions) -> Lce {
-    if let Some(draws) = options.draws {
-        lce.ensemble.steps = lce.ensemble.steps.min(draws.max(1).saturating_mul(25));
-    }
-    Lce::new(lce, options.seed)
-}
-
 /// The predictor called `name`, with its own spread.
 fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predictor>, UnknownPredictor> {
     let svr = |kernel| {
@@ -123,6 +117,7 @@ fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Pre
     };
     Ok(match name {
         "last-value" => Box::new(LastValue),
+        "mean-gain" => Box::new(MeanGain),
         "svr-rbf" => svr(Kernel::Rbf),
         "svr-linear" => svr(Kernel::Linear),
         "gp" => masked(Box::new(GaussianProcess), options.features),
@@ -134,8 +129,8 @@ fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Pre
         }),
         "ols" => Box::new(Ols { features: options.features }),
         "ridge" => Box::new(Ridge { features: options.features }),
-        "lce" => Box::new(extrapolation(LceOptions::default(), options)),
-        "lce-domhan2015" => Box::new(extrapolation(LceOptions::domhan2015(), options)),
+        "lce" => Box::new(Lce::limited(LceOptions::default(), options.draws, options.seed)),
+        "lce-domhan2015" => Box::new(Lce::limited(LceOptions::domhan2015(), options.draws, options.seed)),
         "bnn" => masked(Box::new(network(Bnn::default(), options)), options.features),
         "bnn-plain" => masked(Box::new(network(Bnn::plain(), options)), options.features),
         "kernel-ridge" => Box::new(KernelRidge { features: options.features }),

@@ -7,7 +7,7 @@ use crate::output::Format;
 use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName};
 use clap::ValueEnum;
 use foretell::{ErrorBudget, StopCriterion};
-use foretell_search::{Kappa, KappaOf, Reference};
+use foretell_search::{Caution, Kappa, KappaOf, Reference};
 use std::path::PathBuf;
 
 /// What is drawn.
@@ -115,6 +115,9 @@ pub(crate) struct Arguments {
     /// Hold this many recorded runs back and hand them in as an earlier search's: a warm start.
     #[arg(long, default_value_t = 0, value_name = "RUNS", help_heading = "Scheduling")]
     pub(super) warm_start: usize,
+    /// Draw so many of the runs for each order: what a study of that size would have saved (default: all).
+    #[arg(long, value_name = "RUNS", value_parser = study_size, help_heading = "Scheduling")]
+    pub(super) study_size: Option<usize>,
     /// Virtual workers.
     #[arg(long, default_value_t = 1, help_heading = "Scheduling")]
     pub(super) workers: usize,
@@ -134,6 +137,10 @@ pub(crate) struct Arguments {
     /// The form of the result.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
+    /// Write each order with its curves into this file, a JSON line each: {"curves","ordering","points","scores"}, scores with
+    /// larger ones better; for other tools to stop the same runs in the same orders.
+    #[arg(long, value_name = "FILE")]
+    pub(super) write_orders: Option<PathBuf>,
     /// Draw the result into this file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
@@ -142,6 +149,12 @@ pub(crate) struct Arguments {
     figure: Option<FigureKind>,
     #[command(flatten)]
     pub(super) reading: CurveFlags,
+}
+
+/// A study's size: two runs at least.
+fn study_size(text: &str) -> Result<usize, String> {
+    let size = text.parse().map_err(|_| "no whole number".to_owned())?;
+    if size < 2 { Err("a study of fewer than 2 runs stops nothing".to_owned()) } else { Ok(size) }
 }
 
 /// The burn-in of a pass over all runs at most: the paper's.
@@ -198,6 +211,12 @@ impl Arguments {
             _ => &[PolicyName::None, PolicyName::Srm, PolicyName::Oracle],
         };
         chosen.to_vec()
+    }
+
+    /// The settings of `foretell search --caution` to compare with: all where forecasts stop runs that train to their end.
+    pub(super) fn cautions(&self) -> impl Iterator<Item = Caution> + use<> {
+        let stops = self.scheduler == SchedulerName::Full && self.policies().contains(&PolicyName::Srm);
+        Caution::ALL.into_iter().filter(move |_| stops)
     }
 
     /// The values of Δ.

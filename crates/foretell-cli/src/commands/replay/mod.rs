@@ -1,22 +1,23 @@
 //! `foretell replay`: what early stopping would have done on recorded runs.
 
+mod answer;
 mod flags;
+mod orders;
 mod pictures;
 mod policy_name;
+mod recommend;
 mod replayed;
 mod report;
 mod settings;
-mod words;
 
 pub(crate) use flags::Arguments;
 
-use crate::curves::last_step;
+use crate::curves::{last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
-use foretell::lce::LceOptions;
-use foretell::{Lce, Predictor, PredictorOptions, predictor};
+use foretell::{Predictor, PredictorOptions};
 use foretell_search::{ReplayError, Setting, Table, replay};
 use replayed::Replayed;
 use report::Document;
@@ -37,9 +38,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match arguments.format {
         Format::Json => print_json(&document(arguments, &replayed))?,
         Format::Table => {
-            let texts: Vec<String> = replayed.iter().map(|file| words::answer(file, arguments)).collect();
+            let texts: Vec<String> = replayed.iter().map(|file| answer::text(file, arguments)).collect();
             print(&texts.join("\n\n"))?;
         }
+    }
+    if let Some(path) = &arguments.write_orders {
+        orders::write(path, &replayed)?;
     }
     if let (Some(path), Some(first)) = (&arguments.plot, replayed.first()) {
         plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
@@ -78,15 +82,11 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
         ..PredictorOptions::default()
     };
     let mut made = BTreeMap::new();
-    for policy in arguments.policies() {
-        for name in policy.predictors(&arguments.predictor) {
-            let predictor: Arc<dyn Predictor> = match name.as_str() {
-                // a curve's extrapolation is the same in every order of the runs
-                "lce" => Arc::new(Lce::new(LceOptions::default(), arguments.seed).remembering()),
-                _ => Arc::from(predictor(&name, &options).map_err(Failure::input)?),
-            };
-            made.insert(name, predictor);
-        }
+    let usual = arguments.cautions().map(|caution| caution.stopping().predictor.to_owned());
+    let named = arguments.policies().into_iter().flat_map(|policy| policy.predictors(&arguments.predictor));
+    for name in named.chain(usual) {
+        let predictor = predictor_of_recorded(&name, &options).map_err(Failure::input)?;
+        made.insert(name, predictor);
     }
     Ok(made)
 }

@@ -2,9 +2,9 @@
 
 use super::flags::{Arguments, FigureKind};
 use super::policy_name::PolicyName;
+use super::recommend::recommended;
 use super::replayed::Replayed;
 use super::settings::Variant;
-use super::words;
 use crate::commands::figures;
 use crate::plot;
 use foretell::ErrorBudget;
@@ -185,6 +185,8 @@ fn iterations(file: &Replayed) -> plot::Hyperband {
 
 /// The setting that a person would look at first: the recommended one, else the first that stops.
 fn shown(file: &Replayed) -> Option<usize> {
-    let recommended = words::recommended(&file.rows);
-    recommended.or_else(|| file.variants.iter().position(|variant| variant.policy != PolicyName::None))
+    let recommended = || recommended(file).map(|chosen| chosen.row);
+    file.usual()
+        .or_else(recommended)
+        .or_else(|| file.variants.iter().position(|variant| variant.policy != PolicyName::None))
 }

@@ -16,3 +16,10 @@ pub(super) struct Replayed {
     pub(super) outcomes: Vec<foretell_search::Outcome>,
     pub(super) rows: Vec<Row>,
 }
+
+impl Replayed {
+    /// The row of the settings that `foretell search` would use for a study of this size, if it was replayed.
+    pub(super) fn usual(&self) -> Option<usize> {
+        self.variants.iter().position(Variant::is_default)
+    }
+}

@@ -4,7 +4,7 @@ use super::policy_name::PolicyName;
 use super::settings::Variant;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
-use foretell_search::{KappaOf, Outcome, Policy, Reference, ReplaySpec, Table};
+use foretell_search::{Caution, KappaOf, Outcome, Policy, Reference, ReplaySpec, Table};
 use serde::Serialize;
 
 /// The JSON document.
@@ -65,6 +65,14 @@ pub(super) struct Row {
     pub(super) best_of_run_stderr: Option<f64>,
     /// The share of Hyperband runs in which no configuration was trained to the end.
     pub(super) runs_without_result: Option<f64>,
+    /// Whether these are the settings that `foretell search` uses unless told otherwise.
+    pub(super) default: bool,
+    /// With the settings of `foretell search --caution`: which.
+    pub(super) caution: Option<&'static str>,
+    /// When it learnt again; none: once.
+    pub(super) refit: Option<f64>,
+    /// How many runs each order drew; none: all.
+    pub(super) study_size: Option<usize>,
     /// Exempt runs that would have been stopped, and how many of them came to be the best.
     pub(super) audit: Option<(usize, usize)>,
 }
@@ -143,6 +151,10 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         best_of_run_mean: of_runs(mean(&best_of_runs)),
         best_of_run_stderr: of_runs(standard_error(&best_of_runs)),
         runs_without_result: of_runs(1.0 - best_of_runs.len() as f64 / all_runs.max(1) as f64),
+        default: variant.is_default(),
+        caution: variant.caution.map(Caution::name),
+        refit: spec.refit,
+        study_size: spec.study_size,
         audit: (spec.exempt > 0.0).then(|| outcome.audit(table)),
     }
 }

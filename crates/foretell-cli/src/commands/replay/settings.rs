@@ -4,7 +4,7 @@ use super::flags::Arguments;
 use super::policy_name::PolicyName;
 use crate::scheduling::SchedulerName;
 use foretell::StopCriterion;
-use foretell_search::{Kappa, Policy, Reference, ReplaySpec, Schedule, Table};
+use foretell_search::{Caution, Kappa, Policy, Reference, ReplaySpec, Schedule, Table};
 
 /// One setting.
 #[derive(Clone, Debug)]
@@ -16,12 +16,26 @@ pub(super) struct Variant {
     /// With Hyperband: whom a run is compared with.
     pub(super) reference: Option<(Reference, Kappa)>,
     pub(super) spec: ReplaySpec,
+    /// Of the settings of `foretell search --caution`: which.
+    pub(super) caution: Option<Caution>,
+}
+
+impl Variant {
+    /// Whether these are the settings that `foretell search` uses unless told otherwise.
+    pub(super) fn is_default(&self) -> bool {
+        self.caution == Some(Caution::default())
+    }
 }
 
 /// Every policy with every value of the flags that matter to it; those with the same predictor side by side.
 pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
     let mut variants = Vec::new();
     for policy in arguments.policies() {
+        match policy {
+            PolicyName::Srm => variants.extend(arguments.cautions().map(|c| usual(arguments, c, table))),
+            PolicyName::Oracle => variants.extend(bound(arguments, table)),
+            _ => {}
+        }
         for spec in specs(arguments, policy, table) {
             let predictors = policy.predictors(&arguments.predictor);
             for predictor in &predictors {
@@ -38,6 +52,7 @@ pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
                         criterion: Some(criterion),
                         reference: reference(&spec),
                         spec,
+                        caution: None,
                     });
                 }
             }
@@ -55,11 +70,48 @@ pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
                     criterion: None,
                     reference: reference(&spec),
                     spec,
+                    caution: None,
                 });
             }
         }
     }
     variants
+}
+
+/// The settings of `foretell search --caution` for a study of as many runs.
+fn usual(arguments: &Arguments, caution: Caution, table: &Table) -> Variant {
+    let usual = caution.stopping();
+    let common = common(arguments);
+    let spec = ReplaySpec {
+        policy: Policy::Forecast,
+        criterion: usual.criterion,
+        burn_in: (usual.burn_in as usize).min(common.trials(table).saturating_sub(1)).max(1),
+        refit: usual.refit,
+        ..common
+    };
+    Variant {
+        policy: PolicyName::Srm,
+        predictor: Some(usual.predictor.to_owned()),
+        criterion: Some(spec.criterion),
+        reference: None,
+        spec,
+        caution: Some(caution),
+    }
+}
+
+/// The most that the settings of `foretell search` could save.
+fn bound(arguments: &Arguments, table: &Table) -> Option<Variant> {
+    let caution = arguments.cautions().next()?;
+    let like = usual(arguments, caution, table);
+    let criterion = StopCriterion::default();
+    Some(Variant {
+        policy: PolicyName::Oracle,
+        predictor: None,
+        criterion: None,
+        spec: ReplaySpec { policy: Policy::Oracle, criterion, ..like.spec },
+        caution: None,
+        ..like
+    })
 }
 
 /// Each budget with each Δ and each number of agreeing checks, with the offset and the n-th best of `common`.
@@ -93,7 +145,7 @@ fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Replay
     let ranks = if compares { arguments.nth_best.clone() } else { vec![1] };
     let burn_ins = match policy {
         PolicyName::None | PolicyName::IEpoch => vec![1],
-        _ => arguments.burn_ins(table.len()),
+        _ => arguments.burn_ins(common(arguments).trials(table)),
     };
     let mut specs = Vec::new();
     for schedule in schedules(arguments, policy, table) {
@@ -118,6 +170,7 @@ fn common(arguments: &Arguments) -> ReplaySpec {
         check_every: arguments.check_every,
         retrain: arguments.retrain,
         warm_start: arguments.warm_start,
+        study_size: arguments.study_size,
         workers: arguments.workers,
         orderings: arguments.orderings,
         seed: arguments.seed,
@@ -131,7 +184,7 @@ fn schedules(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Sc
         let points = arguments.max_resource.map_or(table.points(), |resource| resource as usize);
         return vec![Schedule::IEpoch {
             epochs: arguments.first_points(points),
-            keep: arguments.kept(table.len()),
+            keep: arguments.kept(common(arguments).trials(table)),
         }];
     }
     match arguments.scheduler {

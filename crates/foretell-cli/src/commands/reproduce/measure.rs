@@ -2,11 +2,12 @@
 
 use super::published::Published;
 use super::released::Prepared;
+use crate::curves::predictor_of_recorded;
 use foretell::evaluate::{
     Cut, Evaluation, EvaluationOptions, Outcome, Split, evaluate, folds, splits, splits_between,
 };
 use foretell::statistics::{mean, r_squared};
-use foretell::{FeatureGroup, FeatureSet, History, PREDICTORS, PredictorOptions, Scale, predictor};
+use foretell::{FeatureGroup, FeatureSet, History, PREDICTORS, PredictorOptions, Scale};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -170,11 +171,11 @@ impl Bench {
         }
         let options =
             PredictorOptions { features: cell.features, seed: self.options.seed, draws: self.draws };
-        let predictor = predictor(cell.predictor, &options).map_err(|error| error.to_string())?;
+        let predictor = predictor_of_recorded(cell.predictor, &options).map_err(|error| error.to_string())?;
         let cut = Cut::after(cell.observed, prepared.history.grid()).map_err(|error| error.to_string())?;
         let splits = self.splits(prepared, cell.depth)?;
         let measured = folds(&prepared.runs, &prepared.options, &splits)
-            .and_then(|folds| evaluate(&folds, &predictor.into(), cut));
+            .and_then(|folds| evaluate(&folds, &predictor, cut));
         measured.map_err(|error| error.to_string())
     }
 

@@ -2,11 +2,11 @@
 
 use super::measure::Part;
 use super::released::Prepared;
+use crate::curves::predictor_of_recorded;
 use crate::failure::Failure;
 use crate::output::{note, table};
 use crate::plot;
-use foretell::lce::LceOptions;
-use foretell::{Lce, Predictor, PredictorOptions, StopCriterion, predictor};
+use foretell::{Predictor, PredictorOptions, StopCriterion};
 use foretell_search::{Kappa, Outcome, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -134,13 +134,8 @@ type ByName = BTreeMap<&'static str, Arc<dyn Predictor>>;
 
 fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failure> {
     let options = PredictorOptions { seed, draws, ..PredictorOptions::default() };
-    let one = |name: &'static str| Ok((name, Arc::from(predictor(name, &options).map_err(Failure::input)?)));
-    let mut by_name: ByName = PREDICTORS.into_iter().map(one).collect::<Result<_, Failure>>()?;
-    // a curve's extrapolation is the same in every order of the runs
-    let mut lce = LceOptions::default();
-    lce.ensemble.steps = draws.map_or(lce.ensemble.steps, |draws| lce.ensemble.steps.min(10 * draws));
-    by_name.insert(COMPARED, Arc::new(Lce::new(lce, seed).remembering()));
-    Ok(by_name)
+    let one = |name| Ok((name, predictor_of_recorded(name, &options).map_err(Failure::input)?));
+    PREDICTORS.into_iter().chain([COMPARED]).map(one).collect()
 }
 
 fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> Replayed {

@@ -2,23 +2,18 @@
 
 use super::flags::{Arguments, PolicyName, SamplerName};
 use super::workload::Workload;
+use crate::curves::DEFAULT_PREDICTOR;
 use crate::failure::Failure;
 use crate::scheduling::SchedulerName;
 use foretell::{Configuration, Direction, StopCriterion};
 use foretell_search::{
-    Choice, EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space,
-    StudySpec, plan,
+    Caution, Choice, EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space,
+    Stopping, StudySpec, plan,
 };
 use std::path::PathBuf;
 
-/// The paper's burn-in.
-const PAPER_BURN_IN: u64 = 100;
 /// Trials of a search that ends when its time is spent.
 const MOST_TRIALS: u64 = 1_000_000;
-/// The default predictor learns from no fewer.
-const FEWEST_RUNS: u64 = 3;
-/// The burn-in at a level of the schedulers with rungs: as many results as the reference `level` waits for.
-const RUNG_BURN_IN: u64 = 20;
 
 impl Arguments {
     /// The study that the flags describe.
@@ -28,16 +23,11 @@ impl Arguments {
                 "--shadow shows what a policy would have stopped, and --policy none stops nothing: leave one of them out",
             ));
         }
-        let max_resource = self.epochs.unwrap_or(if self.is_small() { 10 } else { 20 });
+        let max_resource = self.epochs.or(workload.epochs).unwrap_or(20);
         let choice = self.choice(&workload.space, max_resource);
         let schedule = self.schedule(choice.as_ref());
         let trials = self.all_trials(&schedule, max_resource)?;
-        let full = schedule.is_full();
-        let burn_in = if full {
-            (trials / 3).clamp(FEWEST_RUNS.min(trials.max(1)), PAPER_BURN_IN)
-        } else {
-            RUNG_BURN_IN.min(trials.max(1))
-        };
+        let stopping = self.stopping(&schedule)?;
         Ok(StudySpec {
             space: workload.space.clone(),
             sampler: self.sampler(trials, choice.as_ref()),
@@ -49,22 +39,45 @@ impl Arguments {
             trials,
             budget_epochs: self.budget_epochs,
             queue: self.queue(&workload.space)?,
-            burn_in: self.burn_in.unwrap_or(burn_in),
+            burn_in: self.burn_in.unwrap_or_else(|| self.usual_burn_in(&stopping, trials)),
             policy: self.policy(choice.as_ref()),
             shadow: self.shadow,
-            predictor: self.predictor.clone(),
-            criterion: StopCriterion {
-                stop_probability: self.stop_probability.unwrap_or(if full { 0.99 } else { 0.9 }),
-                offset: self.offset,
-                nth_best: self.nth_best,
-                agreeing_checks: self.agreeing_checks.unwrap_or(if full { 2 } else { 1 }),
-                error_budget: self.error_budget.into(),
-            },
-            refit: self.refit,
+            predictor: self.predictor.clone().unwrap_or_else(|| stopping.predictor.to_owned()),
+            criterion: self.criterion(&stopping.criterion),
+            refit: self.refit.map_or(stopping.refit, |refit| refit.0),
             exempt: self.exempt,
             seed: self.seed,
             workload: workload.description.clone(),
         })
+    }
+
+    /// How trials are stopped where no flag says more: by --paper, --caution or the schedule.
+    fn stopping(&self, schedule: &Schedule) -> Result<Stopping, Failure> {
+        match self.caution {
+            Some(_) if !schedule.is_full() => Err(Failure::input(format!(
+                "--caution was measured for trials that train to their end, and the scheduler is {}: leave one of them out, or give --stop-probability",
+                self.scheduler.map_or("that chosen for the budget", SchedulerName::name)
+            ))),
+            _ if self.paper => Ok(Stopping::paper()),
+            _ if !schedule.is_full() => Ok(Stopping::in_rungs()),
+            caution => Ok(Caution::from(caution.unwrap_or_default()).stopping()),
+        }
+    }
+
+    /// The burn-in where no flag says more: no longer than the study, but for the paper's, which then is refused.
+    fn usual_burn_in(&self, stopping: &Stopping, trials: u64) -> u64 {
+        if self.paper { stopping.burn_in } else { stopping.burn_in.min(trials.max(1)) }
+    }
+
+    /// When a forecast stops a trial: by the flags, and by `usual` where they say nothing.
+    fn criterion(&self, usual: &StopCriterion) -> StopCriterion {
+        StopCriterion {
+            stop_probability: self.stop_probability.unwrap_or(usual.stop_probability),
+            offset: self.offset,
+            nth_best: self.nth_best,
+            agreeing_checks: self.agreeing_checks.unwrap_or(usual.agreeing_checks),
+            error_budget: self.error_budget.into(),
+        }
     }
 
     /// Which way is better: as told, by the metric's name, or larger.
@@ -76,11 +89,14 @@ impl Arguments {
         }
     }
 
-    /// Takes over from a study that is there what the flags leave open and the number of trials decides, since that may
-    /// be raised: burn-in and ε schedule.
+    /// Takes over from a study that is there what the flags leave open, and the number of trials or the version decides: how
+    /// trials are stopped, and the ε schedule.
     pub(super) fn take_over(&self, spec: &mut StudySpec, there: &StudySpec) {
-        if self.burn_in.is_none() {
-            spec.burn_in = there.burn_in;
+        if self.caution.is_none() && !self.paper {
+            spec.burn_in = self.burn_in.unwrap_or(there.burn_in);
+            spec.predictor = self.predictor.clone().unwrap_or_else(|| there.predictor.clone());
+            spec.refit = self.refit.map_or(there.refit, |refit| refit.0);
+            spec.criterion = self.criterion(&there.criterion);
         }
         if let (None, SamplerSpec::QLearning(settings), SamplerSpec::QLearning(there)) =
             (self.epsilon_trials, &mut spec.sampler, &there.sampler)
@@ -96,11 +112,20 @@ impl Arguments {
             let kind = match &spec.space {
                 _ if !self.command.is_empty() => "command",
                 Space::Metaqnn(_) => "metaqnn",
-                Space::Parameters(_) => "parameters",
+                Space::Parameters(_) => self.space.as_deref().unwrap_or("parameters"),
             };
             let sampler = self.sampler(0, self.choice(&spec.space, spec.max_resource).as_ref());
             let burn_in = self.burn_in.unwrap_or(0);
-            let identity = StudySpec { burn_in, sampler, ..spec.regardless_of_length() };
+            let mut identity = StudySpec { burn_in, sampler, ..spec.regardless_of_length() };
+            if self.caution.is_none() && !self.paper {
+                // what no flag says is written as the first version's default, by which older studies are found
+                let (stop_probability, agreeing_checks) =
+                    if spec.schedule.is_full() { (0.99, 2) } else { (0.9, 1) };
+                let usual = StopCriterion { stop_probability, agreeing_checks, ..spec.criterion };
+                identity.criterion = self.criterion(&usual);
+                identity.predictor = self.predictor.clone().unwrap_or_else(|| DEFAULT_PREDICTOR.to_owned());
+                identity.refit = self.refit.and_then(|refit| refit.0);
+            }
             let mut text = identity.identity();
             text.extend(self.learn_from.iter().map(|path| path.display().to_string()));
             PathBuf::from("foretell-out").join(format!("{kind}-{:08x}", fingerprint(&text)))

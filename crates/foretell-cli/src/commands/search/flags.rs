@@ -1,8 +1,9 @@
 //! The flags of `foretell search`, and the study they describe.
 
-use crate::curves::DEFAULT_PREDICTOR;
 use crate::output::Format;
-use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName, ScoreName};
+use crate::scheduling::{
+    BudgetName, CautionName, KappaOfName, ReferenceName, Refit, SchedulerName, ScoreName,
+};
 use clap::ValueEnum;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -53,13 +54,15 @@ pub(crate) struct Arguments {
     #[arg(value_name = "STUDY.toml")]
     pub(super) study: Option<PathBuf>,
 
-    /// The networks to search (default: metaqnn); with a command of your own it is given each as `{net}`.
+    /// The networks to search: metaqnn (default), cuda-convnet, lstm, resnet-tiny, resnet-39; with a command of your own metaqnn
+    /// alone, and it is given each as `{net}`.
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) space: Option<String>,
-    /// Their images: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR.
-    #[arg(long, default_value = "shapes", help_heading = "Built-in networks")]
-    pub(super) data: String,
-    /// Scales filters and units of the space; 1 is the paper's 64 to 512 filters (quickstart: 0.125).
+    /// Their data: shapes (default), shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR; for lstm
+    /// words (default), text:PATH, characters:PATH.
+    #[arg(long, help_heading = "Built-in networks")]
+    pub(super) data: Option<String>,
+    /// Scales filters, cells and units of the space; 1 is the paper's width, such as 64 to 512 filters (quickstart: 0.125).
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) width: Option<f64>,
     /// Train on a class-balanced part of the data, of this size (quickstart: 1000).
@@ -175,14 +178,22 @@ pub(crate) struct Arguments {
     /// By what trials are stopped (default: srm; with hyperband, successive-halving and asha none).
     #[arg(long, value_enum, help_heading = "Stopping")]
     pub(super) policy: Option<PolicyName>,
-    /// How many trials are trained to their end before forecasts begin (the paper: 100; default: a third of the trials,
-    /// 100 at most); with rungs, at each level (default: 20).
+    /// How much risk is taken to save training: safe nearly never loses the best trial, fast now and then ends with the second
+    /// best (default: balanced).
+    #[arg(long, value_enum, conflicts_with = "paper", help_heading = "Stopping")]
+    pub(super) caution: Option<CautionName>,
+    /// The paper's settings: learn once from 100 trials by svr-rbf, and stop at the first check that is 95 % sure.
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) paper: bool,
+    /// How many trials are trained to their end before any is stopped (default: 3; the paper: 100); with rungs, at each level
+    /// (default: 20).
     #[arg(long, help_heading = "Stopping")]
     pub(super) burn_in: Option<u64>,
     /// Runs of earlier searches to learn from, too: recorded curves, or the folder of a study.
     #[arg(long, value_name = "CURVES", help_heading = "Stopping")]
     pub(super) learn_from: Vec<PathBuf>,
-    /// Δ: stop a trial once it is this probable that it will not win; in [0.5, 1) (default: 0.99; with rungs 0.9).
+    /// Δ: stop a trial once it is this probable that it will not win; in [0.5, 1) (default: by --caution
+    /// 0.999, 0.99 or 0.95; with rungs 0.9).
     #[arg(long, help_heading = "Stopping")]
     pub(super) stop_probability: Option<f64>,
     /// δ: let trials finish that are forecast to come this close to the best; in units of the metric.
@@ -197,18 +208,18 @@ pub(crate) struct Arguments {
     /// What Δ promises: each check, or all checks of a trial together.
     #[arg(long, value_enum, default_value_t, help_heading = "Stopping")]
     pub(super) error_budget: BudgetName,
-    /// Learn again when this many times as many trials are finished, such as 1.25 (default: learn once).
+    /// Learn again when this many times as many trials are finished, such as 1.25, or `once` (default: 1.05; with rungs once).
     #[arg(long, value_name = "FACTOR", help_heading = "Stopping")]
-    pub(super) refit: Option<f64>,
+    pub(super) refit: Option<Refit>,
     /// The share of trials that is never stopped: an unbiased audit.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE", help_heading = "Stopping")]
     pub(super) exempt: f64,
     /// Policy patience: reports without a new best before a trial is stopped.
     #[arg(long, default_value_t = 5, help_heading = "Stopping")]
     pub(super) patience: usize,
-    /// The predictor.
-    #[arg(long, default_value = DEFAULT_PREDICTOR, help_heading = "Stopping")]
-    pub(super) predictor: String,
+    /// The predictor (default: mean-gain; with rungs auto).
+    #[arg(long, help_heading = "Stopping")]
+    pub(super) predictor: Option<String>,
     /// Train every trial to its end; make no forecasts.
     #[arg(long, conflicts_with = "shadow", help_heading = "Stopping")]
     pub(super) no_stopping: bool,
@@ -245,11 +256,6 @@ impl Arguments {
     /// Whether it has a budget, for which the sampler, scheduler and policy are chosen.
     pub(super) fn has_budget(&self) -> bool {
         self.budget_epochs.is_some() || self.budget_time.is_some()
-    }
-
-    /// Whether this is the quickstart: drawn images and nothing said about sizes.
-    pub(super) fn is_small(&self) -> bool {
-        self.command.is_empty() && self.data.starts_with("shapes")
     }
 
     /// How many trials run at a time.

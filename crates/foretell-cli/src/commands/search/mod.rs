@@ -1,5 +1,7 @@
 //! `foretell search`: runs, or finishes, a study.
 
+#[cfg(feature = "nn")]
+mod built_in;
 mod described_study;
 mod display;
 mod explain;
@@ -61,6 +63,14 @@ fn search(arguments: &Arguments) -> Outcome {
                 print(&explain::text(&spec, &workload, &plan, &directory, arguments.budget_line(&spec)))
             }
         };
+    }
+    let offered =
+        if arguments.learn_from.is_empty() { warm_start::offered(&directory, &spec) } else { Vec::new() };
+    for path in offered {
+        note(&format!(
+            "an earlier study of this command is there; to learn from it, too: --learn-from {}",
+            path.display()
+        ));
     }
     let mut search = StudyRun::open(&directory, spec, arguments, &workload, &warm_start)?;
     note(&report::opening(&search, arguments));

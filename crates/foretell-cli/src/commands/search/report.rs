@@ -4,10 +4,11 @@ use super::flags::Arguments;
 use super::study_run::StudyRun;
 use crate::output::{metric_difference, metric_value, table, with_deviation};
 use crate::scheduling::measure_name;
+use foretell::statistics::spearman;
 use foretell::{Configuration, Run, RunScore, Value};
 use foretell_search::{
     NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Study, StudySpec,
-    Summary,
+    Summary, TrialState,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -150,13 +151,14 @@ fn stopping_line(study: &Study, watching: bool) -> String {
 
 /// What forecasts of the end are learnt from.
 fn teachers(study: &Study) -> String {
-    let StudySpec { burn_in, max_resource, .. } = *study.spec();
+    let StudySpec { burn_in, max_resource, refit, .. } = *study.spec();
+    let again = if refit.is_some() { " and from those that finish later" } else { "" };
     let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= max_resource as f64);
     match study.warm_start_runs().iter().filter(reaches).count() as u64 {
-        0 => format!("{burn_in} trials trained to their end (burn-in; the paper's is 100)"),
-        warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from"),
+        0 => format!("{burn_in} trials trained to their end (burn-in; the paper's is 100){again}"),
+        warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from{again}"),
         warm_start => format!(
-            "the {warm_start} runs of --learn-from and {} trials trained to their end (burn-in; the paper's is 100)",
+            "the {warm_start} runs of --learn-from and {} trials trained to their end (burn-in; the paper's is 100){again}",
             burn_in - warm_start
         ),
     }
@@ -166,6 +168,7 @@ fn teachers(study: &Study) -> String {
 pub(crate) fn text(study: &Study, document: &Document) -> String {
     let summary = &document.summary;
     let mut parts = vec![best(study, summary), spent(study, summary)];
+    parts.extend(early_ranks(study));
     if !summary.stopped.is_empty() {
         parts.push(stopped(study, &summary.stopped));
     }
@@ -225,6 +228,31 @@ fn spent(study: &Study, summary: &Summary) -> String {
         );
     }
     text
+}
+
+/// Of fewer trials a rank correlation says nothing.
+const FEWEST_RANKS: usize = 5;
+/// A rank correlation below this is said to say little.
+const WEAK: f64 = 0.3;
+
+/// Says so where the ranks of trials half-way say little about those at their end: then forecasts are less sure, and stop less.
+fn early_ranks(study: &Study) -> Option<String> {
+    let spec = study.spec();
+    if spec.policy != Policy::Forecast || !spec.schedule.is_full() {
+        return None;
+    }
+    let half = spec.max_resource.div_ceil(2);
+    let whole = study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
+    let (early, ends): (Vec<f64>, Vec<f64>) = whole
+        .filter_map(|trial| trial.curve.interpolate(half as f64).zip(spec.run_score.of(&trial.curve)))
+        .unzip();
+    let correlation = spearman(&early, &ends);
+    (early.len() >= FEWEST_RANKS && correlation < WEAK).then(|| {
+        format!(
+            "early scores say little about final ones here: the rank correlation of those at epoch {half} with the final ones is {correlation:.2}, over {} trials trained to their end; forecasts are less sure for it, and stop less",
+            early.len()
+        )
+    })
 }
 
 fn stopped(study: &Study, stopped: &[StoppedTrial]) -> String {

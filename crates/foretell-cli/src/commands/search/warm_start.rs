@@ -21,6 +21,29 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
     Ok(runs)
 }
 
+/// Earlier studies of the same command with the same metric and parameters, beside the new study's `directory`: what it could learn
+/// from. Folders that cannot be read are passed over: they are offered, not asked for.
+pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Vec<PathBuf> {
+    let Some(command) = spec.workload.get("command") else { return Vec::new() };
+    if directory.exists() {
+        return Vec::new();
+    }
+    let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Ok(entries) = std::fs::read_dir(around.unwrap_or(Path::new("."))) else { return Vec::new() };
+    let alike = |path: &PathBuf| {
+        let Ok(stored) = Stored::read(path) else { return false };
+        let there = stored.study.spec();
+        let same = there.workload.get("command") == Some(command)
+            && (&there.metric, there.direction) == (&spec.metric, spec.direction)
+            && there.space.names() == spec.space.names();
+        same && stored.study.progress().trials.completed > 0
+    };
+    let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = folders.filter(|path| stored::log(path).is_file()).filter(alike).collect();
+    found.sort();
+    found
+}
+
 /// The curves at `path` of the study's metric, or else of the one that the reader prefers.
 fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let minimize = spec.direction == Direction::Minimize;

@@ -1,5 +1,7 @@
 //! What runs a trial: the built-in networks, or the user's own command.
 
+#[cfg(feature = "nn")]
+use super::built_in::BuiltIn;
 use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell::Direction;
@@ -28,6 +30,8 @@ pub(crate) struct Workload {
     pub(super) title: String,
     /// What it is, with its sizes.
     pub(super) about: String,
+    /// How many epochs a whole training takes unless told otherwise.
+    pub(super) epochs: Option<u64>,
 }
 
 impl Workload {
@@ -41,7 +45,7 @@ impl Workload {
                 "--param needs a command to give the parameters to: write it after `--`",
             ));
         }
-        Self::built_in(arguments, arguments.is_small())
+        Self::built_in(arguments)
     }
 
     /// The user's own command.
@@ -79,6 +83,7 @@ impl Workload {
                 }
             ),
             metric_name,
+            epochs: None,
         })
     }
 
@@ -102,103 +107,35 @@ impl Workload {
         }
     }
 
-    /// The built-in networks; `small` is the quickstart's size.
+    /// The built-in networks.
     #[cfg(feature = "nn")]
-    fn built_in(arguments: &Arguments, small: bool) -> Result<Self, Failure> {
-        use foretell_nn::{DataOptions, DataSpec};
-        known_space(arguments)?;
-        check_metric(arguments)?;
-        let data: DataSpec = arguments.data.parse().map_err(Failure::input)?;
-        let batch_size = arguments.batch_size.unwrap_or(if small { 16 } else { 128 });
-        let options = DataOptions {
-            train_size: arguments.train_size,
-            validation_size: arguments.validation_size,
-            seed: arguments.seed,
-        };
-        // read once here: what is wrong with the data is said before the first trial
-        let loaded = data.load(&options).map_err(Failure::input)?;
-        let images = &loaded.train;
-        let (width, space) = layer_space(arguments, small, images)?;
-        let (train, validation) = (loaded.train.len(), loaded.validation.len());
-        let flags = [
-            ("data", data.to_string()),
-            ("train-size", train.to_string()),
-            ("validation-size", validation.to_string()),
-            ("batch-size", batch_size.to_string()),
-            ("data-seed", arguments.seed.to_string()),
-        ];
+    fn built_in(arguments: &Arguments) -> Result<Self, Failure> {
+        let built_in = BuiltIn::of(arguments)?;
         let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let mut command = vec![program, "train".to_owned()];
-        for (flag, value) in &flags {
+        for (flag, value) in &built_in.flags {
             command.extend([format!("--{flag}"), value.replace('{', "{{").replace('}', "}}")]);
         }
         Ok(Self {
-            title: format!("MetaQNN networks on {}", arguments.data.split(':').next().unwrap_or_default()),
+            title: built_in.title,
+            space: built_in.space,
             command,
-            metric: MetricSource::Json { field: Some(BUILT_IN_METRIC.to_owned()) },
+            metric: MetricSource::Json { field: Some(built_in.metric.to_owned()) },
             unnamed: false,
-            metric_name: BUILT_IN_METRIC.to_owned(),
-            description: flags.iter().map(|(flag, value)| ((*flag).to_owned(), value.clone())).collect(),
-            about: format!(
-                "MetaQNN networks of at most {} layers at {width} of the paper's width, on {train} + {validation} images of {data} ({}×{}×{}, {} classes), batches of {batch_size}",
-                space.max_depth,
-                images.shape.channels,
-                images.shape.height,
-                images.shape.width,
-                images.classes
-            ),
-            space: Space::Metaqnn(space),
+            metric_name: built_in.metric.to_owned(),
+            description: built_in.flags.into_iter().map(|(flag, value)| (flag.to_owned(), value)).collect(),
+            about: built_in.about,
+            epochs: Some(built_in.epochs),
         })
     }
 
     /// Says that there are none.
     #[cfg(not(feature = "nn"))]
-    fn built_in(_arguments: &Arguments, _small: bool) -> Result<Self, Failure> {
+    fn built_in(_arguments: &Arguments) -> Result<Self, Failure> {
         Err(Failure::input(
             "this binary was built without the built-in networks: give your own command after `--`, or build with the feature `nn`",
         ))
     }
-}
-
-/// What the built-in networks report.
-#[cfg(feature = "nn")]
-const BUILT_IN_METRIC: &str = "val_acc";
-
-/// No other metric and no other direction can be asked of the built-in networks.
-#[cfg(feature = "nn")]
-fn check_metric(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(other) = arguments.metric.as_deref().filter(|&name| name != BUILT_IN_METRIC) {
-        return Err(Failure::input(format!(
-            "unknown metric `{other}`; the built-in networks report {BUILT_IN_METRIC}"
-        )));
-    }
-    if arguments.minimize {
-        return Err(Failure::input(
-            "--minimize: the built-in networks report an accuracy, which is to be large",
-        ));
-    }
-    Ok(())
-}
-
-/// The width, and the networks of that width for `images`.
-#[cfg(feature = "nn")]
-fn layer_space(
-    arguments: &Arguments,
-    small: bool,
-    images: &foretell_nn::Images,
-) -> Result<(f64, LayerSpace), Failure> {
-    let width = arguments.width.unwrap_or(if small { 0.125 } else { 1.0 });
-    let depth = if small { 8 } else { LayerSpace::default().max_depth };
-    let space = LayerSpace {
-        channels: images.shape.channels,
-        height: images.shape.height,
-        width: images.shape.width,
-        classes: images.classes,
-        max_depth: arguments.max_layers.unwrap_or(depth),
-        ..LayerSpace::default()
-    };
-    let space = space.scaled(width).map_err(|error| Failure::input(format!("--width {width}: {error}")))?;
-    Ok((width, space))
 }
 
 /// Every placeholder of `command` must be one of the space's names.
@@ -221,20 +158,17 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
             "--space and --param: a command's study searches networks or parameters, not both; leave one of them out",
         )),
         (Some(_), true) => {
-            known_space(arguments)?;
+            if let Some(other) = arguments.space.as_deref().filter(|&name| name != "metaqnn") {
+                return Err(Failure::input(format!(
+                    "unknown space `{other}` for a command of your own; known is metaqnn"
+                )));
+            }
             let whole = LayerSpace::default();
             let whole = LayerSpace { max_depth: arguments.max_layers.unwrap_or(whole.max_depth), ..whole };
             let width = arguments.width.unwrap_or(1.0);
             let space = whole.scaled(width);
             space.map(Space::Metaqnn).map_err(|error| Failure::input(format!("--width {width}: {error}")))
         }
-    }
-}
-
-fn known_space(arguments: &Arguments) -> Result<(), Failure> {
-    match arguments.space.as_deref() {
-        None | Some("metaqnn") => Ok(()),
-        Some(other) => Err(Failure::input(format!("unknown space `{other}`; known is metaqnn"))),
     }
 }
 

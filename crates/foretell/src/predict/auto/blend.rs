@@ -6,7 +6,8 @@ use crate::predict::auto::neighbours::Neighbours;
 use crate::predict::forest::{Forest, MixedTrees};
 use crate::predict::gp::design::Design;
 use crate::predict::gp::pair::{Pair, PairFit};
-use crate::statistics::{mean, range};
+use crate::predict::mean_gain::plausible;
+use crate::statistics::mean;
 
 /// How much the pair of processes weighs beside each other expert before any error is seen.
 const PAIR_PRIOR: f64 = 1.5;
@@ -14,8 +15,6 @@ const PAIR_PRIOR: f64 = 1.5;
 const POWER: f64 = 3.0;
 /// With so many runs half of that power: few errors say little of which expert is the best.
 const RUNS_FOR_POWER: f64 = 50.0;
-/// How far, as a share of the range of scores, an end may plausibly lie from its forecast before any is seen.
-const PLAUSIBLE: f64 = 0.3;
 /// Mean squared errors that differ by less than this share of the least one are the same.
 const LEAST_RATIO: f64 = 1e-12;
 
@@ -83,18 +82,6 @@ impl Blend {
         let forecasts = [own, clipped(trees), clipped(neighbours), clipped(self.mean_gain)];
         mixture(&self.weights, &forecasts, scale.hypot(self.unsure))
     }
-}
-
-/// 0.3·(1 − t/T)·range, t the last of the steps seen and T the target step: the range of first, last and final scores; at least an n-th
-/// of how far the worst of these is from the best that there can be, and their size, or 1, where all are the same.
-fn plausible(training: &TrainingSet, last: &[f64]) -> f64 {
-    let first = (0..training.len()).filter_map(|i| training.prefixes.row(i).first());
-    let (low, high) = range(training.targets.iter().chain(last).chain(first).copied());
-    let open = training.ceiling.map_or(0.0, |ceiling| (ceiling - low) / training.len() as f64);
-    let size = (high - low).max(open);
-    let size = if size > 0.0 { size } else { high.abs() };
-    let seen = training.steps.last().map_or(0.0, |step| (step / training.target_step).clamp(0.0, 1.0));
-    PLAUSIBLE * (1.0 - seen) * if size > 0.0 { size } else { 1.0 }
 }
 
 /// The mean gain, shrunk as if one more run had gained nothing, and the same without each run.

@@ -40,6 +40,14 @@ impl Lce {
         Self { options, seed, memory: None }
     }
 
+    /// LCE by `options`, with at most 25 steps of its chains for each of so many `draws` from the posterior, if they are limited.
+    pub fn limited(mut options: LceOptions, draws: Option<usize>, seed: u64) -> Self {
+        if let Some(draws) = draws {
+            options.ensemble.steps = options.ensemble.steps.min(draws.max(1).saturating_mul(25));
+        }
+        Self::new(options, seed)
+    }
+
     /// The same predictor, which makes each forecast once however often it is asked for: all its models share their forecasts.
     /// For replays of one set of curves in many orders.
     #[must_use]

@@ -1,20 +1,15 @@
 //! The answer in plain words, and the table below it.
 
 use super::flags::Arguments;
+use super::recommend::{Recommendation, recommended};
 use super::replayed::Replayed;
 use super::report::Row;
 use crate::output::{metric_difference, table, with_deviation};
 use crate::scheduling::SchedulerName;
 use foretell::ErrorBudget;
 
-/// A setting is recommended if it kept the best run in at least this share of orderings …
-const KEPT: f64 = 0.95;
-/// … and stopped at most so many runs an ordering that would have beaten what they were compared with. There are a few
-/// such runs in every ordering, but only one best: this tells luck from safety.
-const WRONG: f64 = 0.1;
-
 /// What would have been saved, whether the best was kept, and the table of all settings.
-pub(super) fn answer(file: &Replayed, arguments: &Arguments) -> String {
+pub(super) fn text(file: &Replayed, arguments: &Arguments) -> String {
     let summary =
         if arguments.scheduler == SchedulerName::Full { full(file) } else { scheduled(file, arguments) };
     format!("{summary}\n\n{}", as_table(&file.rows, best_value(file)))
@@ -27,27 +22,6 @@ fn best_value(file: &Replayed) -> f64 {
     finals.max_by(f64::total_cmp).map_or(f64::NAN, |score| history.value(score))
 }
 
-fn is_trusted(row: &Row) -> bool {
-    row.best_kept >= KEPT && row.wrong_stops_mean <= WRONG
-}
-
-/// Whether the row is of a forecast with the budget that `foretell search` has by default: one for each check.
-fn is_for_search(row: &Row) -> bool {
-    row.policy == "srm" && row.error_budget == Some(ErrorBudget::PerCheck)
-}
-
-/// The setting to use: the fastest forecast that kept the best in (nearly) every ordering and stopped (nearly) nothing
-/// wrongly, else the one that kept it most often, of these the one that lost least.
-pub(super) fn recommended(rows: &[Row]) -> Option<usize> {
-    let forecasts = || (0..rows.len()).filter(|&i| is_for_search(&rows[i]));
-    let faster = |&a: &usize, &b: &usize| rows[a].speedup_mean.total_cmp(&rows[b].speedup_mean);
-    let safer = |&a: &usize, &b: &usize| {
-        let kept = rows[a].best_kept.total_cmp(&rows[b].best_kept);
-        kept.then(rows[b].regret_sd_mean.total_cmp(&rows[a].regret_sd_mean))
-    };
-    forecasts().filter(|&i| is_trusted(&rows[i])).max_by(faster).or_else(|| forecasts().max_by(safer))
-}
-
 fn times(row: &Row) -> String {
     format!("{:.1} times less training", row.speedup_mean)
 }
@@ -57,51 +31,104 @@ fn kept(row: &Row) -> String {
     format!("the best run kept in {orders} of {} orders", row.orderings)
 }
 
+/// The setting of `row` as flags of `foretell search`; for what that does not have, in words.
 fn setting(row: &Row) -> String {
-    let mut flags = Vec::new();
+    let mut flags = vec!["foretell search".to_owned()];
+    match (row.policy, row.caution) {
+        (_, Some(_)) if row.default => return flags.remove(0),
+        (_, Some(caution)) => return format!("foretell search --caution {caution}"),
+        ("i-epoch", _) => return "a few epochs for every run, and the rest for the best of them".to_owned(),
+        ("srm" | "last-value", _) => {}
+        (other, _) => flags.push(format!("--policy {other}")),
+    }
     flags.extend(row.stop_probability.map(|p| format!("--stop-probability {p}")));
     flags.extend(row.agreeing_checks.map(|n| format!("--agreeing-checks {n}")));
+    let budget = match row.error_budget {
+        Some(ErrorBudget::PerRun) => Some("per-run"),
+        Some(ErrorBudget::PerRunEvenly) => Some("per-run-evenly"),
+        _ => None,
+    };
+    flags.extend(budget.map(|budget| format!("--error-budget {budget}")));
     flags.push(format!("--burn-in {}", row.burn_in));
     flags.extend(row.predictor.as_ref().map(|name| format!("--predictor {name}")));
+    let refit = row.refit.map_or("once".to_owned(), |factor| factor.to_string());
+    flags.extend(row.predictor.as_ref().map(|_| format!("--refit {refit}")));
     flags.join(" ")
 }
 
 fn full(file: &Replayed) -> String {
-    let table = &file.table;
-    let orderings = file.rows.first().map_or(0, |row| row.orderings);
-    let unfinished = table.history().len() - table.len();
-    let mut lines = vec![format!(
-        "{}: {} finished runs of {} points, replayed in {orderings} random orders{}.",
-        file.curves,
-        table.len(),
-        table.points(),
-        if unfinished > 0 { format!(" ({unfinished} unfinished runs left out)") } else { String::new() },
-    )];
-    let best = recommended(&file.rows).map(|i| &file.rows[i]);
-    if let Some(row) = best {
+    let mut lines = vec![what_was_replayed(file)];
+    if let Some(row) = file.usual().map(|i| &file.rows[i]) {
         let saved = 100.0 * (1.0 - 1.0 / row.speedup_mean);
         lines.push(format!(
-            "Early stopping would have saved {saved:.0} % of the training: {:.0} instead of {:.0} epochs, {}, {}.",
+            "`foretell search` would have saved {saved:.0} % of the training: {:.0} instead of {:.0} epochs, {}, {}.",
             row.epochs_spent,
             row.epochs_full,
             times(row),
             kept(row),
         ));
         lines.push(loss(row, &file.metric, best_value(file)));
-        lines.push(at_each_probability(&file.rows, row));
+    }
+    let other = |row: &Row| {
+        let caution = row.caution.filter(|_| !row.default)?;
+        Some(format!("with --caution {caution} {}, {}", times(row), kept(row)))
+    };
+    let others: Vec<String> = file.rows.iter().filter_map(other).collect();
+    if !others.is_empty() {
+        lines.push(format!("Otherwise: {}.", others.join("; ")));
     }
     if let Some(oracle) = file.rows.iter().find(|row| row.policy == "oracle") {
         lines.push(format!(
-            "No forecast that keeps every new best could have saved more than {:.1} times: that is perfect foresight after {} full runs.",
+            "No forecast that trains every new best to its end could have saved more than {:.1} times: that is perfect foresight after {} full runs.",
             oracle.speedup_mean, oracle.burn_in
         ));
     }
-    if let Some(row) = best {
-        let advice = if is_trusted(row) { "Use" } else { "The safest tried is" };
-        lines.push(format!("{advice}: foretell search {}", setting(row)));
-    }
+    lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
     lines.retain(|line| !line.is_empty());
     lines.join("\n")
+}
+
+fn what_was_replayed(file: &Replayed) -> String {
+    let table = &file.table;
+    let unfinished = table.history().len() - table.len();
+    let first = file.rows.first();
+    let size = first.and_then(|row| row.study_size.map(|_| format!(" of {} runs each", row.runs)));
+    format!(
+        "{}: {} finished runs of {} points, replayed in {} random orders{}{}.",
+        file.curves,
+        table.len(),
+        table.points(),
+        first.map_or(0, |row| row.orderings),
+        size.unwrap_or_default(),
+        if unfinished > 0 { format!(" ({unfinished} unfinished runs left out)") } else { String::new() },
+    )
+}
+
+/// What to use, by figures from orders that did not choose it.
+fn advice(file: &Replayed, chosen: &Recommendation) -> String {
+    let (row, there) = (&file.rows[chosen.row], &chosen.elsewhere);
+    if row.default || chosen.usual.is_some_and(|usual| !there.beats(&usual)) {
+        let tried = file.rows.iter().filter(|row| !matches!(row.policy, "none" | "oracle")).count();
+        return format!(
+            "Of {tried} settings the one that half of the orders would choose does no better on the other half: use foretell search as it is."
+        );
+    }
+    let what = match row.policy {
+        "srm" => "Chosen on half of the orders, and measured on the other half".to_owned(),
+        rule => format!(
+            "A simpler rule, {rule}, does better; chosen on half of the orders, and measured on the other half"
+        ),
+    };
+    let than = chosen.usual.map_or(String::new(), |usual| {
+        format!(" (foretell search as it is: {:.1} times, {} of {})", usual.speedup, usual.kept, usual.orders)
+    });
+    format!(
+        "{what}: {:.1} times less training, the best run kept in {} of {} orders{than}.\nUse: {}",
+        there.speedup,
+        there.kept,
+        there.orders,
+        setting(row)
+    )
 }
 
 fn loss(row: &Row, metric: &str, best: f64) -> String {
@@ -113,25 +140,6 @@ fn loss(row: &Row, metric: &str, best: f64) -> String {
         metric_difference(row.regret_max, best, 4),
         metric_difference(row.regret_mean, best, 5)
     )
-}
-
-/// The cost at each Δ, for the other flags of the `best` row.
-fn at_each_probability(rows: &[Row], best: &Row) -> String {
-    let like = |row: &&Row| {
-        row.policy == best.policy
-            && row.predictor == best.predictor
-            && row.agreeing_checks == best.agreeing_checks
-            && row.error_budget == best.error_budget
-            && row.burn_in == best.burn_in
-            && row.nth_best == best.nth_best
-            && row.offset.total_cmp(&best.offset).is_eq()
-    };
-    let one = |row: &Row| {
-        let delta = row.stop_probability.unwrap_or(0.0);
-        format!("Δ = {delta}: {:.1} times, {}", row.speedup_mean, kept(row))
-    };
-    let all: Vec<String> = rows.iter().filter(like).map(one).collect();
-    format!("At each stop probability: {}.", all.join("; "))
 }
 
 fn scheduled(file: &Replayed, arguments: &Arguments) -> String {

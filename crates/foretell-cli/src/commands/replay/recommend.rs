@@ -1,0 +1,78 @@
+//! Which setting to use: chosen on half of the orders and measured on the other half, so that no figure flatters.
+
+use super::policy_name::PolicyName;
+use super::replayed::Replayed;
+use foretell_search::Outcome;
+use std::ops::Range;
+
+/// A setting is safe if it kept the best run in at least this share of the orders.
+const KEPT: f64 = 0.95;
+
+/// What a setting came to in some of the orders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measured {
+    pub(super) speedup: f64,
+    pub(super) kept: usize,
+    pub(super) orders: usize,
+    regret: f64,
+}
+
+impl Measured {
+    fn of(outcome: &Outcome, orders: Range<usize>) -> Self {
+        let orders = &outcome.orderings[orders];
+        let mean = |sum: f64| sum / orders.len().max(1) as f64;
+        Self {
+            speedup: mean(orders.iter().map(|order| order.speedup()).sum()),
+            kept: orders.iter().filter(|order| order.best_kept).count(),
+            orders: orders.len(),
+            regret: mean(orders.iter().map(|order| order.regret).sum()),
+        }
+    }
+
+    fn is_safe(&self) -> bool {
+        self.kept as f64 >= KEPT * self.orders as f64
+    }
+
+    /// Whether it saves more than `other` and keeps the best no less often.
+    pub(super) fn beats(&self, other: &Self) -> bool {
+        self.speedup > other.speedup && self.kept >= other.kept
+    }
+}
+
+/// The setting to use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recommendation {
+    /// Its row.
+    pub(super) row: usize,
+    /// What it came to in the orders by which it was not chosen.
+    pub(super) elsewhere: Measured,
+    /// What the settings that `foretell search` would use came to in the same orders, if they were tried.
+    pub(super) usual: Option<Measured>,
+}
+
+/// Of all settings that stop without foresight the fastest that is safe on the first half of the orders; else the one that kept the
+/// best run most often there, of these the one that lost least. `None` if none was tried.
+pub(super) fn recommended(file: &Replayed) -> Option<Recommendation> {
+    let orders = file.outcomes.first()?.orderings.len();
+    let (chosen_by, others) = match orders {
+        0 => return None,
+        1 => (0..1, 0..1),
+        _ => (0..orders.div_ceil(2), orders.div_ceil(2)..orders),
+    };
+    let tried = |i: &usize| {
+        let variant = &file.variants[*i];
+        !matches!(variant.policy, PolicyName::None | PolicyName::Oracle)
+    };
+    let seen: Vec<(usize, Measured)> = (0..file.variants.len())
+        .filter(tried)
+        .map(|i| (i, Measured::of(&file.outcomes[i], chosen_by.clone())))
+        .collect();
+    let faster = |a: &&(usize, Measured), b: &&(usize, Measured)| a.1.speedup.total_cmp(&b.1.speedup);
+    let safer = |a: &&(usize, Measured), b: &&(usize, Measured)| {
+        a.1.kept.cmp(&b.1.kept).then(b.1.regret.total_cmp(&a.1.regret))
+    };
+    let safe = seen.iter().filter(|(_, measured)| measured.is_safe()).max_by(faster);
+    let &(row, _) = safe.or_else(|| seen.iter().max_by(safer))?;
+    let elsewhere = |i: usize| Measured::of(&file.outcomes[i], others.clone());
+    Some(Recommendation { row, elsewhere: elsewhere(row), usual: file.usual().map(elsewhere) })
+}

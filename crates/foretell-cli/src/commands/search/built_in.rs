@@ -1,0 +1,165 @@
+//! The built-in networks of a search: what is searched, and the flags of `foretell train` that train one of them.
+
+use super::flags::Arguments;
+use crate::failure::Failure;
+use foretell_nn::{DataOptions, DataSpec, Material, Plan, Searched, Size};
+use foretell_search::{LayerSpace, ParameterSpace, Space};
+
+/// The epochs of a whole training on drawn data.
+const SMALL_EPOCHS: u64 = 10;
+
+/// The built-in networks of a search.
+pub(super) struct BuiltIn {
+    /// What is searched.
+    pub(super) space: Space,
+    /// The flags of `foretell train`.
+    pub(super) flags: Vec<(&'static str, String)>,
+    /// What it reports.
+    pub(super) metric: &'static str,
+    /// What it is, in a few words.
+    pub(super) title: String,
+    /// What it is, with its sizes.
+    pub(super) about: String,
+    /// How many epochs a whole training takes unless told otherwise.
+    pub(super) epochs: u64,
+}
+
+/// The data, read once here: what is wrong with them is said before the first trial.
+struct Loaded {
+    train: usize,
+    validation: usize,
+    /// Shape of the images, if these are images.
+    images: Option<LayerSpace>,
+    about: String,
+}
+
+impl BuiltIn {
+    /// The networks that the flags ask for.
+    pub(super) fn of(arguments: &Arguments) -> Result<Self, Failure> {
+        let family = arguments.space.as_deref().unwrap_or("metaqnn");
+        let family = foretell_nn::space(family).map_err(Failure::input)?;
+        let plan = family.plan();
+        check_metric(arguments, plan.material.metric())?;
+        let data = arguments.data.as_deref().unwrap_or(plan.material.drawn());
+        let title = format!("{} on {}", family.about(), data.split(':').next().unwrap_or_default());
+        let data: DataSpec = data.parse().map_err(Failure::input)?;
+        let (size, batch_size, epochs) = sizes(arguments, &data, &plan);
+        check_sizes(&size, batch_size)?;
+        let loaded = load(arguments, &data, family.name(), plan.material)?;
+        let space = match family.searched(&size) {
+            Searched::Layers => Space::Metaqnn(layers(loaded.images.unwrap_or_default(), &size)?),
+            Searched::Parameters(texts) => {
+                Space::Parameters(ParameterSpace::parse(&texts).map_err(Failure::input)?)
+            }
+        };
+        let most = match &space {
+            Space::Metaqnn(layers) => format!(" of at most {} layers", layers.max_depth),
+            Space::Parameters(_) => String::new(),
+        };
+        let (about, width) = (family.about(), size.width);
+        let about = format!(
+            "{about}{most} at {width} of the paper's width, on {}, batches of {batch_size}",
+            loaded.about
+        );
+        let flags = vec![
+            ("space", family.name().to_owned()),
+            ("width", width.to_string()),
+            ("data", data.to_string()),
+            ("train-size", loaded.train.to_string()),
+            ("validation-size", loaded.validation.to_string()),
+            ("batch-size", batch_size.to_string()),
+            ("data-seed", arguments.seed.to_string()),
+        ];
+        Ok(Self { space, flags, metric: plan.material.metric(), title, about, epochs })
+    }
+}
+
+/// Size of the networks, examples a step and epochs: as told, small on drawn data, or else the paper's.
+fn sizes(arguments: &Arguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u64) {
+    let drawn = matches!(data, DataSpec::Shapes { .. } | DataSpec::Words);
+    let paper = Size { width: 1.0, max_layers: None };
+    let (size, batch_size, epochs) = if drawn {
+        (plan.small.size, plan.small.batch_size, SMALL_EPOCHS)
+    } else {
+        (paper, plan.batch_size, plan.epochs as u64)
+    };
+    let size = Size {
+        width: arguments.width.unwrap_or(size.width),
+        max_layers: arguments.max_layers.or(size.max_layers),
+    };
+    (size, arguments.batch_size.unwrap_or(batch_size), epochs)
+}
+
+fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
+    if !(size.width.is_finite() && size.width > 0.0) {
+        let expected = "must be a finite number above 0; 1 is the paper's width";
+        return Err(Failure::input(format!("--width {}: {expected}", size.width)));
+    }
+    if batch_size == 0 {
+        return Err(Failure::input("--batch-size 0: a step needs at least 1 example"));
+    }
+    Ok(())
+}
+
+/// No other metric and no other direction can be asked of the built-in networks.
+fn check_metric(arguments: &Arguments, metric: &str) -> Result<(), Failure> {
+    if let Some(other) = arguments.metric.as_deref().filter(|&name| name != metric) {
+        return Err(Failure::input(format!(
+            "unknown metric `{other}`; the built-in networks report {metric}"
+        )));
+    }
+    let (flag, given, wanted) = match metric {
+        "val_acc" => ("--minimize", arguments.minimize, "an accuracy, which is to be large"),
+        _ => ("--maximize", arguments.maximize, "a perplexity, which is to be small"),
+    };
+    if given {
+        return Err(Failure::input(format!("{flag}: the built-in networks report {wanted}")));
+    }
+    Ok(())
+}
+
+fn load(arguments: &Arguments, data: &DataSpec, space: &str, material: Material) -> Result<Loaded, Failure> {
+    let options = DataOptions {
+        train_size: arguments.train_size,
+        validation_size: arguments.validation_size,
+        seed: arguments.seed,
+    };
+    match (material, data.is_text()) {
+        (Material::Images, true) => Err(Failure::input(format!(
+            "{space} learns from images, and {data} is a text; name another data set"
+        ))),
+        (Material::Text, false) => Err(Failure::input(format!(
+            "{space} learns from a text, and {data} is images; name another data set"
+        ))),
+        (Material::Text, true) => {
+            let text = data.read_text(&options).map_err(Failure::input)?;
+            let (train, validation) = (text.train.len(), text.validation.len());
+            let about = format!("{train} + {validation} tokens of {data} ({} words)", text.words.len());
+            Ok(Loaded { train, validation, images: None, about })
+        }
+        (Material::Images, false) => {
+            let loaded = data.load(&options).map_err(Failure::input)?;
+            let (train, validation) = (loaded.train.len(), loaded.validation.len());
+            let (shape, classes) = (loaded.train.shape, loaded.train.classes);
+            let about = format!(
+                "{train} + {validation} images of {data} ({}×{}×{}, {classes} classes)",
+                shape.channels, shape.height, shape.width
+            );
+            let images = LayerSpace {
+                channels: shape.channels,
+                height: shape.height,
+                width: shape.width,
+                classes,
+                ..LayerSpace::default()
+            };
+            Ok(Loaded { train, validation, images: Some(images), about })
+        }
+    }
+}
+
+/// MetaQNN's networks of this size.
+fn layers(images: LayerSpace, size: &Size) -> Result<LayerSpace, Failure> {
+    let max_depth = size.max_layers.unwrap_or(images.max_depth);
+    let wrong = |error| Failure::input(format!("--width {}: {error}", size.width));
+    LayerSpace { max_depth, ..images }.scaled(size.width).map_err(wrong)
+}

@@ -1,0 +1,128 @@
+//! Learning from images: an epoch in random order, and the judgement on the validation images.
+
+use crate::images::{DataSet, Images};
+use crate::lessons::{Judgement, Lessons, Steps};
+use crate::stream::Purpose;
+use burn::module::Module;
+use burn::optim::ModuleOptimizer;
+use burn::tensor::loss::cross_entropy_with_logits;
+use burn::tensor::{Device, Tensor, TensorData};
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+/// Images evaluated at a time.
+const JUDGED_AT_ONCE: usize = 128;
+
+/// A network that classifies images.
+pub(crate) trait ImageNetwork: Module {
+    /// Logits, shape (images, classes), of `images`, shape (images, channels, height, width).
+    ///
+    /// It is training if there are random numbers for its dropout, and is judged without.
+    fn logits(&mut self, images: Tensor<4>, training: Option<&mut ChaCha8Rng>) -> Tensor<2>;
+}
+
+impl<N: ImageNetwork> Lessons<N> for DataSet {
+    fn steps(&self, batch_size: usize) -> usize {
+        self.train.len().div_ceil(batch_size)
+    }
+
+    fn guessing(&self) -> f64 {
+        1.0 / self.train.classes as f64
+    }
+
+    fn epoch(&self, mut network: N, optimizer: &mut ModuleOptimizer, steps: &Steps<'_>) -> (N, f64) {
+        let mut order: Vec<usize> = (0..self.train.len()).collect();
+        order.shuffle(&mut steps.chance.stream(Purpose::Order));
+        let mut mirror = steps.chance.stream(Purpose::Mirror);
+        let mut dropout = steps.chance.stream(Purpose::Dropout);
+        let mut total = 0.0;
+        for batch in order.chunks(steps.batch_size) {
+            let mirrored: Vec<bool> = batch.iter().map(|_| self.mirror && mirror.random()).collect();
+            let images = inputs(self, &self.train, batch, &mirrored, steps.device);
+            let logits = network.logits(images, Some(&mut dropout));
+            let loss = cross_entropy_with_logits(logits, targets(&self.train, batch, steps.device));
+            let value = f64::from(loss.clone().into_scalar::<f32>());
+            if !value.is_finite() {
+                return (network, value);
+            }
+            total += value * batch.len() as f64;
+            network = steps.step(network, optimizer, &loss);
+        }
+        (network, total / self.train.len() as f64)
+    }
+
+    /// An image whose logits are not all finite counts as wrong.
+    fn judge(&self, network: &N, device: &Device) -> Judgement {
+        let mut network = network.valid();
+        let images = &self.validation;
+        let indices: Vec<usize> = (0..images.len()).collect();
+        let (mut right, mut total) = (0_usize, 0.0);
+        for batch in indices.chunks(JUDGED_AT_ONCE) {
+            let plain = vec![false; batch.len()];
+            let input = inputs(self, images, batch, &plain, &device.clone().inner());
+            let logits = network.logits(input, None).into_data();
+            let logits = logits.as_slice::<f32>().expect("logits are 32-bit floats in row-major order");
+            for (row, &index) in logits.chunks_exact(images.classes).zip(batch) {
+                let label = usize::from(images.labels[index]);
+                right += usize::from(most_likely(row) == Some(label));
+                total += cross_entropy(row, label);
+            }
+        }
+        let count = images.len() as f64;
+        Judgement { accuracy: right as f64 / count, loss: total / count }
+    }
+}
+
+/// The class of the largest logit, the first one if several are equal; none if a logit is not finite.
+pub(crate) fn most_likely(logits: &[f32]) -> Option<usize> {
+    if logits.iter().any(|logit| !logit.is_finite()) {
+        return None;
+    }
+    (0..logits.len()).rev().max_by(|&a, &b| logits[a].total_cmp(&logits[b]))
+}
+
+/// −ln softmax(logits)\[label\] = ln Σ exp(lᵢ − m) + m − l_label with m the largest logit, so nothing overflows.
+pub(crate) fn cross_entropy(logits: &[f32], label: usize) -> f64 {
+    let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = logits.iter().map(|&logit| f64::from(logit - largest).exp()).sum();
+    sum.ln() + f64::from(largest - logits[label])
+}
+
+fn inputs(data: &DataSet, images: &Images, batch: &[usize], mirrored: &[bool], device: &Device) -> Tensor<4> {
+    let mut values = Vec::with_capacity(batch.len() * images.values());
+    for (&index, &mirrored) in batch.iter().zip(mirrored) {
+        images.push_inputs(index, &data.normalization, mirrored, &mut values);
+    }
+    let shape = [batch.len(), images.shape.channels, images.shape.height, images.shape.width];
+    Tensor::from_data(TensorData::new(values, shape), device)
+}
+
+/// One-hot rows, shape (images, classes).
+fn targets(images: &Images, batch: &[usize], device: &Device) -> Tensor<2> {
+    let mut rows = vec![0.0_f32; batch.len() * images.classes];
+    for (row, &index) in rows.chunks_exact_mut(images.classes).zip(batch) {
+        row[usize::from(images.labels[index])] = 1.0;
+    }
+    Tensor::from_data(TensorData::new(rows, [batch.len(), images.classes]), device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_likely_class_is_the_first_of_the_largest_and_none_where_logits_are_not_finite() {
+        assert_eq!(most_likely(&[0.0, 2.0, 2.0]), Some(1));
+        assert_eq!(most_likely(&[0.0, f32::NAN, 2.0]), None);
+        assert_eq!(most_likely(&[f32::INFINITY, 0.0]), None);
+    }
+
+    #[test]
+    fn cross_entropy_of_equal_logits_is_the_log_of_the_classes_however_large_they_are() {
+        for size in [0.0, 1e4, -1e4] {
+            assert!((cross_entropy(&[size; 4], 2) - 4_f64.ln()).abs() < 1e-12);
+        }
+        assert!((cross_entropy(&[0.0, 3_f32.ln()], 0) - 4_f64.ln()).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,48 @@
+//! Convolution with SAME padding.
+
+use crate::layers::weights::Weights;
+use burn::module::{Module, Param};
+use burn::tensor::Tensor;
+use burn::tensor::module::conv2d;
+use burn::tensor::ops::ConvOptions;
+
+/// Convolution; its output is ⌈size/stride⌉ large.
+#[derive(Module, Debug)]
+pub(crate) struct Convolution {
+    /// Shape (filters, channels, kernel height, kernel width).
+    pub(crate) weight: Param<Tensor<4>>,
+    /// Shape (filters); none where batch normalisation follows.
+    pub(crate) bias: Option<Param<Tensor<1>>>,
+    stride: usize,
+}
+
+impl Convolution {
+    /// A convolution with these weights.
+    pub(crate) fn new(weight: Param<Tensor<4>>, bias: Option<Param<Tensor<1>>>, stride: usize) -> Self {
+        Self { weight, bias, stride }
+    }
+
+    /// A convolution before batch normalisation: no bias, weights of He's N(0, 2/fan-in). `shape` is that of the weights.
+    ///
+    /// Source: K. He et al., *Delving deep into rectifiers* (2015).
+    pub(crate) fn he(shape: [usize; 4], stride: usize, weights: &mut Weights) -> Self {
+        let fan_in = shape[1] * shape[2] * shape[3];
+        Self { weight: weights.normal(shape, (2.0 / fan_in as f64).sqrt()), bias: None, stride }
+    }
+
+    /// Maps of shape (images, filters, ⌈height/stride⌉, ⌈width/stride⌉).
+    pub(crate) fn forward(&self, images: Tensor<4>) -> Tensor<4> {
+        let [_, _, height, width] = images.dims();
+        let [_, _, kernel_height, kernel_width] = self.weight.dims();
+        let padding = [(height, kernel_height), (width, kernel_width)]
+            .map(|(size, kernel)| same_padding(size, kernel, self.stride));
+        let options = ConvOptions::new_with_padding([self.stride; 2], padding, [1, 1], 1);
+        conv2d(images, self.weight.val(), self.bias.as_ref().map(Param::val), options)
+    }
+}
+
+/// Padding (before, after) that makes the output of a convolution ⌈size/stride⌉ large; the odd one comes after.
+fn same_padding(size: usize, kernel: usize, stride: usize) -> (usize, usize) {
+    let total = ((size.div_ceil(stride) - 1) * stride + kernel).saturating_sub(size);
+    (total / 2, total - total / 2)
+}

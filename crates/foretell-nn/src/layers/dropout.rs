@@ -1,0 +1,62 @@
+//! Inverted dropout from a random stream of the trial.
+
+use burn::module::Module;
+use burn::tensor::{Tensor, TensorData};
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+/// In training a value is zero with probability `rate`, else divided by 1 − `rate`.
+#[derive(Module, Debug)]
+pub(crate) struct Dropout {
+    rate: f64,
+}
+
+impl Dropout {
+    /// Dropout with this rate, in \[0, 1).
+    pub(crate) fn new(rate: f64) -> Self {
+        Self { rate }
+    }
+
+    /// `values`, some of them dropped; all of them where no random numbers are given (to judge, not to train).
+    pub(crate) fn forward<const D: usize>(
+        &self,
+        values: Tensor<D>,
+        rng: Option<&mut ChaCha8Rng>,
+    ) -> Tensor<D> {
+        let Some(rng) = rng else { return values };
+        let shape = values.dims();
+        let mut bytes = vec![0; 2 * shape.iter().product::<usize>()];
+        rng.fill_bytes(&mut bytes);
+        let dropped = (self.rate * 65_536.0) as u32;
+        let kept = (1.0 / (1.0 - self.rate)) as f32;
+        let factor = |pair: &[u8]| {
+            let drawn = u32::from(u16::from_le_bytes([pair[0], pair[1]]));
+            if drawn < dropped { 0.0 } else { kept }
+        };
+        let mask: Vec<f32> = bytes.chunks_exact(2).map(factor).collect();
+        let mask = Tensor::from_data(TensorData::new(mask, shape), &values.device());
+        values * mask
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::{Purpose, stream};
+    use burn::tensor::Device;
+
+    #[test]
+    fn dropout_drops_its_rate_keeps_the_mean_and_rests_when_judging() {
+        let dropout = Dropout::new(0.5);
+        let ones = Tensor::<2>::ones([100, 100], &Device::flex().autodiff());
+        let mut rng = stream(1, Purpose::Dropout, 0);
+        let values =
+            |rng| -> Vec<f32> { dropout.forward(ones.clone(), rng).into_data().try_into_vec().unwrap() };
+        let dropped = values(Some(&mut rng));
+        let zeros = dropped.iter().filter(|v| **v == 0.0).count();
+        // four standard deviations of a binomial count of 10 000
+        assert!((zeros as f64 - 5000.0).abs() < 200.0, "{zeros}");
+        assert!(dropped.iter().all(|v| *v == 0.0 || (*v - 2.0).abs() < 1e-6));
+        assert!(values(None).iter().all(|v| (*v - 1.0).abs() < 1e-9));
+    }
+}

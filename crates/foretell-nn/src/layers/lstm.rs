@@ -1,0 +1,110 @@
+//! A layer of long short-term memory cells.
+
+use burn::module::{Module, Param};
+use burn::tensor::Tensor;
+use burn::tensor::activation::{sigmoid, tanh};
+
+/// The state of a layer between two steps, each of shape (sequences, cells).
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The output h.
+    pub(crate) hidden: Tensor<2>,
+    /// The memory c.
+    pub(crate) cell: Tensor<2>,
+}
+
+impl State {
+    /// The state without its history: gradients stop here.
+    pub(crate) fn detached(self) -> Self {
+        Self { hidden: self.hidden.detach(), cell: self.cell.detach() }
+    }
+}
+
+/// LSTM cells without peepholes.
+///
+/// (i, f, g, o) = x·W + h·U + b;  c ← σ(f)·c + σ(i)·tanh(g);  h ← σ(o)·tanh(c)
+///
+/// Source: F. Gers et al., *Learning to forget* (2000); gates in PyTorch's order.
+#[derive(Module, Debug)]
+pub(crate) struct Lstm {
+    /// W, shape (inputs, 4 · cells).
+    pub(crate) input: Param<Tensor<2>>,
+    /// U, shape (cells, 4 · cells).
+    pub(crate) recurrent: Param<Tensor<2>>,
+    /// b, shape (4 · cells).
+    pub(crate) bias: Param<Tensor<1>>,
+}
+
+impl Lstm {
+    /// The outputs of all steps, shape (steps, sequences, cells), from inputs of shape (steps, sequences, inputs), and the last state.
+    pub(crate) fn forward(&self, inputs: Tensor<3>, mut state: State) -> (Tensor<3>, State) {
+        let [steps, sequences, size] = inputs.dims();
+        let cells = self.recurrent.dims()[0];
+        let inputs = inputs.reshape([steps * sequences, size]).matmul(self.input.val());
+        let inputs = (inputs + self.bias.val().unsqueeze()).reshape([steps, sequences, 4 * cells]);
+        let mut outputs = Vec::with_capacity(steps);
+        for step in inputs.split(1, 0) {
+            let gates = step.squeeze_dim::<2>(0) + state.hidden.matmul(self.recurrent.val());
+            let mut gates = gates.split(cells, 1).into_iter();
+            let mut gate = || gates.next().expect("there are four gates");
+            let (enter, keep, fresh, show) =
+                (sigmoid(gate()), sigmoid(gate()), tanh(gate()), sigmoid(gate()));
+            let cell = keep * state.cell + enter * fresh;
+            state = State { hidden: show * tanh(cell.clone()), cell };
+            outputs.push(state.hidden.clone());
+        }
+        (Tensor::stack(outputs, 0), state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::weights::Weights;
+    use burn::tensor::{Device, TensorData};
+
+    const SHAPE: [usize; 3] = [4, 2, 3];
+
+    fn device() -> Device {
+        Device::flex().autodiff()
+    }
+
+    fn layer() -> Lstm {
+        let mut weights = Weights::new(3, 0, &device());
+        Lstm {
+            input: weights.uniform([3, 20], 0.8),
+            recurrent: weights.uniform([5, 20], 0.8),
+            bias: weights.uniform([20], 0.8),
+        }
+    }
+
+    fn inputs(values: &[f32]) -> Tensor<3> {
+        Tensor::<3>::from_data(TensorData::new(values.to_vec(), SHAPE), &device()).require_grad()
+    }
+
+    /// Σ of all outputs weighted by sin(i).
+    fn weighted(inputs: Tensor<3>) -> Tensor<1> {
+        let zeros = Tensor::zeros([2, 5], &device());
+        let (outputs, _) = layer().forward(inputs, State { hidden: zeros.clone(), cell: zeros });
+        let weights: Vec<f32> = (0..40).map(|i| (i as f32).sin()).collect();
+        (outputs * Tensor::<3>::from_data(TensorData::new(weights, [4, 2, 5]), &device())).sum()
+    }
+
+    #[test]
+    fn gradients_through_time_agree_with_finite_differences() {
+        let values: Vec<f32> = (0..24).map(|i| (i as f32 * 0.7).sin()).collect();
+        let input = inputs(&values);
+        let gradients = weighted(input.clone()).backward();
+        let gradient: Vec<f32> = input.grad(&gradients).unwrap().into_data().try_into_vec().unwrap();
+        for at in [0, 5, 11, 23] {
+            let moved = |by: f32| {
+                let mut moved = values.clone();
+                moved[at] += by;
+                weighted(inputs(&moved)).into_scalar::<f32>()
+            };
+            let slope = (moved(0.01) - moved(-0.01)) / 0.02;
+            assert!((slope - gradient[at]).abs() < 2e-3, "at {at}: {slope}, not {}", gradient[at]);
+        }
+        assert!(gradient[..6].iter().any(|g| g.abs() > 1e-4), "the first step is not forgotten");
+    }
+}

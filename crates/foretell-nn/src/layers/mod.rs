@@ -1,0 +1,10 @@
+//! Layers, and the drawing of their starting weights.
+
+pub(crate) mod batch_norm;
+pub(crate) mod convolution;
+pub(crate) mod dense;
+pub(crate) mod dropout;
+pub(crate) mod lstm;
+pub(crate) mod pooling;
+pub(crate) mod response_norm;
+pub(crate) mod weights;

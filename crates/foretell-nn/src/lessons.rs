@@ -1,0 +1,108 @@
+//! What networks are trained on and judged by, whatever the data are, and one step of an optimizer.
+
+use crate::stream::{Purpose, stream};
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::tensor::{Device, Tensor};
+
+/// Data that a network of type `N` learns from and is judged by.
+pub(crate) trait Lessons<N> {
+    /// Steps of the optimizer in an epoch.
+    fn steps(&self, batch_size: usize) -> usize;
+
+    /// The accuracy of guessing.
+    fn guessing(&self) -> f64;
+
+    /// Trains for one epoch; gives the network and its mean training loss (dropout on, weights as they change).
+    ///
+    /// The epoch ends at the first step whose loss is not finite: that network has diverged.
+    fn epoch(&self, network: N, optimizer: &mut ModuleOptimizer, steps: &Steps<'_>) -> (N, f64);
+
+    /// Judges the network on the validation part.
+    fn judge(&self, network: &N, device: &Device) -> Judgement;
+}
+
+/// How good a network is on the validation part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judgement {
+    /// Share of right answers.
+    pub accuracy: f64,
+    /// Mean cross-entropy in nats; not finite after divergence.
+    pub loss: f64,
+}
+
+/// The seeds of the randomness in an epoch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chance {
+    /// Seed of the trial.
+    pub seed: u64,
+    /// Number of the attempt, from 0.
+    pub attempt: usize,
+    /// Number of the epoch, from 1.
+    pub epoch: usize,
+}
+
+impl Chance {
+    /// The random stream of this epoch for `purpose`.
+    pub(crate) fn stream(self, purpose: Purpose) -> rand_chacha::ChaCha8Rng {
+        stream(self.seed, purpose, ((self.attempt as u64) << 32) | self.epoch as u64)
+    }
+}
+
+/// The steps of an epoch.
+pub(crate) struct Steps<'a> {
+    /// Examples per step.
+    pub batch_size: usize,
+    /// Learning rate.
+    pub rate: f64,
+    /// The largest norm of the whole gradient; a larger gradient is shortened to it.
+    pub clip: Option<f64>,
+    /// Seeds.
+    pub chance: Chance,
+    /// Where the network is.
+    pub device: &'a Device,
+}
+
+impl Steps<'_> {
+    /// One step down the gradient of `loss`.
+    pub(crate) fn step<N: Module>(&self, network: N, optimizer: &mut ModuleOptimizer, loss: &Tensor<1>) -> N {
+        let mut gradients = GradientsParams::from_grads(loss.backward(), &network);
+        if let Some(largest) = self.clip {
+            let mut norm = Norm { gradients: &gradients, squares: 0.0 };
+            network.visit(&mut norm);
+            let factor = largest / norm.squares.sqrt();
+            if factor < 1.0 {
+                network.visit(&mut Shorten { gradients: &mut gradients, factor });
+            }
+        }
+        optimizer.step(self.rate, network, gradients)
+    }
+}
+
+/// Sums the squares of all gradients.
+struct Norm<'a> {
+    gradients: &'a GradientsParams,
+    squares: f64,
+}
+
+impl ModuleVisitor for Norm<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.gradients.get::<D>(param.id) {
+            self.squares += f64::from(gradient.square().sum().into_scalar::<f32>());
+        }
+    }
+}
+
+/// Multiplies all gradients by a factor.
+struct Shorten<'a> {
+    gradients: &'a mut GradientsParams,
+    factor: f64,
+}
+
+impl ModuleVisitor for Shorten<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        if let Some(gradient) = self.gradients.remove::<D>(param.id) {
+            self.gradients.register(param.id, gradient.mul_scalar(self.factor));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Arrays of bytes and small numbers from MATLAB files of version 5.
+//!
+//! Source: The MathWorks, *MAT-File format* (level 5): a header of 128 bytes, then elements of a type (4 bytes), a size (4
+//! bytes) and that many bytes, rounded up to a multiple of 8. An element of type 15 is compressed with zlib, one of type 14 is an
+//! array: its flags, sizes, name and values are elements again.
+
+use crate::error::Error;
+use flate2::read::ZlibDecoder;
+use std::io::Read;
+use std::path::Path;
+
+const HEADER: usize = 128;
+const BYTES: u32 = 2;
+const DOUBLES: u32 = 9;
+const ARRAY: u32 = 14;
+const COMPRESSED: u32 = 15;
+
+/// An array: its sizes, and its values in MATLAB's order, the first index fastest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Array {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its sizes.
+    pub(crate) sizes: Vec<usize>,
+    /// Its values.
+    pub(crate) values: Vec<u8>,
+}
+
+/// Reads the arrays of unsigned bytes of the file at `path`. Whole numbers up to 255 that are written as doubles are read, too.
+pub(crate) fn read(path: &Path) -> Result<Vec<Array>, Error> {
+    let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
+    let wrong = |reason: String| Error::Mat { path: path.to_owned(), reason };
+    let little = bytes.get(126..HEADER).ok_or_else(|| wrong("it is shorter than a header".to_owned()))?;
+    if little != b"IM" {
+        return Err(wrong("its header does not end in `IM`".to_owned()));
+    }
+    let mut rest = &bytes[HEADER..];
+    let mut arrays = Vec::new();
+    while !rest.is_empty() {
+        let element;
+        (element, rest) = next(rest).map_err(wrong)?;
+        let array = match element {
+            (COMPRESSED, packed) => {
+                let mut unpacked = Vec::new();
+                ZlibDecoder::new(packed)
+                    .read_to_end(&mut unpacked)
+                    .map_err(|error| wrong(error.to_string()))?;
+                let (inner, _) = next(&unpacked).map_err(wrong)?;
+                array(inner).map_err(wrong)?
+            }
+            other => array(other).map_err(wrong)?,
+        };
+        arrays.extend(array);
+    }
+    Ok(arrays)
+}
+
+type Element<'a> = (u32, &'a [u8]);
+
+/// The first element of `bytes` and what comes after it. Small elements hold type, size and up to four bytes in eight.
+fn next(bytes: &[u8]) -> Result<(Element<'_>, &[u8]), String> {
+    let number = |at: usize| {
+        bytes.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).ok_or("an element is cut")
+    };
+    let kind = number(0)?;
+    let (kind, from, size, padded) = match kind >> 16 {
+        0 => {
+            let size = number(4)? as usize;
+            (kind, 8, size, if kind == COMPRESSED { size } else { size.next_multiple_of(8) })
+        }
+        small => (kind & 0xffff, 4, small as usize, 4),
+    };
+    let value = bytes.get(from..from + size).ok_or_else(|| {
+        format!("an element promises {size} bytes and {} are left", bytes.len().saturating_sub(from))
+    })?;
+    Ok(((kind, value), bytes.get(from + padded..).unwrap_or_default()))
+}
+
+/// The array of an element; none if it is not numeric.
+fn array((kind, bytes): Element<'_>) -> Result<Option<Array>, String> {
+    if kind != ARRAY {
+        return Ok(None);
+    }
+    let (_flags, rest) = next(bytes)?;
+    let ((_, sizes), rest) = next(rest)?;
+    let ((_, name), rest) = next(rest)?;
+    let ((kind, values), _) = next(rest)?;
+    let sizes: Vec<usize> =
+        sizes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize).collect();
+    let name = String::from_utf8_lossy(name).into_owned();
+    let values = match kind {
+        BYTES => values.to_vec(),
+        DOUBLES => values.chunks_exact(8).map(byte).collect::<Option<_>>().ok_or("a value is no byte")?,
+        _ => return Ok(None),
+    };
+    let count = sizes.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
+    if count != Some(values.len()) {
+        return Err(format!("array {name} has sizes {sizes:?} but {} values", values.len()));
+    }
+    Ok(Some(Array { name, sizes, values }))
+}
+
+/// A double that is a whole number from 0 to 255.
+fn byte(bytes: &[u8]) -> Option<u8> {
+    let value = f64::from_le_bytes(bytes.try_into().ok()?);
+    ((0.0..=255.0).contains(&value) && value.fract() == 0.0).then_some(value as u8)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use flate2::{Compression, write::ZlibEncoder};
+    use std::io::Write;
+
+    fn element(kind: u32, bytes: &[u8]) -> Vec<u8> {
+        let mut element = [kind.to_le_bytes(), (bytes.len() as u32).to_le_bytes()].concat();
+        element.extend(bytes);
+        element.resize(element.len().next_multiple_of(8), 0);
+        element
+    }
+
+    /// A file with these arrays of bytes, compressed as MATLAB does.
+    pub(crate) fn file(arrays: &[(&str, &[u32], &[u8])]) -> Vec<u8> {
+        let mut bytes = vec![b' '; HEADER];
+        bytes[126..].copy_from_slice(b"IM");
+        for (name, sizes, values) in arrays {
+            let sizes: Vec<u8> = sizes.iter().flat_map(|size| size.to_le_bytes()).collect();
+            // a short name is a small element
+            let mut small = (1 | (name.len() as u32) << 16).to_le_bytes().to_vec();
+            small.extend(name.bytes());
+            small.resize(8, 0);
+            let parts =
+                [element(6, &[9, 0, 0, 0, 0, 0, 0, 0]), element(5, &sizes), small, element(2, values)];
+            let mut packer = ZlibEncoder::new(Vec::new(), Compression::default());
+            packer.write_all(&element(ARRAY, &parts.concat())).unwrap();
+            let packed = packer.finish().unwrap();
+            bytes.extend([COMPRESSED.to_le_bytes(), (packed.len() as u32).to_le_bytes()].concat());
+            bytes.extend(packed);
+        }
+        bytes
+    }
+
+    #[test]
+    fn compressed_arrays_are_read_with_name_sizes_and_values() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.mat");
+        std::fs::write(&path, file(&[("X", &[2, 3], &[1, 2, 3, 4, 5, 6]), ("y", &[3, 1], &[7, 8, 9])]))
+            .unwrap();
+        let arrays = read(&path).unwrap();
+        assert_eq!(arrays[0], Array { name: "X".into(), sizes: vec![2, 3], values: vec![1, 2, 3, 4, 5, 6] });
+        assert_eq!((arrays[1].name.as_str(), arrays[1].values.as_slice()), ("y", &[7, 8, 9][..]));
+    }
+
+    #[test]
+    fn broken_files_are_refused_and_never_panic() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.mat");
+        let whole = file(&[("X", &[2, 3], &[1, 2, 3, 4, 5, 6])]);
+        for cut in (0..whole.len()).filter(|&cut| cut != HEADER) {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let message = read(&path).unwrap_err().to_string();
+            assert!(message.contains("a.mat"), "{message}");
+        }
+        std::fs::write(&path, file(&[("X", &[2, 4], &[1, 2, 3, 4, 5, 6])])).unwrap();
+        let message = read(&path).unwrap_err().to_string();
+        assert!(message.contains("array X has sizes [2, 4] but 6 values"), "{message}");
+    }
+}

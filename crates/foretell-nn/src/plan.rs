@@ -1,0 +1,223 @@
+//! What to train, on what, and how long; and the outcome.
+
+use crate::data_spec::{DataOptions, DataSpec};
+use crate::error::Error;
+use crate::identity::Identity;
+use crate::images::DataSet;
+use crate::report::EpochReport;
+use crate::text::Corpus;
+use foretell::{Configuration, ImageShape, LayerSequence, Value};
+use std::path::PathBuf;
+
+/// The name of the parameter that holds a layer sequence.
+pub(crate) const NETWORK: &str = "net";
+
+/// What to train, on what, and how long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainSpec {
+    /// The name of the space, such as `metaqnn`.
+    pub space: String,
+    /// The parameters of the network; more than the space has do no harm.
+    pub configuration: Configuration,
+    /// Factor on the sizes of spaces whose width is no parameter (`cuda-convnet`); 1 is the paper's.
+    pub width: f64,
+    /// The images or the text.
+    pub data: DataSpec,
+    /// How many training images or tokens; `None`: see [`DataOptions::train_size`].
+    pub train_size: Option<usize>,
+    /// How many validation images or tokens; `None`: see [`DataOptions::validation_size`].
+    pub validation_size: Option<usize>,
+    /// Which images these are: the same for all trials of a study.
+    pub data_seed: u64,
+    /// Epochs of the whole plan, at least 1: the learning rate falls by it, also where training pauses earlier.
+    pub epochs: usize,
+    /// The epoch after which to pause, 1 to `epochs`.
+    pub until: usize,
+    /// Images, or parts of the text, a step of the optimizer, at least 1.
+    pub batch_size: usize,
+    /// The starting learning rate, positive. `None`: the space's own. MetaQNN's is the first of 0.001 · 0.4ⁱ, i = 0 to 4,
+    /// which learns within [`PROBATION`](crate::PROBATION) steps.
+    pub learning_rate: Option<f64>,
+    /// Seed of starting weights, order, mirroring and dropout.
+    pub seed: u64,
+    /// Where to keep checkpoints; none are kept if `None`.
+    pub checkpoint_dir: Option<PathBuf>,
+    /// Whether to go on from the newest checkpoint, if there is one; otherwise old checkpoints are deleted.
+    pub resume: bool,
+}
+
+impl TrainSpec {
+    /// MetaQNN's training of `network` on `data`: 20 epochs, steps of 128 images, starting rates by the retry rule; seeds
+    /// 0, no checkpoints.
+    pub fn new(network: &LayerSequence, data: DataSpec) -> Self {
+        let net = Value::Text(network.to_string());
+        Self {
+            space: "metaqnn".to_owned(),
+            configuration: Configuration::from([(NETWORK.to_owned(), net)]),
+            width: 1.0,
+            data,
+            train_size: None,
+            validation_size: None,
+            data_seed: 0,
+            epochs: 20,
+            until: 20,
+            batch_size: 128,
+            learning_rate: None,
+            seed: 0,
+            checkpoint_dir: None,
+            resume: false,
+        }
+    }
+
+    /// Which part of the data this training uses.
+    pub fn data_options(&self) -> DataOptions {
+        DataOptions {
+            train_size: self.train_size,
+            validation_size: self.validation_size,
+            seed: self.data_seed,
+        }
+    }
+
+    /// The images.
+    ///
+    /// # Errors
+    /// [`Error::Material`] if the data are a text; otherwise see [`DataSpec::load`].
+    pub(crate) fn images(&self) -> Result<DataSet, Error> {
+        if self.data.is_text() {
+            return Err(self.material_error("images", "a text"));
+        }
+        self.data.load(&self.data_options())
+    }
+
+    /// The text.
+    ///
+    /// # Errors
+    /// [`Error::Material`] if the data are images; otherwise see [`DataSpec::read_text`].
+    pub(crate) fn text(&self) -> Result<Corpus, Error> {
+        if !self.data.is_text() {
+            return Err(self.material_error("a text", "images"));
+        }
+        self.data.read_text(&self.data_options())
+    }
+
+    fn material_error(&self, needed: &'static str, found: &'static str) -> Error {
+        Error::Material { space: self.space.clone(), needed, data: self.data.to_string(), found }
+    }
+
+    /// Whether images have at least `needed` × `needed` pixels.
+    ///
+    /// # Errors
+    /// [`Error::SmallImages`] if not.
+    pub(crate) fn check_side(&self, data: &DataSet, needed: usize) -> Result<(), Error> {
+        let ImageShape { height, width, .. } = data.train.shape;
+        if height.min(width) >= needed {
+            return Ok(());
+        }
+        let (space, data) = (self.space.clone(), self.data.to_string());
+        Err(Error::SmallImages { space, data, needed, height, width })
+    }
+
+    /// The number `name` of the configuration.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if there is none, or it is outside of `range`.
+    pub(crate) fn number(
+        &self,
+        name: &'static str,
+        range: std::ops::RangeInclusive<f64>,
+    ) -> Result<f64, Error> {
+        let value = self.configuration.get(name);
+        match value.and_then(Value::number).filter(|number| range.contains(number)) {
+            Some(number) => Ok(number),
+            None => {
+                let expected = format!("a number from {} to {}", range.start(), range.end());
+                Err(self.parameter_error(name, &expected))
+            }
+        }
+    }
+
+    /// The whole number `name` of the configuration.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if there is none, it is not whole, or it is outside of `range`.
+    pub(crate) fn count(
+        &self,
+        name: &'static str,
+        range: std::ops::RangeInclusive<usize>,
+    ) -> Result<usize, Error> {
+        let value = self.configuration.get(name).and_then(Value::number);
+        match value.filter(|number| number.fract() == 0.0 && *number >= 0.0).map(|number| number as usize) {
+            Some(count) if range.contains(&count) => Ok(count),
+            _ => {
+                let expected = format!("a whole number from {} to {}", range.start(), range.end());
+                Err(self.parameter_error(name, &expected))
+            }
+        }
+    }
+
+    /// What is wrong with the parameter `name`, which must be as `expected`.
+    pub(crate) fn parameter_error(&self, name: &'static str, expected: &str) -> Error {
+        let found = self.configuration.get(name).map_or_else(|| "missing".to_owned(), |v| format!("`{v}`"));
+        Error::Parameter { space: self.space.clone(), name, found, expected: expected.to_owned() }
+    }
+
+    /// Checks the numbers of the plan.
+    ///
+    /// # Errors
+    /// [`Error::Plan`] naming the first that is out of its range.
+    pub(crate) fn validate(&self) -> Result<(), Error> {
+        let wrong = |field, found: &dyn ToString, expected: String| {
+            Err(Error::Plan { field, found: found.to_string(), expected })
+        };
+        if self.epochs == 0 {
+            return wrong("epochs", &self.epochs, "at least 1".to_owned());
+        }
+        if !(1..=self.epochs).contains(&self.until) {
+            return wrong("until", &self.until, format!("1 to the {} epochs of the plan", self.epochs));
+        }
+        if self.batch_size == 0 {
+            return wrong("batch_size", &self.batch_size, "at least 1".to_owned());
+        }
+        if !(self.width.is_finite() && self.width > 0.0) {
+            return wrong("width", &self.width, "a finite number above 0".to_owned());
+        }
+        match self.learning_rate {
+            Some(rate) if !(rate.is_finite() && rate > 0.0) => {
+                wrong("learning_rate", &rate, "positive and finite".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a checkpoint must agree with.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity {
+            space: self.space.clone(),
+            configuration: self.configuration.clone(),
+            width: self.width,
+            data: self.data.to_string(),
+            train_size: self.train_size,
+            validation_size: self.validation_size,
+            data_seed: self.data_seed,
+            epochs: self.epochs,
+            batch_size: self.batch_size,
+            learning_rate: self.learning_rate,
+            seed: self.seed,
+        }
+    }
+}
+
+/// The outcome of a training that ended or paused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainOutcome {
+    /// One report an epoch, from epoch 1.
+    pub reports: Vec<EpochReport>,
+    /// The starting learning rate of the attempt that succeeded; none if all failed.
+    pub initial_learning_rate: Option<f64>,
+    /// Epochs spent on attempts that failed.
+    pub failed_epochs: usize,
+    /// Whether the caller stopped it before `until`.
+    pub stopped: bool,
+    /// Damaged checkpoints that were passed over for an older one.
+    pub damaged_checkpoints: Vec<PathBuf>,
+}

@@ -1,0 +1,114 @@
+//! What a space of networks is: its parameters, and the training of one of its networks.
+
+use crate::error::Error;
+use crate::plan::{TrainOutcome, TrainSpec};
+use crate::report::EpochReport;
+use std::ops::ControlFlow;
+
+/// What is done after each epoch: the training goes on until it says [`ControlFlow::Break`].
+pub type Report<'a> = dyn FnMut(&EpochReport) -> ControlFlow<()> + 'a;
+
+/// A family of networks: parameters, network and training recipe.
+pub trait Space: Sync {
+    /// Its name, such as `cuda-convnet`.
+    fn name(&self) -> &'static str;
+
+    /// What is searched, in a few words.
+    fn about(&self) -> &'static str;
+
+    /// How the paper trained these networks.
+    fn plan(&self) -> Plan;
+
+    /// What is searched, at `size`.
+    fn searched(&self, size: &Size) -> Searched;
+
+    /// Trains the network of `spec`: see [`train`](crate::train).
+    ///
+    /// # Errors
+    /// As [`train`](crate::train).
+    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error>;
+}
+
+/// How the paper trained the networks of a space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// What the networks learn from.
+    pub material: Material,
+    /// Epochs of a whole training.
+    pub epochs: usize,
+    /// Examples a step of the optimizer.
+    pub batch_size: usize,
+    /// The learning rate may be given and is not searched.
+    pub free_rate: bool,
+    /// The sizes for drawn data, at which a processor trains in seconds.
+    pub small: Small,
+}
+
+/// Sizes at which a processor trains in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Small {
+    /// Of the networks.
+    pub size: Size,
+    /// Examples a step of the optimizer.
+    pub batch_size: usize,
+}
+
+impl Material {
+    /// The data set that needs no file.
+    pub fn drawn(self) -> &'static str {
+        match self {
+            Self::Images => "shapes",
+            Self::Text => "words",
+        }
+    }
+
+    /// The metric's name.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::Images => "val_acc",
+            Self::Text => "val_ppl",
+        }
+    }
+}
+
+/// What networks learn from, and what they are judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Material {
+    /// Labelled images: accuracy.
+    Images,
+    /// A text: perplexity.
+    Text,
+}
+
+/// How large the networks of a space are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Factor on filters, cells and units; 1 is the paper's width.
+    pub width: f64,
+    /// The most layers; `None` is the paper's limit.
+    pub max_layers: Option<usize>,
+}
+
+/// What is searched in a space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Searched {
+    /// Layer sequences, in the parameter `net`.
+    Layers,
+    /// Named parameters, each as `name=kind:…`.
+    Parameters(Vec<String>),
+}
+
+impl Size {
+    /// `size` at this width: rounded, at least 1.
+    pub(crate) fn scale(&self, size: usize) -> usize {
+        ((size as f64 * self.width).round() as usize).max(1)
+    }
+
+    /// Sizes at this width as a choice `name=choice:a,b,…`; sizes that become equal are merged.
+    pub(crate) fn choice(&self, name: &str, sizes: impl Iterator<Item = usize>) -> String {
+        let mut scaled: Vec<usize> = sizes.map(|size| self.scale(size)).collect();
+        scaled.dedup();
+        let texts: Vec<String> = scaled.iter().map(ToString::to_string).collect();
+        format!("{name}=choice:{}", texts.join(","))
+    }
+}

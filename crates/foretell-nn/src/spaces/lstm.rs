@@ -1,0 +1,169 @@
+//! `lstm`: language models of one or two layers of long short-term memory, as in the paper's Penn Treebank experiments.
+//!
+//! The paper names neither the learning rate nor the clipping. Here they are those of PyTorch's example of a language model,
+//! after W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014).
+
+use crate::error::Error;
+use crate::layers::dense::Dense;
+use crate::layers::dropout::Dropout;
+use crate::layers::lstm::{Lstm, State};
+use crate::layers::weights::Weights;
+use crate::plan::{TrainOutcome, TrainSpec};
+use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::text_lessons::TextNetwork;
+use crate::training::{Recipe, run};
+use burn::module::{Module, Param};
+use burn::optim::{ModuleOptimizer, SgdConfig};
+use burn::tensor::module::embedding;
+use burn::tensor::{Device, Int, Tensor};
+use rand_chacha::ChaCha8Rng;
+
+/// The space.
+pub(crate) struct LongShortTerm;
+
+impl Space for LongShortTerm {
+    fn name(&self) -> &'static str {
+        "lstm"
+    }
+
+    fn about(&self) -> &'static str {
+        "LSTM language models"
+    }
+
+    fn plan(&self) -> Plan {
+        let size = Size { width: 0.1, max_layers: None };
+        let small = Small { size, batch_size: 20 };
+        Plan { material: Material::Text, epochs: 60, batch_size: 50, free_rate: true, small }
+    }
+
+    /// `cells` are those of a layer, `inputs` the length of a word's vector.
+    fn searched(&self, size: &Size) -> Searched {
+        let sizes = || (10..1400).step_by(20);
+        let layers = 2.min(size.max_layers.unwrap_or(2)).max(1);
+        Searched::Parameters(vec![
+            format!("layers=int:1:{layers}"),
+            size.choice("cells", sizes()),
+            size.choice("inputs", sizes()),
+        ])
+    }
+
+    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+        let layers = spec.count("layers", 1..=100)?;
+        let cells = spec.count("cells", 1..=100_000)?;
+        let inputs = spec.count("inputs", 1..=100_000)?;
+        let data = spec.text()?;
+        let recipe = Descent { layers, cells, inputs, words: data.words.len() };
+        run(spec, &recipe, &data, report)
+    }
+}
+
+/// Gradient descent with a rate of 20, a tenth of it after two thirds of the plan; gradients longer than 0.25 are shortened to
+/// that; half of the values between layers drop out. All weights start in U(−0.1, 0.1), biases at 0.
+struct Descent {
+    layers: usize,
+    cells: usize,
+    inputs: usize,
+    words: usize,
+}
+
+impl Recipe for Descent {
+    type Network = Network;
+
+    fn network(&self, weights: &mut Weights) -> Network {
+        let words = weights.uniform([self.words, self.inputs], 0.1);
+        let layers = (0..self.layers).map(|layer| {
+            let inputs = if layer == 0 { self.inputs } else { self.cells };
+            Lstm {
+                input: weights.uniform([inputs, 4 * self.cells], 0.1),
+                recurrent: weights.uniform([self.cells, 4 * self.cells], 0.1),
+                bias: weights.constant(4 * self.cells, 0.0),
+            }
+        });
+        let layers = layers.collect();
+        let weight = weights.uniform([self.cells, self.words], 0.1);
+        let last = Dense { weight, bias: weights.constant(self.words, 0.0) };
+        Network { words, layers, last, dropout: Dropout::new(0.5) }
+    }
+
+    fn optimizer(&self) -> ModuleOptimizer {
+        SgdConfig::new().init()
+    }
+
+    fn starts(&self) -> Vec<f64> {
+        vec![20.0]
+    }
+
+    fn schedule(&self, epoch: usize, epochs: usize) -> f64 {
+        if 3 * (epoch - 1) >= 2 * epochs { 0.1 } else { 1.0 }
+    }
+
+    fn clip(&self) -> Option<f64> {
+        Some(0.25)
+    }
+}
+
+/// Vectors of words, layers of cells, and a fully connected layer to the next word.
+#[derive(Module, Debug)]
+struct Network {
+    /// Shape (words, inputs).
+    words: Param<Tensor<2>>,
+    layers: Vec<Lstm>,
+    last: Dense,
+    dropout: Dropout,
+}
+
+impl TextNetwork for Network {
+    fn start(&self, sequences: usize, device: &Device) -> Vec<State> {
+        let zeros = |layer: &Lstm| Tensor::zeros([sequences, layer.recurrent.dims()[0]], device);
+        self.layers.iter().map(|layer| State { hidden: zeros(layer), cell: zeros(layer) }).collect()
+    }
+
+    fn logits(
+        &self,
+        tokens: Tensor<2, Int>,
+        states: Vec<State>,
+        mut training: Option<&mut ChaCha8Rng>,
+    ) -> (Tensor<2>, Vec<State>) {
+        let [steps, sequences] = tokens.dims();
+        let mut x = self.dropout.forward(embedding(self.words.val(), tokens), training.as_deref_mut());
+        let mut last = Vec::with_capacity(states.len());
+        for (layer, state) in self.layers.iter().zip(states) {
+            let (outputs, state) = layer.forward(x, state);
+            x = self.dropout.forward(outputs, training.as_deref_mut());
+            last.push(state);
+        }
+        let [_, _, cells] = x.dims();
+        (self.last.forward(x.reshape([steps * sequences, cells])), last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_has_its_parameters_and_predicts_from_the_words_before() {
+        let device = Device::flex().autodiff();
+        let recipe = Descent { layers: 2, cells: 5, inputs: 3, words: 7 };
+        let network = recipe.network(&mut Weights::new(0, 0, &device));
+        assert_eq!(network.num_params(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
+        let logits = |tokens: [[i32; 2]; 3]| -> Vec<f32> {
+            let tokens = Tensor::<2, Int>::from_data(tokens, &device);
+            let (logits, states) = network.logits(tokens, network.start(2, &device), None);
+            assert_eq!((logits.dims(), states.len()), ([6, 7], 2));
+            logits.into_data().try_into_vec().unwrap()
+        };
+        let (one, other) = (logits([[1, 2], [3, 4], [5, 6]]), logits([[0, 2], [3, 4], [5, 6]]));
+        // the first word of the first part differs: its predictions differ in all steps, the second part's in none
+        for (step, (one, other)) in one.chunks(14).zip(other.chunks(14)).enumerate() {
+            assert!(one[..7].iter().zip(&other[..7]).any(|(a, b)| (a - b).abs() > 1e-7), "step {step}");
+            assert!(one[7..].iter().zip(&other[7..]).all(|(a, b)| (a - b).abs() < 1e-9), "step {step}");
+        }
+    }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        let recipe = Descent { layers: 2, cells: 7, inputs: 5, words: crate::torch::WORDS };
+        crate::torch::check_text("lstm", &recipe, 2.0);
+    }
+}

@@ -1,0 +1,387 @@
+//! `metaqnn`: convolutional networks as layer sequences, trained as MetaQNN trained them.
+//!
+//! Source: B. Baker, O. Gupta, N. Naik, R. Raskar, *Designing neural network architectures using reinforcement learning*
+//! (2017), and its published code.
+
+use crate::error::Error;
+use crate::image_lessons::ImageNetwork;
+use crate::layers::convolution::Convolution;
+use crate::layers::dense::Dense;
+use crate::layers::dropout::Dropout;
+use crate::layers::pooling::{global_mean, max_pool};
+use crate::layers::weights::Weights;
+use crate::plan::{NETWORK, TrainOutcome, TrainSpec};
+use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
+use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::training::{Recipe, run};
+use burn::module::Module;
+use burn::optim::{AdamConfig, ModuleOptimizer, decay::WeightDecayConfig};
+use burn::tensor::{Tensor, activation::relu};
+use foretell::{ImageShape, LayerSequence};
+use rand_chacha::ChaCha8Rng;
+
+/// The space.
+pub(crate) struct Metaqnn;
+
+impl Space for Metaqnn {
+    fn name(&self) -> &'static str {
+        "metaqnn"
+    }
+
+    fn about(&self) -> &'static str {
+        "MetaQNN networks"
+    }
+
+    fn plan(&self) -> Plan {
+        let size = Size { width: 0.125, max_layers: Some(8) };
+        let small = Small { size, batch_size: 16 };
+        Plan { material: Material::Images, epochs: 20, batch_size: 128, free_rate: true, small }
+    }
+
+    fn searched(&self, _size: &Size) -> Searched {
+        Searched::Layers
+    }
+
+    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+        let net = spec.configuration.get(NETWORK).and_then(|value| value.text());
+        let net = net.ok_or_else(|| spec.parameter_error(NETWORK, "a network in layer notation"))?;
+        let layers =
+            net.parse().map_err(|error| spec.parameter_error(NETWORK, &format!("a network: {error}")))?;
+        let data = spec.images()?;
+        check_classes(&layers, &spec.data.to_string(), data.train.classes)?;
+        layers.counts(data.train.shape)?;
+        run(spec, &Adam { layers, input: data.train.shape }, &data, report)
+    }
+}
+
+fn check_classes(layers: &LayerSequence, data: &str, expected: usize) -> Result<(), Error> {
+    for layer in &layers.0 {
+        match *layer {
+            foretell::Layer::Softmax { classes } | foretell::Layer::GlobalAveragePooling { classes }
+                if classes != expected =>
+            {
+                let (layer, data) = (layer.to_string(), data.to_owned());
+                return Err(Error::Classes { layer, found: classes, data, expected });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Adam with β₁ = 0.9, β₂ = 0.999, ε = 10⁻⁸ and 5·10⁻⁴ times the weights added to the gradient (L2); the rate falls to a fifth
+/// at each quarter of the plan. Weights start in Caffe's Xavier range, U(−√(3/fan-in), √(3/fan-in)), biases at 0.
+struct Adam {
+    layers: LayerSequence,
+    input: ImageShape,
+}
+
+impl Recipe for Adam {
+    type Network = Network;
+
+    fn network(&self, weights: &mut Weights) -> Network {
+        Network::new(&self.layers, self.input, weights)
+    }
+
+    fn optimizer(&self) -> ModuleOptimizer {
+        AdamConfig::new().with_epsilon(1e-8).with_weight_decay(Some(WeightDecayConfig::new(5e-4))).init()
+    }
+
+    fn starts(&self) -> Vec<f64> {
+        (0..ATTEMPTS).map(attempt_rate).collect()
+    }
+
+    fn schedule(&self, epoch: usize, epochs: usize) -> f64 {
+        learning_rate(1.0, epoch, epochs)
+    }
+}
+
+/// A network: its layers, first to last.
+#[derive(Module, Debug)]
+struct Network {
+    layers: Vec<Layer>,
+}
+
+#[derive(Module, Debug)]
+enum Layer {
+    /// With ReLU.
+    Convolution(Convolution),
+    Pooling(Pooling),
+    Dropout(Dropout),
+    /// With ReLU.
+    Dense(Dense),
+    /// The layer before the softmax.
+    Last(Dense),
+    /// A convolution with ReLU to a map a class, then the mean of each map.
+    Average(Convolution),
+}
+
+/// Max-pooling without padding.
+#[derive(Module, Debug)]
+struct Pooling {
+    kernel: usize,
+    stride: usize,
+}
+
+/// What flows between layers: a batch of images or of vectors.
+enum Signal {
+    /// Shape (images, channels, height, width).
+    Image(Tensor<4>),
+    /// Shape (images, values).
+    Vector(Tensor<2>),
+}
+
+impl Network {
+    /// Builds `sequence`, which fits images of shape `input`.
+    fn new(sequence: &LayerSequence, input: ImageShape, weights: &mut Weights) -> Self {
+        let mut builder = Builder { shape: input, averaged: false, weights };
+        Self { layers: sequence.0.iter().filter_map(|layer| builder.layer(layer)).collect() }
+    }
+}
+
+impl ImageNetwork for Network {
+    fn logits(&mut self, images: Tensor<4>, mut training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
+        let signal = self.layers.iter().fold(Signal::Image(images), |signal, layer| match layer {
+            Layer::Convolution(layer) => Signal::Image(relu(layer.forward(signal.image()))),
+            Layer::Pooling(layer) => Signal::Image(max_pool(signal.image(), layer.kernel, layer.stride)),
+            Layer::Dropout(layer) => match signal {
+                Signal::Image(image) => Signal::Image(layer.forward(image, training.as_deref_mut())),
+                Signal::Vector(vector) => Signal::Vector(layer.forward(vector, training.as_deref_mut())),
+            },
+            Layer::Dense(layer) => Signal::Vector(relu(layer.forward(signal.vector()))),
+            Layer::Last(layer) => Signal::Vector(layer.forward(signal.vector())),
+            Layer::Average(layer) => Signal::Vector(global_mean(relu(layer.forward(signal.image())))),
+        });
+        signal.vector()
+    }
+}
+
+/// Builds layer after layer and tracks the shape of the input of each.
+struct Builder<'a> {
+    shape: ImageShape,
+    averaged: bool,
+    weights: &'a mut Weights,
+}
+
+impl Builder<'_> {
+    /// The next layer; none for the softmax that ends a network with global average pooling.
+    fn layer(&mut self, layer: &foretell::Layer) -> Option<Layer> {
+        Some(match *layer {
+            foretell::Layer::Convolution { filters, kernel, stride } => {
+                Layer::Convolution(self.convolution(filters, kernel, stride))
+            }
+            foretell::Layer::Pooling { kernel, stride } => {
+                self.shape.height = (self.shape.height - kernel) / stride + 1;
+                self.shape.width = (self.shape.width - kernel) / stride + 1;
+                Layer::Pooling(Pooling { kernel, stride })
+            }
+            foretell::Layer::Dropout { index, of } => {
+                Layer::Dropout(Dropout::new(0.5 * index as f64 / of as f64))
+            }
+            foretell::Layer::FullyConnected { units } => Layer::Dense(self.dense(units)),
+            foretell::Layer::GlobalAveragePooling { classes } => {
+                self.averaged = true;
+                Layer::Average(self.convolution(classes, 1, 1))
+            }
+            foretell::Layer::Softmax { classes } if !self.averaged => Layer::Last(self.dense(classes)),
+            foretell::Layer::Softmax { .. } => return None,
+        })
+    }
+
+    fn convolution(&mut self, filters: usize, kernel: usize, stride: usize) -> Convolution {
+        let channels = self.shape.channels;
+        let weight =
+            self.weights.uniform([filters, channels, kernel, kernel], xavier(channels * kernel * kernel));
+        let (height, width) = (self.shape.height.div_ceil(stride), self.shape.width.div_ceil(stride));
+        self.shape = ImageShape { channels: filters, height, width };
+        Convolution::new(weight, Some(self.weights.constant(filters, 0.0)), stride)
+    }
+
+    fn dense(&mut self, units: usize) -> Dense {
+        let inputs = self.shape.channels * self.shape.height * self.shape.width;
+        let weight = self.weights.uniform([inputs, units], xavier(inputs));
+        self.shape = ImageShape { channels: units, height: 1, width: 1 };
+        Dense { weight, bias: self.weights.constant(units, 0.0) }
+    }
+}
+
+/// The bound of Caffe's Xavier weights, √(3/fan-in): variance 1/fan-in.
+fn xavier(fan_in: usize) -> f64 {
+    (3.0 / fan_in as f64).sqrt()
+}
+
+impl Signal {
+    fn image(self) -> Tensor<4> {
+        match self {
+            Self::Image(image) => image,
+            Self::Vector(vector) => {
+                let [images, values] = vector.dims();
+                vector.reshape([images, values, 1, 1])
+            }
+        }
+    }
+
+    fn vector(self) -> Tensor<2> {
+        match self {
+            Self::Image(image) => image.flatten(1, 3),
+            Self::Vector(vector) => vector,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::module::Param;
+    use burn::tensor::{Device, TensorData};
+    use foretell::Layer as Kind;
+    use proptest::prelude::*;
+
+    const SHAPE: ImageShape = ImageShape { channels: 3, height: 9, width: 11 };
+
+    fn device() -> Device {
+        Device::flex().autodiff()
+    }
+
+    fn build(sequence: &LayerSequence) -> Network {
+        Network::new(sequence, SHAPE, &mut Weights::new(1, 0, &device()))
+    }
+
+    fn images(count: usize) -> Tensor<4> {
+        let values: Vec<f32> = (0..count * 3 * 9 * 11).map(|i| (i as f32 * 0.7).sin()).collect();
+        Tensor::from_data(TensorData::new(values, [count, 3, 9, 11]), &device())
+    }
+
+    fn image_layer() -> impl Strategy<Value = Kind> {
+        prop_oneof![
+            (1_usize..6, 1_usize..6, 1_usize..3).prop_map(|(filters, kernel, stride)| Kind::Convolution {
+                filters,
+                kernel,
+                stride
+            }),
+            (1_usize..4, 1_usize..3).prop_map(|(kernel, stride)| Kind::Pooling { kernel, stride }),
+            (1_usize..4).prop_map(|index| Kind::Dropout { index, of: 3 }),
+        ]
+    }
+
+    fn sequence() -> impl Strategy<Value = LayerSequence> {
+        let ending = prop_oneof![
+            Just(vec![Kind::GlobalAveragePooling { classes: 4 }]),
+            prop::collection::vec((1_usize..9).prop_map(|units| Kind::FullyConnected { units }), 0..3),
+        ];
+        (prop::collection::vec(image_layer(), 0..6), ending).prop_map(|(mut layers, ending)| {
+            layers.extend(ending);
+            layers.push(Kind::Softmax { classes: 4 });
+            LayerSequence(layers)
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn a_network_has_the_parameters_and_the_output_that_its_sequence_promises(sequence in sequence()) {
+            if let Ok(counts) = sequence.counts(SHAPE) {
+                let mut network = build(&sequence);
+                prop_assert_eq!(network.num_params() as u64, counts.parameters);
+                prop_assert_eq!(network.logits(images(2), None).dims(), [2, 4]);
+            }
+        }
+    }
+
+    #[test]
+    fn starting_weights_fill_the_xavier_range_and_differ_by_attempt() {
+        let sequence = "[C(64,3,1), GAP(10), SM(10)]".parse().unwrap();
+        let weights = |attempt| {
+            let network = Network::new(&sequence, SHAPE, &mut Weights::new(1, attempt, &device()));
+            let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
+            first.weight.val().into_data().try_into_vec::<f32>().unwrap()
+        };
+        let bound = (3.0_f32 / 27.0).sqrt();
+        let largest = weights(0).iter().fold(0.0_f32, |m, w| m.max(w.abs()));
+        assert!(largest < bound && largest > 0.98 * bound);
+        let mean = weights(0).iter().sum::<f32>() / 1728.0;
+        assert!(mean.abs() < 3.0 * bound / (3.0_f32 * 1728.0).sqrt(), "mean {mean}");
+        assert_ne!(weights(0), weights(1));
+    }
+
+    #[test]
+    fn convolution_agrees_with_the_sum_written_out() {
+        let network = build(&"[C(2,3,2), SM(4)]".parse().unwrap());
+        let Layer::Convolution(layer) = &network.layers[0] else { panic!("a convolution comes first") };
+        let output = layer.forward(images(1));
+        assert_eq!(output.dims(), [1, 2, 5, 6]);
+        let output: Vec<f32> = output.into_data().try_into_vec().unwrap();
+        let weight: Vec<f32> = layer.weight.val().into_data().try_into_vec().unwrap();
+        let image: Vec<f32> = images(1).into_data().try_into_vec().unwrap();
+        // rows: (5 − 1)·2 + 3 − 9 = 2 lines of padding, one before; columns: (6 − 1)·2 + 3 − 11 = 2, one before
+        for (at, value) in output.iter().enumerate() {
+            let (filter, row, column) = (at / 30, at / 6 % 5, at % 6);
+            let mut sum = 0.0;
+            for k in 0..27 {
+                let (channel, y, x) = (k / 9, 2 * row + k / 3 % 3, 2 * column + k % 3);
+                if (1..=9).contains(&y) && (1..=11).contains(&x) {
+                    sum += weight[filter * 27 + k] * image[channel * 99 + (y - 1) * 11 + x - 1];
+                }
+            }
+            assert!((value - sum).abs() < 1e-5, "at {at}: {value} instead of {sum}");
+        }
+    }
+
+    /// Σ of the logits weighted by 1, 2, … and its gradient with respect to the first parameter.
+    fn weighted_logits(network: &Network) -> (f64, Vec<f32>) {
+        let logits = network.clone().logits(images(2), None);
+        let [rows, columns] = logits.dims();
+        let weights: Vec<f32> = (1..=rows * columns).map(|i| i as f32).collect();
+        let weights = Tensor::from_data(TensorData::new(weights, [rows, columns]), &device());
+        let sum = (logits * weights).sum();
+        let gradients = sum.backward();
+        let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
+        let gradient = first.weight.val().grad(&gradients).unwrap().into_data().try_into_vec().unwrap();
+        (f64::from(sum.into_scalar::<f32>()), gradient)
+    }
+
+    fn nudged(network: &Network, at: usize, by: f32) -> Network {
+        let mut network = network.clone();
+        let Layer::Convolution(first) = &mut network.layers[0] else { panic!("a convolution comes first") };
+        let shape = first.weight.dims();
+        let mut values: Vec<f32> = first.weight.val().into_data().try_into_vec().unwrap();
+        values[at] += by;
+        let tensor = Tensor::from_data(TensorData::new(values, shape), &device()).require_grad();
+        first.weight = Param::initialized(first.weight.id, tensor);
+        network
+    }
+
+    #[test]
+    fn gradients_through_every_kind_of_layer_agree_with_finite_differences() {
+        for text in [
+            "[C(2,3,1), P(2,2), SM(4)]",
+            "[C(2,5,1), P(3,2), FC(5), SM(4)]",
+            "[C(2,3,2), C(3,2,1), SM(4)]",
+            "[C(2,2,1), C(3,4,2), P(3,1), GAP(4), SM(4)]",
+        ] {
+            let network = build(&text.parse().unwrap());
+            let (_, gradient) = weighted_logits(&network);
+            let size = gradient.iter().fold(0.0_f32, |m, g| m.max(g.abs()));
+            for at in [0, 5, gradient.len() - 1] {
+                let step = 2e-3;
+                let rise = weighted_logits(&nudged(&network, at, step)).0
+                    - weighted_logits(&nudged(&network, at, -step)).0;
+                let slope = rise as f32 / (2.0 * step);
+                // 32-bit sums, and a kink (ReLU, maximum) may lie within the step
+                assert!(
+                    (slope - gradient[at]).abs() < 0.03 * size,
+                    "{text} at {at}: {slope}, not {}",
+                    gradient[at]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        use crate::torch::{SIDE, check_images};
+        let layers = "[C(6,3,1), P(2,2), C(8,5,1), P(3,2), FC(12), SM(10)]".parse().unwrap();
+        let recipe = Adam { layers, input: ImageShape { channels: 3, height: SIDE, width: SIDE } };
+        check_images("metaqnn", &recipe, 0.001, 1.0);
+    }
+}

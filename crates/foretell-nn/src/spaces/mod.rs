@@ -1,0 +1,53 @@
+//! The built-in spaces, one file each: parameters, network, training recipe.
+
+pub(crate) mod cuda_convnet;
+pub(crate) mod lstm;
+pub(crate) mod metaqnn;
+pub(crate) mod resnet_39;
+pub(crate) mod resnet_tiny;
+
+use crate::error::Error;
+use crate::plan::{TrainOutcome, TrainSpec};
+use crate::space::{Report, Space};
+
+/// All spaces. A further one is a file here and a line in this list.
+pub const SPACES: &[&dyn Space] = &[
+    &metaqnn::Metaqnn,
+    &cuda_convnet::CudaConvnet,
+    &lstm::LongShortTerm,
+    &resnet_tiny::ResnetTiny,
+    &resnet_39::Resnet39,
+];
+
+/// The space called `name`.
+///
+/// # Errors
+/// [`Error::UnknownSpace`] with the known names.
+pub fn space(name: &str) -> Result<&'static dyn Space, Error> {
+    SPACES.iter().find(|space| space.name() == name).copied().ok_or_else(|| {
+        let known: Vec<_> = SPACES.iter().map(|space| space.name()).collect();
+        Error::UnknownSpace { name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
+/// Trains the network of `spec`, calling `report` after each epoch until it says
+/// [`ControlFlow::Break`](std::ops::ControlFlow::Break).
+///
+/// The space of the spec has the recipe: starting weights, optimizer, schedule of the learning rate. MetaQNN's has a retry
+/// rule: where no starting rate is given, there are up to five attempts with falling rates and fresh weights, each of at most
+/// [`PROBATION`](crate::PROBATION) steps in whole epochs, until one passes [`least_accuracy`](crate::least_accuracy) and is
+/// continued. Only the continued attempt is reported; epochs of failed ones are counted in `failed_epochs`. If all fail, the
+/// accuracy of guessing is reported for each epoch and nothing more is computed.
+///
+/// An epoch is reported after its checkpoint is on the disk. A resumed training first reports the epochs it read from the
+/// checkpoint again, marked `recovered`, so that no report is lost; from there on its numbers equal those of an unbroken
+/// one. Equal specs give equal numbers: all randomness comes from the spec's seeds.
+///
+/// # Errors
+/// Bad plans and parameters, data sets that cannot be read, networks that do not fit them, and checkpoints that are damaged,
+/// foreign or cannot be written: see [`Error`].
+pub fn train(spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+    let space = space(&spec.space)?;
+    spec.validate()?;
+    space.train(spec, report)
+}

@@ -1,0 +1,243 @@
+//! `resnet-39`: networks of 39 layers in twelve blocks with random links, as in the paper's CIFAR-10 experiments.
+//!
+//! The paper leaves open how the links are drawn and merged. Here each block from the third on has one further link, from
+//! any block but the one before it or from none, and its maps are appended to those of the block before (as in B. Zoph,
+//! Q. Le, *Neural architecture search with reinforcement learning*, 2017).
+
+use crate::error::Error;
+use crate::image_lessons::ImageNetwork;
+use crate::layers::batch_norm::BatchNorm;
+use crate::layers::convolution::Convolution;
+use crate::layers::dense::Dense;
+use crate::layers::pooling::max_pool;
+use crate::layers::weights::Weights;
+use crate::plan::{TrainOutcome, TrainSpec};
+use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::training::{Recipe, run};
+use burn::module::Module;
+use burn::optim::{ModuleOptimizer, RmsPropConfig, decay::WeightDecayConfig};
+use burn::tensor::{Tensor, activation::relu};
+use rand_chacha::ChaCha8Rng;
+
+/// The names of a parameter of the twelve blocks.
+macro_rules! names {
+    ($name:literal) => {
+        [
+            concat!($name, "1"),
+            concat!($name, "2"),
+            concat!($name, "3"),
+            concat!($name, "4"),
+            concat!($name, "5"),
+            concat!($name, "6"),
+            concat!($name, "7"),
+            concat!($name, "8"),
+            concat!($name, "9"),
+            concat!($name, "10"),
+            concat!($name, "11"),
+            concat!($name, "12"),
+        ]
+    };
+}
+const BLOCKS: usize = 12;
+const CONVOLUTIONS: usize = 3;
+/// The blocks after which maps are halved: 12 convolutions, 9, 15.
+const HALVED_AFTER: [usize; 2] = [4, 7];
+/// The smallest side of an image: its size is halved twice.
+const SMALLEST: usize = 4;
+
+const HEIGHTS: [&str; BLOCKS] = names!("height");
+const WIDTHS: [&str; BLOCKS] = names!("width");
+const FILTERS: [&str; BLOCKS] = names!("filters");
+const LINKS: [&str; BLOCKS] = names!("link");
+
+/// The space.
+pub(crate) struct Resnet39;
+
+impl Space for Resnet39 {
+    fn name(&self) -> &'static str {
+        "resnet-39"
+    }
+
+    fn about(&self) -> &'static str {
+        "networks of 39 layers with random links"
+    }
+
+    fn plan(&self) -> Plan {
+        let size = Size { width: 0.25, max_layers: None };
+        let small = Small { size, batch_size: 16 };
+        Plan { material: Material::Images, epochs: 50, batch_size: 100, free_rate: true, small }
+    }
+
+    /// `height`, `width` are those of the kernels of a block, `filters` its filters, `link` the block that it is linked with, 0
+    /// for none.
+    fn searched(&self, size: &Size) -> Searched {
+        let kernel = |name: &str| format!("{name}=choice:1,3,5,7");
+        let mut texts = Vec::new();
+        for block in 0..BLOCKS {
+            texts.extend([kernel(HEIGHTS[block]), kernel(WIDTHS[block])]);
+            texts.push(size.choice(FILTERS[block], [6, 12, 24, 36].into_iter()));
+            if block >= 2 {
+                texts.push(format!("{}=int:0:{}", LINKS[block], block - 1));
+            }
+        }
+        Searched::Parameters(texts)
+    }
+
+    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+        let mut blocks = Vec::with_capacity(BLOCKS);
+        for block in 0..BLOCKS {
+            let most = block.saturating_sub(1);
+            blocks.push(Shape {
+                height: spec.count(HEIGHTS[block], 1..=99)?,
+                width: spec.count(WIDTHS[block], 1..=99)?,
+                filters: spec.count(FILTERS[block], 1..=10_000)?,
+                link: if block >= 2 { spec.count(LINKS[block], 0..=most)? } else { 0 },
+            });
+        }
+        let data = spec.images()?;
+        spec.check_side(&data, SMALLEST)?;
+        let shape = data.train.shape;
+        let pixels = (shape.height / 2 / 2) * (shape.width / 2 / 2);
+        let (channels, classes) = (shape.channels, data.train.classes);
+        run(spec, &RmsProp { blocks, channels, pixels, classes }, &data, report)
+    }
+}
+
+/// What is searched of a block.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    height: usize,
+    width: usize,
+    filters: usize,
+    /// The block that it is linked with, from 1; 0 is none.
+    link: usize,
+}
+
+/// RMSProp (α = 0.99, ε = 10⁻⁸, no momentum) with L2 of 10⁻⁴ and a rate of 10⁻³, which falls to 10⁻⁵ after three fifths of the
+/// plan: at epoch 30 of the paper's 50.
+struct RmsProp {
+    blocks: Vec<Shape>,
+    channels: usize,
+    /// Values of a map at the end.
+    pixels: usize,
+    classes: usize,
+}
+
+impl Recipe for RmsProp {
+    type Network = Network;
+
+    fn network(&self, weights: &mut Weights) -> Network {
+        Network::new(self, weights)
+    }
+
+    fn optimizer(&self) -> ModuleOptimizer {
+        let config = RmsPropConfig::new().with_alpha(0.99).with_momentum(0.0).with_epsilon(1e-8);
+        config.with_weight_decay(Some(WeightDecayConfig::new(1e-4))).init()
+    }
+
+    fn starts(&self) -> Vec<f64> {
+        vec![1e-3]
+    }
+
+    fn schedule(&self, epoch: usize, epochs: usize) -> f64 {
+        if 5 * (epoch - 1) >= 3 * epochs { 0.01 } else { 1.0 }
+    }
+}
+
+/// Twelve blocks, halved maps after the fourth and the seventh, and a fully connected layer.
+#[derive(Module, Debug)]
+struct Network {
+    blocks: Vec<Block>,
+    last: Dense,
+}
+
+/// Three convolutions, each with batch normalisation and ReLU; each sees the sum of all before it in the block.
+#[derive(Module, Debug)]
+struct Block {
+    convolutions: Vec<Convolution>,
+    norms: Vec<BatchNorm>,
+    link: usize,
+}
+
+impl Network {
+    fn new(recipe: &RmsProp, weights: &mut Weights) -> Self {
+        let mut blocks = Vec::with_capacity(BLOCKS);
+        let mut before = recipe.channels;
+        for shape in &recipe.blocks {
+            let linked = shape.link.checked_sub(1).map_or(0, |link| recipe.blocks[link].filters);
+            blocks.push(Block::new(*shape, before + linked, weights));
+            before = shape.filters;
+        }
+        let inputs = before * recipe.pixels;
+        let weight = weights.uniform([inputs, recipe.classes], (1.0 / inputs as f64).sqrt());
+        Self { blocks, last: Dense { weight, bias: weights.constant(recipe.classes, 0.0) } }
+    }
+}
+
+impl Block {
+    fn new(shape: Shape, channels: usize, weights: &mut Weights) -> Self {
+        let Shape { height, width, filters, link } = shape;
+        let sizes = [channels, filters, filters];
+        let convolution = |channels| Convolution::he([filters, channels, height, width], 1, weights);
+        let convolutions = sizes.map(convolution).into();
+        let norms = (0..CONVOLUTIONS).map(|_| BatchNorm::new(filters, weights)).collect();
+        Self { convolutions, norms, link }
+    }
+
+    fn forward(&mut self, x: Tensor<4>, training: bool) -> Tensor<4> {
+        let mut layers = self.convolutions.iter().zip(&mut self.norms);
+        let mut next = |x| layers.next().map(|(layer, norm)| relu(norm.forward(layer.forward(x), training)));
+        let mut sum = next(x).expect("a block has three convolutions");
+        while let Some(y) = next(sum.clone()) {
+            sum = sum + y;
+        }
+        sum
+    }
+}
+
+impl ImageNetwork for Network {
+    fn logits(&mut self, images: Tensor<4>, training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
+        let training = training.is_some();
+        // the outputs of the blocks so far, halved whenever the maps are
+        let mut outputs: Vec<Tensor<4>> = Vec::with_capacity(BLOCKS);
+        for (index, block) in self.blocks.iter_mut().enumerate() {
+            if HALVED_AFTER.contains(&index) {
+                outputs = outputs.into_iter().map(|maps| max_pool(maps, 2, 2)).collect();
+            }
+            let mut inputs = vec![outputs.last().unwrap_or(&images).clone()];
+            inputs.extend(block.link.checked_sub(1).map(|link| outputs[link].clone()));
+            outputs.push(block.forward(Tensor::cat(inputs, 1), training));
+        }
+        let last = outputs.pop().expect("there are twelve blocks");
+        self.last.forward(last.flatten(1, 3))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::Device;
+
+    #[test]
+    fn linked_maps_are_appended_and_two_poolings_leave_a_sixteenth_of_the_pixels() {
+        let mut blocks = vec![Shape { height: 1, width: 3, filters: 6, link: 0 }; BLOCKS];
+        blocks[1].filters = 12;
+        blocks[8] = Shape { height: 5, width: 1, filters: 24, link: 2 };
+        let recipe = RmsProp { blocks, channels: 3, pixels: 6, classes: 10 };
+        let device = Device::flex().autodiff();
+        let mut network = recipe.network(&mut Weights::new(0, 0, &device));
+        let weight = network.blocks[8].convolutions[0].weight.dims();
+        assert_eq!(weight, [24, 6 + 12, 5, 1]);
+        let convolutions: usize = network.blocks.iter().map(|block| block.convolutions.len()).sum();
+        assert_eq!(convolutions, 36);
+        assert_eq!(network.logits(Tensor::ones([2, 3, 9, 13], &device), None).dims(), [2, 10]);
+    }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        let mut blocks = vec![Shape { height: 3, width: 1, filters: 6, link: 0 }; BLOCKS];
+        (blocks[4].link, blocks[11].link) = (2, 7);
+        let recipe = RmsProp { blocks, channels: 3, pixels: 16, classes: crate::torch::CLASSES };
+        crate::torch::check_images("resnet-39", &recipe, 1e-5, 1.0);
+    }
+}

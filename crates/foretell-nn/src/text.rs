@@ -1,0 +1,231 @@
+//! Texts as sequences of words: from files, or drawn from a seed.
+
+use crate::error::Error;
+use crate::stream::{Purpose, stream};
+use rand::{Rng, RngExt};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The most words of a vocabulary, that of the Penn Treebank; rarer ones are read as [`UNKNOWN`].
+const MOST_WORDS: usize = 10_000;
+/// What stands for a word that is not in the vocabulary.
+pub(crate) const UNKNOWN: &str = "<unk>";
+/// The end of a line.
+const END_OF_LINE: &str = "<eos>";
+
+/// Words of the drawn text, and how many of each part are drawn unless said otherwise.
+const DRAWN_WORDS: usize = 50;
+const DRAWN_TRAIN: usize = 20_000;
+const DRAWN_VALIDATION: usize = 4_000;
+/// The most words drawn, so that a mistyped size is an error and does not exhaust the memory.
+const MOST_DRAWN: usize = 100_000_000;
+/// Probabilities of the four words that may follow a pair of words.
+const FOLLOWERS: [f64; 4] = [0.55, 0.25, 0.15, 0.05];
+
+/// A text in two parts, as numbers of words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Corpus {
+    /// The vocabulary, at most 10 000 words; a token is the number of a word in it.
+    pub words: Vec<String>,
+    /// The text that the network learns from.
+    pub train: Vec<u16>,
+    /// The text that its perplexity is measured on.
+    pub validation: Vec<u16>,
+}
+
+/// Which tokens a text is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tokens {
+    /// Words between blanks, and an end for each line.
+    Words,
+    /// Characters.
+    Characters,
+}
+
+/// Draws a text of 50 words, each of which depends on the two before it.
+///
+/// Each pair of words has four words that may follow, with probabilities 0.55, 0.25, 0.15 and 0.05, drawn from the seed. A perfect
+/// model has a perplexity of about 3.
+pub(crate) fn draw(train: Option<usize>, validation: Option<usize>, seed: u64) -> Result<Corpus, Error> {
+    let (train, validation) = (train.unwrap_or(DRAWN_TRAIN), validation.unwrap_or(DRAWN_VALIDATION));
+    if train < 2 || validation < 2 || train > MOST_DRAWN || validation > MOST_DRAWN {
+        return Err(Error::TooFewTokens {
+            data: "words".to_owned(),
+            train,
+            validation,
+            available: MOST_DRAWN,
+        });
+    }
+    Ok(Corpus {
+        words: (0..DRAWN_WORDS).map(|word| format!("w{word}")).collect(),
+        train: drawn(train, seed, Purpose::TrainingImage),
+        validation: drawn(validation, seed, Purpose::ValidationImage),
+    })
+}
+
+fn drawn(count: usize, seed: u64, purpose: Purpose) -> Vec<u16> {
+    let mut rules = stream(seed, Purpose::Split, 0);
+    let followers: Vec<[u16; 4]> = (0..DRAWN_WORDS * DRAWN_WORDS)
+        .map(|_| std::array::from_fn(|_| rules.random_range(0..DRAWN_WORDS) as u16))
+        .collect();
+    let mut rng = stream(seed, purpose, 0);
+    let (mut before, mut last) = (0, 0);
+    (0..count)
+        .map(|_| {
+            let next = followers[usize::from(before) * DRAWN_WORDS + usize::from(last)][follower(&mut rng)];
+            (before, last) = (last, next);
+            next
+        })
+        .collect()
+}
+
+fn follower(rng: &mut impl Rng) -> usize {
+    let drawn: f64 = rng.random();
+    let mut reached = 0.0;
+    let passed = |share: &&f64| {
+        reached += **share;
+        reached <= drawn
+    };
+    FOLLOWERS[..3].iter().take_while(passed).count()
+}
+
+/// Reads a text: a file, whose last tenth is for validation, or a folder with a file for training and one for validation.
+///
+/// In a folder the names of the files contain `train` and `valid`, as in the Penn Treebank (`ptb.train.txt`) and WikiText
+/// (`wiki.train.tokens`). The vocabulary is that of the training part.
+pub(crate) fn load(
+    path: &Path,
+    tokens: Tokens,
+    train: Option<usize>,
+    validation: Option<usize>,
+) -> Result<Corpus, Error> {
+    let read = |path: &Path| -> Result<Vec<String>, Error> {
+        let bytes = std::fs::read(path).map_err(|error| Error::read(path, error))?;
+        let text = String::from_utf8(bytes).map_err(|error| Error::NotText {
+            path: path.to_owned(),
+            byte: error.utf8_error().valid_up_to(),
+        })?;
+        Ok(split(&text, tokens))
+    };
+    let (mut learnt, mut judged) = if path.is_dir() {
+        (read(&part(path, "train")?)?, read(&part(path, "valid")?)?)
+    } else {
+        let mut learnt = read(path)?;
+        let judged =
+            learnt.split_off(learnt.len() - validation.unwrap_or(learnt.len() / 10).min(learnt.len()));
+        (learnt, judged)
+    };
+    let available = learnt.len() + judged.len();
+    let (train, validation) = (train.unwrap_or(learnt.len()), validation.unwrap_or(judged.len()));
+    if train < 2 || validation < 2 || train > learnt.len() || validation > judged.len() {
+        let data = path.display().to_string();
+        return Err(Error::TooFewTokens { data, train, validation, available });
+    }
+    learnt.truncate(train);
+    judged.truncate(validation);
+    Ok(numbered(&learnt, &judged))
+}
+
+/// The file of `directory` whose name contains `name`; the first by name if there are several.
+fn part(directory: &Path, name: &'static str) -> Result<PathBuf, Error> {
+    let entries = std::fs::read_dir(directory).map_err(|error| Error::read(directory, error))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.is_file());
+    paths.retain(|path| path.file_name().is_some_and(|file| file.to_string_lossy().contains(name)));
+    paths.sort();
+    paths.into_iter().next().ok_or_else(|| Error::NoFiles {
+        directory: directory.to_owned(),
+        expected: if name == "train" {
+            "file with `train` in its name"
+        } else {
+            "file with `valid` in its name"
+        },
+    })
+}
+
+fn split(text: &str, tokens: Tokens) -> Vec<String> {
+    match tokens {
+        Tokens::Characters => text.chars().map(String::from).collect(),
+        Tokens::Words => text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .flat_map(|line| line.split_whitespace().chain(std::iter::once(END_OF_LINE)))
+            .map(str::to_owned)
+            .collect(),
+    }
+}
+
+/// Words by number: the most frequent of the training part first, equally frequent ones by name.
+fn numbered(train: &[String], validation: &[String]) -> Corpus {
+    let mut counts: HashMap<&str, usize> = HashMap::from([(UNKNOWN, 0)]);
+    for word in train {
+        *counts.entry(word).or_default() += 1;
+    }
+    let mut words: Vec<(&str, usize)> = counts.into_iter().collect();
+    words.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let mut words: Vec<&str> = words.into_iter().map(|(word, _)| word).collect();
+    words.truncate(MOST_WORDS);
+    if !words.contains(&UNKNOWN) {
+        words.pop();
+        words.push(UNKNOWN);
+    }
+    let numbers: HashMap<&str, u16> = words.iter().zip(0..).map(|(&word, number)| (word, number)).collect();
+    let number = |word: &String| numbers.get(word.as_str()).copied().unwrap_or(numbers[UNKNOWN]);
+    Corpus {
+        train: train.iter().map(number).collect(),
+        validation: validation.iter().map(number).collect(),
+        words: words.into_iter().map(str::to_owned).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawn_text_repeats_by_its_seed_and_each_pair_has_few_followers() {
+        let corpus = draw(Some(30_000), Some(100), 3).unwrap();
+        assert_eq!(draw(Some(100), Some(100), 3).unwrap().train, corpus.train[..100]);
+        assert_ne!(draw(Some(100), Some(100), 4).unwrap().train, corpus.train[..100]);
+        let mut followers: HashMap<(u16, u16), std::collections::HashSet<u16>> = HashMap::new();
+        for words in corpus.train.windows(3) {
+            followers.entry((words[0], words[1])).or_default().insert(words[2]);
+        }
+        assert!(followers.len() > 500 && followers.values().all(|set| set.len() <= 4));
+        assert!(draw(Some(1), None, 0).is_err());
+    }
+
+    #[test]
+    fn files_are_cut_into_words_and_rare_words_are_unknown() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        write("ptb.train.txt", " the cat sat \n\n the dog\n");
+        write("ptb.valid.txt", "the bird sat\n");
+        let corpus = load(directory.path(), Tokens::Words, None, None).unwrap();
+        assert_eq!(corpus.words, ["<eos>", "the", "cat", "dog", "sat", "<unk>"]);
+        assert_eq!((corpus.train, corpus.validation), (vec![1, 2, 4, 0, 1, 3, 0], vec![1, 5, 4, 0]));
+        let one = write("one.txt", "abcabcabcabcabcabcab");
+        let corpus = load(&one, Tokens::Characters, None, None).unwrap();
+        assert_eq!((corpus.train.len(), corpus.validation.len(), corpus.words.len()), (18, 2, 4));
+        let corpus = load(&one, Tokens::Characters, Some(10), Some(5)).unwrap();
+        assert_eq!((corpus.train.len(), corpus.validation.len()), (10, 5));
+    }
+
+    #[test]
+    fn broken_texts_are_refused_with_file_and_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("text");
+        std::fs::write(&path, b"good \xff bad").unwrap();
+        let message = load(&path, Tokens::Words, None, None).unwrap_err().to_string();
+        assert!(message.contains("byte 5 is no UTF-8"), "{message}");
+        std::fs::write(&path, "a b").unwrap();
+        let message = load(&path, Tokens::Words, Some(9), None).unwrap_err().to_string();
+        assert!(message.contains("which has 3"), "{message}");
+        let message = load(directory.path(), Tokens::Words, None, None).unwrap_err().to_string();
+        assert!(message.contains("no file with `train` in its name"), "{message}");
+    }
+}

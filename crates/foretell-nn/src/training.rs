@@ -1,0 +1,187 @@
+//! Trains one network by a recipe: attempts, epochs, reports and checkpoints.
+
+use crate::checkpoint::{self, Header, Learner, Restored};
+use crate::error::Error;
+use crate::layers::weights::Weights;
+use crate::lessons::{Chance, Judgement, Lessons, Steps};
+use crate::plan::{TrainOutcome, TrainSpec};
+use crate::report::EpochReport;
+use crate::schedule::{PROBATION, least_accuracy};
+use crate::space::Report;
+use burn::module::Module;
+use burn::optim::ModuleOptimizer;
+use burn::tensor::Device;
+use std::path::PathBuf;
+
+/// How the networks of a space are made and trained.
+pub(crate) trait Recipe {
+    /// The network.
+    type Network: Module;
+
+    /// The network with its starting weights.
+    fn network(&self, weights: &mut Weights) -> Self::Network;
+
+    /// The optimizer, at its start.
+    fn optimizer(&self) -> ModuleOptimizer;
+
+    /// The starting learning rates that are tried in turn; one means that it is not judged.
+    fn starts(&self) -> Vec<f64>;
+
+    /// The factor on the starting rate in epoch `epoch` (from 1) of `epochs` planned.
+    fn schedule(&self, epoch: usize, epochs: usize) -> f64;
+
+    /// The largest norm of the gradient; a larger one is shortened to it.
+    fn clip(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// Trains by `recipe` on `data`, as `spec` says.
+pub(crate) fn run<R: Recipe, L: Lessons<R::Network>>(
+    spec: &TrainSpec,
+    recipe: &R,
+    data: &L,
+    report: &mut Report<'_>,
+) -> Result<TrainOutcome, Error> {
+    Training::start(spec, recipe, data)?.run(report)
+}
+
+/// A training under way.
+struct Training<'a, R: Recipe, L> {
+    spec: &'a TrainSpec,
+    recipe: &'a R,
+    data: &'a L,
+    starts: Vec<f64>,
+    device: Device,
+    header: Header,
+    learner: Option<Learner<R::Network>>,
+    damaged: Vec<PathBuf>,
+}
+
+impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
+    fn start(spec: &'a TrainSpec, recipe: &'a R, data: &'a L) -> Result<Self, Error> {
+        let device = Device::flex().autodiff();
+        let fresh = || (recipe.network(&mut Weights::new(spec.seed, 0, &device)), recipe.optimizer());
+        let restored = match &spec.checkpoint_dir {
+            Some(directory) if spec.resume => checkpoint::load(directory, &spec.identity(), fresh)?,
+            Some(directory) => checkpoint::clear(directory).map(|()| None)?,
+            None => None,
+        };
+        let restored = restored.unwrap_or_else(|| Restored {
+            header: Header {
+                identity: spec.identity(),
+                attempt: Some(0),
+                failed_epochs: 0,
+                reports: Vec::new(),
+            },
+            learner: Some(fresh()),
+            damaged: Vec::new(),
+        });
+        let starts = spec.learning_rate.map_or_else(|| recipe.starts(), |rate| vec![rate]);
+        let Restored { header, learner, damaged } = restored;
+        Ok(Self { spec, recipe, data, starts, device, header, learner, damaged })
+    }
+
+    fn run(mut self, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+        for past in &mut self.header.reports {
+            past.recovered = true;
+        }
+        let (mut reported, mut stopped) = (0, false);
+        while !stopped && reported < self.spec.until {
+            if reported == self.header.reports.len() {
+                self.advance();
+                if let Some(directory) = &self.spec.checkpoint_dir {
+                    checkpoint::save(directory, &self.header, self.learner.as_ref())?;
+                }
+            }
+            stopped = report(&self.header.reports[reported]).is_break();
+            reported += 1;
+        }
+        self.header.reports.truncate(reported);
+        Ok(TrainOutcome {
+            initial_learning_rate: self.header.attempt.map(|attempt| self.starts[attempt]),
+            failed_epochs: self.header.failed_epochs,
+            reports: self.header.reports,
+            stopped,
+            damaged_checkpoints: self.damaged,
+        })
+    }
+
+    /// Trains the next epoch; at the start, attempt after attempt until one learns.
+    fn advance(&mut self) {
+        let judged = self.header.reports.is_empty() && self.starts.len() > 1;
+        while let (Some(attempt), Some(learner)) = (self.header.attempt, self.learner.take()) {
+            if !judged {
+                self.epoch(attempt, learner);
+                return;
+            }
+            if self.learns(attempt, learner) {
+                return;
+            }
+            self.header.failed_epochs += self.header.reports.len();
+            self.header.reports.clear();
+            self.next_attempt(attempt + 1);
+        }
+        let guessed = self.guessed_epoch();
+        self.header.reports.push(guessed);
+    }
+
+    /// Trains an attempt until it is better than guessing, or its steps are used up.
+    fn learns(&mut self, attempt: usize, mut learner: Learner<R::Network>) -> bool {
+        let most = PROBATION.div_ceil(self.data.steps(self.spec.batch_size)).min(self.spec.epochs);
+        for _ in 0..most {
+            self.epoch(attempt, learner);
+            let accuracy = self.header.reports.last().map(|report| report.validation_accuracy);
+            if accuracy.is_some_and(|accuracy| accuracy > least_accuracy(self.data.guessing())) {
+                return true;
+            }
+            let Some(next) = self.learner.take() else { return false };
+            learner = next;
+        }
+        false
+    }
+
+    fn epoch(&mut self, attempt: usize, (network, mut optimizer): Learner<R::Network>) {
+        let epoch = self.header.reports.len() + 1;
+        let learning_rate = self.starts[attempt] * self.recipe.schedule(epoch, self.spec.epochs);
+        let steps = Steps {
+            batch_size: self.spec.batch_size,
+            rate: learning_rate,
+            clip: self.recipe.clip(),
+            chance: Chance { seed: self.spec.seed, attempt, epoch },
+            device: &self.device,
+        };
+        let (network, loss) = self.data.epoch(network, &mut optimizer, &steps);
+        let Judgement { accuracy, loss: validation_loss } = self.data.judge(&network, &self.device);
+        self.learner = Some((network, optimizer));
+        self.header.reports.push(EpochReport {
+            epoch,
+            validation_accuracy: accuracy,
+            validation_loss: Some(validation_loss).filter(|loss| loss.is_finite()),
+            train_loss: Some(loss).filter(|loss| loss.is_finite()),
+            learning_rate: Some(learning_rate),
+            failed_epochs: self.header.failed_epochs,
+            recovered: false,
+        });
+    }
+
+    fn next_attempt(&mut self, attempt: usize) {
+        self.header.attempt = Some(attempt).filter(|&attempt| attempt < self.starts.len());
+        self.learner = self.header.attempt.map(|attempt| {
+            let mut weights = Weights::new(self.spec.seed, attempt, &self.device);
+            (self.recipe.network(&mut weights), self.recipe.optimizer())
+        });
+    }
+
+    fn guessed_epoch(&self) -> EpochReport {
+        EpochReport {
+            epoch: self.header.reports.len() + 1,
+            validation_accuracy: self.data.guessing(),
+            validation_loss: None,
+            train_loss: None,
+            learning_rate: None,
+            failed_epochs: self.header.failed_epochs,
+            recovered: false,
+        }
+    }
+}

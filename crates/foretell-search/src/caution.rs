@@ -1,0 +1,91 @@
+//! Caution: how a study stops trials unless told otherwise, as one of three measured points.
+
+use foretell::StopCriterion;
+use serde::{Deserialize, Serialize};
+
+/// How much risk a study takes to save training: a point on the frontier of saving against keeping the best trial. The figures
+/// behind the three are in the book, on the page "How much stopping saves".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Caution {
+    /// The best trial is nearly never lost: Δ = 0.999.
+    Safe,
+    /// Most of the saving for little risk: Δ = 0.99.
+    #[default]
+    Balanced,
+    /// More saving, and now and then the second best instead of the best: Δ = 0.95.
+    Fast,
+}
+
+/// When trials are stopped, and what forecasts are learnt from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stopping {
+    /// Trials that are trained to their end before any is stopped.
+    pub burn_in: u64,
+    /// The predictor's name.
+    pub predictor: &'static str,
+    /// Learn again when this many times as many trials are finished; `None`: once.
+    pub refit: Option<f64>,
+    /// When a forecast stops a trial.
+    pub criterion: StopCriterion,
+}
+
+impl Caution {
+    /// All, from the most careful on.
+    pub const ALL: [Self; 3] = [Self::Safe, Self::Balanced, Self::Fast];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Balanced => "balanced",
+            Self::Fast => "fast",
+        }
+    }
+
+    /// How a study with full training stops: from the third trial on, once two checks in a row say with probability Δ that a
+    /// trial will not win. Forecasts are learnt again with each trial that finishes up to 20, then with each twentieth more.
+    ///
+    /// ```
+    /// use foretell_search::Caution;
+    /// let usual = Caution::default().stopping();
+    /// assert_eq!((usual.burn_in, usual.predictor, usual.criterion.stop_probability), (3, "mean-gain", 0.99));
+    /// ```
+    pub fn stopping(self) -> Stopping {
+        let stop_probability = match self {
+            Self::Safe => 0.999,
+            Self::Balanced => 0.99,
+            Self::Fast => 0.95,
+        };
+        Stopping {
+            burn_in: 3,
+            predictor: "mean-gain",
+            refit: Some(1.05),
+            criterion: StopCriterion { stop_probability, agreeing_checks: 2, ..StopCriterion::default() },
+        }
+    }
+}
+
+impl Stopping {
+    /// The paper's: ν-SVR with an RBF kernel, learnt once from 100 trials; a single check stops at Δ = 0.95.
+    ///
+    /// Source: Baker et al. 2017, §4.
+    pub fn paper() -> Self {
+        Self {
+            burn_in: 100,
+            predictor: "svr-rbf+gaussian",
+            refit: None,
+            criterion: StopCriterion { stop_probability: 0.95, ..StopCriterion::default() },
+        }
+    }
+
+    /// At each level of a scheduler with rungs: as many trials as the reference `level` waits for.
+    pub fn in_rungs() -> Self {
+        Self {
+            burn_in: 20,
+            predictor: "auto",
+            refit: None,
+            criterion: StopCriterion { stop_probability: 0.9, ..StopCriterion::default() },
+        }
+    }
+}

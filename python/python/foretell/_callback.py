@@ -1,0 +1,66 @@
+"""What the callbacks of Keras, Lightning and transformers share: from a dict of metrics to a decision."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ._foretell import Decision, direction_of
+from .judge import Judge
+
+_log = logging.getLogger("foretell")
+
+
+class Monitor:
+    """The curve of one metric of one training, and the judge that looks at it."""
+
+    def __init__(
+        self,
+        monitor: str,
+        history: Any,
+        *,
+        direction: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        shadow: bool = False,
+        **settings: Any,
+    ) -> None:
+        direction = direction or direction_of(monitor)
+        if direction is None:
+            raise ValueError(f"monitor {monitor!r}: its name does not say which way is better; give direction=")
+        if history is None:
+            raise TypeError("give history=: the finished runs to learn from")
+        self.monitor = monitor
+        self.config = dict(config or {})
+        self.judge = Judge(direction, history=history, shadow=shadow, **settings)
+        self.begin()
+
+    def begin(self) -> None:
+        """A new training begins."""
+        self.steps: list[float] = []
+        self.values: list[float] = []
+        self.decision: Decision | None = None
+        self.stopped = False
+
+    def report(self, metrics: Mapping[str, Any], step: float) -> bool:
+        """The metrics after `step`; returns whether to stop."""
+        if self.monitor not in metrics:
+            raise KeyError(f"no metric {self.monitor!r} among those reported: {', '.join(sorted(map(str, metrics))) or 'none'}")
+        if self.steps and step <= self.steps[-1]:
+            return self.stopped
+        self.steps.append(float(step))
+        self.values.append(float(metrics[self.monitor]))
+        self.decision = self.judge.decide(self.values, self.config, self.steps)
+        if self.decision is not None and self.decision.stop and not self.stopped:
+            kind = "would stop" if self.judge.shadow else "stopped"
+            _log.info("%s at step %g: %s", kind, step, self.decision.reason)
+            self.stopped = not self.judge.shadow
+        return self.stopped
+
+    def numbers(self) -> dict[str, float]:
+        """The last decision as numbers for a logger."""
+        if self.decision is None or self.decision.forecast is None:
+            return {}
+        named = {"foretell_forecast": self.decision.forecast.mean, "foretell_probability": self.decision.probability}
+        return {name: value for name, value in named.items() if math.isfinite(value)}

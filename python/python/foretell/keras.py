@@ -1,0 +1,68 @@
+"""A callback for Keras that stops a training when its forecast says that it will not win.
+
+::
+
+    stop = ForetellCallback("val_accuracy", history="old_runs.csv", config={"lr": 0.01})
+    model.fit(x, y, epochs=20, validation_data=(a, b), callbacks=[stop])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+
+from ._callback import Monitor
+
+
+class ForetellCallback(keras.callbacks.Callback):
+    """Stops the training when its forecast says that it will not win.
+
+    The forecast and the reason are put into the logs as `foretell_forecast` and `foretell_probability`, so that `History` and loggers
+    that come after this callback keep them.
+
+    Parameters
+    ----------
+    monitor
+        The name of the metric in the logs.
+    history
+        Finished runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
+    direction
+        `'maximize'` or `'minimize'`. Default: by the metric's name.
+    config
+        The configuration of this run.
+    shadow
+        Decide and log, but do not stop.
+    settings
+        Those of `foretell.judge.Judge`, such as `min_steps` and `stop_probability`.
+    """
+
+    def __init__(
+        self,
+        monitor: str,
+        history: Any,
+        *,
+        direction: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        shadow: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
+
+    @property
+    def decision(self) -> Any:
+        """The last decision."""
+        return self.watch.decision
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        """A new training begins."""
+        self.watch.begin()
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        """An epoch has ended: its metric is judged. Keras counts epochs from 0, curves from 1."""
+        logs = {} if logs is None else logs
+        if self.watch.report(logs, epoch + 1):
+            self.model.stop_training = True
+        logs.update(self.watch.numbers())

@@ -1,0 +1,159 @@
+"""A scheduler for Ray Tune that stops trials when their forecasts say that they will not win.
+
+::
+
+    scheduler = ForetellScheduler(metric="accuracy", mode="max", max_t=20)
+    tune.Tuner(train, tune_config=tune.TuneConfig(scheduler=scheduler, num_samples=60)).fit()
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from typing import Any
+
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
+
+from .judge import Judge, as_dict
+
+_log = logging.getLogger("foretell")
+
+
+class ForetellScheduler(FIFOScheduler):
+    """Stops a trial when its forecast says that it will not win.
+
+    It learns from the trials that reached `max_t`. `decisions` keeps the last forecast and reason of each trial: Ray hands schedulers
+    a copy of the result, so that nothing can be added to it. The state survives `Tuner.restore`.
+
+    Parameters
+    ----------
+    metric, mode
+        The metric in the results, and `'max'` or `'min'`; here or in `TuneConfig`.
+    max_t
+        The last step of a whole training; a trial that reaches it is stopped, as by Ray's own schedulers.
+    time_attr
+        The step in the results. Name one that your training counts itself if trials go on from checkpoints.
+    grace_period
+        No trial is stopped before it has reported so many results.
+    n_startup_trials
+        How many trials are trained to their end before any is stopped; runs of `history` count.
+    history
+        Old runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
+    shadow
+        Decide and record, but stop nothing.
+    settings
+        Those of `foretell.judge.Judge`: `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`.
+    """
+
+    _supports_buffered_results = False
+
+    def __init__(
+        self,
+        metric: str | None = None,
+        mode: str | None = None,
+        *,
+        max_t: int,
+        time_attr: str = "training_iteration",
+        grace_period: int = 1,
+        n_startup_trials: int = 10,
+        history: Any = None,
+        shadow: bool = False,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        if mode not in (None, "max", "min"):
+            raise ValueError(f"mode {mode!r}: give 'max' or 'min'")
+        self._metric, self._mode, self._max_t, self._time_attr = metric, mode, max_t, time_attr
+        self._history = history
+        self._settings = {"burn_in": n_startup_trials, "min_steps": grace_period, "shadow": shadow, **settings}
+        Judge("maximize", **self._settings)  # refuses wrong settings now, and not after hours
+        self._judge: Judge | None = None
+        self._curves: dict[str, tuple[list[float], list[float]]] = {}
+        #: The last decision on each trial, by its id: `stop`, `reason`, `forecast`, `std`, `probability`, `incumbent`.
+        self.decisions: dict[str, dict[str, Any]] = {}
+
+    def set_search_properties(self, metric: str | None, mode: str | None, **spec: Any) -> bool:
+        """Takes metric and mode from `TuneConfig`, if they were not given here."""
+        if (self._metric and metric) or (self._mode and mode):
+            return False
+        self._metric, self._mode = self._metric or metric, self._mode or mode
+        return True
+
+    def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
+        """A trial is there."""
+        if not self._metric or not self._mode:
+            raise ValueError("ForetellScheduler needs a metric and a mode: give them here or in TuneConfig")
+        super().on_trial_add(tune_controller, trial)
+
+    def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
+        """A trial reported: whether it goes on."""
+        for name in (self._metric, self._time_attr):
+            if name not in result:
+                raise KeyError(f"no {name!r} among the results reported: {', '.join(sorted(result))}")
+        steps, values = self._curves.setdefault(trial.trial_id, ([], []))
+        step = float(result[self._time_attr])
+        # a trial that went on from a checkpoint reports some steps again: the first values count
+        if not steps or step > steps[-1]:
+            steps.append(step)
+            values.append(float(result[self._metric]))
+        if step >= self._max_t:
+            self._finish(trial)
+            return TrialScheduler.STOP
+        judge = self._known()
+        decision = judge.decide(values, _flat(trial.config), steps)
+        if decision is None:
+            return TrialScheduler.CONTINUE
+        self.decisions[trial.trial_id] = as_dict(decision)
+        if decision.stop:
+            kind = "would stop" if judge.shadow else "stopped"
+            _log.info("trial %s %s at %g: %s", trial.trial_id, kind, step, decision.reason)
+        return TrialScheduler.STOP if decision.stop and not judge.shadow else TrialScheduler.CONTINUE
+
+    def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
+        """A trial ended by itself; it teaches if it reached the last step."""
+        steps, _ = self._curves.get(trial.trial_id, ([], []))
+        if steps and steps[-1] >= self._max_t:
+            self._finish(trial)
+
+    def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
+        """A trial failed; it teaches nothing."""
+        self._curves.pop(trial.trial_id, None)
+
+    def save(self, checkpoint_path: str) -> None:
+        """Writes what has been learnt, for `Tuner.restore`."""
+        kept = {name: value for name, value in self.__dict__.items() if name.startswith("_") or name == "decisions"}
+        with open(checkpoint_path, "wb") as file:
+            pickle.dump(kept, file)
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Reads it again."""
+        with open(checkpoint_path, "rb") as file:
+            self.__dict__.update(pickle.load(file))
+
+    def debug_string(self) -> str:
+        """One line for Ray's status."""
+        count = 0 if self._judge is None else len(self._judge)
+        stopped = sum(decision["stop"] for decision in self.decisions.values())
+        return f"Using Foretell: learnt from {count} whole trainings, {stopped} trials will not win."
+
+    def _known(self) -> Judge:
+        if self._judge is None:
+            direction = "maximize" if self._mode == "max" else "minimize"
+            self._judge = Judge(direction, history=self._history, **self._settings)
+        return self._judge
+
+    def _finish(self, trial: Trial) -> None:
+        steps, values = self._curves[trial.trial_id]
+        self._known().add(trial.trial_id, values, _flat(trial.config), steps)
+
+
+def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as `outer.inner`; what is no number, text or truth value is left out."""
+    flat: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, dict):
+            flat.update(_flat(value, f"{prefix}{name}."))
+        elif value is None or isinstance(value, (bool, int, float, str)):
+            flat[prefix + name] = value
+    return flat

@@ -1,0 +1,113 @@
+"""Studies: the four verbs, stopping, going on from the folder, the command's view of them."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import pytest
+from conftest import curve_of
+from foretell import Forecaster, Study
+
+SPACE = {"lr": "log:1e-4:1", "act": "choice:relu,tanh"}
+
+
+def run(study, limit=10**9):
+    for done, trial in enumerate(study):
+        if done == limit:
+            return
+        with trial:
+            values = curve_of(trial.config["lr"], trial.number)
+            for epoch in trial.epochs():
+                trial.report(values[epoch - 1], epoch)
+
+
+def test_a_study_finds_a_good_rate_and_stops_others(tmp_path):
+    study = Study(tmp_path / "s", SPACE, metric="val_acc", epochs=20, trials=24, burn_in=8)
+    run(study)
+    assert study.done and study.best["score"] > 0.8
+    states = [trial["state"] for trial in study.trials]
+    assert states.count("stopped") >= 5 and len(states) == 24
+    stopped = next(trial for trial in study.trials if trial["state"] == "stopped")
+    assert len(stopped["values"]) < 20 and stopped["decision"]["forecast"]["mean"] < study.best["score"]
+
+
+def test_it_goes_on_from_its_folder_with_the_same_decisions(tmp_path):
+    whole = Study(tmp_path / "whole", SPACE, metric="val_acc", trials=18, burn_in=6)
+    run(whole)
+    part = Study(tmp_path / "part", SPACE, metric="val_acc", trials=18, burn_in=6)
+    run(part, limit=9)
+    del part
+    again = Study(tmp_path / "part")
+    assert len(again.trials) >= 9
+    run(again)
+    plain = lambda study: [(t["config"], t["state"], t["values"]) for t in study.trials]  # noqa: E731
+    assert plain(again) == plain(whole)
+
+
+def test_the_command_reads_it_and_a_forecaster_learns_from_it(tmp_path):
+    folder = tmp_path / "s"
+    study = Study(folder, SPACE, metric="val_acc", trials=12, burn_in=6)
+    run(study)
+    best = study.best
+    del study
+    shown = subprocess.run(
+        [sys.executable, "-m", "foretell", "study", "show", str(folder), "--format", "json"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(shown.stdout)["best"]["trial"] == best["trial"]
+    forecaster = Forecaster.fit(folder)
+    assert forecaster.best == pytest.approx(best["score"])
+
+
+def test_it_goes_on_with_a_study_of_the_command(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import sys\nlr = float(sys.argv[1])\nfor e in range(1, 6): print(f'acc={(1 - abs(lr - 0.3)) * (1 - 0.5**e)}')\n"
+    )
+    words = "search --param lr=float:0:1 --metric acc=([\\d.]+) --epochs 5 --trials 4 --workers 1 --no-stopping --format json"
+    command = [sys.executable, "-m", "foretell", *words.split(), "--out", str(tmp_path / "s"), "--"]
+    subprocess.run([*command, sys.executable, str(script), "{lr}"], check=True, capture_output=True)
+    study = Study(tmp_path / "s", trials=6)
+    for trial in study:
+        with trial:
+            for epoch in trial.epochs():
+                trial.report((1 - abs(trial.config["lr"] - 0.3)) * (1 - 0.5**epoch), epoch)
+    assert [trial["state"] for trial in study.trials] == ["completed"] * 6
+
+
+def test_a_failed_training_is_told(tmp_path):
+    study = Study(None, SPACE, metric="val_acc", trials=4, burn_in=3)
+    with pytest.raises(ZeroDivisionError):
+        with study.ask() as trial:
+            1 / 0
+    assert trial.number == 0 and study.trials[0]["state"] == "failed"
+
+
+def test_bad_input(tmp_path):
+    study = Study(tmp_path / "s", SPACE, metric="val_acc", trials=4, burn_in=3)
+    trial = study.ask()
+    for call, kind, words in [
+        (lambda: Study(), ValueError, "a new study needs a space"),
+        (lambda: Study(None, {"lr": "cubic:1:2"}, metric="acc"), ValueError, "unknown kind `cubic:1:2`"),
+        (lambda: Study(None, {"lr": "float:1:2"}, metric="thing"), ValueError, "give direction="),
+        (lambda: Study(None, SPACE, metric="acc", trials=-1), ValueError, "trials=-1"),
+        (lambda: Study(None, SPACE, metric="acc", burn_in=99), ValueError, "burn-in of 99"),
+        (lambda: Study(None, SPACE, metric="acc", colour=1), TypeError, "unknown setting 'colour'"),
+        (lambda: Study(tmp_path / "s", SPACE, metric="acc"), OSError, ""),
+        (lambda: pickle.dumps(study), TypeError, "cannot be pickled"),
+        (lambda: study.report(7, 1, 0.5), KeyError, "ask() has not given out such a trial"),
+        (lambda: trial.report("x"), ValueError, "x"),
+        (lambda: trial.report(0.5, -1), ValueError, "step -1"),
+        (lambda: trial.report(0.5, 0.5), ValueError, "step 0.5"),
+    ]:
+        with pytest.raises(kind) as error:
+            call()
+        assert words in str(error.value)
+
+
+def test_another_study_in_the_folder_is_refused(tmp_path):
+    Study(tmp_path, SPACE, metric="val_acc", trials=4, burn_in=3)
+    with pytest.raises(ValueError, match="there is another study in this folder"):
+        Study(tmp_path, {"other": "int:1:3"}, metric="val_acc", trials=4, burn_in=3)
+    assert repr(Study(tmp_path, SPACE, metric="val_acc", trials=6, burn_in=3)).endswith("best none yet)")
