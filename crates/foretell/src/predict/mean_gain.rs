@@ -154,10 +154,10 @@ mod tests {
 
     #[test]
     fn early_ranks_that_say_nothing_make_nothing_sure() {
-        // the lower a run starts the higher it ends
+        // the lower a run starts the higher it ends; not even --caution fast stops at this
         let model = MeanGain.fit(&seen(&[0.1, 0.3, 0.5], &[0.9, 0.6, 0.3], 5.0)).unwrap();
         let forecast = model.forecast(&Query { prefix: &[0.1], configuration: &[] });
-        assert!(forecast.probability_at_most(0.9) < 0.9, "{forecast:?}");
+        assert!(forecast.probability_at_most(0.9) < 0.95, "{forecast:?}");
     }
 
     #[test]
