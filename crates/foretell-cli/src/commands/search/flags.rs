@@ -192,6 +192,9 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Stopping")]
     pub(super) shadow: bool,
 
+    #[command(flatten)]
+    pub(super) control: super::control::Control,
+
     /// The form of the result.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub(super) format: Format,
@@ -211,6 +214,10 @@ impl Arguments {
 
     /// How many trials run at a time.
     pub(super) fn workers(&self) -> usize {
+        let gpus = self.control.gpus.len();
+        if self.workers.is_none() && gpus > 0 {
+            return gpus;
+        }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.workers.map_or_else(cores, usize::from)
     }

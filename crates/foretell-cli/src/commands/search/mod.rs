@@ -1,5 +1,6 @@
 //! `foretell search`: runs, or finishes, a study.
 
+mod control;
 mod described_study;
 mod display;
 mod explain;
@@ -18,6 +19,8 @@ use crate::{interrupt, plot};
 use display::Display;
 pub(crate) use flags::Arguments;
 use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::Path;
 use study_run::StudyRun;
 use workload::Workload;
 
@@ -31,6 +34,7 @@ pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
 
 fn search(arguments: &Arguments) -> Outcome {
     let workload = Workload::of(arguments)?;
+    arguments.control.check(arguments.workers())?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
     let warm_start = warm_start::runs(&arguments.learn_from, &spec)?;
@@ -48,9 +52,12 @@ fn search(arguments: &Arguments) -> Outcome {
     }
     let mut search = StudyRun::open(&directory, spec, arguments, &workload, &warm_start)?;
     note(&report::opening(&search, arguments));
-    let interrupted = interrupt::flag()?;
+    let interrupt = interrupt::Interrupt::install()?;
+    if let Some(address) = arguments.control.serve {
+        show_in_browser(search.directory(), address)?;
+    }
     let mut display = Display::new(search.study());
-    let ran = search.run(&interrupted, &mut display);
+    let ran = search.run(&interrupt, &mut display);
     display.finish();
     ran?;
     let document = report::Document::new("foretell.search/1", search.study(), search.directory());
@@ -63,5 +70,18 @@ fn search(arguments: &Arguments) -> Outcome {
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
     }
+    if search.study().best().is_none() && search.study().is_done() {
+        return Err(Failure::midway("no trial succeeded: see `foretell study show` for why each ended"));
+    }
     Ok(())
+}
+
+#[cfg(feature = "serve")]
+fn show_in_browser(directory: &Path, address: SocketAddr) -> Outcome {
+    crate::commands::serve::beside(directory, address)
+}
+
+#[cfg(not(feature = "serve"))]
+fn show_in_browser(_directory: &Path, _address: SocketAddr) -> Outcome {
+    Err(Failure::input("--serve: this binary was built without the page; build with the feature `serve`"))
 }

@@ -4,7 +4,7 @@ use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell::Direction;
 use foretell_logs::direction_of;
-use foretell_run::{MetricSource, fill_in};
+use foretell_run::{MetricSource, PARAMS_FILE, PARAMS_JSON, TRIAL_DIR, fill_in};
 use foretell_search::{LayerSpace, ParameterSpace, Space};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub(crate) struct Workload {
     pub(super) unnamed: bool,
     /// What determines the trials besides the study's own settings.
     pub(super) description: BTreeMap<String, String>,
+    /// Parameters that no placeholder stands for.
+    pub(super) unplaced: Vec<String>,
     /// What it is, in a few words.
     pub(super) title: String,
     /// What it is, with its sizes.
@@ -65,6 +67,7 @@ impl Workload {
         let metric_name = name_in(&written);
         Ok(Self {
             title: arguments.command.join(" "),
+            unplaced: unplaced(&arguments.command, &space),
             space,
             command: arguments.command.clone(),
             metric,
@@ -91,7 +94,7 @@ impl Workload {
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {
             format!(
-                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}; if it prints its metric as text, say where: --metric '{name}: ([\\d.]+)'"
+                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}, nor `{name}=0.5`; say by --metric what it prints: a name, or a pattern such as '{name}: ([\\d.]+)'"
             )
         };
         match &self.metric {
@@ -137,6 +140,7 @@ impl Workload {
             command,
             metric: MetricSource::Json { field: Some(BUILT_IN_METRIC.to_owned()) },
             unnamed: false,
+            unplaced: Vec::new(),
             metric_name: BUILT_IN_METRIC.to_owned(),
             description: flags.iter().map(|(flag, value)| ((*flag).to_owned(), value.clone())).collect(),
             about: format!(
@@ -203,9 +207,20 @@ fn layer_space(
 
 /// Every placeholder of `command` must be one of the space's names.
 fn check_placeholders(command: &[String], space: &Space) -> Result<(), Failure> {
-    let parameters: Map<String, Value> =
-        space.names().into_iter().map(|name| (name.to_owned(), Value::Null)).collect();
+    let names = space.names().into_iter().chain([PARAMS_FILE, TRIAL_DIR]);
+    let parameters: Map<String, Value> = names.map(|name| (name.to_owned(), Value::Null)).collect();
     fill_in(command, &parameters).map(drop).map_err(Failure::input)
+}
+
+/// The parameters of `space` that no placeholder in `command` stands for.
+fn unplaced(command: &[String], space: &Space) -> Vec<String> {
+    let holds = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
+    match space {
+        Space::Parameters(_) if !holds(PARAMS_JSON) && !holds(PARAMS_FILE) => {
+            space.names().into_iter().filter(|name| !holds(name)).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What is searched for the user's own command: its parameters, or networks of a named space.
