@@ -10,6 +10,8 @@ pub(crate) enum Failure {
     Input(String),
     /// Something went wrong on the way. Exit code 1.
     Midway(String),
+    /// The program was asked to end. The exit code is that of a shell: 128 and the signal's number.
+    Interrupted(String, u8),
 }
 
 impl Failure {
@@ -25,7 +27,7 @@ impl Failure {
 
     /// What it says.
     pub(crate) fn message(&self) -> &str {
-        let (Self::Input(message) | Self::Midway(message)) = self;
+        let (Self::Input(message) | Self::Midway(message) | Self::Interrupted(message, _)) = self;
         message
     }
 
@@ -36,12 +38,20 @@ impl Failure {
         match self {
             Self::Input(_) => 2,
             Self::Midway(_) => 1,
+            Self::Interrupted(_, code) => code,
         }
     }
 }
 
 /// What every command gives.
 pub(crate) type Outcome = Result<(), Failure>;
+
+/// `, did you mean X?` where one of the `known` names is near `name`.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = known.into_iter().map(|known| (strsim::damerau_levenshtein(name, known), known));
+    let near = near.filter(|(distance, known)| distance * 3 <= known.len().max(3)).min();
+    near.map_or(String::new(), |(_, known)| format!(", did you mean `{known}`?"))
+}
 
 /// What clap finds wrong, in one line, without its advice on usage.
 pub(crate) fn brief(error: &clap::Error) -> String {

@@ -1,13 +1,32 @@
-//! Ctrl-C as a flag: the one place of the program that installs a signal handler.
+//! Ctrl-C and the system's request to end, as a flag: the one place of the program that installs signal handlers.
 
 use crate::failure::Failure;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// A flag that is set once the user interrupts the program, or the system asks it to end.
-pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let shared = Arc::clone(&flag);
-    ctrlc::set_handler(move || shared.store(true, Ordering::SeqCst)).map_err(Failure::midway)?;
-    Ok(flag)
+/// Whether the program was asked to end, and by which signal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interrupt {
+    pub(crate) flag: Arc<AtomicBool>,
+    signal: Arc<AtomicUsize>,
+}
+
+impl Interrupt {
+    /// Set once the user interrupts the program, or the system asks it to end.
+    pub(crate) fn install() -> Result<Self, Failure> {
+        let this = Self::default();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let number = usize::try_from(signal).map_err(Failure::midway)?;
+            flag::register_usize(signal, Arc::clone(&this.signal), number).map_err(Failure::midway)?;
+            flag::register(signal, Arc::clone(&this.flag)).map_err(Failure::midway)?;
+        }
+        Ok(this)
+    }
+
+    /// The exit code of a program that ended so: 130 after Ctrl-C, 143 after SIGTERM.
+    pub(crate) fn exit_code(&self) -> u8 {
+        u8::try_from(128 + self.signal.load(Ordering::SeqCst)).unwrap_or(1)
+    }
 }

@@ -11,7 +11,7 @@ mod plot;
 mod scheduling;
 mod stored;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
 use std::ffi::OsString;
 
@@ -35,6 +35,21 @@ enum Command {
     Reproduce(commands::reproduce::Arguments),
     /// What early stopping would have saved on recorded runs, and whether it would have kept the best.
     Replay(Box<commands::replay::Arguments>),
+    /// Write a study file for a training script: runs it for a moment, reads its `--help` and what it prints.
+    Init(commands::init::Arguments),
+    /// The JSON Schema of study files.
+    Schema,
+    /// Completions of the command line for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Show studies in the browser while they run.
+    #[cfg(feature = "serve")]
+    Serve(commands::serve::Arguments),
+    /// Write a study's page as one HTML file.
+    #[cfg(feature = "serve")]
+    Report(commands::serve::ReportArguments),
     /// Look at stored studies: what came of them, why trials were stopped, their curves, whether their logs are whole.
     Study(commands::study::Arguments),
     /// Train one built-in network, reporting by the trial protocol: what `search --space` starts.
@@ -58,11 +73,24 @@ pub fn run(words: &[OsString]) -> u8 {
         Command::Forecast(arguments) => commands::forecast::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
+        Command::Init(arguments) => commands::init::run(&arguments),
+        Command::Schema => commands::schema::run(),
+        Command::Completions { shell } => completions(shell),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => commands::serve::serve(&arguments),
+        #[cfg(feature = "serve")]
+        Command::Report(arguments) => commands::serve::report(&arguments),
         Command::Study(arguments) => commands::study::run(&arguments),
         #[cfg(feature = "nn")]
         Command::Train(arguments) => commands::train::run(&arguments),
     };
     result.map_or_else(Failure::report, |()| 0)
+}
+
+fn completions(shell: clap_complete::Shell) -> failure::Outcome {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Program::command(), "foretell", &mut text);
+    output::print(&String::from_utf8_lossy(&text))
 }
 
 /// The JSON document that `foretell evaluate` or `foretell replay` prints for the command line `words`, whose first is the

@@ -58,8 +58,13 @@ impl Executor for Simulated {
         let Some((start, step)) = self.running.pop_front() else { return Vec::new() };
         let trial = start.trial;
         if step >= start.until {
-            let kind =
-                MessageKind::Ended { status: Status::Exited(0), stopped_by_us: false, tail: Vec::new() };
+            let kind = MessageKind::Ended {
+                status: Status::Exited(0),
+                stopped_by_us: false,
+                tail: Vec::new(),
+                seen: String::new(),
+                fault: None,
+            };
             return vec![Message { trial, kind }];
         }
         let x = start.configuration["x"].number().unwrap_or_default();

@@ -6,13 +6,13 @@ mod fitter;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use foretell_search::{Answer, Ending, Session, Start, Store, StoreError, Study, Trial, TrialState};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::message::{Message, MessageKind};
+use crate::message::{Message, MessageKind, Status};
 use crate::report::{Report, ReportProblem};
 use fitter::Fitter;
 
@@ -89,6 +89,15 @@ pub enum Event<'a> {
         /// The trial's number.
         trial: u64,
     },
+    /// A training failed, and is tried again.
+    Retried {
+        /// The trial's number.
+        trial: u64,
+        /// The number of the new attempt, from 1.
+        attempt: u32,
+        /// What went wrong.
+        why: &'a str,
+    },
     /// A trial that was to go on from a step is trained again from its beginning: it has no checkpoint.
     Retrained {
         /// The trial's number.
@@ -101,6 +110,19 @@ pub enum Event<'a> {
 /// Sees what happens. An error ends the run with [`DriverError::Refused`]; the report it was given is not recorded.
 pub type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String> + 'a;
 
+/// What a run may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// How often a training that failed is tried again.
+    pub retries: u32,
+    /// How long the run may last.
+    pub time: Option<Duration>,
+    /// How many epochs the study may spend.
+    pub epochs: Option<u64>,
+    /// How long the run may last, by its number of GPUs.
+    pub gpu_time: Option<(Duration, u32)>,
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
@@ -110,6 +132,8 @@ pub enum Finish {
     Cancelled,
     /// Nothing runs, but the study is not done.
     Unfinished,
+    /// One of the [`Limits`] was reached: the text says which.
+    Spent(&'static str),
 }
 
 /// Why a run failed. What was recorded until then is kept.
@@ -153,6 +177,10 @@ pub struct Driver<E: Executor, S: Store> {
     best: Option<u64>,
     /// What a training that reports nothing should have printed.
     expected_report: String,
+    limits: Limits,
+    /// The trainings that run, as they were started, and how often each was tried again.
+    starts: BTreeMap<u64, (Start, u32)>,
+    begun: Instant,
 }
 
 impl<E: Executor, S: Store> Driver<E, S> {
@@ -174,7 +202,16 @@ impl<E: Executor, S: Store> Driver<E, S> {
             fitter: Fitter::default(),
             best,
             expected_report: expected_report.into(),
+            limits: Limits::default(),
+            starts: BTreeMap::new(),
+            begun: Instant::now(),
         }
+    }
+
+    /// The same driver within `limits`.
+    #[must_use]
+    pub fn within(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The session.
@@ -204,12 +241,15 @@ impl<E: Executor, S: Store> Driver<E, S> {
             (0..self.session.study().trials().len() as u64).for_each(|trial| self.tidy(trial));
             return Ok(Finish::Done);
         }
+        if let Some(limit) = self.spent() {
+            return Ok(Finish::Spent(limit));
+        }
         let cancelled = cancel.load(Ordering::SeqCst);
         Ok(if cancelled { Finish::Cancelled } else { Finish::Unfinished })
     }
 
     fn drive(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<(), DriverError> {
-        while !cancel.load(Ordering::SeqCst) {
+        while !cancel.load(Ordering::SeqCst) && self.spent().is_none() {
             self.fill(observe)?;
             if self.session.busy() == 0 {
                 return Ok(());
@@ -232,6 +272,21 @@ impl<E: Executor, S: Store> Driver<E, S> {
             }
         }
         Ok(())
+    }
+
+    /// The limit that is reached, if one is.
+    fn spent(&self) -> Option<&'static str> {
+        let Limits { time, epochs, gpu_time, .. } = self.limits;
+        let elapsed = self.begun.elapsed();
+        let spent = || self.session.study().progress().spent;
+        let gpu = gpu_time.is_some_and(|(most, gpus)| elapsed * gpus >= most);
+        if time.is_some_and(|most| elapsed >= most) {
+            Some("--max-time")
+        } else if gpu {
+            Some("--max-gpu-hours")
+        } else {
+            epochs.is_some_and(|most| spent() >= most).then_some("--max-epochs")
+        }
     }
 
     /// Gives every idle worker a training, as far as there are any.
@@ -257,6 +312,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
         match self.executor.start(start, worker) {
             Ok(begun) => {
                 self.active.insert(trial, worker);
+                let attempts = self.starts.get(&trial).map_or(0, |(_, attempts)| *attempts);
+                self.starts.insert(trial, (start.clone(), attempts));
                 if from > 0 && begun == Begin::Anew {
                     self.notify(observe, Event::Retrained { trial, from })?;
                 }
@@ -273,15 +330,47 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let Message { trial, kind } = message;
         match kind {
             MessageKind::Report(report) => self.take_report(trial, &report, observe),
+            MessageKind::Unusable { line, problem: problem @ ReportProblem::Epoch { .. } } => {
+                self.refuse(trial, format!("trial {trial} printed `{line}`: {problem}"))
+            }
             MessageKind::Unusable { line, problem } => {
                 self.notify(observe, Event::Unusable { trial, line: &line, problem: &problem })
             }
             MessageKind::Silent { lines, line } => {
                 self.notify(observe, Event::Silent { trial, lines, line: &line })
             }
-            MessageKind::Ended { status, tail, .. } => {
+            MessageKind::Missed { epochs, seen } => {
+                let why =
+                    format!("trial {trial} has named {epochs} epochs and no metric; {}", self.missed(&seen));
+                self.refuse(trial, why)
+            }
+            MessageKind::Unread { parameters } => {
+                let why = format!(
+                    "{parameters} reached no trial: no placeholder in the command stands for it, and trial {trial} did not open the file FORETELL_PARAMS; write it into the command, such as --{0} {{{0}}}, or read the file",
+                    parameters.split(',').next().unwrap_or_default()
+                );
+                self.refuse(trial, why)
+            }
+            MessageKind::Ended { status, tail, seen, fault, .. } => {
+                let silent = status == Status::Exited(0) && !self.session.study().progress().has_reports;
+                if silent && self.session.overran(trial).is_none() {
+                    let missed = self.missed(&seen);
+                    self.active.remove(&trial);
+                    let ending = failure::ending(&self.session, trial, status, &[], &missed);
+                    let why = if let Ending::Failed(why) = ending { why } else { missed };
+                    return self.refuse(trial, format!("trial {trial} {why}"));
+                }
                 self.active.remove(&trial);
-                let ending = failure::ending(&self.session, trial, status, &tail, &self.expected_report);
+                let ending = match fault {
+                    Some(fault) => Ending::Failed(fault),
+                    None => failure::ending(&self.session, trial, status, &tail, &self.expected_report),
+                };
+                if let Ending::Failed(why) = &ending
+                    && self.try_again(trial, why, observe)?
+                {
+                    return Ok(());
+                }
+                self.starts.remove(&trial);
                 let told = self.session.tell(trial, ending);
                 self.publish(observe)?;
                 told?;
@@ -289,6 +378,21 @@ impl<E: Executor, S: Store> Driver<E, S> {
                 self.check_hope()
             }
         }
+    }
+
+    /// Starts a training that failed again, from its last checkpoint, unless it was to end or was tried often enough.
+    fn try_again(&mut self, trial: u64, why: &str, observe: &mut Observer<'_>) -> Result<bool, DriverError> {
+        let open = self.session.study().is_running(trial);
+        let Some((start, attempts)) = self.starts.get_mut(&trial).filter(|_| open) else { return Ok(false) };
+        if *attempts >= self.limits.retries {
+            return Ok(false);
+        }
+        *attempts += 1;
+        let (mut start, attempt) = (start.clone(), *attempts);
+        start.from = self.session.study().trial(trial).map_or(0, |trial| trial.step);
+        self.notify(observe, Event::Retried { trial, attempt, why })?;
+        self.launch(&start, observe)?;
+        Ok(true)
     }
 
     fn take_report(
@@ -323,6 +427,18 @@ impl<E: Executor, S: Store> Driver<E, S> {
             Some(_) => self.notify(observe, Event::Overran { trial }),
             None => Ok(()),
         }
+    }
+
+    /// What a training should have printed, and what it did.
+    fn missed(&self, seen: &str) -> String {
+        let expected = &self.expected_report;
+        if seen.is_empty() { expected.clone() } else { format!("{expected}; it printed {seen}") }
+    }
+
+    /// Ends a run that cannot come to anything.
+    fn refuse(&mut self, trial: u64, why: String) -> Result<(), DriverError> {
+        self.fail_if_silent(trial, &why)?;
+        Err(DriverError::Refused(why))
     }
 
     /// Records the failure of a trial of a study in which nothing was reported yet: such a study does not work, and

@@ -10,7 +10,7 @@ use crate::group::ProcessIdentity;
 use crate::message::Message;
 use crate::output::OutputLog;
 use crate::process::{Output, Process};
-use crate::protocol::ReportReader;
+use crate::reader::ReportReader;
 use crate::start_error::StartError;
 use crate::trial::TrialSpec;
 use crate::watcher::{Running, Watcher};
@@ -19,6 +19,9 @@ use crate::watcher::{Running, Watcher};
 const MESSAGES: usize = 1024;
 /// The time between SIGTERM and SIGKILL unless named otherwise.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Fewer epochs without a report are no reason to doubt.
+const FEWEST_MISSED: u64 = 3;
 
 /// Runs trials as child processes.
 ///
@@ -31,7 +34,7 @@ const GRACE: Duration = Duration::from_secs(5);
 ///
 /// ```
 /// use std::collections::BTreeMap;
-/// use foretell_run::{LocalProcesses, MessageKind, MetricSource, TrialSpec};
+/// use foretell_run::{LocalProcesses, MessageKind, MetricSource, TrialSpec, Watch};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let parameters = serde_json::json!({"lr": 0.1});
@@ -49,6 +52,7 @@ const GRACE: Duration = Duration::from_secs(5);
 ///     working_dir: None,
 ///     environment: BTreeMap::new(),
 ///     metric: MetricSource::default(),
+///     watch: Watch::default(),
 /// };
 /// let mut executor = LocalProcesses::default();
 /// executor.start(&spec)?;
@@ -139,13 +143,17 @@ impl LocalProcesses {
         let no_thread = |source| StartError::Thread { trial, source };
         let (grace, running) = (self.grace, self.running.clone());
         let watcher = self.watcher().map_err(no_thread)?;
+        let followed = spec.followed()?;
         let child = command.spawn().map_err(|source| spawn_error(&command, source))?;
         let identity = ProcessIdentity::of(child.id());
         record.leader = Some(identity);
         // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
         let _ = record.write(&spec.directory);
-        let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at);
-        let process = Process::new(child, spec.directory.clone(), Output::new(trial, reports, log), grace);
+        let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at).of(spec.max_resource);
+        let missed_after = (spec.max_resource / 2).max(FEWEST_MISSED);
+        let output = Output::new(trial, reports, log, missed_after);
+        let process =
+            Process::new(child, spec.directory.clone(), output, grace).watched(spec.watch.clone(), followed);
         running.lock().insert(trial);
         if watcher.watch(process) {
             return Ok(identity);

@@ -30,6 +30,8 @@
 //! | `start_error` | why a trial was not started                                            |
 //! | `placeholder` | `{lr}` in a command                                                    |
 //! | `protocol`    | what a trial's output line says: a report, nothing, or an unusable report |
+//! | `reader`      | reads reports line by line                                             |
+//! | [`scan`]      | names and numbers in a line                                            |
 //! | `report`      | one report                                                             |
 //! | `pattern`     | the `--metric` pattern                                                 |
 //! | `output`      | a trial's output: lines, `output.log`, the last twenty                 |
@@ -43,6 +45,8 @@
 //! | `local_trials`| the executor of local processes                                        |
 //! | `event_store` | the event log as a study's store                                       |
 //! | `abandoned`   | processes that a killed Foretell left running                          |
+//! | `followed`    | a file that a trial appends its metrics to                             |
+//! | `params_watch`| whether a trial opens its parameters                                   |
 //! | `parent`      | a child that ends when its parent is gone                              |
 //! | `atomic_write`| small files that are written whole                                     |
 //!
@@ -59,24 +63,28 @@ mod atomic_write;
 mod driver;
 mod event_store;
 mod executor;
+mod followed;
 mod group;
 mod local_trials;
 mod log;
 mod message;
 mod outbox;
 mod output;
+mod params_watch;
 mod parent;
 mod pattern;
 mod placeholder;
 mod process;
 mod protocol;
+mod reader;
 mod report;
+pub mod scan;
 mod start_error;
 mod trial;
 mod watcher;
 
 pub use abandoned::{Abandoned, AbandonedError, end_abandoned};
-pub use driver::{Begin, Driver, DriverError, Event, Executor, ExecutorError, Finish, Observer};
+pub use driver::{Begin, Driver, DriverError, Event, Executor, ExecutorError, Finish, Limits, Observer};
 pub use event_store::{EventStore, Survey};
 pub use executor::LocalProcesses;
 pub use group::ProcessIdentity;
@@ -87,8 +95,9 @@ pub use log::{
 pub use message::{Message, MessageKind, Status};
 pub use parent::{ParentGuard, parent_alive_guard};
 pub use pattern::{MetricPattern, PatternError};
-pub use placeholder::{PARAMS_JSON, PlaceholderError, fill_in, substitute};
-pub use protocol::{MetricSource, ReportReader};
+pub use placeholder::{PARAMS_FILE, PARAMS_JSON, PlaceholderError, TRIAL_DIR, fill_in, substitute};
+pub use protocol::MetricSource;
+pub use reader::{ReportReader, Seen};
 pub use report::{Report, ReportProblem};
 pub use start_error::StartError;
-pub use trial::TrialSpec;
+pub use trial::{TrialSpec, Watch};

@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::driver::{Begin, Executor, ExecutorError};
 use crate::executor::LocalProcesses;
-use crate::message::Message;
+use crate::message::{Message, MessageKind, Status};
+use crate::params_watch::ParamsWatch;
 use crate::protocol::MetricSource;
-use crate::trial::TrialSpec;
+use crate::trial::{TrialSpec, Watch};
 
 /// What the trials of a study have in common.
 #[derive(Clone, Debug)]
@@ -27,6 +28,12 @@ pub struct TrialSetup {
     pub max_resource: u64,
     /// Environment variables to add. `FORETELL_WORKER` is added to them: the worker's number, from 0.
     pub environment: BTreeMap<String, String>,
+    /// What is watched of each trial besides its output.
+    pub watch: Watch,
+    /// The GPUs that are handed out, one to a worker, by `CUDA_VISIBLE_DEVICES`; none where there are none.
+    pub gpus: Vec<String>,
+    /// Parameters that no placeholder stands for: a trial must open its file of parameters.
+    pub unplaced: Vec<String>,
 }
 
 /// Runs each trial of a study as a local process.
@@ -34,6 +41,10 @@ pub struct TrialSetup {
 pub struct LocalTrials {
     processes: LocalProcesses,
     setup: TrialSetup,
+    /// Watches the first trial, where there are parameters that no placeholder stands for.
+    params_watch: Option<ParamsWatch>,
+    /// Whether one trial is, or was, watched.
+    is_watched: bool,
 }
 
 /// The folder of a trial of the study in `directory`.
@@ -44,7 +55,16 @@ pub fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
 impl LocalTrials {
     /// Trials by `setup`, with the time `grace` between SIGTERM and SIGKILL for those that are stopped.
     pub fn new(setup: TrialSetup, grace: Duration) -> Self {
-        Self { processes: LocalProcesses::new(grace), setup }
+        Self { processes: LocalProcesses::new(grace), setup, params_watch: None, is_watched: false }
+    }
+
+    /// Where in `messages` the watched trial reports for the first time, or ends well.
+    fn first_word(&self, messages: &[Message]) -> Option<usize> {
+        let watched = self.params_watch.as_ref()?.trial;
+        let is_word = |kind: &MessageKind| {
+            matches!(kind, MessageKind::Report(_) | MessageKind::Ended { status: Status::Exited(0), .. })
+        };
+        messages.iter().position(|message| message.trial == watched && is_word(&message.kind))
     }
 
     fn checkpoints(&self, trial: u64) -> PathBuf {
@@ -59,6 +79,9 @@ impl LocalTrials {
         let checkpoint_dir = self.checkpoints(start.trial);
         let mut environment = self.setup.environment.clone();
         environment.insert("FORETELL_WORKER".to_owned(), worker.to_string());
+        if let Some(gpu) = worker.checked_rem(self.setup.gpus.len()).map(|place| &self.setup.gpus[place]) {
+            environment.insert("CUDA_VISIBLE_DEVICES".to_owned(), gpu.clone());
+        }
         TrialSpec {
             trial: start.trial,
             command: self.setup.command.clone(),
@@ -73,6 +96,7 @@ impl LocalTrials {
             working_dir: None,
             environment,
             metric: self.setup.metric.clone(),
+            watch: self.setup.watch.clone(),
         }
     }
 }
@@ -81,6 +105,10 @@ impl Executor for LocalTrials {
     fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError> {
         let is_there = || fs::read_dir(self.checkpoints(start.trial)).is_ok_and(|mut it| it.next().is_some());
         let resumes = start.from > 0 && is_there();
+        if !self.setup.unplaced.is_empty() && !std::mem::replace(&mut self.is_watched, true) {
+            let directory = trial_directory(&self.setup.directory, start.trial);
+            self.params_watch = ParamsWatch::new(start.trial, &directory);
+        }
         self.processes.start(&self.spec(start, worker, resumes))?;
         Ok(if resumes { Begin::Resumed } else { Begin::Anew })
     }
@@ -91,7 +119,16 @@ impl Executor for LocalTrials {
 
     fn messages(&mut self, wait: Duration) -> Vec<Message> {
         let first = self.processes.messages().recv_timeout(wait).ok();
-        first.into_iter().chain(self.processes.messages().try_iter()).collect()
+        let mut messages: Vec<Message> =
+            first.into_iter().chain(self.processes.messages().try_iter()).collect();
+        if let Some(place) = self.first_word(&messages)
+            && let Some(watch) = self.params_watch.take()
+            && !watch.was_opened()
+        {
+            let kind = MessageKind::Unread { parameters: self.setup.unplaced.join(",") };
+            messages.insert(place, Message { trial: watch.trial, kind });
+        }
+        messages
     }
 
     fn discard(&mut self, trial: u64) {

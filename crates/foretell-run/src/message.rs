@@ -31,6 +31,18 @@ pub enum MessageKind {
         /// The last of them, its first 1,000 bytes.
         line: String,
     },
+    /// It has named so many epochs, but reported none; said once.
+    Missed {
+        /// How many epochs.
+        epochs: u64,
+        /// The names and numbers that it printed; empty if there are none.
+        seen: String,
+    },
+    /// It has reported, or ended, and never read parameters that it is given in no other way; said once, of one trial.
+    Unread {
+        /// The parameters.
+        parameters: String,
+    },
     /// The trial's process has ended, nothing of its process group runs any more, and all it printed was read.
     Ended {
         /// How it ended.
@@ -39,6 +51,10 @@ pub enum MessageKind {
         stopped_by_us: bool,
         /// The last lines it printed, up to 20, oldest first.
         tail: Vec<String>,
+        /// The names and numbers that it printed, where it reported nothing.
+        seen: String,
+        /// Why we ended it, where it took too long or reported no more.
+        fault: Option<String>,
     },
 }
 

@@ -10,7 +10,7 @@ pub(crate) const TAIL_LINES: usize = 20;
 /// How many bytes of a line a message shows.
 const SHOWN_BYTES: usize = 1_000;
 /// Lines longer than this are cut, so that output without newlines cannot fill the memory.
-pub(crate) const LINE_BYTES: usize = 64 * 1024;
+pub(crate) const LINE_BYTES: usize = 1024 * 1024;
 /// How much of a trial's output is kept on disk.
 const LOG_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -19,6 +19,8 @@ const LOG_BYTES: u64 = 64 * 1024 * 1024;
 pub(crate) struct LineSplitter {
     line: Vec<u8>,
     cut: bool,
+    /// Whether the line before ended with a carriage return.
+    after_return: bool,
 }
 
 /// A line without its end. One that was `cut` to [`LINE_BYTES`] is shown, but no report is read from it.
@@ -26,16 +28,19 @@ pub(crate) struct LineSplitter {
 pub(crate) struct Line<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) cut: bool,
+    /// Whether a carriage return ends it: the next line is drawn over it.
+    pub(crate) transient: bool,
 }
 
 impl LineSplitter {
-    /// Takes the next `bytes`, and hands over each line that they complete; empty lines are left out.
+    /// Takes the next `bytes`, and hands over each line that they complete; empty lines are left
+    /// out, unless they end a line that was drawn again and again.
     pub(crate) fn push(&mut self, bytes: &[u8], mut hand_over: impl FnMut(Line<'_>)) {
         for part in bytes.split_inclusive(|&byte| byte == b'\n' || byte == b'\r') {
             let content = part.strip_suffix(b"\n").or_else(|| part.strip_suffix(b"\r"));
             self.extend(content.unwrap_or(part));
             if content.is_some() {
-                self.finish(&mut hand_over);
+                self.finish(part.ends_with(b"\r"), &mut hand_over);
             }
         }
     }
@@ -51,10 +56,11 @@ impl LineSplitter {
         self.cut |= taken < bytes.len();
     }
 
-    fn finish(&mut self, hand_over: &mut impl FnMut(Line<'_>)) {
-        if !self.line.is_empty() {
-            hand_over(Line { bytes: &self.line, cut: self.cut });
+    fn finish(&mut self, transient: bool, hand_over: &mut impl FnMut(Line<'_>)) {
+        if !self.line.is_empty() || (self.after_return && !transient) {
+            hand_over(Line { bytes: &self.line, cut: self.cut, transient });
         }
+        self.after_return = transient;
         self.line.clear();
         self.cut = false;
     }
@@ -125,7 +131,7 @@ mod tests {
         let mut splitter = LineSplitter::default();
         let mut lines = Vec::new();
         for chunk in chunks {
-            splitter.push(chunk, |Line { bytes, cut }| lines.push((bytes.to_vec(), cut)));
+            splitter.push(chunk, |Line { bytes, cut, .. }| lines.push((bytes.to_vec(), cut)));
         }
         (lines, splitter.rest())
     }
@@ -134,7 +140,7 @@ mod tests {
     fn splits_at_newlines_and_carriage_returns() {
         let (found, rest) = lines(&[b"one\ntw", b"o\r\nthree\rfour"]);
         let found: Vec<_> = found.iter().map(|(line, _)| line.as_slice()).collect();
-        assert_eq!(found, [&b"one"[..], b"two", b"three"]);
+        assert_eq!(found, [&b"one"[..], b"two", b"", b"three"]);
         assert_eq!(rest, b"four");
     }
 

@@ -98,6 +98,13 @@ impl MetricPattern {
 
     fn read(&self, captures: &Captures<'_>, line: &[u8]) -> Option<Result<Found, ReportProblem>> {
         let value = captures.get(self.value)?;
+        let before = String::from_utf8_lossy(&line[..value.end()]);
+        let named = crate::scan::pairs(&before).pop().filter(|pair| pair.end == before.len());
+        if captures.name(STEP).is_none()
+            && let Some(pair) = named.filter(|pair| pair.name.eq_ignore_ascii_case("epoch"))
+        {
+            return Some(Err(ReportProblem::Epoch { found: before[pair.at..].to_owned() }));
+        }
         let step = captures.name(STEP).map(|step| read_step(&step)).transpose();
         Some(step.and_then(|step| Ok(Found { step, value: read_value(&value, line)? })))
     }

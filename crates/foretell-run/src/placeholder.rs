@@ -6,6 +6,11 @@ use thiserror::Error;
 /// The placeholder that stands for all parameters, as one JSON object.
 pub const PARAMS_JSON: &str = "params_json";
 
+/// The placeholder that stands for the path of the file with all parameters, a JSON object.
+pub const PARAMS_FILE: &str = "params_file";
+/// The placeholder that stands for the trial's own folder.
+pub const TRIAL_DIR: &str = "trial_dir";
+
 /// Why a command was not filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]

@@ -13,16 +13,21 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 
 use crate::abandoned::forget;
+use crate::followed::Followed;
 use crate::group::{live_groups, signal_group};
 use crate::message::{Message, MessageKind, Status};
 use crate::outbox::Outbox;
 use crate::output::{Line, LineSplitter, OutputLog, Tail, shown};
-use crate::protocol::ReportReader;
+use crate::reader::{ReportReader, Seen};
+use crate::report::ReportProblem;
+use crate::trial::Watch;
 
 /// How long orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH: Duration = Duration::from_secs(10);
 /// So many lines without a report are worth a word: perhaps the metric is looked for in the wrong way.
 const SILENT_LINES: usize = 100;
+/// A shorter silence is no stall.
+const SHORTEST_STALL: Duration = Duration::from_secs(1);
 /// The most that a pipe can hold (Linux: `pipe-max-size`): what a process wrote before its end is within this.
 const PIPE_BYTES: usize = 1024 * 1024;
 
@@ -34,18 +39,38 @@ pub(crate) struct Output {
     tail: Tail,
     /// Lines so far, as long as none was a report.
     silent: Option<usize>,
+    /// After how many epochs that it named without a report this is said.
+    missed_after: u64,
+    long_line_said: bool,
+    /// When it reported first and last, and how often.
+    heard: Option<(Instant, Instant, u32)>,
 }
 
 impl Output {
-    pub(crate) fn new(trial: u64, reports: ReportReader, log: OutputLog) -> Self {
-        Self { trial, reports, log, tail: Tail::default(), silent: Some(0) }
+    /// Output of trial `trial`, whose metric should have come before `missed_after` epochs.
+    pub(crate) fn new(trial: u64, reports: ReportReader, log: OutputLog, missed_after: u64) -> Self {
+        Self {
+            trial,
+            reports,
+            log,
+            tail: Tail::default(),
+            silent: Some(0),
+            missed_after,
+            long_line_said: false,
+            heard: None,
+        }
     }
 
     /// Keeps a line, and hands its reports over.
     fn take(&mut self, line: Line<'_>, is_report: bool, outbox: &mut Outbox) {
-        self.tail.push(line.bytes);
+        if !line.bytes.is_empty() {
+            self.tail.push(line.bytes);
+        }
         if is_report && !line.cut {
             self.take_reports(line, outbox);
+        } else if is_report && line.cut && !std::mem::replace(&mut self.long_line_said, true) {
+            let kind = MessageKind::Unusable { line: shown(line.bytes), problem: ReportProblem::Long };
+            self.send(kind, outbox);
         }
         if let Some(lines) = &mut self.silent {
             *lines += 1;
@@ -56,15 +81,33 @@ impl Output {
         }
     }
 
+    /// How long it has been silent, if that is more than so many `times` its mean interval, and more than a second.
+    fn stalled(&self, times: f64, now: Instant) -> Option<Duration> {
+        let (first, last, reports) = self.heard.filter(|(.., reports)| *reports >= 2)?;
+        let usual = (last - first) / (reports - 1);
+        let silence = now.saturating_duration_since(last);
+        (silence > usual.mul_f64(times).max(SHORTEST_STALL)).then_some(silence)
+    }
+
     fn take_reports(&mut self, line: Line<'_>, outbox: &mut Outbox) {
-        for report in self.reports.read(line.bytes) {
+        let read = if line.transient { ReportReader::read_transient } else { ReportReader::read };
+        for report in read(&mut self.reports, line.bytes) {
             let kind = match report {
                 Ok(report) => {
                     self.silent = None;
+                    let now = Instant::now();
+                    let (first, _, reports) = self.heard.unwrap_or((now, now, 0));
+                    self.heard = Some((first, now, reports + 1));
                     MessageKind::Report(report)
                 }
                 Err(problem) => MessageKind::Unusable { line: shown(line.bytes), problem },
             };
+            self.send(kind, outbox);
+        }
+        let misses = |seen: &&Seen| seen.epochs >= self.missed_after;
+        if let Some(seen) = self.reports.seen().filter(misses) {
+            let kind = MessageKind::Missed { epochs: seen.epochs, seen: seen.text() };
+            self.missed_after = u64::MAX;
             self.send(kind, outbox);
         }
     }
@@ -72,6 +115,7 @@ impl Output {
     /// Takes all whole lines that `bytes` complete.
     fn take_bytes(&mut self, bytes: &[u8], pipe: &mut LineSplitter, is_stdout: bool, outbox: &mut Outbox) {
         let is_report = is_stdout || self.reports.reads_stderr();
+        self.reports.turn_to(is_stdout);
         let mut copy = Vec::with_capacity(bytes.len() + 1);
         pipe.push(bytes, |line| {
             copy.extend_from_slice(line.bytes);
@@ -90,7 +134,8 @@ impl Output {
         self.log.write(&[rest, b"\n"].concat());
         let whole = matches!(status, Status::Exited(_)) && (is_stdout || self.reports.reads_stderr());
         let closed = rest.trim_ascii_end().ends_with(b"}") && !self.reports.reads_stderr() && is_stdout;
-        self.take(Line { bytes: rest, cut: false }, whole || closed, outbox);
+        self.reports.turn_to(is_stdout);
+        self.take(Line { bytes: rest, cut: false, transient: false }, whole || closed, outbox);
     }
 
     fn send(&self, kind: MessageKind, outbox: &mut Outbox) {
@@ -128,6 +173,11 @@ pub(crate) struct Process {
     kill_at: Option<Instant>,
     /// Whether its process has ended and its group is empty.
     gone: bool,
+    watch: Watch,
+    followed: Option<Followed>,
+    begun: Instant,
+    /// Why it was ended for its own part: it took too long, or nothing was heard of it.
+    fault: Option<String>,
 }
 
 impl Process {
@@ -146,7 +196,53 @@ impl Process {
             stopped_by_us: false,
             kill_at: None,
             gone: false,
+            watch: Watch::default(),
+            followed: None,
+            begun: Instant::now(),
+            fault: None,
         }
+    }
+
+    /// The same, with `watch` kept and the file at `path` followed.
+    pub(crate) fn watched(mut self, watch: Watch, path: Option<PathBuf>) -> Self {
+        self.followed = path.map(Followed::new);
+        if let Some(header) = self.followed.as_ref().and_then(Followed::header) {
+            let _ = self.output.reports.read(&header); // it was written before: no report
+        }
+        self.watch = watch;
+        self
+    }
+
+    /// Reads the file that it appends its metrics to.
+    pub(crate) fn read_followed(&mut self, buffer: &mut [u8], outbox: &mut Outbox) {
+        let Some(followed) = &mut self.followed else { return };
+        loop {
+            let count = followed.read(buffer);
+            if count == 0 {
+                return;
+            }
+            self.output.take_bytes(&buffer[..count], &mut followed.lines, true, outbox);
+        }
+    }
+
+    /// Notes that it takes too long, or that nothing is heard of it, and asks for its end.
+    fn check_limits(&mut self, now: Instant) {
+        if self.stop || self.fault.is_some() {
+            return;
+        }
+        let over = self.watch.timeout.filter(|&timeout| now >= self.begun + timeout);
+        let stalled = self.watch.stall.and_then(|times| self.output.stalled(times, now));
+        self.fault = match (over, stalled) {
+            (Some(timeout), _) => {
+                Some(format!("it ran for longer than --trial-timeout {} s", timeout.as_secs_f64()))
+            }
+            (None, Some(silence)) => Some(format!(
+                "it has reported nothing for {:.0} s, --stall times its usual interval",
+                silence.as_secs_f64()
+            )),
+            (None, None) => None,
+        };
+        self.stop |= self.fault.is_some();
     }
 
     /// The trial's number.
@@ -211,6 +307,7 @@ impl Process {
     /// The process is not reaped before its group is empty: until then its id, which is the group's, belongs to nobody
     /// else, so that no signal can hit a stranger. Orphans of a trial that ended by itself are stopped, too.
     pub(crate) fn look_after(&mut self, now: Instant, groups: &OnceCell<BTreeSet<u32>>) {
+        self.check_limits(now);
         let leader = self.child.id();
         let ended = !self.gone && has_ended(&self.child);
         self.gone |= ended && !groups.get_or_init(live_groups).contains(&leader);
@@ -231,15 +328,21 @@ impl Process {
 
     /// Reaps the finished process, hands over what it printed last, then its `Ended` message. `forgotten` is called just
     /// before that message.
-    pub(crate) fn finish(mut self, outbox: &mut Outbox, forgotten: impl FnOnce()) {
+    pub(crate) fn finish(mut self, buffer: &mut [u8], outbox: &mut Outbox, forgotten: impl FnOnce()) {
         let status = status(self.child.wait());
+        self.read_followed(buffer, outbox);
         for Pipe { lines, is_stdout, .. } in self.pipes {
             self.output.take_rest(&lines.rest(), is_stdout, status, outbox);
         }
+        if let Some(report) = self.output.reports.flush() {
+            self.output.send(MessageKind::Report(report), outbox);
+        }
+        let seen = self.output.reports.seen().map(Seen::text).unwrap_or_default();
         forget(&self.directory);
         forgotten();
         let tail = std::mem::take(&mut self.output.tail).into_lines();
-        let kind = MessageKind::Ended { status, stopped_by_us: self.stopped_by_us, tail };
+        let kind =
+            MessageKind::Ended { status, stopped_by_us: self.stopped_by_us, tail, seen, fault: self.fault };
         self.output.send(kind, outbox);
     }
 }

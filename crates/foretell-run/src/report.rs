@@ -47,6 +47,17 @@ pub enum ReportProblem {
         /// What stands there.
         found: String,
     },
+    /// The value stands where an epoch's number does.
+    #[error(
+        "the pattern finds `{found}`, the number of the epoch: put its group around the metric's value, and (?P<step>\\d+) around the epoch"
+    )]
+    Epoch {
+        /// What it finds, with the word before.
+        found: String,
+    },
+    /// The line is longer than is read.
+    #[error("the line is longer than 1 MiB and is not read: print the metric in a line of its own")]
+    Long,
     /// The step is no whole number from 0.
     #[error("the step `{found}` is no whole number from 0")]
     Step {

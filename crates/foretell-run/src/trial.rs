@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -13,7 +14,7 @@ use crate::abandoned::TOKEN;
 use crate::atomic_write::write_atomically;
 use crate::group::ProcessIdentity;
 use crate::parent;
-use crate::placeholder::fill_in;
+use crate::placeholder::{PARAMS_FILE, TRIAL_DIR, fill_in, substitute};
 use crate::protocol::MetricSource;
 use crate::start_error::StartError;
 
@@ -63,6 +64,19 @@ pub struct TrialSpec {
     pub environment: BTreeMap<String, String>,
     /// Where the metric is found in the output.
     pub metric: MetricSource,
+    /// What is watched besides its output.
+    pub watch: Watch,
+}
+
+/// What is watched of a trial besides its output.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Watch {
+    /// A file that it appends its metrics to, with placeholders.
+    pub follow: Option<String>,
+    /// A trial that runs longer fails.
+    pub timeout: Option<Duration>,
+    /// A trial that has reported for so many times its usual interval nothing fails; its interval is known from its second report on.
+    pub stall: Option<f64>,
 }
 
 impl TrialSpec {
@@ -92,7 +106,30 @@ impl TrialSpec {
 
     /// The arguments, placeholders filled in.
     pub(crate) fn arguments(&self) -> Result<Vec<String>, StartError> {
-        Ok(fill_in(&self.command, &self.parameters)?)
+        let command = self.command.iter().map(|text| self.with_paths(text)).collect::<Result<Vec<_>, _>>()?;
+        Ok(fill_in(&command, &self.parameters)?)
+    }
+
+    /// The file that it appends its metrics to.
+    pub(crate) fn followed(&self) -> Result<Option<PathBuf>, StartError> {
+        let Some(follow) = &self.watch.follow else { return Ok(None) };
+        let path = PathBuf::from(substitute(&self.with_paths(follow)?, &self.parameters)?);
+        Ok(Some(self.working_dir.as_ref().map_or_else(|| path.clone(), |folder| folder.join(&path))))
+    }
+
+    /// `text` with the trial's own paths in the place of their placeholders.
+    fn with_paths(&self, text: &str) -> Result<String, StartError> {
+        let mut filled = text.to_owned();
+        for (name, path) in
+            [(PARAMS_FILE, self.directory.join("params.json")), (TRIAL_DIR, self.directory.clone())]
+        {
+            let placeholder = format!("{{{name}}}");
+            if filled.contains(&placeholder) {
+                let path = absolute(&path)?.to_string_lossy().replace('{', "{{").replace('}', "}}");
+                filled = filled.replace(&placeholder, &path);
+            }
+        }
+        Ok(filled)
     }
 
     fn variables(&self, token: &str) -> Result<Vec<(String, OsString)>, StartError> {

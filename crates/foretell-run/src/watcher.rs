@@ -181,16 +181,21 @@ impl Loop {
             return;
         }
         let groups = OnceCell::new();
-        self.processes.iter_mut().for_each(|process| process.look_after(now, &groups));
+        for process in &mut self.processes {
+            if !self.outbox.is_full() {
+                process.read_followed(&mut self.buffer, &mut self.outbox);
+            }
+            process.look_after(now, &groups);
+        }
         self.next_look = now + LOOK;
     }
 
     /// Takes the processes out that have ended and are read to the end.
     fn finish(&mut self) {
-        let (outbox, running) = (&mut self.outbox, &self.running);
+        let (outbox, running, buffer) = (&mut self.outbox, &self.running, &mut self.buffer);
         for process in self.processes.extract_if(.., |process| process.is_finished()) {
             let trial = process.trial();
-            process.finish(outbox, || {
+            process.finish(buffer, outbox, || {
                 running.lock().remove(&trial);
             });
         }

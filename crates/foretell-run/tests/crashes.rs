@@ -67,6 +67,7 @@ fn spec(folder: &Path, command: &[&str]) -> TrialSpec {
         working_dir: None,
         environment: BTreeMap::new(),
         metric: MetricSource::default(),
+        watch: foretell_run::Watch::default(),
     }
 }
 

@@ -26,7 +26,13 @@ fn spec(seed: u64) -> StudySpec {
 }
 
 fn ended() -> MessageKind {
-    MessageKind::Ended { status: Status::Exited(0), stopped_by_us: false, tail: Vec::new() }
+    MessageKind::Ended {
+        status: Status::Exited(0),
+        stopped_by_us: false,
+        tail: Vec::new(),
+        seen: String::new(),
+        fault: None,
+    }
 }
 
 /// Trainings that report `x` plus a hundredth an epoch, all running ones in turn.
@@ -132,6 +138,9 @@ fn local(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
         metric: MetricSource::default(),
         max_resource: EPOCHS,
         environment: BTreeMap::new(),
+        watch: foretell_run::Watch::default(),
+        gpus: Vec::new(),
+        unplaced: Vec::new(),
     };
     let (store, _) = EventStore::open(folder.join("events.jsonl")).expect("a log");
     let session = Session::open(spec(seed), Parts::default(), store).expect("a study");

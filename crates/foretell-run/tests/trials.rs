@@ -34,6 +34,7 @@ fn shell(folder: &Path, trial: u64, script: &str) -> TrialSpec {
         working_dir: None,
         environment: BTreeMap::new(),
         metric: MetricSource::default(),
+        watch: foretell_run::Watch::default(),
     }
 }
 
@@ -66,7 +67,9 @@ fn reports(kinds: &[MessageKind]) -> Vec<(u64, Option<f64>)> {
 
 fn end(kinds: &[MessageKind]) -> (Status, bool, Vec<String>) {
     match kinds.last() {
-        Some(MessageKind::Ended { status, stopped_by_us, tail }) => (*status, *stopped_by_us, tail.clone()),
+        Some(MessageKind::Ended { status, stopped_by_us, tail, .. }) => {
+            (*status, *stopped_by_us, tail.clone())
+        }
         other => panic!("the last message is {other:?}"),
     }
 }

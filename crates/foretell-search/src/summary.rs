@@ -1,5 +1,6 @@
 //! What a study came to: the best trial, what was spent, what stopping spared, and what it cost.
 
+use crate::policy::Policy;
 use crate::record::{Reason, RecordedForecast, better};
 use crate::study::{Best, Study, Tally, Trial, TrialState};
 use foretell::Direction;
@@ -55,7 +56,7 @@ pub struct Shadow {
     pub speedup_if_stopped: f64,
     /// Whether the best trial would have been trained to its end.
     pub best_survived: bool,
-    /// Trials that would have been stopped although they ended better than the incumbent they were compared with.
+    /// Trials that would have been stopped although they ended better than the incumbent they were compared with, or best of all.
     pub stopped_wrongly: Vec<u64>,
     /// How much worse the best result would have been, in the metric's unit; ≥ 0.
     pub regret: f64,
@@ -72,7 +73,7 @@ pub struct Summary {
     pub trials: Tally,
     /// What was spent.
     pub epochs: Spent,
-    /// `without_stopping` over `spent`.
+    /// `without_stopping` over `spent`; where only rungs save, `full_training` over `spent`.
     pub speedup: f64,
     /// The trials that were stopped, or would have been.
     pub stopped: Vec<StoppedTrial>,
@@ -98,6 +99,9 @@ impl Summary {
             from_scratch: trials.iter().map(|t| t.earlier_jobs + t.cost()).sum(),
             full_training: trials.iter().map(|t| t.cost_to(spec.max_resource)).sum(),
         };
+        // without a stopper what saves is the schedule itself
+        let by_rungs = spec.policy == Policy::None && !spec.schedule.is_full();
+        let compared = if by_rungs { epochs.full_training } else { epochs.without_stopping };
         let stopped: Vec<StoppedTrial> =
             trials.iter().enumerate().filter_map(|(index, trial)| stopped_trial(index, trial)).collect();
         Self {
@@ -111,7 +115,7 @@ impl Summary {
                 stopped: is(|s| matches!(s, TrialState::Stopped { .. })),
                 failed: is(|s| matches!(s, TrialState::Failed { .. })),
             },
-            speedup: ratio(epochs.without_stopping, epochs.spent),
+            speedup: ratio(compared, epochs.spent),
             decisions_to_stop: stopped.len() as u64,
             audit: (spec.exempt > 0.0).then(|| audit(trials, spec.direction)),
             shadow: spec.shadow.then(|| shadow(study, &stopped, epochs.without_stopping)),
@@ -181,7 +185,10 @@ fn shadow(study: &Study, stopped: &[StoppedTrial], without_stopping: u64) -> Sha
         (Some(all), Some(left)) => direction.score(all.score) - direction.score(left.score),
         _ => 0.0,
     };
-    let wrong = |s: &&StoppedTrial| s.truth.zip(s.incumbent).is_some_and(|(t, i)| better(direction, t, i));
+    // a rule that compares with a median knows no incumbent to beat; losing the best is wrong all the same
+    let is_best = |s: &StoppedTrial| all.as_ref().is_some_and(|best| best.trial == s.trial);
+    let beats = |s: &StoppedTrial| s.truth.zip(s.incumbent).is_some_and(|(t, i)| better(direction, t, i));
+    let wrong = |s: &&StoppedTrial| is_best(s) || beats(s);
     Shadow {
         spent_if_stopped,
         speedup_if_stopped: ratio(without_stopping, spent_if_stopped),

@@ -802,3 +802,35 @@ fn what_is_written_can_be_read_back_also_where_losses_jump_beyond_all_measure() 
     });
     assert!(reported.into_iter().all(|names| names == ["lr"]));
 }
+
+#[test]
+fn a_watched_median_rule_that_loses_the_best_trial_has_stopped_it_wrongly() {
+    let sizes = StudySpec { trials: 4, burn_in: 3, max_resource: 4, ..spec() };
+    let mut study = Study::new(StudySpec { policy: Policy::Median, shadow: true, ..sizes }).unwrap();
+    for trial in 0..4 {
+        study.step(&Input::WorkerIdle);
+        for step in 1..=4 {
+            let value = match (trial, step) {
+                (3, 4) => 0.9,
+                (3, _) => 0.1,
+                _ => 0.5,
+            };
+            let metrics = std::collections::BTreeMap::new();
+            study.step(&Input::Reported { trial, step, value: Some(value), metrics });
+        }
+        study.step(&Input::Ended { trial, failure: None });
+    }
+    let shadow = Summary::of(&study).shadow.unwrap();
+    assert!(!shadow.best_survived);
+    assert_eq!(shadow.stopped_wrongly, [3]);
+}
+
+#[test]
+fn what_rungs_save_is_measured_against_training_every_trial_to_its_end() {
+    let schedule = foretell_search::Schedule::Asha { eta: 3, rungs: None };
+    let sizes = StudySpec { trials: 9, burn_in: 9, max_resource: 9, ..spec() };
+    let (study, _) = whole(StudySpec { schedule, policy: Policy::None, ..sizes }, 1);
+    let Summary { epochs, speedup, .. } = Summary::of(&study);
+    assert!(epochs.spent < epochs.full_training, "{epochs:?}");
+    assert!((speedup - epochs.full_training as f64 / epochs.spent as f64).abs() < 1e-12, "{speedup}");
+}

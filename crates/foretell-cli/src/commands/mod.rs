@@ -3,9 +3,13 @@
 pub(crate) mod evaluate;
 mod figures;
 pub(crate) mod forecast;
+pub(crate) mod init;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
+pub(crate) mod schema;
 pub(crate) mod search;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 pub(crate) mod study;
 #[cfg(feature = "nn")]
 pub(crate) mod train;

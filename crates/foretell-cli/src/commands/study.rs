@@ -216,9 +216,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         trial.until,
         settings.collect::<Vec<_>>().join("\n")
     );
-    // the last decision at a step: a promoted trial is checked again at the step where it paused
-    let decisions: BTreeMap<u64, &Decision> =
-        shown.decisions.iter().map(|&decided| (decided.step, decided)).collect();
+    let decisions = decisive(&shown.decisions);
     let rows: Vec<Vec<String>> = shown
         .steps
         .iter()
@@ -235,6 +233,19 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
     let headings = ["epoch", metric, "forecast", "5 to 95 %", "against", "sure", "then", "why"];
     text += &format!("\n\n{}", table(&headings, &rows));
     text
+}
+
+/// One decision a step: the last one, as a promoted trial is checked again at the step where it paused; but a stop is not hidden
+/// behind what follows its promotion.
+fn decisive<'a>(decisions: &[&'a Decision]) -> BTreeMap<u64, &'a Decision> {
+    let mut by_step: BTreeMap<u64, &Decision> = BTreeMap::new();
+    for &decided in decisions {
+        let there = by_step.entry(decided.step).or_insert(decided);
+        if there.action != foretell::Action::Stop {
+            *there = decided;
+        }
+    }
+    by_step
 }
 
 /// A decision in the columns forecast, 5 to 95 % (the quantiles), against, sure, then, why.
@@ -324,4 +335,30 @@ fn diagnosis_text(diagnosis: &Diagnosis) -> String {
     let end = if *done { "the study is done" } else { "the study is unfinished" };
     lines.push(end.to_owned());
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decisive;
+    use foretell::Action;
+    use foretell_search::{Decision, Reason};
+
+    #[test]
+    fn a_stop_is_shown_though_its_trial_was_promoted() {
+        let decided = |action, reason| Decision {
+            trial: 0,
+            step: 3,
+            action,
+            reason,
+            forecast: None,
+            value: None,
+            incumbent: None,
+            probability: None,
+            shadow: false,
+        };
+        let (stop, on) =
+            (decided(Action::Stop, Reason::WillNotWin), decided(Action::Continue, Reason::BurnIn));
+        assert_eq!(decisive(&[&stop, &on])[&3].reason, Reason::WillNotWin);
+        assert_eq!(decisive(&[&on, &stop])[&3].reason, Reason::WillNotWin);
+    }
 }

@@ -162,6 +162,8 @@ impl Trial {
         let gave_up = self.trained_epochs.is_some_and(|epochs| epochs < self.trained());
         match self.state {
             _ if gave_up => self.cost(),
+            // a training that diverged would have come to nothing: ending it saves nothing
+            TrialState::Stopped { reason: Reason::Diverged, .. } => self.cost(),
             TrialState::Paused { .. } if until <= self.until => self.cost(),
             TrialState::Stopped { .. } | TrialState::Paused { .. } => {
                 self.cost() + until.saturating_sub(self.trained())

@@ -44,12 +44,11 @@ impl Display {
         };
         let Some(state) = study.trials().get(trial as usize) else { return };
         // a report and the decision on it come together: the trial's end is told by the record that ends it
-        let ends = !matches!(record, Record::Started { .. } | Record::Reported { .. });
-        let ended = ends && !state.is_open();
+        let ended = record.ends().is_some() && !state.is_open();
         match &mut self.live {
-            Some(bars) => bars.update(study, trial, state, ended),
+            Some(bars) if ended || state.is_open() => bars.update(study, trial, state, ended),
             None if ended => note(&line(study, trial, state)),
-            None => {}
+            _ => {}
         }
         if let Record::Decided(Decision { step, reason: Reason::NoForecast(why), .. }) = record
             && self.lacks_said.insert(why.clone())

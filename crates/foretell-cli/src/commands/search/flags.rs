@@ -1,10 +1,12 @@
 //! The flags of `foretell search`, and the study they describe.
 
+use super::control::{Control, duration};
 use crate::output::Format;
 use crate::scheduling::{
     BudgetName, CautionName, KappaOfName, ReferenceName, Refit, SchedulerName, ScoreName,
 };
 use clap::ValueEnum;
+use foretell_run::Limits;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -227,6 +229,9 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Stopping")]
     pub(super) shadow: bool,
 
+    #[command(flatten)]
+    pub(super) control: Control,
+
     /// The form of the result.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub(super) format: Format,
@@ -238,21 +243,13 @@ pub(crate) struct Arguments {
     figure: Option<FigureKind>,
 }
 
-/// A length of time: a number and `s`, `m` or `h`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let unit = text.chars().next_back().unwrap_or_default();
-    let seconds = match unit {
-        's' => 1.0,
-        'm' => 60.0,
-        'h' => 3600.0,
-        _ => return Err(format!("`{text}` has no unit; write 90s, 30m or 8h")),
-    };
-    let number = text[..text.len() - 1].parse::<f64>().ok().filter(|number| *number > 0.0);
-    let wrong = || format!("`{text}` is no time; write 90s, 30m or 8h");
-    number.and_then(|number| Duration::try_from_secs_f64(number * seconds).ok()).ok_or_else(wrong)
-}
-
 impl Arguments {
+    /// What a run may take: by the flags of control, and by the budget of time.
+    pub(super) fn limits(&self) -> Limits {
+        let limits = self.control.limits();
+        Limits { time: limits.time.into_iter().chain(self.budget_time).min(), ..limits }
+    }
+
     /// Whether it has a budget, for which the sampler, scheduler and policy are chosen.
     pub(super) fn has_budget(&self) -> bool {
         self.budget_epochs.is_some() || self.budget_time.is_some()
@@ -260,6 +257,10 @@ impl Arguments {
 
     /// How many trials run at a time.
     pub(super) fn workers(&self) -> usize {
+        let gpus = self.control.gpus.len();
+        if self.workers.is_none() && gpus > 0 {
+            return gpus;
+        }
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         self.workers.map_or_else(cores, usize::from)
     }

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "nn")]
 mod built_in;
+mod control;
 mod described_study;
 mod display;
 mod explain;
@@ -20,9 +21,8 @@ use crate::{interrupt, plot};
 use display::Display;
 pub(crate) use flags::Arguments;
 use std::ffi::OsString;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::path::Path;
 use study_run::StudyRun;
 use workload::Workload;
 
@@ -34,19 +34,9 @@ pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
     }
 }
 
-/// Sets `interrupted` after `time`; the flag returned says whether it was this that set it.
-fn stop_after(time: Duration, interrupted: &Arc<AtomicBool>) -> Arc<AtomicBool> {
-    let (interrupted, spent) = (Arc::clone(interrupted), Arc::new(AtomicBool::new(false)));
-    let by_time = Arc::clone(&spent);
-    std::thread::spawn(move || {
-        std::thread::sleep(time);
-        by_time.store(!interrupted.swap(true, Ordering::SeqCst), Ordering::SeqCst);
-    });
-    spent
-}
-
 fn search(arguments: &Arguments) -> Outcome {
     let workload = Workload::of(arguments)?;
+    arguments.control.check(arguments.workers())?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
     let warm_start = warm_start::runs(&arguments.learn_from, &spec)?;
@@ -74,16 +64,14 @@ fn search(arguments: &Arguments) -> Outcome {
     }
     let mut search = StudyRun::open(&directory, spec, arguments, &workload, &warm_start)?;
     note(&report::opening(&search, arguments));
-    let interrupted = interrupt::flag()?;
-    let time_is_spent = arguments.budget_time.map(|time| stop_after(time, &interrupted));
-    let mut display = Display::new(search.study());
-    let ran = search.run(&interrupted, &mut display);
-    display.finish();
-    let ended_by_time = time_is_spent.is_some_and(|spent| spent.load(Ordering::SeqCst));
-    match ran {
-        Err(_) if ended_by_time => note("the time is spent; the same command goes on from here"),
-        ran => ran?,
+    let interrupt = interrupt::Interrupt::install()?;
+    if let Some(address) = arguments.control.serve {
+        show_in_browser(search.directory(), address)?;
     }
+    let mut display = Display::new(search.study());
+    let ran = search.run(&interrupt, &mut display);
+    display.finish();
+    ran?;
     let document = report::Document::new("foretell.search/1", search.study(), search.directory());
     match arguments.format {
         Format::Json => print_json(&document),
@@ -94,5 +82,18 @@ fn search(arguments: &Arguments) -> Outcome {
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
     }
+    if search.study().best().is_none() && search.study().is_done() {
+        return Err(Failure::midway("no trial succeeded: see `foretell study show` for why each ended"));
+    }
     Ok(())
+}
+
+#[cfg(feature = "serve")]
+fn show_in_browser(directory: &Path, address: SocketAddr) -> Outcome {
+    crate::commands::serve::beside(directory, address)
+}
+
+#[cfg(not(feature = "serve"))]
+fn show_in_browser(_directory: &Path, _address: SocketAddr) -> Outcome {
+    Err(Failure::input("--serve: this binary was built without the page; build with the feature `serve`"))
 }

@@ -55,6 +55,12 @@ impl<'a> Notices<'a> {
                     self.workload.what_is_missed()
                 ));
             }
+            Event::Retried { trial, attempt, why } => {
+                let why = why.lines().next().unwrap_or_default();
+                note(&format!(
+                    "trial {trial} failed ({why}); attempt {attempt} of those that --retries allows"
+                ));
+            }
             Event::Overran { trial } => self.say_overrun(study, trial),
             Event::Retrained { trial, from } if first(&mut self.retrained_said) => {
                 note(&format!(

@@ -4,7 +4,7 @@
 //! comes after `--`. Flags of the command line take the place of the file's.
 
 use super::flags::Arguments;
-use crate::failure::{Failure, brief};
+use crate::failure::{Failure, brief, nearest};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use std::ffi::OsString;
@@ -70,16 +70,21 @@ fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
             path.display()
         ))
     })?;
-    let line = |span: Range<usize>| 1 + text[..span.start].matches('\n').count();
-    let wrong = |line: usize, what: &dyn std::fmt::Display| {
-        Failure::input(format!("{}:{line}: {what}", path.display()))
+    let place = |span: Range<usize>| {
+        let before = &text[..span.start];
+        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+        (1 + before.matches('\n').count(), column)
+    };
+    let wrong = |(line, column): (usize, usize), what: &dyn std::fmt::Display| {
+        Failure::input(format!("{}:{line}:{column}: {what}", path.display()))
     };
     let table = DeTable::parse(&text).map_err(|error| {
-        let place = error.span().map_or(1, line);
+        let place = error.span().map_or((1, 1), place);
         wrong(place, &error.message())
     })?;
     let check = |(key, span, words): Line| {
-        let line = line(span);
+        let line = place(span);
+        check_key(&key).map_err(|what| wrong(line, &what))?;
         let words = words.map_err(|what| wrong(line, &what))?;
         let alone = ["foretell", SEARCH].into_iter().chain(words.iter().map(String::as_str));
         matches(&alone.map(OsString::from).collect::<Vec<_>>())
@@ -87,6 +92,18 @@ fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
         Ok(Entry { key, words })
     };
     lines(table.get_ref()).into_iter().map(check).collect()
+}
+
+/// Refuses a key that is no flag's name, and names the nearest one.
+fn check_key(key: &str) -> Result<(), String> {
+    let search = Arguments::augment_args(Command::new(SEARCH));
+    let mut names: Vec<&str> = search.get_arguments().filter_map(clap::Arg::get_long).collect();
+    names.extend([COMMAND, PARAMETERS, "help", "version"]); // the last two are refused in their own words
+    if names.contains(&key) {
+        return Ok(());
+    }
+    let nearest = nearest(key, names.iter().copied());
+    Err(format!("unknown key `{key}`{nearest} (`foretell schema` lists all)"))
 }
 
 /// A key, where it is, and its words of a command line or what is wrong with it.

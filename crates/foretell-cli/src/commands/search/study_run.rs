@@ -5,6 +5,7 @@ use super::flags::Arguments;
 use super::notices::Notices;
 use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
 use crate::output::note;
 use crate::stored;
 use foretell::Run;
@@ -15,7 +16,6 @@ use foretell_search::{Parts, Session, SessionError, Study, StudySpec};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// How long a stopped trial may take to end before it is killed.
@@ -62,9 +62,13 @@ impl StudyRun {
             metric: workload.metric.clone(),
             max_resource: session.study().spec().max_resource,
             environment: environment(workload, workers),
+            watch: arguments.control.watch(),
+            gpus: arguments.control.gpus.clone(),
+            unplaced: workload.unplaced.clone(),
         };
         let trials = LocalTrials::new(setup, GRACE);
-        let driver = Driver::new(session, trials, workers, workload.what_is_missed());
+        let driver =
+            Driver::new(session, trials, workers, workload.what_is_missed()).within(arguments.limits());
         Ok(Self { directory: directory.to_owned(), driver, workload: workload.clone(), found })
     }
 
@@ -93,10 +97,10 @@ impl StudyRun {
         &self.workload
     }
 
-    /// Runs the study to its end, or until `interrupted` is set, and shows it on `display`.
-    pub(super) fn run(&mut self, interrupted: &AtomicBool, display: &mut Display) -> Outcome {
+    /// Runs the study to its end, or until `interrupt` comes, and shows it on `display`.
+    pub(super) fn run(&mut self, interrupt: &Interrupt, display: &mut Display) -> Outcome {
         let mut notices = Notices::new(&self.workload, self.driver.session().warm_start_range(), display);
-        let ran = self.driver.run(interrupted, &mut |study, event| notices.observe(study, &event));
+        let ran = self.driver.run(&interrupt.flag, &mut |study, event| notices.observe(study, &event));
         let finish = ran.map_err(|error| match error {
             DriverError::Refused(_) => Failure::input(error),
             _ => Failure::midway(error),
@@ -107,11 +111,19 @@ impl StudyRun {
             Finish::Done => return Ok(()),
             Finish::Cancelled => "interrupted",
             Finish::Unfinished => "not finished",
+            Finish::Spent(limit) => {
+                note(&format!("{limit} is reached: the search ends here; a larger one goes on with it"));
+                return Ok(());
+            }
         };
-        Err(Failure::midway(format!(
+        let said = format!(
             "{how}; all reported epochs are kept in {}: the same command goes on from there",
             self.directory.display()
-        )))
+        );
+        Err(match finish {
+            Finish::Cancelled => Failure::Interrupted(said, interrupt.exit_code()),
+            _ => Failure::Midway(said),
+        })
     }
 
     /// Writes what Q-learning has learnt beside the log, to be looked at; a study goes on from its log.

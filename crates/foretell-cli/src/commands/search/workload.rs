@@ -6,7 +6,7 @@ use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell::Direction;
 use foretell_logs::direction_of;
-use foretell_run::{MetricSource, fill_in};
+use foretell_run::{MetricSource, PARAMS_FILE, PARAMS_JSON, TRIAL_DIR, fill_in};
 use foretell_search::{LayerSpace, ParameterSpace, Space};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -26,6 +26,8 @@ pub(crate) struct Workload {
     pub(super) unnamed: bool,
     /// What determines the trials besides the study's own settings.
     pub(super) description: BTreeMap<String, String>,
+    /// Parameters that no placeholder stands for.
+    pub(super) unplaced: Vec<String>,
     /// What it is, in a few words.
     pub(super) title: String,
     /// What it is, with its sizes.
@@ -69,6 +71,7 @@ impl Workload {
         let metric_name = name_in(&written);
         Ok(Self {
             title: arguments.command.join(" "),
+            unplaced: unplaced(&arguments.command, &space),
             space,
             command: arguments.command.clone(),
             metric,
@@ -96,7 +99,7 @@ impl Workload {
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {
             format!(
-                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}; if it prints its metric as text, say where: --metric '{name}: ([\\d.]+)'"
+                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}, nor `{name}=0.5`; say by --metric what it prints: a name, or a pattern such as '{name}: ([\\d.]+)'"
             )
         };
         match &self.metric {
@@ -122,6 +125,7 @@ impl Workload {
             command,
             metric: MetricSource::Json { field: Some(built_in.metric.to_owned()) },
             unnamed: false,
+            unplaced: Vec::new(),
             metric_name: built_in.metric.to_owned(),
             description: built_in.flags.into_iter().map(|(flag, value)| (flag.to_owned(), value)).collect(),
             about: built_in.about,
@@ -140,9 +144,20 @@ impl Workload {
 
 /// Every placeholder of `command` must be one of the space's names.
 fn check_placeholders(command: &[String], space: &Space) -> Result<(), Failure> {
-    let parameters: Map<String, Value> =
-        space.names().into_iter().map(|name| (name.to_owned(), Value::Null)).collect();
+    let names = space.names().into_iter().chain([PARAMS_FILE, TRIAL_DIR]);
+    let parameters: Map<String, Value> = names.map(|name| (name.to_owned(), Value::Null)).collect();
     fill_in(command, &parameters).map(drop).map_err(Failure::input)
+}
+
+/// The parameters of `space` that no placeholder in `command` stands for.
+fn unplaced(command: &[String], space: &Space) -> Vec<String> {
+    let holds = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
+    match space {
+        Space::Parameters(_) if !holds(PARAMS_JSON) && !holds(PARAMS_FILE) => {
+            space.names().into_iter().filter(|name| !holds(name)).map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// What is searched for the user's own command: its parameters, or networks of a named space.

@@ -1,0 +1,109 @@
+//! `foretell init -- COMMAND`: writes a study file for a training script, from its `--help`, its source and its first output.
+
+mod metric;
+mod options;
+mod probe;
+mod study_file;
+
+use crate::failure::{Failure, Outcome};
+use crate::output::note;
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The arguments of `foretell init`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The study file to write.
+    #[arg(long, value_name = "FILE", default_value = "study.toml")]
+    out: PathBuf,
+    /// Write over a file that is there.
+    #[arg(long)]
+    force: bool,
+    /// How long the command may run to show what it prints.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
+    seconds: f64,
+    /// Ask nothing, also on a terminal.
+    #[arg(long)]
+    yes: bool,
+    /// The command as you would run it, such as `python train.py --lr 0.1`.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let Arguments { out, command, .. } = arguments;
+    if out.exists() && !arguments.force {
+        return Err(Failure::input(format!(
+            "{}: is there already; name another file by --out, or write over it by --force",
+            out.display()
+        )));
+    }
+    if !(arguments.seconds > 0.0 && arguments.seconds <= 86_400.0) {
+        return Err(Failure::input(format!(
+            "--seconds {}: must be above 0, and a day at most",
+            arguments.seconds
+        )));
+    }
+    let limit = Duration::from_secs_f64(arguments.seconds);
+    let folder = Path::new(".");
+    let help = [command.as_slice(), &["--help".to_owned()]].concat();
+    note("reading its --help …");
+    let help = probe::run(&help, limit.min(Duration::from_secs(20)))?;
+    let described = options::read(command, &help.lines, folder);
+    note(&format!("running it for at most {} s to see what it prints …", arguments.seconds));
+    let sample = probe::run(command, limit)?;
+    if sample.failed && sample.lines.is_empty() {
+        return Err(Failure::input(format!(
+            "`{}` fails and prints nothing; give the command as you would run it yourself",
+            command.join(" ")
+        )));
+    }
+    let mut found = metric::find(&sample);
+    if found.is_none() && sample.failed {
+        return Err(Failure::input(format!(
+            "`{}` fails: {}\ngive the command as you would run it yourself",
+            command.join(" "),
+            sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ")
+        )));
+    }
+    let epochs = described.epochs.or(found.as_ref().and_then(|found| found.epochs));
+    let mut guess = study_file::Guess { described, metric: None, epochs };
+    let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if asks {
+        ask_all(&mut guess, &mut found)?;
+    }
+    guess.metric = found;
+    let text = study_file::text(&guess, &sample);
+    std::fs::write(out, text).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    note(&study_file::summary(&guess, out));
+    Ok(())
+}
+
+fn ask_all(guess: &mut study_file::Guess, found: &mut Option<metric::Found>) -> Outcome {
+    let shown = found.as_ref().map(|found| found.source.clone()).unwrap_or_default();
+    let metric = ask("which metric counts (a name, or a pattern with a group)", &shown)?;
+    if metric != shown {
+        *found = Some(metric::Found::named(&metric, found.as_ref()));
+    }
+    if let Some(found) = found {
+        let way =
+            ask("is a larger or a smaller value better", if found.minimize { "smaller" } else { "larger" })?;
+        found.minimize = way.starts_with('s');
+    }
+    let epochs =
+        ask("epochs of a whole training", &guess.epochs.map_or(String::new(), |epochs| epochs.to_string()))?;
+    guess.epochs = epochs.parse().ok().filter(|&epochs: &u64| epochs > 0).or(guess.epochs);
+    Ok(())
+}
+
+/// Asks on the terminal; an empty answer is `default`.
+fn ask(question: &str, default: &str) -> Result<String, Failure> {
+    let mut terminal = std::io::stderr();
+    write!(terminal, "{question} [{default}]: ").and_then(|()| terminal.flush()).map_err(Failure::midway)?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer).map_err(Failure::midway)?;
+    let answer = answer.trim();
+    Ok(if answer.is_empty() { default } else { answer }.to_owned())
+}

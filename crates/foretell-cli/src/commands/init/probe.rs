@@ -1,0 +1,111 @@
+//! Runs a command for a moment and keeps what it prints.
+
+use crate::failure::Failure;
+use foretell_run::{LocalProcesses, MessageKind, MetricSource, Status, TrialSpec, Watch, scan};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// So many epochs show what a report looks like.
+const ENOUGH_EPOCHS: usize = 3;
+/// How often the output is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+/// The most of the output that is looked at.
+const MOST_LINES: usize = 2_000;
+
+/// What a command printed.
+pub(super) struct Sample {
+    pub(super) lines: Vec<String>,
+    /// Whether it ended by itself, and not well.
+    pub(super) failed: bool,
+    /// Whether it ended by itself.
+    pub(super) ended: bool,
+    /// A table that it appended to, if there is one.
+    pub(super) table: Option<PathBuf>,
+}
+
+/// Runs `command` for at most `limit`.
+pub(super) fn run(command: &[String], limit: Duration) -> Result<Sample, Failure> {
+    let directory = std::env::temp_dir().join(format!("foretell-init-{}", std::process::id()));
+    let begun = SystemTime::now();
+    let sample = run_in(command, limit, &directory);
+    // what cannot be removed only takes room
+    let _ = std::fs::remove_dir_all(&directory);
+    let mut sample = sample?;
+    sample.table = tables(Path::new("."), begun).into_iter().next();
+    if let Some(text) = sample.table.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+        let (head, tail) = (text.lines().take(1), text.lines().skip(1));
+        let rows = text.lines().count().saturating_sub(1);
+        let last = tail.skip(rows.saturating_sub(MOST_LINES));
+        sample.lines.extend(head.chain(last).map(str::to_owned));
+    }
+    Ok(sample)
+}
+
+fn run_in(command: &[String], limit: Duration, directory: &Path) -> Result<Sample, Failure> {
+    let mut processes = LocalProcesses::new(Duration::from_secs(1));
+    processes.start(&spec(command, directory)).map_err(Failure::input)?;
+    let deadline = Instant::now() + limit;
+    let (mut status, mut stopped) = (None, false);
+    let log = directory.join("output.log");
+    while status.is_none() {
+        if let Ok(message) = processes.messages().recv_timeout(LOOK)
+            && let MessageKind::Ended { status: how, .. } = message.kind
+        {
+            status = Some(how);
+        }
+        if !stopped && (Instant::now() >= deadline || is_enough(&lines(&log))) {
+            stopped = processes.stop(0);
+        }
+    }
+    let failed = !stopped && status != Some(Status::Exited(0));
+    Ok(Sample { lines: lines(&log), failed, ended: !stopped, table: None })
+}
+
+fn spec(command: &[String], directory: &Path) -> TrialSpec {
+    TrialSpec {
+        trial: 0,
+        command: command.iter().map(|word| word.replace('{', "{{").replace('}', "}}")).collect(),
+        parameters: serde_json::Map::new(),
+        seed: 0,
+        max_resource: u64::MAX,
+        until: u64::MAX,
+        directory: directory.to_owned(),
+        checkpoint_dir: directory.join("checkpoints"),
+        resume_from: None,
+        resumed_at: 0,
+        working_dir: None,
+        environment: BTreeMap::new(),
+        metric: MetricSource::default(),
+        watch: Watch::default(),
+    }
+}
+
+/// The lines of the log so far, without colours.
+fn lines(log: &Path) -> Vec<String> {
+    let bytes = std::fs::read(log).unwrap_or_default();
+    let bytes = scan::plain(&bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()).collect();
+    let skipped = lines.len().saturating_sub(MOST_LINES);
+    lines.iter().skip(skipped).map(|&line| line.to_owned()).collect()
+}
+
+fn is_enough(lines: &[String]) -> bool {
+    let named = lines.iter().filter_map(|line| scan::step(&scan::pairs(line)));
+    named.collect::<BTreeSet<u64>>().len() > ENOUGH_EPOCHS
+}
+
+/// Tables in `folder` that were written since `begun`.
+fn tables(folder: &Path, begun: SystemTime) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_new = |path: &PathBuf| {
+        let is_table = path.extension().is_some_and(|extension| extension == "csv" || extension == "tsv");
+        let written = path.metadata().and_then(|file| file.modified());
+        is_table && written.is_ok_and(|written| written >= begun)
+    };
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| PathBuf::from(entry.file_name())).filter(is_new).collect();
+    paths.sort();
+    paths
+}

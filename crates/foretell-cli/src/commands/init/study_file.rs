@@ -1,0 +1,124 @@
+//! The commented study file.
+
+use super::metric::Found;
+use super::options::Described;
+use super::probe::Sample;
+use std::fmt::Write;
+use std::path::Path;
+
+/// What was guessed, or answered.
+pub(super) struct Guess {
+    pub(super) described: Described,
+    pub(super) metric: Option<Found>,
+    pub(super) epochs: Option<u64>,
+}
+
+/// Epochs where nothing says how many.
+const EPOCHS: u64 = 10;
+
+/// The file's text.
+pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
+    let mut text = String::from(
+        "# A study for `foretell search`. Change what you like; `foretell schema` describes all keys.\n\n",
+    );
+    let mut line = |words: String| {
+        let _ = writeln!(text, "{words}");
+    };
+    let described = &guess.described;
+    let command: Vec<String> = described.command.iter().map(|word| quoted(word)).collect();
+    line(format!("# {{name}} stands for the parameter's value\ncommand = [{}]\n", command.join(", ")));
+    match &guess.metric {
+        Some(found) => metric(found, &mut line),
+        None => line("# no metric was seen: name it, or give a pattern such as 'val_acc: ([\\d.]+)'\nmetric = \"val_acc\"\n".to_owned()),
+    }
+    let once = guess.metric.as_ref().is_some_and(|found| found.once);
+    let (epochs, said) = match (once, guess.epochs) {
+        (true, _) => (1, "the metric comes once, at the end: there is no curve to stop by"),
+        (false, Some(epochs)) => (epochs, "epochs of a whole training: as many as the script trains"),
+        (false, None) => {
+            (EPOCHS, "epochs of a whole training: a guess, make it as many as the script trains")
+        }
+    };
+    line(format!("# {said}\nepochs = {epochs}\n"));
+    if once {
+        line("no-stopping = true\n".to_owned());
+    }
+    line("# how many trainings in all\ntrials = 24\n".to_owned());
+    let table = guess.metric.as_ref().and_then(|found| found.table.as_ref());
+    if table.is_some() {
+        line("# one at a time, because all trainings write the same file\nworkers = 1\n".to_owned());
+    } else {
+        line("# how many run at a time (default: one a core)\n# workers = 2\n".to_owned());
+    }
+    parameters(described, sample, &mut line);
+    text
+}
+
+fn metric(found: &Found, line: &mut impl FnMut(String)) {
+    let others = if found.others.is_empty() {
+        String::new()
+    } else {
+        format!("; also printed: {}", found.others.join(", "))
+    };
+    line(format!("# what counts{others}\nmetric = {}", quoted(&found.source)));
+    let (way, other) = if found.minimize { ("minimize", "maximize") } else { ("maximize", "minimize") };
+    line(format!("{way} = true   # or {other} = true\n"));
+    if let Some(table) = &found.table {
+        line(format!(
+            "# the file that it is written to\nfollow = {}\n",
+            quoted(&table.display().to_string())
+        ));
+    }
+}
+
+fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(String)) {
+    line(
+        "# what is searched: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, choice:a,b,c\n[param]"
+            .to_owned(),
+    );
+    for (name, kind) in &described.parameters {
+        line(format!("{} = {}", key(name), quoted(kind)));
+    }
+    if described.parameters.is_empty() {
+        line("# no option of the script is known: name yours, and write {lr} into the command, or read the JSON file that\n# the environment variable FORETELL_PARAMS names\n# lr = \"log:1e-4:1\"".to_owned());
+    }
+    for (name, kind) in &described.others {
+        line(format!("# {} = {}   # and --{name} {{{name}}} in the command", key(name), quoted(kind)));
+    }
+    let shown: Vec<String> =
+        sample.lines.iter().rev().take(5).rev().map(|text| format!("#   {text}")).collect();
+    if !shown.is_empty() {
+        line(format!("\n# the script last printed\n{}", shown.join("\n")));
+    }
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains('\\') && !text.contains('\'') {
+        return format!("'{text}'");
+    }
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn key(name: &str) -> String {
+    let is_bare = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    if is_bare { name.to_owned() } else { quoted(name) }
+}
+
+/// What was found, and what to do next.
+pub(super) fn summary(guess: &Guess, out: &Path) -> String {
+    let names: Vec<&str> = guess.described.parameters.iter().map(|(name, _)| name.as_str()).collect();
+    let parameters =
+        if names.is_empty() { "none found: fill in [param]".to_owned() } else { names.join(", ") };
+    let metric = match &guess.metric {
+        Some(found) => {
+            format!("{}, {} is better", found.source, if found.minimize { "smaller" } else { "larger" })
+        }
+        None => "none seen: fill it in".to_owned(),
+    };
+    let epochs = guess.epochs.map_or("a guess".to_owned(), |epochs| epochs.to_string());
+    format!(
+        "parameters: {parameters}\nmetric: {metric}\nepochs: {epochs}\nwritten: {}; look it through, then: foretell search {}",
+        out.display(),
+        out.display()
+    )
+}

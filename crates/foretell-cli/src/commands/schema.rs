@@ -1,0 +1,71 @@
+//! `foretell schema`: the JSON Schema of study files, made of the flags that they stand for.
+
+use crate::commands::search;
+use crate::failure::Outcome;
+use crate::output::print_json;
+use clap::builder::ValueParser;
+use clap::{Arg, ArgAction, Args, Command};
+use serde_json::{Map, Value, json};
+use std::any::TypeId;
+
+/// Prints the schema.
+pub(crate) fn run() -> Outcome {
+    print_json(&schema())
+}
+
+fn schema() -> Value {
+    let command = search::Arguments::augment_args(Command::new("search"));
+    let flags = command.get_arguments().filter(|flag| flag.get_long().is_some_and(|name| name != "param"));
+    let mut properties: Map<String, Value> =
+        flags.filter_map(|flag| Some((flag.get_long()?.to_owned(), property(flag)))).collect();
+    let command = json!({
+        "description": "Program and arguments of a training; `{lr}` stands for the parameter lr.",
+        "type": "array", "items": {"type": "string"}, "minItems": 1
+    });
+    let parameters = json!({
+        "description": "What is searched: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, choice:a,b,c; `… if other=value` makes it conditional.",
+        "type": "object",
+        "additionalProperties": {"type": "string", "pattern": "^(float|log|int|logint|choice):"}
+    });
+    properties.insert("command".to_owned(), command);
+    properties.insert("param".to_owned(), parameters);
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A study file of foretell search",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties
+    })
+}
+
+fn property(flag: &Arg) -> Value {
+    let description = flag.get_help().map(ToString::to_string).unwrap_or_default();
+    let choices: Vec<String> = flag
+        .get_possible_values()
+        .iter()
+        .filter(|value| !value.is_hide_set())
+        .map(|value| value.get_name().to_owned())
+        .collect();
+    let one = match flag.get_action() {
+        ArgAction::SetTrue => json!({"type": "boolean"}),
+        _ if !choices.is_empty() => json!({"enum": choices}),
+        _ => json!({"type": type_of(flag.get_value_parser())}),
+    };
+    let mut property = match flag.get_action() {
+        ArgAction::Append => json!({"anyOf": [one.clone(), {"type": "array", "items": one}]}),
+        _ => one,
+    };
+    property["description"] = description.into();
+    property
+}
+
+fn type_of(parser: &ValueParser) -> &'static str {
+    let is = |known: &[TypeId]| known.iter().any(|known| parser.type_id() == *known);
+    if is(&[TypeId::of::<f64>()]) {
+        "number"
+    } else if is(&[TypeId::of::<u64>(), TypeId::of::<u32>(), TypeId::of::<u16>(), TypeId::of::<usize>()]) {
+        "integer"
+    } else {
+        "string"
+    }
+}

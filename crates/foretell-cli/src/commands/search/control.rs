@@ -1,0 +1,107 @@
+//! What keeps trials and the whole run under control.
+
+use crate::failure::Failure;
+use foretell_run::{Limits, TRIAL_DIR, Watch};
+use std::time::Duration;
+
+/// The flags.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Control {
+    /// A file that a trial appends its metric to, as lines or as comma-separated values; may contain `{trial_dir}`.
+    #[arg(long, value_name = "FILE", help_heading = "Your own command")]
+    pub(super) follow: Option<String>,
+    /// Show the study in the browser while it runs, at this address.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8675", require_equals = true, help_heading = "Output")]
+    pub(super) serve: Option<std::net::SocketAddr>,
+    /// The GPUs, handed out one to a worker by CUDA_VISIBLE_DEVICES, such as 0,1 (default workers: one a GPU).
+    #[arg(long, value_delimiter = ',', value_name = "IDS", help_heading = "Control")]
+    pub(super) gpus: Vec<String>,
+    /// A trial that runs longer fails.
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
+    trial_timeout: Option<Duration>,
+    /// A trial that is silent for so many times its usual interval between reports fails.
+    #[arg(long, value_name = "TIMES", help_heading = "Control")]
+    stall: Option<f64>,
+    /// How often a trial that failed is tried again, from its last checkpoint.
+    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Control")]
+    retries: u32,
+    /// End after so long, such as 90s, 30m, 8h; the same command goes on.
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
+    max_time: Option<Duration>,
+    /// End once the study has spent so many epochs.
+    #[arg(long, value_name = "EPOCHS", help_heading = "Control")]
+    max_epochs: Option<u64>,
+    /// End after so many hours times the number of GPUs.
+    #[arg(long, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
+    max_gpu_hours: Option<f64>,
+}
+
+impl Control {
+    /// What is watched of each trial.
+    pub(super) fn watch(&self) -> Watch {
+        Watch { follow: self.follow.clone(), timeout: self.trial_timeout, stall: self.stall }
+    }
+
+    /// What a run may take.
+    pub(super) fn limits(&self) -> Limits {
+        let gpus = u32::try_from(self.gpus.len()).unwrap_or(u32::MAX);
+        let hours = |hours: f64| (Duration::from_secs_f64(hours * 3600.0), gpus);
+        Limits {
+            retries: self.retries,
+            time: self.max_time,
+            epochs: self.max_epochs,
+            gpu_time: self.max_gpu_hours.map(hours),
+        }
+    }
+
+    /// Refuses what cannot work with so many `workers`.
+    pub(super) fn check(&self, workers: usize) -> Result<(), Failure> {
+        if let Some(hours) = self.max_gpu_hours.filter(|hours| !(*hours > 0.0 && *hours < 1e9)) {
+            return Err(Failure::input(format!("--max-gpu-hours {hours}: must be above 0")));
+        }
+        if let Some(times) = self.stall.filter(|times| !(*times >= 1.0 && *times < 1e9)) {
+            return Err(Failure::input(format!("--stall {times}: must be 1 or more; 10 is a good start")));
+        }
+        match &self.follow {
+            Some(file) if workers > 1 && !file.contains('{') => Err(Failure::input(format!(
+                "--follow {file}: {workers} trials at a time would write the same file: give --workers 1, or a file of each trial's own by {{{TRIAL_DIR}}} in the command and here"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// `90`, `90s`, `30m`, `8h`, `2d`.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic()) {
+        Some(at) => text.split_at(at),
+        None => (text, "s"),
+    };
+    let seconds = match unit {
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return Err(format!("unknown unit `{unit}`; write 90s, 30m, 8h or 2d")),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| "write 90s, 30m, 8h or 2d".to_owned())?;
+    let duration = Duration::try_from_secs_f64(number * seconds).map_err(|error| error.to_string())?;
+    if duration.is_zero() { Err("must be above 0".to_owned()) } else { Ok(duration) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::duration;
+    use std::time::Duration;
+
+    #[test]
+    fn durations_have_units() {
+        let cases = [("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7200), ("1d", 86_400)];
+        for (text, seconds) in cases {
+            assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "x", "-1s", "0", "3 weeks", "1e999"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `foretell serve` and `foretell report`: studies in the browser.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::note;
+use crate::stored;
+use foretell_serve::{Options, ServeError, Server};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// The arguments of `foretell serve`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder that holds the studies' folders, or the folder of one study.
+    #[arg(default_value = "foretell-out")]
+    folder: PathBuf,
+    /// Where to listen; port 0 is any free one.
+    #[arg(long, default_value = "127.0.0.1:8675")]
+    address: SocketAddr,
+    /// What readers must know; needed where other machines can reach the address.
+    #[arg(long, env = "FORETELL_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+}
+
+/// The arguments of `foretell report`.
+#[derive(clap::Args)]
+pub(crate) struct ReportArguments {
+    /// The study's folder.
+    study: PathBuf,
+    /// The HTML file to write (default: report.html in the study's folder).
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+fn failure(error: ServeError) -> Failure {
+    match error {
+        ServeError::System(_) => Failure::midway(error),
+        _ => Failure::input(error),
+    }
+}
+
+/// Serves until it is ended.
+pub(crate) fn serve(arguments: &Arguments) -> Outcome {
+    let Arguments { folder, address, token } = arguments;
+    if !folder.is_dir() {
+        return Err(Failure::input(format!(
+            "{}: no such folder; name the one that holds the studies",
+            folder.display()
+        )));
+    }
+    let options = Options { folder: folder.clone(), address: *address, token: token.clone() };
+    let server = Server::bind(options).map_err(failure)?;
+    note(&format!("open {} (Ctrl-C ends it)", server.url()));
+    server.run().map_err(failure)
+}
+
+/// Serves the study in `directory` on a thread of its own, for as long as the program runs.
+pub(crate) fn beside(directory: &Path, address: SocketAddr) -> Outcome {
+    let token = std::env::var("FORETELL_TOKEN").ok();
+    let server = Server::bind(Options { folder: directory.to_owned(), address, token }).map_err(failure)?;
+    note(&format!("live in the browser: {}", server.url()));
+    let serve = move || {
+        if let Err(error) = server.run() {
+            note(&format!("the page ends: {error}"));
+        }
+    };
+    std::thread::Builder::new().name("page".to_owned()).spawn(serve).map(drop).map_err(Failure::midway)
+}
+
+/// Writes the page of a study as one file.
+pub(crate) fn report(arguments: &ReportArguments) -> Outcome {
+    let stored = stored::Stored::read(&arguments.study)?;
+    let out = arguments.out.clone().unwrap_or_else(|| arguments.study.join("report.html"));
+    let folder = std::path::absolute(&stored.directory).map_err(Failure::midway)?;
+    let name = folder.file_name().map_or_else(|| "study".into(), |name| name.to_string_lossy().into_owned());
+    let page = foretell_serve::page(&name, &stored::log(&stored.directory)).map_err(failure)?;
+    std::fs::write(&out, page).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    note(&format!("written: {}", out.display()));
+    Ok(())
+}

@@ -1,0 +1,407 @@
+//! Reads a trial's reports from its output, line by line.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::pattern::Found;
+use crate::protocol::{MetricSource, finite, read_json};
+use crate::report::{Report, ReportProblem};
+use crate::scan::{self, Pair};
+
+/// How many names are kept to be suggested.
+const SEEN: usize = 30;
+
+/// Reads one trial's output, line by line; counts the steps that the trial does not name.
+#[derive(Clone, Debug)]
+pub struct ReportReader {
+    source: MetricSource,
+    /// The last step that was reported.
+    step: u64,
+    /// The resource of a whole training: a progress bar of so many steps counts epochs.
+    whole: Option<u64>,
+    /// Whether the trial writes report lines; then nothing else is a report.
+    enveloped: bool,
+    /// The columns of comma-separated values.
+    columns: Option<Vec<String>>,
+    /// The epoch that was named since the last report.
+    epoch: Option<u64>,
+    /// What a progress bar shows that is drawn again and again: its last value counts.
+    pending: Option<Report>,
+    /// Whether that bar, and whether the line being read, is on standard output.
+    pending_on_stdout: bool,
+    on_stdout: bool,
+    seen: Option<Seen>,
+}
+
+/// What a trial has printed that could be its metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Names with the last number beside each.
+    pub numbers: BTreeMap<String, f64>,
+    /// How many epochs, or steps, were named.
+    pub epochs: u64,
+    last_epoch: Option<u64>,
+}
+
+impl Seen {
+    fn take(&mut self, pairs: &[Pair<'_>]) {
+        for pair in pairs {
+            if let Some(value) = pair.value.filter(|_| !scan::names_step(pair.name))
+                && (self.numbers.len() < SEEN || self.numbers.contains_key(pair.name))
+            {
+                self.numbers.insert(pair.name.to_owned(), value);
+            }
+        }
+        if let Some(epoch) = scan::step(pairs).filter(|&epoch| self.last_epoch != Some(epoch)) {
+            self.last_epoch = Some(epoch);
+            self.epochs += 1;
+        }
+    }
+
+    /// The names and numbers, for a message; empty if there are none.
+    pub fn text(&self) -> String {
+        let shown: Vec<String> = self.numbers.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        shown.join(", ")
+    }
+}
+
+type Read = Result<Report, ReportProblem>;
+
+impl ReportReader {
+    /// A reader for a trial that goes on after step `resumed_at` (0 for one that starts afresh).
+    pub fn new(source: MetricSource, resumed_at: u64) -> Self {
+        Self {
+            source,
+            step: resumed_at,
+            whole: None,
+            enveloped: false,
+            columns: None,
+            epoch: None,
+            pending: None,
+            pending_on_stdout: true,
+            on_stdout: true,
+            seen: Some(Seen::default()),
+        }
+    }
+
+    /// The same for a whole training of `resource` epochs: a progress bar `3/resource` counts them.
+    #[must_use]
+    pub fn of(self, resource: u64) -> Self {
+        Self { whole: Some(resource), ..self }
+    }
+
+    /// Whether a line on standard error can be a report.
+    pub(crate) fn reads_stderr(&self) -> bool {
+        !matches!(self.source, MetricSource::Json { field: None })
+    }
+
+    /// The lines that follow are on standard output, or on standard error.
+    pub(crate) fn turn_to(&mut self, stdout: bool) {
+        self.on_stdout = stdout;
+    }
+
+    /// What the trial has printed instead of a report; `None` once it has reported.
+    pub fn seen(&self) -> Option<&Seen> {
+        self.seen.as_ref()
+    }
+
+    /// The reports in `line`, without its newline: none in most lines, one in a report line, one for each match of a pattern.
+    pub fn read(&mut self, line: &[u8]) -> Vec<Read> {
+        let line = scan::plain(line);
+        let text = String::from_utf8_lossy(&line);
+        let pairs = if self.needs_pairs() { scan::pairs(&text) } else { Vec::new() };
+        let found = self.found(&text, &line, &pairs);
+        self.note(&pairs, !found.is_empty());
+        let mut reports = Vec::new();
+        if self.pending_on_stdout == self.on_stdout
+            && let Some(before) = self.pending.take()
+        {
+            let is_same = |first: &Read| matches!(first, Ok(first) if first.step == before.step);
+            if !found.first().is_some_and(is_same) {
+                reports.push(self.count(Ok(before)));
+            }
+        }
+        reports.extend(found.into_iter().map(|report| self.count(report)));
+        reports
+    }
+
+    /// The reports that are certain once a line is drawn that the next one will replace, as progress bars do.
+    pub fn read_transient(&mut self, line: &[u8]) -> Vec<Read> {
+        let line = scan::plain(line);
+        let text = String::from_utf8_lossy(&line);
+        let pairs = scan::pairs(&text);
+        let mut found = self.found(&text, &line, &pairs);
+        if self.enveloped {
+            return found.into_iter().map(|report| self.count(report)).collect();
+        }
+        self.note(&pairs, !found.is_empty());
+        let epochs = scan::bar(&text).filter(|(_, of)| Some(*of) == self.whole).map(|(at, _)| at);
+        let Some(mut last) = found.pop() else { return Vec::new() };
+        match (&mut last, epochs.filter(|_| scan::step(&pairs).is_none())) {
+            // a bar of epochs: the first value that it shows at each
+            (Ok(report), Some(at)) if at > self.step => {
+                report.step = at;
+                vec![self.count(last)]
+            }
+            (_, Some(_)) => Vec::new(),
+            (Ok(report), None) => {
+                let report = report.clone();
+                let before = self.pending.replace(report.clone());
+                let before = before.filter(|before| before.step != report.step);
+                self.pending_on_stdout = self.on_stdout;
+                before.into_iter().map(|before| self.count(Ok(before))).collect()
+            }
+            (Err(_), None) => vec![last],
+        }
+    }
+
+    /// What a progress bar showed last, if that was not reported yet.
+    pub fn flush(&mut self) -> Option<Report> {
+        let report = self.pending.take()?;
+        self.step = report.step;
+        Some(report)
+    }
+
+    /// Names are looked for where they may be the metric, or to be suggested.
+    fn needs_pairs(&self) -> bool {
+        !self.enveloped && (self.seen.is_some() || self.reads_stderr())
+    }
+
+    fn note(&mut self, pairs: &[Pair<'_>], reports: bool) {
+        if let Some(seen) = self.seen.as_mut().filter(|_| !reports) {
+            seen.take(pairs);
+        }
+        self.epoch = match (reports, scan::step(pairs)) {
+            (true, _) => None,
+            (false, Some(step)) => Some(step),
+            (false, None) => self.epoch,
+        };
+    }
+
+    fn count(&mut self, report: Read) -> Read {
+        if let Ok(report) = &report {
+            self.step = report.step;
+            self.seen = None;
+        }
+        report
+    }
+
+    fn found(&mut self, text: &str, line: &[u8], pairs: &[Pair<'_>]) -> Vec<Read> {
+        match &self.source {
+            MetricSource::Json { field } => {
+                if let Some(report) = read_json(line, field.as_deref(), self.step) {
+                    self.enveloped = true;
+                    return vec![report];
+                }
+                match field.clone() {
+                    Some(field) if !self.enveloped => self.named(&field, text, pairs).into_iter().collect(),
+                    _ => Vec::new(),
+                }
+            }
+            MetricSource::Pattern(pattern) => {
+                let (mut step, metrics) = (self.step, metrics(pairs));
+                let mut report = |found: Found| {
+                    step = found.step.unwrap_or(step.saturating_add(1));
+                    Report { step, value: finite(found.value), metrics: metrics.clone() }
+                };
+                pattern.find(line).into_iter().map(|found| found.map(&mut report)).collect()
+            }
+        }
+    }
+
+    /// The value beside the name `field`, the last one in the line, or in the column of that name.
+    fn named(&mut self, field: &str, text: &str, pairs: &[Pair<'_>]) -> Option<Read> {
+        if let Some(pair) = pairs.iter().rfind(|pair| pair.name == field && !pair.is_past) {
+            let step = scan::step(pairs).or(self.epoch);
+            return Some(Ok(self.report(step, pair.value, metrics(pairs))));
+        }
+        let cells: Vec<&str> =
+            text.split([',', ';', '\t']).map(|cell| cell.trim().trim_matches('"')).collect();
+        if cells.len() > 1 && cells.contains(&field) {
+            self.columns = Some(cells.into_iter().map(str::to_owned).collect());
+            return None;
+        }
+        let columns = self.columns.as_ref().filter(|columns| columns.len() == cells.len())?;
+        let row: Vec<Pair<'_>> =
+            columns.iter().zip(&cells).filter_map(|(name, cell)| cell_pair(name, cell)).collect();
+        let value = row.iter().find(|pair| pair.name == field)?.value;
+        let (step, metrics) = (scan::step(&row), metrics(&row));
+        Some(Ok(self.report(step, value, metrics)))
+    }
+
+    fn report(&self, step: Option<u64>, value: Option<f64>, metrics: Map<String, Value>) -> Report {
+        let step = step.unwrap_or(self.step.saturating_add(1));
+        Report { step, value, metrics }
+    }
+}
+
+fn cell_pair<'a>(name: &'a str, cell: &str) -> Option<Pair<'a>> {
+    let number: f64 = cell.parse().ok()?;
+    Some(Pair { name, value: finite(number), at: 0, value_at: 0, end: 0, is_past: false })
+}
+
+fn metrics(pairs: &[Pair<'_>]) -> Map<String, Value> {
+    let kept = pairs.iter().filter(|pair| !pair.is_past && !scan::names_step(pair.name));
+    kept.map(|pair| (pair.name.to_owned(), pair.value.map_or(Value::Null, Value::from))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReportReader;
+    use crate::protocol::MetricSource;
+    use crate::report::ReportProblem;
+
+    fn read(metric: Option<&str>, lines: &[&str]) -> Vec<Result<(u64, Option<f64>), ReportProblem>> {
+        let source =
+            metric.map_or_else(MetricSource::default, |text| MetricSource::parse(text).expect("a metric"));
+        let mut reader = ReportReader::new(source, 0);
+        let reports = lines.iter().flat_map(|line| reader.read(line.as_bytes()));
+        reports.map(|report| report.map(|report| (report.step, report.value))).collect()
+    }
+
+    #[test]
+    fn reads_the_reports_and_nothing_else() {
+        let cases = [
+            (r#"{"foretell":{"step":3,"val_acc":0.71}}"#, Some((3, Some(0.71)))),
+            (r#"{ "foretell" : {"val_acc": 0.71, "step": 3.0}}"#, Some((3, Some(0.71)))),
+            (r#"12:30 INFO {"foretell":{"step":3,"val_acc":0.71}} done"#, Some((3, Some(0.71)))),
+            (r#"{"time":5,"foretell":{"step":3,"val_acc":0.71}}"#, Some((3, Some(0.71)))),
+            (r#"{"foretell":{"val_acc":0.71}}"#, Some((1, Some(0.71)))),
+            (r#"{"foretell":{"step":3,"val_acc":null}}"#, Some((3, None))),
+            (r#"{"foretell":{"step":3,"val_acc":"NaN"}}"#, Some((3, None))),
+            (r#"{"foretell":{"step":3,"val_acc":"-Infinity"}}"#, Some((3, None))),
+            (r#"{"foretell":{"step":3,"val_acc":NaN}}"#, Some((3, None))), // as Python's json prints it
+            (r#"{"foretell":{"step":3,"val_acc":-Infinity}}"#, Some((3, None))),
+            (r#"{"foretell":{"step":3,"val_acc":0.5,"note":"a \" NaN","loss":NaN}}"#, Some((3, Some(0.5)))),
+            ("", None),
+            ("val_acc=0.71", Some((1, Some(0.71)))),
+            (r#"the word "foretell": no report"#, None),
+            (r#"{"foretells":{"loss":1}}"#, None),
+            (r#"{"inner":{"a":"foretell"}}"#, None),
+        ];
+        for (line, expected) in cases {
+            let expected: Vec<_> = expected.into_iter().map(Ok).collect();
+            assert_eq!(read(Some("val_acc"), &[line]), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn keeps_the_other_metrics() {
+        let mut reader = ReportReader::new(MetricSource::parse("acc").expect("a name"), 0);
+        let line = br#"{"foretell":{"step":1,"acc":0.5,"loss":1.25,"note":"a NaN in quotes","lr":NaN}}"#;
+        let report = reader.read(line).remove(0).expect("a report");
+        let expected = serde_json::json!({"acc":0.5,"loss":1.25,"note":"a NaN in quotes","lr":null});
+        assert_eq!(serde_json::Value::Object(report.metrics), expected);
+    }
+
+    #[test]
+    fn a_line_that_should_be_a_report_is_never_passed_over_in_silence() {
+        let cases = [
+            (Some("acc"), r#"{"foretell":{"step":3,"acc":0.7"#, "not JSON"),
+            (Some("acc"), r#"{"foretell":0.7}"#, "no object"),
+            (Some("acc"), r#"{"foretell":{"step":3,"loss":0.7,"lr":1}}"#, "no field `acc`, it has loss, lr"),
+            (Some("acc"), r#"{"foretell":{"step":3}}"#, "none besides the step"),
+            (Some("acc"), r#"{"foretell":{"step":-1,"acc":0.7}}"#, "step `-1`"),
+            (Some("acc"), r#"{"foretell":{"step":1.5,"acc":0.7}}"#, "step `1.5`"),
+            (Some("acc"), r#"{"foretell":{"step":1,"acc":true}}"#, "`true` is no number"),
+            (Some("acc"), r#"{"foretell":{"step":1,"acc":"high"}}"#, "no number"),
+            (None, r#"{"foretell":{"step":1,"acc":0.5,"loss":1}}"#, "any of acc, loss"),
+        ];
+        for (metric, line, expected) in cases {
+            let reports = read(metric, &[line]);
+            let [Err(problem)] = &reports[..] else { panic!("{line} gave {reports:?}") };
+            assert!(problem.to_string().contains(expected), "{line} gave {problem}");
+        }
+    }
+
+    #[test]
+    fn steps_that_are_not_named_count_up_from_the_last() {
+        let lines =
+            [r#"{"foretell":{"acc":1}}"#, r#"{"foretell":{"acc":2,"step":7}}"#, r#"{"foretell":{"acc":3}}"#];
+        let steps: Vec<_> =
+            read(None, &lines).into_iter().map(|report| report.expect("a report").0).collect();
+        assert_eq!(steps, [1, 7, 8]);
+        let reports = read(Some(r"acc=(\d+)"), &["acc=1", "nothing", "acc=2 acc=3"]);
+        let steps: Vec<_> = reports.into_iter().map(|report| report.expect("a report").0).collect();
+        assert_eq!(steps, [1, 2, 3]);
+        let mut resumed = ReportReader::new(MetricSource::default(), 10);
+        assert_eq!(resumed.read(lines[0].as_bytes()).remove(0).expect("a report").step, 11);
+    }
+
+    /// Lines with their ends, as (step, value).
+    fn reports(metric: &str, whole: u64, output: &str) -> Vec<(u64, Option<f64>)> {
+        let source = MetricSource::parse(metric).expect("a metric");
+        let mut reader = ReportReader::new(source, 0).of(whole);
+        let mut reports = Vec::new();
+        for part in output.split_inclusive(['\n', '\r']) {
+            let line = part.trim_end_matches(['\n', '\r']).as_bytes();
+            reports.extend(if part.ends_with('\r') {
+                reader.read_transient(line)
+            } else {
+                reader.read(line)
+            });
+        }
+        reports.extend(reader.flush().map(Ok));
+        reports
+            .into_iter()
+            .map(|report| report.expect("a report"))
+            .map(|report| (report.step, report.value))
+            .collect()
+    }
+
+    #[test]
+    fn a_named_metric_is_found_wherever_its_name_stands_beside_a_number() {
+        let cases: [(&str, &[(u64, f64)]); 9] = [
+            ("val_acc=0.5\nval_acc=0.6\n", &[(1, 0.5), (2, 0.6)]),
+            ("{\"epoch\": 3, \"val_acc\": 0.71}\n", &[(3, 0.71)]),
+            ("{'val_acc': '0.5', 'epoch': '2.0'}\n", &[(2, 0.5)]),
+            (
+                "Epoch 1/3\n9/9 - loss: 1.0 - val_acc: 0.5\nEpoch 2/3\n9/9 - val_acc: 0.6\n",
+                &[(1, 0.5), (2, 0.6)],
+            ),
+            ("\x1b[32mepoch 1 val_acc 0.5\x1b[0m\n", &[(1, 0.5)]),
+            ("epoch,loss,val_acc\n1,0.9,0.5\n2,0.8,0.6\n", &[(1, 0.5), (2, 0.6)]),
+            ("epoch 1 val_acc 0.5\nbest val_acc: 0.5\n", &[(1, 0.5)]),
+            ("train_val_acc=0.3\nval_acc_top5=0.9\n", &[]),
+            // a report line silences the rest
+            ("{\"foretell\":{\"step\":1,\"val_acc\":0.5}}\nval_acc=0.6\n", &[(1, 0.5)]),
+        ];
+        for (output, expected) in cases {
+            let expected: Vec<_> = expected.iter().map(|&(step, value)| (step, Some(value))).collect();
+            assert_eq!(reports("val_acc", 3, output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn of_a_bar_within_an_epoch_the_last_value_counts() {
+        let lightning = "Epoch 0:  50%|# | 1/2 [0:1, acc=0.1]\rEpoch 0: 100%|##| 2/2 [0:1, acc=0.2]\rEpoch 1:  50%|# | 1/2 [acc=0.3]\rEpoch 1: 100%|##| 2/2 [acc=0.4]\n";
+        assert_eq!(reports("acc", 10, lightning), [(0, Some(0.2)), (1, Some(0.4))]);
+        let keras =
+            "Epoch 1/2\n1/2 acc: 0.1\r2/2 acc: 0.2 - val_acc: 0.3\n\nEpoch 2/2\n1/2 acc: 0.4\r2/2 acc: 0.5\n";
+        assert_eq!(reports("acc", 2, keras), [(1, Some(0.2)), (2, Some(0.5))]);
+        let epochs = "\r  0%|  | 0/3 [0:0]\r 33%|# | 1/3 [0:1, acc=0.1]\r 33%|# | 1/3 [0:1, acc=0.2]\r 67%|# | 2/3 [0:2, acc=0.2]\r100%|##| 3/3 [0:3, acc=0.3]\n";
+        assert_eq!(reports("acc", 3, epochs), [(1, Some(0.1)), (2, Some(0.2)), (3, Some(0.3))]);
+        let pattern = r"acc=([\d.]+)";
+        assert_eq!(reports(pattern, 3, "acc=0.1\racc=0.2\n"), [(1, Some(0.2))]);
+    }
+
+    #[test]
+    fn several_metrics_of_a_line_are_kept() {
+        for metric in ["acc", r"acc=([\d.]+)"] {
+            let mut reader = ReportReader::new(MetricSource::parse(metric).expect("a metric"), 0);
+            let report = reader.read(b"epoch=1 acc=0.5 loss=1.25").remove(0).expect("a report");
+            assert_eq!(serde_json::Value::Object(report.metrics), serde_json::json!({"acc":0.5,"loss":1.25}));
+        }
+    }
+
+    #[test]
+    fn what_was_printed_instead_of_the_metric_is_remembered() {
+        let mut reader = ReportReader::new(MetricSource::parse("accuracy").expect("a name"), 0);
+        for epoch in 1..=3 {
+            assert!(reader.read(format!("epoch {epoch}: loss 0.{epoch} acc 0.7").as_bytes()).is_empty());
+        }
+        let seen = reader.seen().expect("no report yet");
+        assert_eq!((seen.epochs, seen.text().as_str()), (3, "acc 0.7, loss 0.3"));
+    }
+}

@@ -1,0 +1,30 @@
+//! Studies in the browser: a page that follows the logs of studies while they run, and the same page as one file.
+//!
+//! The page is a fold over a study's records, as the study itself is. [`Server`] sends it the records as server-sent events,
+//! numbered from 1: a browser that reconnects names the last number that it has seen, and misses nothing. [`page`] writes the
+//! records into the page.
+//!
+//! | module    | what it is                                   |
+//! |-----------|----------------------------------------------|
+//! | `folder`  | the studies in a folder, read without a lock |
+//! | `guard`   | who is let in                                |
+//! | `routes`  | the addresses and their answers              |
+//! | `events`  | a study's records as server-sent events      |
+//! | `file`    | the page as one file                         |
+//! | `server`  | listens and answers                          |
+//! | `options` | what is served, to whom                      |
+//! | `error`   | why there is no page                         |
+
+mod error;
+mod events;
+mod file;
+mod folder;
+mod guard;
+mod options;
+mod routes;
+mod server;
+
+pub use error::ServeError;
+pub use file::page;
+pub use options::Options;
+pub use server::Server;
