@@ -3,6 +3,7 @@
 //! `foretell-peers DIR` reads what `peers.py` wrote there. One thread; times are CPU seconds of that thread.
 
 mod arrays;
+mod best_of;
 mod clock;
 mod ours;
 mod peers;

@@ -1,6 +1,7 @@
 //! What Foretell is timed at.
 
 use crate::arrays::{Arrays, Outcome};
+use crate::best_of::best_of;
 use crate::clock::Clock;
 use foretell::Model;
 use foretell::forest::search_forests;
@@ -95,20 +96,4 @@ pub fn forest_search(arrays: &Arrays) -> Outcome<Value> {
     let (seconds, choice) = best_of(2, || search_forests(&x, &y, &arrays.forest_draws, &arrays.folds, 0));
     let choice = choice.ok_or("no forest draws")?;
     Ok(json!({ "seconds": seconds, "index": choice.index, "score": choice.score }))
-}
-
-/// The least time of `repeats` runs, and the last result.
-fn best_of<T>(repeats: usize, mut work: impl FnMut() -> T) -> (f64, T) {
-    let mut once = || {
-        let clock = Clock::start();
-        let result = std::hint::black_box(work());
-        (clock.seconds(), result)
-    };
-    let (mut least, mut result) = once();
-    for _ in 1..repeats {
-        let (seconds, next) = once();
-        least = least.min(seconds);
-        result = next;
-    }
-    (least, result)
 }

@@ -1,7 +1,8 @@
 //! What the Rust peers are timed at.
 
 use crate::arrays::{Arrays, Outcome};
-use crate::clock::{Clock, best_of};
+use crate::best_of::best_of;
+use crate::clock::Clock;
 use foretell::Matrix;
 use foretell::svr::{Kernel, NuSvr, SvrParameters, solve};
 use libsvm_rs::predict::predict;
