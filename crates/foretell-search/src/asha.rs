@@ -58,7 +58,7 @@ impl Asha {
     /// `trials` trials up to `max_resource` with reduction factor `eta`, and at most `most` rungs below the end.
     ///
     /// # Errors
-    /// Those of [`levels`].
+    /// Those of [`levels`](crate::levels).
     pub fn new(trials: u64, max_resource: u64, eta: u64, most: Option<u32>) -> Result<Self, BracketError> {
         let levels = last_levels(max_resource, eta, most)?;
         let rungs = levels.len();
