@@ -1,7 +1,9 @@
 """The pruner: on every storage, in threads and processes, with its reasons kept."""
 
+import contextlib
 import logging
 import multiprocessing
+import os
 import pickle
 
 import pytest
@@ -110,16 +112,28 @@ def work(storage, seed, trials):
     study.optimize(objective, n_trials=trials)
 
 
-def test_several_processes_lose_nothing(tmp_path):
-    storage = f"sqlite:///{tmp_path}/study.db"
+@pytest.fixture(params=["sqlite", "postgresql"])
+def storage(request, tmp_path):
+    """The address of an empty storage; that of a PostgreSQL server is in FORETELL_POSTGRES."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/study.db"
+    server = os.environ.get("FORETELL_POSTGRES")
+    if not server:
+        pytest.skip("PostgreSQL: FORETELL_POSTGRES names no server, such as postgresql+psycopg2://user:password@localhost/database")
+    return server
+
+
+def test_eight_processes_lose_nothing(storage):
+    with contextlib.suppress(KeyError):
+        optuna.delete_study(study_name="s", storage=storage)
     optuna.create_study(study_name="s", storage=storage, direction="maximize")
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=work, args=(storage, seed, 8)) for seed in range(4)]
+    workers = [context.Process(target=work, args=(storage, seed, 8)) for seed in range(8)]
     [worker.start() for worker in workers]
-    [worker.join(120) for worker in workers]
-    assert [worker.exitcode for worker in workers] == [0] * 4
+    [worker.join(240) for worker in workers]
+    assert [worker.exitcode for worker in workers] == [0] * 8
     trials = optuna.load_study(study_name="s", storage=storage).trials
-    assert sorted(trial.number for trial in trials) == list(range(32))
+    assert sorted(trial.number for trial in trials) == list(range(64))
     assert {trial.state.name for trial in trials} == {"COMPLETE", "PRUNED"}
     for trial in trials:
         steps = sorted(trial.intermediate_values)
