@@ -17,7 +17,12 @@ function apply(record) {
       if (trial) { trial.state = "running"; trial.until = record.until; }
       else state.trials.set(record.trial, { id: record.trial, configuration: record.configuration, until: record.until, state: "running", points: [], decisions: [], why: "" });
       break;
-    case "reported": if (trial) trial.points.push([record.step, record.value]); break;
+    case "reported":
+      if (!trial) break;
+      trial.points.push([record.step, record.value]);
+      trial.extra = epochs(record, "failed_epochs") ?? trial.extra ?? 0;
+      trial.trainedEpochs = epochs(record, "trained_epochs") ?? trial.trainedEpochs;
+      break;
     case "decided":
       if (!trial) break;
       trial.decisions.push(record);
@@ -43,11 +48,25 @@ function best() {
   return leader;
 }
 
+// Epochs as `Trial::cost` and `Trial::cost_to` count them: trained ones and those of failed attempts; without stopping, those that a
+// stopped trial had left, too, unless it diverged or had given up.
+function epochs(record, name) { const value = record.metrics && record.metrics[name]; return typeof value === "number" && value >= 0 ? Math.floor(value) : null; }
+function trained(trial) {
+  if (!trial.points.length) return 0;
+  const step = trial.points[trial.points.length - 1][0];
+  return step + (trial.points[0][0] === 0 && step < trial.until ? 1 : 0);
+}
+const cost = (trial) => Math.min(trial.trainedEpochs ?? Infinity, trained(trial)) + (trial.extra ?? 0);
+function withoutStopping(trial) {
+  const gaveUp = trial.trainedEpochs != null && trial.trainedEpochs < trained(trial);
+  const stops = trial.state === "stopped" && trial.why !== words.diverged && !gaveUp;
+  return cost(trial) + (stops ? Math.max(0, trial.until - trained(trial)) : 0);
+}
+
 function totals(leader) {
   const trials = [...state.trials.values()], count = (s) => trials.filter((t) => t.state === s).length;
-  const spent = trials.reduce((sum, t) => sum + (t.points.length ? t.points[t.points.length - 1][0] : 0), 0);
-  const diverged = (t) => t.state === "stopped" && t.why === "diverged";
-  const full = trials.reduce((sum, t) => { const at = t.points.length ? t.points[t.points.length - 1][0] : 0; return sum + (t.state === "stopped" && !diverged(t) ? t.until : at); }, 0);
+  const spent = trials.reduce((sum, t) => sum + cost(t), 0);
+  const full = trials.reduce((sum, t) => sum + withoutStopping(t), 0);
   const entries = [["best", leader ? number(last(leader)) + " (trial " + leader.id + ")" : "–"], ["trials", trials.length + (state.spec ? " of " + Math.max(state.spec.trials, trials.length) : "")], ["running", count("running")], ["trained to the end", count("completed")], ["stopped", count("stopped")], ["failed", count("failed")], ["epochs spent", spent], ["saved", full > 0 ? Math.round(100 * (1 - spent / full)) + " %" : "–"]];
   $("totals").replaceChildren(...entries.map(([name, value]) => { const div = document.createElement("div"), dt = document.createElement("dt"), dd = document.createElement("dd"); dt.textContent = name; dd.textContent = value; div.append(dt, dd); return div; }));
 }
