@@ -156,22 +156,24 @@ fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64,
     trace
 }
 
+#[expect(clippy::print_stdout, reason = "what the program is for")]
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (budget, seeds) =
-        (arguments[0].parse().expect("a number"), arguments[1].parse::<u64>().expect("a number"));
+    let [budget, seeds, combinations @ ..] = &arguments[..] else {
+        println!("usage: best_so_far BUDGET SEEDS SAMPLER:SCHEDULER:POLICY... < tables.jsonl");
+        return;
+    };
+    let budget = budget.parse().expect("the budget is a number of full trainings");
+    let seeds: u64 = seeds.parse().expect("the seeds are a number");
     for line in std::io::stdin().lock().lines() {
         let table: Table = serde_json::from_str(&line.expect("readable")).expect("a table");
-        for combination in &arguments[2..] {
+        for combination in combinations {
             for seed in 0..seeds {
                 let trace = traced(combination, &table, budget, seed);
                 let result = serde_json::json!({
                     "table": table.name, "combination": combination, "seed": seed, "trace": trace,
                 });
-                #[expect(clippy::print_stdout, reason = "what the program is for")]
-                {
-                    println!("{result}");
-                }
+                println!("{result}");
             }
         }
     }
