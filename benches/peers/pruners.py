@@ -118,11 +118,19 @@ def draw(rows, path):
             colour = "tab:red" if ours else "tab:blue" if rule.startswith("optuna") else "0.6"
             axis.scatter(numbers[0], numbers[column - 1], color=colour, s=40 if ours else 16, zorder=3 if ours else 2)
             if ours or rule.startswith("optuna") or "oracle" in rule:
-                text = rule.split(": ", 1)[1].split(",")[0]
+                text = rule.split(": ", 1)[1]
+                text = text.split(",")[0] if rule.startswith("foretell") else text
                 axis.annotate(text, (numbers[0], numbers[column - 1]), fontsize=7, xytext=(3, 3), textcoords="offset points")
         axis.set_xlabel("times less training")
         axis.set_ylabel(label)
         axis.set_xscale("log")
+        ticks = [1.5, 2, 3, 4, 6, 8]
+        axis.set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
+        axis.minorticks_off()
+        axis.set_xlim(1.2, 12)
+    axes[0].set_ylim(0.3, 1.04)
+    axes[1].set_yscale("symlog", linthresh=0.01)
+    axes[1].set_yticks([0, 0.01, 0.03, 0.1, 0.3], ["0", "0.01", "0.03", "0.1", "0.3"])
     figure.tight_layout()
     figure.savefig(path)
 

@@ -36,8 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn spec(trials: u64, reports: u64) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    let (burn_in, predictor) = (100.min(trials / 2), "ridge".to_owned());
-    StudySpec { trials, max_resource: reports, burn_in, shadow: true, predictor, ..usual }
+    StudySpec { trials, max_resource: reports, shadow: true, ..usual }
 }
 
 /// Trainings that report in turn.
