@@ -20,7 +20,7 @@ def test_help_version_and_exit_codes():
 def test_a_study_file_is_read(tmp_path):
     (tmp_path / "study.toml").write_text(
         'trials = 4\nepochs = 3\nburn-in = 3\nworkers = 1\nmetric = "acc=([0-9.]+)"\n'
-        'command = ["sh", "-c", "for i in 1 2 3; do echo acc=0.$i; done"]\n'
+        'command = ["sh", "-c", "for i in 1 2 3; do echo acc=0.$i; done", "{lr}"]\n'
         '[param]\nlr = "log:1e-4:1"\n'
     )
     done = subprocess.run([*COMMAND, "search", "study.toml", "--out", "s"], cwd=tmp_path, capture_output=True, text=True)
@@ -41,4 +41,4 @@ def test_ctrl_c_ends_a_search_that_goes_on_later(tmp_path):
     time.sleep(2)
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=30)
-    assert child.returncode == 1 and "the same command goes on from there" in said
+    assert child.returncode == 130 and "the same command goes on from there" in said
