@@ -52,6 +52,9 @@ enum Command {
     Report(commands::serve::ReportArguments),
     /// Look at stored studies: what came of them, why trials were stopped, their curves, whether their logs are whole.
     Study(commands::study::Arguments),
+    /// Fetch data sets for the built-in networks.
+    #[cfg(feature = "nn")]
+    Data(commands::data::Arguments),
     /// Train one built-in network, reporting by the trial protocol: what `search --space` starts.
     #[cfg(feature = "nn")]
     Train(commands::train::Arguments),
@@ -81,6 +84,8 @@ pub fn run(words: &[OsString]) -> u8 {
         #[cfg(feature = "serve")]
         Command::Report(arguments) => commands::serve::report(&arguments),
         Command::Study(arguments) => commands::study::run(&arguments),
+        #[cfg(feature = "nn")]
+        Command::Data(arguments) => commands::data::run(&arguments),
         #[cfg(feature = "nn")]
         Command::Train(arguments) => commands::train::run(&arguments),
     };

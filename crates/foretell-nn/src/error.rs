@@ -27,7 +27,7 @@ pub enum Error {
     /// The operating system could not read or write a file.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// `read` or `write`.
+        /// `read`, `write` or `unpack`.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -207,6 +207,50 @@ pub enum Error {
         /// Its value.
         found: String,
         /// Its range.
+        expected: String,
+    },
+    /// The name of a device is not known.
+    #[error("unknown device `{name}`; known are cpu, gpu and gpu:N, such as gpu:0")]
+    UnknownDevice {
+        /// The name as given.
+        name: String,
+    },
+    /// There is no such device.
+    #[error("no device {device}: {reason}")]
+    NoGpu {
+        /// The device.
+        device: String,
+        /// Why, and what to do.
+        reason: &'static str,
+    },
+    /// A data set cannot be fetched by a name that is not known.
+    #[error("cannot fetch `{name}`; known are {known}")]
+    UnknownDownload {
+        /// The name as given.
+        name: String,
+        /// The known names.
+        known: String,
+    },
+    /// A file could not be fetched.
+    #[error(
+        "cannot fetch {address}: {reason}; run the same command again to go on, or fetch the file elsewhere, put it at {} and run the command again", path.display()
+    )]
+    Fetch {
+        /// Where it was to come from.
+        address: String,
+        /// What went wrong.
+        reason: String,
+        /// Where it belongs.
+        path: PathBuf,
+    },
+    /// A fetched file is not the published one.
+    #[error("{}: MD5 checksum {found}, published is {expected}; the file is damaged or another one: delete it and fetch it again", path.display())]
+    Checksum {
+        /// The file.
+        path: PathBuf,
+        /// Its checksum.
+        found: String,
+        /// The published one.
         expected: String,
     },
     /// No checkpoint of a directory can be read.

@@ -20,7 +20,9 @@
 mod checkpoint;
 mod cifar10;
 mod data_spec;
+mod device;
 mod error;
+mod fetch;
 mod identity;
 mod image_lessons;
 mod images;
@@ -45,7 +47,9 @@ mod torch;
 mod training;
 
 pub use data_spec::{DataOptions, DataSpec};
+pub use device::Accelerator;
 pub use error::Error;
+pub use fetch::{Archive, Download, Fetch, RemoteFile, catalogue};
 pub use images::{DataSet, Images, Normalization};
 pub use plan::{TrainOutcome, TrainSpec};
 pub use report::EpochReport;

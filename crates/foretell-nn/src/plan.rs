@@ -1,6 +1,7 @@
 //! What to train, on what, and how long; and the outcome.
 
 use crate::data_spec::{DataOptions, DataSpec};
+use crate::device::Accelerator;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::images::DataSet;
@@ -40,6 +41,8 @@ pub struct TrainSpec {
     pub learning_rate: Option<f64>,
     /// Seed of starting weights, order, mirroring and dropout.
     pub seed: u64,
+    /// What it is trained on. Numbers of different devices differ in their last digits.
+    pub accelerator: Accelerator,
     /// Where to keep checkpoints; none are kept if `None`.
     pub checkpoint_dir: Option<PathBuf>,
     /// Whether to go on from the newest checkpoint, if there is one; otherwise old checkpoints are deleted.
@@ -64,6 +67,7 @@ impl TrainSpec {
             batch_size: 128,
             learning_rate: None,
             seed: 0,
+            accelerator: Accelerator::Cpu,
             checkpoint_dir: None,
             resume: false,
         }

@@ -60,7 +60,7 @@ struct Training<'a, R: Recipe, L> {
 
 impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
     fn start(spec: &'a TrainSpec, recipe: &'a R, data: &'a L) -> Result<Self, Error> {
-        let device = Device::flex().autodiff();
+        let device = spec.accelerator.device()?;
         let fresh = || (recipe.network(&mut Weights::new(spec.seed, 0, &device)), recipe.optimizer());
         let restored = match &spec.checkpoint_dir {
             Some(directory) if spec.resume => checkpoint::load(directory, &spec.identity(), fresh)?,

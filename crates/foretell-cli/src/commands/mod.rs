@@ -1,5 +1,7 @@
 //! The subcommands, one file or folder each.
 
+#[cfg(feature = "nn")]
+pub(crate) mod data;
 pub(crate) mod evaluate;
 mod figures;
 pub(crate) mod forecast;

@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Seed of weights, order and dropout.
     #[arg(long, env = "FORETELL_SEED", default_value_t = 0)]
     seed: u64,
+    /// What to train on: cpu, gpu (the best there is), gpu:1 (GPUs need a program built with --features gpu).
+    #[arg(long, default_value = "cpu")]
+    device: String,
     /// The folder for checkpoints (default: no checkpoints).
     #[arg(long, env = "FORETELL_CHECKPOINT_DIR")]
     checkpoint_dir: Option<PathBuf>,
@@ -78,6 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         batch_size: arguments.batch_size,
         learning_rate: arguments.learning_rate,
         seed: arguments.seed,
+        accelerator: arguments.device.parse().map_err(Failure::input)?,
         checkpoint_dir: arguments.checkpoint_dir.clone(),
         resume: arguments.resume || std::env::var_os("FORETELL_RESUME_FROM").is_some(),
         ..TrainSpec::new(&LayerSequence(Vec::new()), data)

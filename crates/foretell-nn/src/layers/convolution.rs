@@ -1,5 +1,6 @@
 //! Convolution with SAME padding.
 
+use crate::layers::patches::{Window, convolve};
 use crate::layers::weights::Weights;
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
@@ -34,10 +35,15 @@ impl Convolution {
     pub(crate) fn forward(&self, images: Tensor<4>) -> Tensor<4> {
         let [_, _, height, width] = images.dims();
         let [_, _, kernel_height, kernel_width] = self.weight.dims();
-        let padding = [(height, kernel_height), (width, kernel_width)]
+        let [vertical, horizontal] = [(height, kernel_height), (width, kernel_width)]
             .map(|(size, kernel)| same_padding(size, kernel, self.stride));
-        let options = ConvOptions::new_with_padding([self.stride; 2], padding, [1, 1], 1);
-        conv2d(images, self.weight.val(), self.bias.as_ref().map(Param::val), options)
+        let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
+        let window = Window { stride: self.stride, vertical, horizontal };
+        convolve(&images, &weight, bias.as_ref(), window).unwrap_or_else(|| {
+            let padding = [vertical, horizontal];
+            let options = ConvOptions::new_with_padding([self.stride; 2], padding, [1, 1], 1);
+            conv2d(images, weight, bias, options)
+        })
     }
 }
 

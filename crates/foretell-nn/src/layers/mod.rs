@@ -5,6 +5,8 @@ pub(crate) mod convolution;
 pub(crate) mod dense;
 pub(crate) mod dropout;
 pub(crate) mod lstm;
+mod patches;
 pub(crate) mod pooling;
+mod recurrence;
 pub(crate) mod response_norm;
 pub(crate) mod weights;

@@ -3,6 +3,7 @@
 use super::Parts;
 use crate::brackets::levels;
 use crate::caution::{Caution, Stopping};
+use crate::layer_space::NETWORK;
 use crate::parameter_space::ParameterSpaceError;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
@@ -11,8 +12,8 @@ use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use foretell::{
-    Configuration, Direction, PredictorOptions, RunScore, StopCriterion, StopCriterionError,
-    UnknownPredictor, predictor,
+    Configuration, Direction, ImageShape, LayerSequence, PredictorOptions, RunScore, StopCriterion,
+    StopCriterionError, UnknownPredictor, Value, predictor,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -98,8 +99,16 @@ pub enum StudyError {
     /// A queued configuration is not in the space.
     #[error("a queued trial: {0}")]
     Queue(#[from] ParameterSpaceError),
-    /// Networks cannot be queued.
-    #[error("queued trials are values of parameters: the space metaqnn takes none")]
+    /// A queued network cannot be read, or does not fit the images.
+    #[error("a queued network, {network}: {reason}")]
+    QueuedNetwork {
+        /// The network as given.
+        network: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Q-learning draws its networks itself.
+    #[error("q-learning draws every network itself: queue none, or choose the sampler random")]
     NoQueue,
     /// Q-learning needs a reward for each network.
     #[error(
@@ -245,14 +254,15 @@ impl StudySpec {
     }
 
     fn validate_queue(&self) -> Result<(), StudyError> {
-        match &self.space {
-            Space::Parameters(space) => {
-                self.queue.iter().try_for_each(|configuration| space.check(configuration))?
+        match (&self.space, &self.sampler) {
+            (_, SamplerSpec::QLearning(_)) if !self.queue.is_empty() => Err(StudyError::NoQueue),
+            (Space::Parameters(space), _) => {
+                Ok(self.queue.iter().try_for_each(|configuration| space.check(configuration))?)
             }
-            Space::Metaqnn(_) if !self.queue.is_empty() => return Err(StudyError::NoQueue),
-            Space::Metaqnn(_) => {}
+            (Space::Metaqnn(space), _) => {
+                self.queue.iter().try_for_each(|configuration| check_network(configuration, space.image()))
+            }
         }
-        Ok(())
     }
 
     fn validate_sampler(&self) -> Result<(), StudyError> {
@@ -284,4 +294,11 @@ impl StudySpec {
         let trials = if self.schedule.is_planned_for_trials() { self.trials } else { 0 };
         Self { trials, budget_epochs: None, schedule: self.schedule.without_runs(), ..self.clone() }
     }
+}
+
+/// Whether `configuration` is a network that fits `images`.
+fn check_network(configuration: &Configuration, images: ImageShape) -> Result<(), StudyError> {
+    let network = configuration.get(NETWORK).and_then(Value::text).unwrap_or_default();
+    let fits = network.parse::<LayerSequence>().and_then(|layers| layers.counts(images).map(drop));
+    fits.map_err(|error| StudyError::QueuedNetwork { network: network.to_owned(), reason: error.to_string() })
 }

@@ -2,7 +2,7 @@
 
 use super::flags::Arguments;
 use crate::failure::Failure;
-use foretell_nn::{DataOptions, DataSpec, Material, Plan, Searched, Size};
+use foretell_nn::{Accelerator, DataOptions, DataSpec, Material, Plan, Searched, Size};
 use foretell_search::{LayerSpace, ParameterSpace, Space};
 
 /// The epochs of a whole training on drawn data.
@@ -61,7 +61,7 @@ impl BuiltIn {
             "{about}{most} at {width} of the paper's width, on {}, batches of {batch_size}",
             loaded.about
         );
-        let flags = vec![
+        let mut flags = vec![
             ("space", family.name().to_owned()),
             ("width", width.to_string()),
             ("data", data.to_string()),
@@ -70,6 +70,11 @@ impl BuiltIn {
             ("batch-size", batch_size.to_string()),
             ("data-seed", arguments.seed.to_string()),
         ];
+        if let Some(device) = &arguments.device {
+            let device: Accelerator = device.parse().map_err(Failure::input)?;
+            device.check().map_err(Failure::input)?;
+            flags.push(("device", device.to_string()));
+        }
         Ok(Self { space, flags, metric: plan.material.metric(), title, about, epochs })
     }
 }

@@ -5,10 +5,10 @@ use super::workload::Workload;
 use crate::curves::DEFAULT_PREDICTOR;
 use crate::failure::Failure;
 use crate::scheduling::SchedulerName;
-use foretell::{Configuration, Direction, StopCriterion};
+use foretell::{Configuration, Direction, StopCriterion, Value};
 use foretell_search::{
-    Caution, Choice, EpsilonSchedule, Kappa, Policy, QLearning, SamplerSpec, Schedule, ScheduleError, Space,
-    Stopping, StudySpec, plan,
+    Caution, Choice, EpsilonSchedule, Kappa, NETWORK, Policy, QLearning, SamplerSpec, Schedule,
+    ScheduleError, Space, Stopping, StudySpec, plan,
 };
 use std::path::PathBuf;
 
@@ -159,9 +159,9 @@ impl Arguments {
     /// The queued configurations.
     fn queue(&self, space: &Space) -> Result<Vec<Configuration>, Failure> {
         let Space::Parameters(space) = space else {
-            let refused =
-                "--enqueue takes values of parameters, and the built-in networks have none: leave it out";
-            return if self.enqueue.is_empty() { Ok(Vec::new()) } else { Err(Failure::input(refused)) };
+            let network =
+                |text: &String| Configuration::from([(NETWORK.to_owned(), Value::Text(text.clone()))]);
+            return Ok(self.enqueue.iter().map(network).collect());
         };
         let read = |text: &String| {
             space.read(text).map_err(|error| Failure::input(format!("--enqueue {text}: {error}")))

@@ -80,6 +80,11 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) batch_size: Option<usize>,
 
+    /// What networks are trained on: cpu, gpu, gpu:1; trials share a GPU (default: cpu; GPUs need a program built with
+    /// --features gpu).
+    #[arg(long, help_heading = "Built-in networks")]
+    pub(super) device: Option<String>,
+
     /// A parameter of the command, such as `lr=log:1e-4:1`, `layers=int:1:8`, `p=float:0:0.9`, `opt=choice:sgd,adam`,
     /// `momentum=float:0:1 if opt=sgd`.
     #[arg(long = "param", value_name = "NAME=KIND:…", help_heading = "Your own command")]
@@ -112,12 +117,20 @@ pub(crate) struct Arguments {
     /// The command keeps no checkpoints: nothing is chosen that pauses trials.
     #[arg(long, help_heading = "Search")]
     pub(super) no_checkpoints: bool,
-    /// Try this configuration first, such as `lr=0.1,opt=sgd`; may be given several times (in a file: [[trial]]).
+    /// Try this configuration first, such as `lr=0.1,opt=sgd`, or a network as `[C(64,3,1), SM(10)]`; may be given several times
+    /// (in a file: [[trial]]).
     #[arg(long, value_name = "NAME=VALUE,…", help_heading = "Search")]
     pub(super) enqueue: Vec<String>,
     /// R, how many epochs a whole training takes (the paper: 20; quickstart: 10).
     #[arg(long, help_heading = "Search")]
     pub(super) epochs: Option<u64>,
+    /// Train so many of the best networks anew when the search has ended, for --retrain-epochs and without stopping; kept in the
+    /// folder `retrained` of the study.
+    #[arg(long, value_name = "K", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) retrain_best: Option<u64>,
+    /// How long the best networks train anew (the paper: 300).
+    #[arg(long, value_name = "EPOCHS", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) retrain_epochs: Option<u64>,
     /// How many trials run at a time (default: one a core).
     #[arg(long, help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) workers: Option<u16>,

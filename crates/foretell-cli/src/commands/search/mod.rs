@@ -9,6 +9,7 @@ mod explain;
 mod flags;
 mod notices;
 pub(crate) mod report;
+mod retrain;
 mod study_file;
 mod study_picture;
 mod study_run;
@@ -37,6 +38,7 @@ pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
 fn search(arguments: &Arguments) -> Outcome {
     let workload = Workload::of(arguments)?;
     arguments.control.check(arguments.workers())?;
+    retrain::check(arguments)?;
     let spec = arguments.spec(&workload)?;
     spec.validate().map_err(Failure::input)?;
     let warm_start = warm_start::runs(&arguments.learn_from, &spec)?;
@@ -72,15 +74,25 @@ fn search(arguments: &Arguments) -> Outcome {
     let ran = search.run(&interrupt, &mut display);
     display.finish();
     ran?;
-    let document = report::Document::new("foretell.search/1", search.study(), search.directory());
+    let retrained = retrain::best(&search, arguments, &interrupt)?;
+    let mut document = report::Document::new("foretell.search/1", search.study(), search.directory());
     match arguments.format {
-        Format::Json => print_json(&document),
-        Format::Table => print(&report::text(search.study(), &document)),
+        Format::Json => {
+            document.retrained = retrained.as_ref().map(retrain::document).map(Box::new);
+            print_json(&document)
+        }
+        Format::Table => {
+            print(&report::text(search.study(), &document))?;
+            retrained.as_ref().map_or(Ok(()), |again| print(&retrain::text(search.study(), again)))
+        }
     }?;
     if let Some(path) = &arguments.plot {
         let figure = study_picture::of(search.study(), &search.workload().title, arguments.figure());
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
+        if let Some(again) = &retrained {
+            retrain::draw(again, path)?;
+        }
     }
     if search.study().best().is_none() && search.study().is_done() {
         return Err(Failure::midway("no trial succeeded: see `foretell study show` for why each ended"));

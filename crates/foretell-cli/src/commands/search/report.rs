@@ -30,6 +30,9 @@ pub(crate) struct Document {
     stop_probability: f64,
     #[serde(flatten)]
     summary: Summary,
+    /// What came of the best trained anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) retrained: Option<Box<Document>>,
 }
 
 impl Document {
@@ -53,6 +56,7 @@ impl Document {
             predictor: spec.predictor.clone(),
             stop_probability: spec.criterion.stop_probability,
             summary: Summary::of(study),
+            retrained: None,
         }
     }
 }

@@ -1,0 +1,56 @@
+//! `foretell data`: fetches data sets for the built-in networks.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::print;
+use foretell_nn::{Fetch, catalogue};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// The arguments of `foretell data`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What is done.
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Fetch a data set from its official address: cifar10, mnist, fashion-mnist, svhn, tiny-imagenet, ptb, wikitext-2.
+    ///
+    /// The checksum is compared with the published one. An interrupted download goes on where it ended, with the same command. The
+    /// program curl must be installed.
+    Fetch(FetchArguments),
+}
+
+/// The arguments of `foretell data fetch`.
+#[derive(clap::Args)]
+struct FetchArguments {
+    /// The data set.
+    name: String,
+    /// The folder that gets a folder of the set's name.
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    into: PathBuf,
+    /// Fetch the files from this address instead of their own, such as a mirror or file:///media/disk/.
+    #[arg(long, value_name = "URL")]
+    from: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    let Action::Fetch(FetchArguments { name, into, from }) = &arguments.action;
+    let known = catalogue();
+    let Some(download) = known.iter().find(|download| download.name == *name) else {
+        let known: Vec<_> = known.iter().map(|download| download.name.as_str()).collect();
+        let (name, known) = (name.clone(), known.join(", "));
+        return Err(Failure::input(foretell_nn::Error::UnknownDownload { name, known }));
+    };
+    let fetch = Fetch { into: into.clone(), mirror: from.clone(), progress: std::io::stderr().is_terminal() };
+    let folder = fetch.run(download).map_err(Failure::input)?;
+    print(&format!(
+        "{name} is in {}; use it by --data {}:{}",
+        folder.display(),
+        download.kind,
+        folder.display()
+    ))
+}
