@@ -48,6 +48,7 @@
 //! | `followed`    | a file that a trial appends its metrics to                             |
 //! | `params_watch`| whether a trial opens its parameters                                   |
 //! | `parent`      | a child that ends when its parent is gone                              |
+//! | `guardian`    | a process that ends the trials of a search that was killed             |
 //! | `atomic_write`| small files that are written whole                                     |
 //!
 //! # Systems
@@ -65,6 +66,7 @@ mod event_store;
 mod executor;
 mod followed;
 mod group;
+mod guardian;
 mod local_trials;
 mod log;
 mod message;
@@ -88,9 +90,11 @@ pub use driver::{Begin, Driver, DriverError, Event, Executor, ExecutorError, Fin
 pub use event_store::{EventStore, Survey};
 pub use executor::LocalProcesses;
 pub use group::ProcessIdentity;
+pub use guardian::{Guardian, adopt_orphans, guard};
 pub use local_trials::{LocalTrials, TrialSetup, trial_directory};
 pub use log::{
-    Dropped, EventLog, EventLogError, LineProblem, LockError, LogReader, Opened, Position, read_log,
+    Dropped, EventLog, EventLogError, LineProblem, LockError, LogReader, Opened, Position, Salvage, Salvaged,
+    Stamp, UnsoundLine, read_log,
 };
 pub use message::{Message, MessageKind, Status};
 pub use parent::{ParentGuard, parent_alive_guard};

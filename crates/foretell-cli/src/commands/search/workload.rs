@@ -28,8 +28,6 @@ pub(crate) struct Workload {
     pub(super) description: BTreeMap<String, String>,
     /// Parameters that no placeholder stands for.
     pub(super) unplaced: Vec<String>,
-    /// What it is, in a few words.
-    pub(super) title: String,
     /// What it is, with its sizes.
     pub(super) about: String,
     /// How many epochs a whole training takes unless told otherwise.
@@ -70,7 +68,6 @@ impl Workload {
         ]);
         let metric_name = name_in(&written);
         Ok(Self {
-            title: arguments.command.join(" "),
             unplaced: unplaced(&arguments.command, &space),
             space,
             command: arguments.command.clone(),
@@ -120,7 +117,6 @@ impl Workload {
             command.extend([format!("--{flag}"), value.replace('{', "{{").replace('}', "}}")]);
         }
         Ok(Self {
-            title: built_in.title,
             space: built_in.space,
             command,
             metric: MetricSource::Json { field: Some(built_in.metric.to_owned()) },
@@ -189,7 +185,7 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
 
 /// The metric's name in a field's name or a pattern: the last word before the group of the value that is known for a metric's, or
 /// else the last one (`val_acc` in `(?P<step>\d+) +val_acc=([\d.]+)`).
-fn name_in(metric: &str) -> String {
+pub(crate) fn name_in(metric: &str) -> String {
     let value = |at: &usize| {
         let group = &metric[*at..];
         !group.starts_with("(?") && !metric[..*at].ends_with('\\')
