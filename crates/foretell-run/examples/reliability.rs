@@ -107,6 +107,7 @@ fn setup(folder: &Path, reports: u64, command: Vec<String>) -> TrialSetup {
         watch: Watch::default(),
         gpus: Vec::new(),
         unplaced: Vec::new(),
+        config: None,
     }
 }
 

@@ -29,6 +29,7 @@
 //! | `trial`       | what to start: command, parameters, environment, directories           |
 //! | `start_error` | why a trial was not started                                            |
 //! | `placeholder` | `{lr}` in a command                                                    |
+//! | `config_file` | a trial's copy of the command's configuration file                     |
 //! | `protocol`    | what a trial's output line says: a report, nothing, or an unusable report |
 //! | `reader`      | reads reports line by line                                             |
 //! | [`scan`]      | names and numbers in a line                                            |
@@ -61,6 +62,7 @@ compile_error!("foretell-run needs a Unix system: process groups, signals and ad
 
 mod abandoned;
 mod atomic_write;
+mod config_file;
 mod driver;
 mod event_store;
 mod executor;
@@ -86,6 +88,7 @@ mod trial;
 mod watcher;
 
 pub use abandoned::{Abandoned, AbandonedError, end_abandoned};
+pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
 pub use driver::{Begin, Driver, DriverError, Event, Executor, ExecutorError, Finish, Limits, Observer};
 pub use event_store::{EventStore, Survey};
 pub use executor::LocalProcesses;

@@ -18,6 +18,9 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Files beside a log, or in its folder, that hold its configuration.
 const CONFIGURATIONS: [&str; 4] = ["params.json", "config.json", "hparams.json", "args.json"];
 
+/// Endings of logs that are no part of a setting in their names.
+const ENDINGS: [&str; 8] = [".log", ".txt", ".out", ".csv", ".tsv", ".jsonl", ".json", ".err"];
+
 /// The arguments of `foretell import`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -204,18 +207,26 @@ fn configuration(file: &Path) -> Configuration {
             configuration.extend(fields.into_iter().filter_map(|(name, value)| Some((name, plain(&value)?))));
         }
     }
-    let names = [folder.file_name(), file.file_stem()];
+    let names = [folder.file_name(), file.file_name()];
     for name in names.into_iter().flatten().map(|name| name.to_string_lossy().into_owned()) {
-        let mut rest = name.as_str();
+        let ending = ENDINGS.into_iter().find_map(|ending| name.strip_suffix(ending));
+        let mut rest = ending.unwrap_or(&name);
         while let Some((before, after)) = rest.split_once('=') {
             let start = before.rfind([',', ' ', ';', '-', '=']).map_or(0, |at| at + 1);
             let end = after.find('=').map_or(after.len(), |next| {
                 // the value ends where the next name begins
                 after[..next].find(['_', ',', ' ', ';']).unwrap_or(next)
             });
-            let key = before[start..].trim_start_matches('_').to_owned();
+            let mut key = before[start..].trim_start_matches('_');
+            // `run3_lr=0.1`: what counts the runs is no part of the setting's name
+            while let Some((first, rest)) = key.split_once('_')
+                && first.ends_with(|c: char| c.is_ascii_digit())
+            {
+                key = rest;
+            }
             if !key.is_empty() {
-                configuration.insert(key, of_text(after[..end].trim_end_matches(['_', ',', ' ', ';'])));
+                configuration
+                    .insert(key.to_owned(), of_text(after[..end].trim_end_matches(['_', ',', ' ', ';'])));
             }
             rest = &after[end..];
         }
@@ -263,7 +274,7 @@ mod tests {
 
     #[test]
     fn settings_are_read_from_names() {
-        let found = configuration(Path::new("/nowhere/opt=sgd/lr=0.1_num_layers=4_drop=0.5.log"));
+        let found = configuration(Path::new("/nowhere/opt=sgd/run7_lr=0.1_num_layers=4_drop=0.5.log"));
         let expected = [("drop", Value::Number(0.5)), ("lr", Value::Number(0.1))];
         for (name, value) in expected {
             assert_eq!(found.get(name), Some(&value), "{name} of {found:?}");

@@ -5,7 +5,7 @@ use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group, hinted};
 use super::font;
 use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
-use super::scale::{Range, short};
+use super::scale::{Range, count, short};
 
 /// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,14 +100,16 @@ impl Search {
     }
 
     fn saving(&self) -> String {
-        let counts =
-            format!("{} trials, {} stopped early", self.trials.len(), self.count(SearchFate::Stopped));
+        let counts = format!(
+            "{} trials, {} stopped early",
+            count(self.trials.len() as f64),
+            self.count(SearchFate::Stopped)
+        );
         let share = 100.0 * self.spent / self.without_stopping;
         if !share.is_finite() {
             return counts;
         }
-        let (spent, full, unit) =
-            (short(self.spent.round()), short(self.without_stopping.round()), &self.resource);
+        let (spent, full, unit) = (count(self.spent), count(self.without_stopping), &self.resource);
         let whole = if self.rungs { "the same rungs without stopping" } else { "a full search" };
         format!("{share:.0} % of the {unit} of {whole} ({spent} of {full}) · {counts}")
     }

@@ -2,11 +2,16 @@
 
 use crate::failure::Failure;
 use foretell_run::{Limits, TRIAL_DIR, Watch};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Control {
+    /// The command's configuration file (.json, .yaml, .toml): `{config}` in the command stands for a copy of it with the values
+    /// of the parameters, which are named as in the file, levels joined by dots.
+    #[arg(long, value_name = "FILE", help_heading = "Your own command")]
+    pub(super) config: Option<PathBuf>,
     /// A file that a trial appends its metric to, as lines or as comma-separated values; may contain `{trial_dir}`.
     #[arg(long, value_name = "FILE", help_heading = "Your own command")]
     pub(super) follow: Option<String>,

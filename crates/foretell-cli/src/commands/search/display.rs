@@ -123,8 +123,8 @@ fn progress(study: &Study, times: &Times) -> String {
         failed => format!(", {failed} failed"),
     };
     let left = times.timing(study).and_then(|timing| timing.left_seconds).filter(|_| !study.is_done());
-    let left = left.map_or(String::new(), |left| format!(", about {} left", human_duration(left)));
-    format!("best {best}, {} epochs, {} stopped{failed}{left}", progress.spent, progress.trials.stopped)
+    let left = left.map_or(String::new(), |left| format!("about {} left, ", human_duration(left)));
+    format!("{left}best {best}, {} epochs, {} stopped{failed}", progress.spent, progress.trials.stopped)
 }
 
 fn learning(study: &Study, level: u64, runs: usize) -> String {

@@ -3,7 +3,7 @@
 use crate::output::{metric_value, short_number, with_deviation};
 use console::style;
 use foretell::{Configuration, Value};
-use foretell_search::{Reason, Study, Trial, TrialState};
+use foretell_search::{Reason, Space, Study, Trial, TrialState};
 
 /// Below so many columns a row leaves out what is said elsewhere.
 const WIDE: usize = 110;
@@ -11,10 +11,12 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Trials whose scores the curves of all rows are scaled by: the last ones.
 const SCALED_BY: usize = 200;
 
-/// The names of the parameters that vary: those that were not the same in all trials so far.
+/// The names of the parameters that vary: those that were not the same in all trials so far. Networks are too long for a row.
 pub(super) fn parameters(study: &Study) -> Vec<String> {
     let trials = study.trials();
-    let Some(first) = trials.first() else { return Vec::new() };
+    let Some(first) = trials.first().filter(|_| matches!(study.spec().space, Space::Parameters(_))) else {
+        return Vec::new();
+    };
     let recent = &trials[trials.len().saturating_sub(SCALED_BY)..];
     let varies = |name: &&String| {
         trials.len() == 1

@@ -70,6 +70,7 @@ impl StudyRun {
             watch: arguments.control.watch(),
             gpus: arguments.control.gpus.clone(),
             unplaced: workload.unplaced.clone(),
+            config: workload.config.clone(),
         };
         adopt_orphans();
         let guardian = guardian(directory);

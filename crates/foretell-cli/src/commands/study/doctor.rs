@@ -96,7 +96,8 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
         }
         Format::Table => print(&problems_text(&damage.problems))?,
     }
-    Err(Failure::midway(format!("{}: {said}", log.display())))
+    let first = damage.problems.first().map_or(1, |problem| problem.line);
+    Err(Failure::input(format!("{}, line {first}: {said}", log.display())))
 }
 
 /// The records that are sound and follow from each other, and all that is wrong. A torn last line is nothing wrong.
