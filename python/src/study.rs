@@ -221,7 +221,7 @@ fn new_spec(settings: &Bound<'_, PyDict>) -> PyResult<StudySpec> {
     Ok(spec)
 }
 
-/// The study that is there, with more trials if so many are asked for; other settings must be those that it has.
+/// The study that is there, with the trials and the stop settings that are asked for; what else it is must be the same.
 fn continued(there: StudySpec, settings: &Bound<'_, PyDict>, folder: Option<&Path>) -> PyResult<StudySpec> {
     let trials = setting(settings, "trials")?.unwrap_or(there.trials);
     if setting::<Vec<String>>(settings, "space")?.is_none() {
@@ -231,7 +231,7 @@ fn continued(there: StudySpec, settings: &Bound<'_, PyDict>, folder: Option<&Pat
     let asked = StudySpec { trials, burn_in, ..new_spec(settings)? };
     let same = StudySpec { workload: asked.workload.clone(), ..there.clone() };
     if same.continues(&asked) {
-        return Ok(StudySpec { trials, ..there });
+        return Ok(there.with_settings(&asked.settings()));
     }
     Err(invalid(format!(
         "{}: there is another study in this folder; name another folder, or only this one to go on with that study",

@@ -35,6 +35,8 @@ enum Command {
     Reproduce(commands::reproduce::Arguments),
     /// What early stopping would have saved on recorded runs, and whether it would have kept the best.
     Replay(Box<commands::replay::Arguments>),
+    /// Old logs and tables of other trainings as a file of curves, which the other commands read.
+    Import(Box<commands::import::Arguments>),
     /// Write a study file for a training script: runs it for a moment, reads its `--help` and what it prints.
     Init(commands::init::Arguments),
     /// The JSON Schema of study files.
@@ -50,6 +52,14 @@ enum Command {
     /// Write a study's page as one HTML file.
     #[cfg(feature = "serve")]
     Report(commands::serve::ReportArguments),
+    /// Ends the trials of a search that was killed: what `foretell search` starts beside itself.
+    #[command(hide = true)]
+    Guard {
+        /// The search.
+        parent: String,
+        /// The study's folder.
+        directory: std::path::PathBuf,
+    },
     /// Look at stored studies: what came of them, why trials were stopped, their curves, whether their logs are whole.
     Study(commands::study::Arguments),
     /// Fetch data sets for the built-in networks.
@@ -76,6 +86,7 @@ pub fn run(words: &[OsString]) -> u8 {
         Command::Forecast(arguments) => commands::forecast::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
+        Command::Import(arguments) => commands::import::run(&arguments),
         Command::Init(arguments) => commands::init::run(&arguments),
         Command::Schema => commands::schema::run(),
         Command::Completions { shell } => completions(shell),
@@ -83,6 +94,10 @@ pub fn run(words: &[OsString]) -> u8 {
         Command::Serve(arguments) => commands::serve::serve(&arguments),
         #[cfg(feature = "serve")]
         Command::Report(arguments) => commands::serve::report(&arguments),
+        Command::Guard { parent, directory } => {
+            foretell_run::guard(&parent, &directory, std::time::Duration::from_secs(5));
+            Ok(())
+        }
         Command::Study(arguments) => commands::study::run(&arguments),
         #[cfg(feature = "nn")]
         Command::Data(arguments) => commands::data::run(&arguments),

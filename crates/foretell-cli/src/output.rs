@@ -64,9 +64,38 @@ pub(crate) fn metric_difference(difference: f64, near: f64, decimals: usize) -> 
     }
 }
 
+/// A number as people write it: three significant digits.
+pub(crate) fn short_number(value: f64) -> String {
+    let size = value.abs();
+    if value == value.trunc() && size < 1e6 {
+        format!("{value:.0}")
+    } else if (1e-4..1e6).contains(&size) {
+        let decimals = (2 - size.log10().floor() as i32).clamp(0, 6) as usize;
+        let text = format!("{value:.decimals$}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    } else {
+        let text = format!("{value:.2e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
 /// A value and its standard deviation.
 pub(crate) fn with_deviation(value: f64, deviation: f64) -> String {
     format!("{} ± {}", metric_value(value), metric_difference(deviation, value, 4))
+}
+
+/// A duration as people say it: two units at most.
+pub(crate) fn human_duration(seconds: f64) -> String {
+    let whole = seconds.round().max(0.0) as u64;
+    let (days, hours, minutes) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60);
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..60 => format!("{whole} s"),
+        60..3600 => format!("{minutes} min {} s", whole % 60),
+        3600..86_400 => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
 }
 
 /// An aligned table without borders, its first row the headings.
@@ -103,6 +132,38 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(metric_value(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn settings_have_three_significant_digits() {
+        let cases = [
+            (64.0, "64"),
+            (0.570_776_1, "0.571"),
+            (0.000_638_26, "0.000638"),
+            (0.1, "0.1"),
+            (-12.345, "-12.3"),
+            (123_456.7, "123457"),
+            (3.2e-5, "3.2e-5"),
+            (1.0e9, "1e9"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(short_number(value), expected);
+        }
+    }
+
+    #[test]
+    fn durations_have_two_units_at_most() {
+        let cases = [
+            (0.0, "0.0 s"),
+            (3.14, "3.1 s"),
+            (59.4, "59 s"),
+            (61.0, "1 min 1 s"),
+            (3_725.0, "1 h 2 min"),
+            (90_000.0, "1 d 1 h"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(human_duration(seconds), expected);
         }
     }
 

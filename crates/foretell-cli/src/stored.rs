@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use foretell::{Curve, Run};
-use foretell_run::Dropped;
-use foretell_search::{Record, Study, Trial};
+use foretell_run::{Dropped, LogReader, Position};
+use foretell_search::{Moment, Record, Study, Times, Trial};
 use std::path::{Path, PathBuf};
 
 /// A study read from its folder.
@@ -12,6 +12,8 @@ pub(crate) struct Stored {
     pub(crate) directory: PathBuf,
     pub(crate) study: Study,
     pub(crate) records: Vec<Record>,
+    /// How long it has taken.
+    pub(crate) times: Times,
     /// A torn last line; in a study that runs it may be a record on its way.
     pub(crate) dropped: Option<Dropped>,
 }
@@ -32,12 +34,25 @@ impl Stored {
             )));
         }
         let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", log.display()));
-        let (records, dropped) = foretell_run::read_log::<Record>(&log).map_err(Failure::input)?;
+        let mut reader = LogReader::<Record>::open(&log, Position::START).map_err(Failure::input)?;
+        let (mut records, mut times) = (Vec::new(), Times::default());
+        while let Some(record) = reader.next() {
+            let record = record.map_err(Failure::input)?;
+            times.see(&record, reader.stamp().map(Moment::from));
+            records.push(record);
+        }
         let Some(Record::Created { study }) = records.first() else {
             return Err(wrong(&"does not begin with a study's description"));
         };
-        let study = Study::resume(study.as_ref().clone(), &records).map_err(|error| wrong(&error))?;
-        Ok(Self { directory: directory.to_owned(), study, records, dropped })
+        let changed = records.iter().rev().find_map(|record| match record {
+            Record::Changed { settings } => Some(settings.as_ref()),
+            _ => None,
+        });
+        let spec = study.as_ref().clone();
+        let spec = changed.map_or_else(|| spec.clone(), |settings| spec.clone().with_settings(settings));
+        let study = Study::resume(spec, &records).map_err(|error| wrong(&error))?;
+        let dropped = reader.into_dropped();
+        Ok(Self { directory: directory.to_owned(), study, records, times, dropped })
     }
 
     /// Its trials that reported anything, as runs by number, each with its `curve`.

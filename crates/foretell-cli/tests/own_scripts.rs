@@ -57,6 +57,14 @@ fn a_configuration_file() {
 }
 
 #[test]
+fn a_nested_configuration_file_in_yaml_or_toml() {
+    let yaml = ["python3", "nested_config.py", "--config", "nested.yaml"];
+    from_init_to_a_result(&yaml, "\"optim.lr\" = \"log:", 6);
+    let toml = ["python3", "nested_config.py", "--config", "nested.toml"];
+    from_init_to_a_result(&toml, "config = \"nested.toml\"", 6);
+}
+
+#[test]
 fn a_bar_of_tqdm_on_standard_error() {
     from_init_to_a_result(&["python3", "tqdm_bar.py"], "metric = \"acc\"", 6);
 }
@@ -123,6 +131,11 @@ fn what_cannot_work_is_refused_with_what_to_write_instead() {
     let read = format!("cat $FORETELL_PARAMS >/dev/null; {epochs}; sleep 60");
     let missed = said(&["--epochs", "6", "--metric", "accuracy"], &read);
     assert!(missed.contains("3 epochs and no metric") && missed.contains("acc 0.7, loss 0.3"), "{missed}");
+    std::fs::write(folder.path().join("a.yaml"), "optim:\n  rate: 0.1\n").unwrap();
+    let config = said(&["--epochs", "6", "--metric", "acc", "--config", "a.yaml"], "cat {config}");
+    assert!(config.contains("no entry `lr`") && config.contains("optim.rate"), "{config}");
+    let unused = said(&["--epochs", "6", "--metric", "acc", "--config", "a.yaml"], "echo {lr}");
+    assert!(unused.contains("write {config} into the command"), "{unused}");
     let number = said(&["--epochs", "6", "--metric", r"epoch (\d+)"], &read);
     assert!(
         number.contains("`epoch 1`, the number of the epoch") && number.contains("(?P<step>"),

@@ -1,5 +1,6 @@
 //! Processes that a killed Foretell left running: found again by what a trial's folder remembers of them, and ended.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::atomic_write::write_atomically;
-use crate::group::{ProcessIdentity, processes, signal_group, signal_process, stat};
+use crate::group::{ProcessIdentity, processes, signal_process, stat};
 
 /// The environment variable that names one start of one trial, inherited by all that it starts.
 pub(crate) const TOKEN: &str = "FORETELL_TOKEN";
@@ -76,6 +77,9 @@ pub enum AbandonedError {
 pub(crate) struct ProcessRecord {
     /// The value of [`TOKEN`] in its environment.
     pub(crate) token: String,
+    /// The search that started it; earlier versions did not say.
+    #[serde(default)]
+    driver: Option<ProcessIdentity>,
     /// Which run of the machine it belongs to: ids and start times mean nothing after the next boot.
     boot: Option<String>,
     /// The leader of its process group; `None` from just before the start to just after.
@@ -89,7 +93,7 @@ impl ProcessRecord {
         let start = STARTS.fetch_add(1, Ordering::Relaxed);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let token = format!("{trial}-{}-{start}-{now}", std::process::id());
-        Self { token, boot: boot(), leader: None }
+        Self { token, driver: Some(ProcessIdentity::current()), boot: boot(), leader: None }
     }
 
     /// Writes the record into the trial's folder.
@@ -107,11 +111,14 @@ impl ProcessRecord {
 
     /// The processes of this start that still run.
     fn running(&self) -> Vec<u32> {
-        let Some(leader) = self.leader else { return self.token_bearers().collect() };
+        let mut running: BTreeSet<u32> = self.token_bearers().collect();
+        let Some(leader) = self.leader else { return running.into_iter().collect() };
         let members = || processes().filter(|(_, stat)| stat.group == leader.pid).map(|(pid, _)| pid);
         // A group outlives its leader; its id is ours as long as one of its members descends from our start.
-        let ours = leader.is_alive() || members().any(|pid| bears(pid, &self.token));
-        if ours { members().collect() } else { Vec::new() }
+        if leader.is_alive() || members().any(|pid| running.contains(&pid)) {
+            running.extend(members());
+        }
+        running.into_iter().collect()
     }
 
     fn token_bearers(&self) -> impl Iterator<Item = u32> {
@@ -119,10 +126,7 @@ impl ProcessRecord {
     }
 
     fn signal(&self, running: &[u32], signal: Signal) {
-        match self.leader {
-            Some(leader) => signal_group(leader.pid, signal),
-            None => running.iter().for_each(|&pid| signal_process(pid, signal)),
-        }
+        running.iter().for_each(|&pid| signal_process(pid, signal));
     }
 }
 
@@ -130,7 +134,8 @@ impl ProcessRecord {
 ///
 /// SIGTERM to its process group, up to `grace` of waiting, SIGKILL; returns when all of it is gone. A process that
 /// merely has the remembered id by now is never touched: the start time, the machine's boot, or for a group without
-/// its leader the inherited `FORETELL_TOKEN` must agree. So what another machine started is not looked for. Processes that left the group (daemons) are left alone.
+/// its leader the inherited `FORETELL_TOKEN` must agree. So what another machine started is not looked for.
+/// Processes that left the group (by `setsid`, say) are found by the token.
 ///
 /// Call it for each trial once the study's log is opened, that is, locked: a running Foretell's trials are not abandoned.
 ///
@@ -149,6 +154,19 @@ pub fn end_abandoned(directory: &Path, grace: Duration) -> Result<Abandoned, Aba
     let outcome = if record.boot == boot() { end(&record, directory, grace)? } else { Abandoned::Ended };
     fs::remove_file(&path).map_err(failed("remove"))?;
     Ok(outcome)
+}
+
+/// Ends what `driver` has left running of the trials in `directory`, a study's folder, after it was killed; what another
+/// search started since then is left alone.
+pub(crate) fn end_all_of(driver: ProcessIdentity, directory: &Path, grace: Duration) {
+    let trials = fs::read_dir(directory.join("trials")).into_iter().flatten().flatten();
+    for trial in trials.map(|entry| entry.path()) {
+        let record = ProcessRecord::read(&record_path(&trial)).ok().flatten();
+        if record.is_some_and(|record| record.driver == Some(driver)) {
+            // nobody is left to be told of an error; the study's next start tries again
+            let _ = end_abandoned(&trial, grace);
+        }
+    }
 }
 
 fn end(record: &ProcessRecord, directory: &Path, grace: Duration) -> Result<Abandoned, AbandonedError> {
@@ -204,7 +222,8 @@ fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }
 
-fn bears(pid: u32, token: &str) -> bool {
+/// Whether `token` is in the environment of process `pid`.
+pub(crate) fn bears(pid: u32, token: &str) -> bool {
     let entry = format!("{TOKEN}={token}");
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     environment.split(|&byte| byte == 0).any(|variable| variable == entry.as_bytes()) && stat(pid).is_some()

@@ -115,11 +115,13 @@ pub type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String> + 'a;
 pub struct Limits {
     /// How often a training that failed is tried again.
     pub retries: u32,
-    /// How long the run may last.
+    /// How long earlier runs of the study lasted: they count, too.
+    pub before: Duration,
+    /// How long the study may run.
     pub time: Option<Duration>,
     /// How many epochs the study may spend.
     pub epochs: Option<u64>,
-    /// How long the run may last, by its number of GPUs.
+    /// How long the study may run, by its number of GPUs.
     pub gpu_time: Option<(Duration, u32)>,
 }
 
@@ -276,8 +278,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
 
     /// The limit that is reached, if one is.
     fn spent(&self) -> Option<&'static str> {
-        let Limits { time, epochs, gpu_time, .. } = self.limits;
-        let elapsed = self.begun.elapsed();
+        let Limits { before, time, epochs, gpu_time, .. } = self.limits;
+        let elapsed = before + self.begun.elapsed();
         let spent = || self.session.study().progress().spent;
         let gpu = gpu_time.is_some_and(|(most, gpus)| elapsed * gpus >= most);
         if time.is_some_and(|most| elapsed >= most) {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use foretell_search::{Record, Records, Store, StoreError, StudySpec};
+use foretell_search::{Moment, Record, Records, Store, StoreError, StudySpec, Times};
 
-use crate::log::{Dropped, EventLog, EventLogError, Position};
+use crate::log::{Dropped, EventLog, EventLogError, Position, Stamp};
 
 /// A study's event log, `events.jsonl` in its folder.
 ///
@@ -13,12 +13,13 @@ use crate::log::{Dropped, EventLog, EventLogError, Position};
 pub struct EventStore {
     log: EventLog<Record>,
     unsynced: bool,
+    times: Times,
 }
 
 /// What was seen in a log when it was opened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Survey {
-    /// The description in its first record; `None` if the log is empty or begins with another record.
+    /// The description in its first record, with the settings that hold at its end; `None` if the log is empty or begins with another record.
     pub study: Option<Box<StudySpec>>,
     /// How many trials were started.
     pub trials: u64,
@@ -26,19 +27,32 @@ pub struct Survey {
     pub has_reports: bool,
     /// Whether any trial has failed.
     pub has_failures: bool,
+    /// How long the study had taken.
+    pub times: Times,
     /// A torn last line that was dropped; it was never acknowledged.
     pub dropped: Option<Dropped>,
 }
 
 impl Survey {
-    fn see(&mut self, record: Record) {
+    fn see(&mut self, record: Record, stamp: Option<Stamp>) {
+        self.times.see(&record, stamp.map(Moment::from));
         self.trials = self.trials.max(record.trials_started());
         match record {
             Record::Created { study } => self.study = Some(study),
+            Record::Changed { settings } => {
+                let changed = self.study.take().map(|study| Box::new(study.with_settings(&settings)));
+                self.study = changed;
+            }
             Record::Reported { .. } => self.has_reports = true,
             Record::Failed { .. } => self.has_failures = true,
             _ => {}
         }
+    }
+}
+
+impl From<Stamp> for Moment {
+    fn from(stamp: Stamp) -> Self {
+        Self { run: stamp.run, time: stamp.time }
     }
 }
 
@@ -49,9 +63,10 @@ impl EventStore {
     /// Those of [`EventLog::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<(Self, Survey), EventLogError> {
         let mut survey = Survey::default();
-        let (log, dropped) = EventLog::open_each(path, |record| survey.see(record))?;
+        let (log, dropped) = EventLog::open_each(path, |record, stamp| survey.see(record, stamp))?;
         survey.dropped = dropped;
-        Ok((Self { log, unsynced: false }, survey))
+        let times = survey.times.clone();
+        Ok((Self { log, unsynced: false, times }, survey))
     }
 
     /// Forgets all records.
@@ -59,7 +74,13 @@ impl EventStore {
     /// # Errors
     /// Those of [`EventLog::clear`].
     pub fn clear(&mut self) -> Result<(), EventLogError> {
+        self.times = Times::default();
         self.log.clear()
+    }
+
+    /// How long the study has taken.
+    pub fn times(&self) -> &Times {
+        &self.times
     }
 
     /// Returns once all records would survive a loss of power.
@@ -79,6 +100,7 @@ impl Store for EventStore {
             self.sync().map_err(StoreError::new)?;
         }
         self.log.append(record).map_err(StoreError::new)?;
+        self.times.see(record, self.log.stamp().map(Moment::from));
         self.unsynced = record.ends().is_some();
         Ok(())
     }

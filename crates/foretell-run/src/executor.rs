@@ -152,8 +152,9 @@ impl LocalProcesses {
         let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at).of(spec.max_resource);
         let missed_after = (spec.max_resource / 2).max(FEWEST_MISSED);
         let output = Output::new(trial, reports, log, missed_after);
-        let process =
-            Process::new(child, spec.directory.clone(), output, grace).watched(spec.watch.clone(), followed);
+        let process = Process::new(child, spec.directory.clone(), output, grace)
+            .watched(spec.watch.clone(), followed)
+            .bearing(record.token);
         running.lock().insert(trial);
         if watcher.watch(process) {
             return Ok(identity);

@@ -1,11 +1,11 @@
 //! Process groups: who is in one, signalling it, and telling a process from a later one with the same id.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,7 @@ impl ProcessIdentity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
     state: char,
+    pub(crate) parent: u32,
     pub(crate) group: u32,
     pub(crate) start: u64,
 }
@@ -59,27 +60,78 @@ pub(crate) fn stat(pid: u32) -> Option<Stat> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Fields 3 (state), 5 (process group) and 22 (start time); the name, field 2, may hold blanks and brackets.
+/// Fields 3 (state), 4 (parent), 5 (process group) and 22 (start time); the name, field 2, may hold blanks and brackets.
 fn parse_stat(text: &str) -> Option<Stat> {
     let (_, after_name) = text.rsplit_once(')')?;
     let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
     Some(Stat {
         state: fields.first()?.chars().next()?,
+        parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
     })
 }
 
-/// All running processes and what the system says of them; none where there is no `/proc`.
-pub(crate) fn processes() -> impl Iterator<Item = (u32, Stat)> {
+/// All processes and what the system says of them, ended ones that wait to be reaped included; none where there is no
+/// `/proc`.
+fn all_processes() -> impl Iterator<Item = (u32, Stat)> {
     let entries = fs::read_dir(Path::new("/proc")).into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid| Some((pid, stat(pid)?))).filter(|(_, stat)| stat.runs())
+    pids.filter_map(|pid| Some((pid, stat(pid)?)))
 }
 
-/// The process groups in which some process runs; none where there is no `/proc`.
-pub(crate) fn live_groups() -> BTreeSet<u32> {
-    processes().map(|(_, stat)| stat.group).collect()
+/// All running processes and what the system says of them; none where there is no `/proc`.
+pub(crate) fn processes() -> impl Iterator<Item = (u32, Stat)> {
+    all_processes().filter(|(_, stat)| stat.runs())
+}
+
+/// All processes at one moment.
+#[derive(Debug)]
+pub(crate) struct Census(Vec<(u32, Stat)>);
+
+impl Census {
+    pub(crate) fn take() -> Self {
+        Self(all_processes().collect())
+    }
+
+    /// Whether any process runs in group `leader`.
+    pub(crate) fn lives(&self, leader: u32) -> bool {
+        self.0.iter().any(|(_, stat)| stat.group == leader && stat.runs())
+    }
+
+    /// The running children of this process but `leader`, which lead or left other groups: orphans that this process has
+    /// adopted, among others.
+    pub(crate) fn children_beside(&self, leader: u32) -> impl Iterator<Item = u32> {
+        let own = std::process::id();
+        let child = move |(pid, stat): &&(u32, Stat)| stat.parent == own && *pid != leader && stat.runs();
+        self.0.iter().filter(child).map(|(pid, _)| *pid)
+    }
+
+    /// `pid` and all that descends from it.
+    pub(crate) fn tree(&self, pid: u32) -> Vec<u32> {
+        let mut tree = vec![pid];
+        let mut next = 0;
+        while let Some(&parent) = tree.get(next) {
+            let children = self.0.iter().filter(|(_, stat)| stat.parent == parent && stat.runs());
+            tree.extend(children.map(|(child, _)| *child));
+            next += 1;
+        }
+        tree
+    }
+
+    /// The ended children of this process, but `leader`, in the group `leader`: adopted orphans that nobody else reaps.
+    pub(crate) fn ended_orphans(&self, leader: u32) -> impl Iterator<Item = u32> {
+        let own = std::process::id();
+        let is_orphan = move |(pid, stat): &&(u32, Stat)| {
+            stat.parent == own && stat.group == leader && *pid != leader && !stat.runs()
+        };
+        self.0.iter().filter(is_orphan).map(|(pid, _)| *pid)
+    }
+}
+
+/// Takes the exit status of an ended child that nobody else waits for.
+pub(crate) fn reap(pid: u32) {
+    let _ = waitpid(group(pid), Some(WaitPidFlag::WNOHANG));
 }
 
 /// Sends `signal` to all of group `leader`; one that is gone needs none.
@@ -107,7 +159,11 @@ mod tests {
         let rest = "S 10 77 77 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 424242 1000 10";
         for name in ["sh", "a b", "odd) R 1 2 (name", ""] {
             let found = parse_stat(&format!("12 ({name}) {rest}")).expect("a good line");
-            assert_eq!((found.group, found.start, found.runs()), (77, 424_242, true), "{name:?}");
+            assert_eq!(
+                (found.parent, found.group, found.start, found.runs()),
+                (10, 77, 424_242, true),
+                "{name:?}"
+            );
         }
         assert!(!parse_stat(&format!("12 (sh) {}", rest.replacen('S', "Z", 1))).expect("a good line").runs());
         assert_eq!(parse_stat("12 (sh) S 10"), None);

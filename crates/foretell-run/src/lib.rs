@@ -29,6 +29,7 @@
 //! | `trial`       | what to start: command, parameters, environment, directories           |
 //! | `start_error` | why a trial was not started                                            |
 //! | `placeholder` | `{lr}` in a command                                                    |
+//! | `config_file` | a trial's copy of the command's configuration file                     |
 //! | `protocol`    | what a trial's output line says: a report, nothing, or an unusable report |
 //! | `reader`      | reads reports line by line                                             |
 //! | [`scan`]      | names and numbers in a line                                            |
@@ -48,6 +49,7 @@
 //! | `followed`    | a file that a trial appends its metrics to                             |
 //! | `params_watch`| whether a trial opens its parameters                                   |
 //! | `parent`      | a child that ends when its parent is gone                              |
+//! | `guardian`    | a process that ends the trials of a search that was killed             |
 //! | `atomic_write`| small files that are written whole                                     |
 //!
 //! # Systems
@@ -60,11 +62,13 @@ compile_error!("foretell-run needs a Unix system: process groups, signals and ad
 
 mod abandoned;
 mod atomic_write;
+mod config_file;
 mod driver;
 mod event_store;
 mod executor;
 mod followed;
 mod group;
+mod guardian;
 mod local_trials;
 mod log;
 mod message;
@@ -84,13 +88,16 @@ mod trial;
 mod watcher;
 
 pub use abandoned::{Abandoned, AbandonedError, end_abandoned};
+pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
 pub use driver::{Begin, Driver, DriverError, Event, Executor, ExecutorError, Finish, Limits, Observer};
 pub use event_store::{EventStore, Survey};
 pub use executor::LocalProcesses;
 pub use group::ProcessIdentity;
+pub use guardian::{Guardian, adopt_orphans, guard};
 pub use local_trials::{LocalTrials, TrialSetup, trial_directory};
 pub use log::{
-    Dropped, EventLog, EventLogError, LineProblem, LockError, LogReader, Opened, Position, read_log,
+    Dropped, EventLog, EventLogError, LineProblem, LockError, LogReader, Opened, Position, Salvage, Salvaged,
+    Stamp, UnsoundLine, read_log,
 };
 pub use message::{Message, MessageKind, Status};
 pub use parent::{ParentGuard, parent_alive_guard};

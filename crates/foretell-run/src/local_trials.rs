@@ -8,6 +8,8 @@ use std::time::Duration;
 use foretell_search::Start;
 use serde_json::{Map, Value};
 
+use crate::atomic_write::write_atomically;
+use crate::config_file::{CONFIG, ConfigFile};
 use crate::driver::{Begin, Executor, ExecutorError};
 use crate::executor::LocalProcesses;
 use crate::message::{Message, MessageKind, Status};
@@ -34,6 +36,8 @@ pub struct TrialSetup {
     pub gpus: Vec<String>,
     /// Parameters that no placeholder stands for: a trial must open its file of parameters.
     pub unplaced: Vec<String>,
+    /// The command's configuration file, of which `{config}` stands for a trial's copy.
+    pub config: Option<ConfigFile>,
 }
 
 /// Runs each trial of a study as a local process.
@@ -71,25 +75,42 @@ impl LocalTrials {
         trial_directory(&self.setup.directory, trial).join("checkpoints")
     }
 
-    fn spec(&self, start: &Start, worker: usize, resumes: bool) -> TrialSpec {
+    /// The command with the path of the trial's configuration file, which is written.
+    fn command(
+        &self,
+        directory: &Path,
+        parameters: &Map<String, Value>,
+    ) -> Result<Vec<String>, ExecutorError> {
+        let Some(config) = &self.setup.config else { return Ok(self.setup.command.clone()) };
+        let path = std::path::absolute(directory.join(config.file_name()))?;
+        fs::create_dir_all(directory)?;
+        write_atomically(&path, config.with(parameters)?.as_bytes())?;
+        let path = path.to_string_lossy().replace('{', "{{").replace('}', "}}");
+        let placeholder = format!("{{{CONFIG}}}");
+        Ok(self.setup.command.iter().map(|word| word.replace(&placeholder, &path)).collect())
+    }
+
+    fn spec(&self, start: &Start, worker: usize, resumes: bool) -> Result<TrialSpec, ExecutorError> {
         let number = |(name, value): (&String, &foretell::Value)| {
             (name.clone(), serde_json::to_value(value).unwrap_or_default())
         };
         let parameters: Map<String, Value> = start.configuration.iter().map(number).collect();
+        let directory = trial_directory(&self.setup.directory, start.trial);
+        let command = self.command(&directory, &parameters)?;
         let checkpoint_dir = self.checkpoints(start.trial);
         let mut environment = self.setup.environment.clone();
         environment.insert("FORETELL_WORKER".to_owned(), worker.to_string());
         if let Some(gpu) = worker.checked_rem(self.setup.gpus.len()).map(|place| &self.setup.gpus[place]) {
             environment.insert("CUDA_VISIBLE_DEVICES".to_owned(), gpu.clone());
         }
-        TrialSpec {
+        Ok(TrialSpec {
             trial: start.trial,
-            command: self.setup.command.clone(),
+            command,
             parameters,
             seed: u64::from(start.seed),
             max_resource: self.setup.max_resource,
             until: start.until,
-            directory: trial_directory(&self.setup.directory, start.trial),
+            directory,
             resume_from: resumes.then(|| checkpoint_dir.clone()),
             checkpoint_dir,
             resumed_at: if resumes { start.from } else { 0 },
@@ -97,7 +118,7 @@ impl LocalTrials {
             environment,
             metric: self.setup.metric.clone(),
             watch: self.setup.watch.clone(),
-        }
+        })
     }
 }
 
@@ -109,7 +130,8 @@ impl Executor for LocalTrials {
             let directory = trial_directory(&self.setup.directory, start.trial);
             self.params_watch = ParamsWatch::new(start.trial, &directory);
         }
-        self.processes.start(&self.spec(start, worker, resumes))?;
+        let spec = self.spec(start, worker, resumes)?;
+        self.processes.start(&spec)?;
         Ok(if resumes { Begin::Resumed } else { Begin::Anew })
     }
 

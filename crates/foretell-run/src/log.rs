@@ -7,16 +7,19 @@ mod finite;
 mod line;
 mod lock;
 mod reader;
+mod salvage;
 
 pub use error::EventLogError;
-pub use line::LineProblem;
+pub use line::{LineProblem, Stamp};
 pub use lock::LockError;
 pub use reader::{Dropped, LogReader, Position, read_log};
+pub use salvage::{Salvage, Salvaged, UnsoundLine};
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -36,7 +39,8 @@ pub struct Opened<R> {
     pub dropped: Option<Dropped>,
 }
 
-/// An append-only log of records, one JSON line each: `{"v":1,"crc":"9ae0daaf","record":…}`.
+/// An append-only log of records, one JSON line each:
+/// `{"v":2,"crc":"9ae0daaf","seq":17,"run":1,"time":1763908529123,"record":…}`.
 ///
 /// | what happens to the process or machine  | what the log holds afterwards                                  |
 /// |------------------------------------------|----------------------------------------------------------------|
@@ -44,6 +48,8 @@ pub struct Opened<R> {
 /// | power lost                               | every record acknowledged before the last successful `sync`   |
 /// | disk full, write error                   | every acknowledged record; writing goes on once there is room  |
 /// | any one bit flipped                      | found on opening: a dropped last line, or an error             |
+/// | a line taken out, doubled or moved       | found on opening by its sequence number: an error              |
+/// | the file deleted or replaced             | found before the next write: an error                          |
 ///
 /// What cannot be read back is never written: a number that is not finite is an error that names its field, and each line
 /// is decoded once before it is written. Nothing rewrites a line: what a reader does not know in it stays there.
@@ -59,6 +65,9 @@ pub struct EventLog<R> {
     path: PathBuf,
     file: Box<dyn LogFile>,
     end: Position,
+    /// The number of this opening, among those that wrote.
+    run: u32,
+    stamp: Option<Stamp>,
     torn: bool,
     _lock: Option<Lock>,
     _record: PhantomData<fn(&R)>,
@@ -82,30 +91,32 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
     /// In each of these cases the log is left as it was.
     pub fn open(path: impl AsRef<Path>) -> Result<Opened<R>, EventLogError> {
         let mut records = Vec::new();
-        let (log, dropped) = Self::open_each(path, |record| records.push(record))?;
+        let (log, dropped) = Self::open_each(path, |record, _| records.push(record))?;
         Ok(Opened { log, records, dropped })
     }
 
     /// Opens the log at `path` as [`open`](Self::open) does, and hands its records over one at a time, in order, without
-    /// keeping them. The second half of the answer is the torn end that was cut off, if there was one.
+    /// keeping them; each with the stamp of its line, which lines of version 1 have not. The second half of the answer is the torn end that was cut off, if there was one.
     ///
     /// # Errors
     /// Those of [`open`](Self::open); the records before the error have been handed over then.
     pub fn open_each(
         path: impl AsRef<Path>,
-        mut each: impl FnMut(R),
+        mut each: impl FnMut(R, Option<Stamp>),
     ) -> Result<(Self, Option<Dropped>), EventLogError> {
         let path = path.as_ref();
         let (file, path) = open_file(path).map_err(EventLogError::file("open", path))?;
         let lock = Lock::acquire(with_suffix(&path, ".lock"))?;
         let mut reader = LogReader::open(&path, Position::START)?;
-        for record in reader.by_ref() {
-            each(record?);
+        while let Some(record) = reader.next() {
+            each(record?, reader.stamp());
         }
         let mut log = Self {
             path,
             file: Box::new(file),
             end: reader.position(),
+            run: reader.stamp().map_or(1, |stamp| stamp.run.saturating_add(1)),
+            stamp: reader.stamp(),
             torn: reader.dropped().is_some(),
             _lock: Some(lock),
             _record: PhantomData,
@@ -118,7 +129,8 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
     ///
     /// # Errors
     /// [`EventLogError::Write`]: the record is not in the log, all before it are, and the log can be used further:
-    /// append again once the cause is gone. [`EventLogError::NotFinite`], [`EventLogError::Encode`] and
+    /// append again once the cause is gone. [`EventLogError::Displaced`]: the log's file was deleted, replaced or cut by
+    /// somebody else; nothing was written. [`EventLogError::NotFinite`], [`EventLogError::Encode`] and
     /// [`EventLogError::Unreadable`]: the record has no line that could be read back; nothing was written.
     pub fn append(&mut self, record: &R) -> Result<(), EventLogError> {
         self.append_all(std::slice::from_ref(record))
@@ -130,12 +142,20 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
     /// # Errors
     /// Those of [`append`](Self::append); the log holds none of `records` then.
     pub fn append_all(&mut self, records: &[R]) -> Result<(), EventLogError> {
-        let mut lines = Vec::with_capacity(128 * records.len());
-        for record in records {
+        if let Some(how) = self.file.displaced(&self.path, self.end.bytes) {
+            let (path, acknowledged) = (self.path.clone(), self.end.records);
+            return Err(EventLogError::Displaced { path, how, acknowledged });
+        }
+        let mut lines = Vec::with_capacity(192 * records.len());
+        let (run, time) = (self.run, now());
+        let mut last = self.stamp;
+        for (number, record) in (self.end.records + 1..).zip(records) {
             let start = lines.len();
+            let stamp = Stamp { number, run, time };
+            last = Some(stamp);
             check_finite(record)
                 .map_err(|it| EventLogError::NotFinite { field: it.field, value: it.value })?;
-            encode_into(&mut lines, record).map_err(|source| EventLogError::Encode { source })?;
+            encode_into(&mut lines, stamp, record).map_err(|source| EventLogError::Encode { source })?;
             decode::<R>(&lines[start..]).map_err(|problem| EventLogError::Unreadable { problem })?;
         }
         self.write(&lines).map_err(|source| EventLogError::Write {
@@ -143,6 +163,7 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
             acknowledged: self.end.records,
             source,
         })?;
+        self.stamp = last;
         self.end.records += records.len() as u64;
         self.end.bytes += lines.len() as u64;
         Ok(())
@@ -162,7 +183,7 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
     /// [`EventLogError::File`]: the log is as it was.
     pub fn clear(&mut self) -> Result<(), EventLogError> {
         self.file.truncate(0).map_err(EventLogError::file("empty", &self.path))?;
-        (self.end, self.torn) = (Position::START, false);
+        (self.end, self.torn, self.stamp) = (Position::START, false, None);
         Ok(())
     }
 
@@ -176,6 +197,16 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
             acknowledged: self.end.records,
             source,
         })
+    }
+
+    /// The number of this opening: 1 for the first that wrote into the log.
+    pub fn run(&self) -> u32 {
+        self.run
+    }
+
+    /// The stamp of the last record; `None` if it is one of version 1, or there is none.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.stamp
     }
 
     /// How many records the log holds.
@@ -217,6 +248,12 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
         }
         Ok(())
     }
+}
+
+/// Milliseconds since the beginning of 1970, UTC.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The log's file, opened for appending, and its path without links, so that one log has one lock.

@@ -48,7 +48,8 @@ pub(crate) fn name(parent: ProcessIdentity) -> String {
     }
 }
 
-fn parse(name: &str) -> Option<ProcessIdentity> {
+/// The process that [`name`] named.
+pub(crate) fn parse(name: &str) -> Option<ProcessIdentity> {
     match name.split_once(':') {
         Some((pid, start)) => {
             Some(ProcessIdentity { pid: pid.parse().ok()?, start: Some(start.parse().ok()?) })

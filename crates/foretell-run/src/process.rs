@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use crate::abandoned::forget;
+use crate::abandoned::{bears, forget};
 use crate::followed::Followed;
-use crate::group::{live_groups, signal_group};
+use crate::group::{Census, reap, signal_group, signal_process};
 use crate::message::{Message, MessageKind, Status};
 use crate::outbox::Outbox;
 use crate::output::{Line, LineSplitter, OutputLog, Tail, shown};
@@ -162,6 +162,8 @@ impl Pipe {
 /// A started trial, and all that is needed to see it through.
 pub(crate) struct Process {
     child: Child,
+    /// What its environment, and that of all it starts, holds; empty if it is not known.
+    token: String,
     directory: PathBuf,
     pipes: [Pipe; 2],
     output: Output,
@@ -171,8 +173,10 @@ pub(crate) struct Process {
     stopped_by_us: bool,
     /// When SIGKILL follows the SIGTERM that was sent.
     kill_at: Option<Instant>,
-    /// Whether its process has ended and its group is empty.
+    /// Whether its process has ended, its group is empty, and nothing else of it is left.
     gone: bool,
+    /// Processes of it that were found outside its group.
+    strays_seen: BTreeSet<u32>,
     watch: Watch,
     followed: Option<Followed>,
     begun: Instant,
@@ -188,6 +192,7 @@ impl Process {
         let pipes = [stdout, stderr];
         Self {
             child,
+            token: String::new(),
             directory,
             pipes,
             output,
@@ -196,6 +201,7 @@ impl Process {
             stopped_by_us: false,
             kill_at: None,
             gone: false,
+            strays_seen: BTreeSet::new(),
             watch: Watch::default(),
             followed: None,
             begun: Instant::now(),
@@ -211,6 +217,19 @@ impl Process {
         }
         self.watch = watch;
         self
+    }
+
+    /// The same, known by `token` in its environment: processes that left its group are found by it.
+    pub(crate) fn bearing(self, token: String) -> Self {
+        Self { token, ..self }
+    }
+
+    /// What runs of it outside its group, adopted by this process when their parents ended: see
+    /// [`adopt_orphans`](crate::adopt_orphans).
+    fn strays(&self, census: &Census) -> Vec<u32> {
+        let leader = self.child.id();
+        let adopted = census.children_beside(leader).filter(|&pid| bears(pid, &self.token));
+        adopted.flat_map(|pid| census.tree(pid)).collect()
     }
 
     /// Reads the file that it appends its metrics to.
@@ -301,27 +320,42 @@ impl Process {
         self.gone && self.pipes.iter().all(|pipe| pipe.file.is_none())
     }
 
-    /// Looks whether it has ended, and sends the signal that is due. `groups` is looked up at most once, and only if the
+    /// Looks whether it has ended, and sends the signal that is due. The `census` is taken at most once, and only if the
     /// process has ended.
     ///
     /// The process is not reaped before its group is empty: until then its id, which is the group's, belongs to nobody
     /// else, so that no signal can hit a stranger. Orphans of a trial that ended by itself are stopped, too.
-    pub(crate) fn look_after(&mut self, now: Instant, groups: &OnceCell<BTreeSet<u32>>) {
+    pub(crate) fn look_after(&mut self, now: Instant, census: &OnceCell<Census>) {
         self.check_limits(now);
-        let leader = self.child.id();
-        let ended = !self.gone && has_ended(&self.child);
-        self.gone |= ended && !groups.get_or_init(live_groups).contains(&leader);
         if self.gone {
             return;
         }
+        let leader = self.child.id();
+        let ended = has_ended(&self.child);
+        let mut strays = Vec::new();
+        if ended {
+            let census = census.get_or_init(Census::take);
+            census.ended_orphans(leader).for_each(reap);
+            strays = self.strays(census);
+            self.strays_seen.extend(&strays);
+            self.gone = !census.lives(leader) && strays.is_empty();
+        }
+        if self.gone {
+            self.strays_seen.iter().copied().for_each(reap);
+            return;
+        }
+        let signal_all = |signal| {
+            signal_group(leader, signal);
+            strays.iter().for_each(|&pid| signal_process(pid, signal));
+        };
         self.stopped_by_us |= self.stop && !ended;
         match self.kill_at {
             None if self.stop || ended => {
-                signal_group(leader, Signal::SIGTERM);
+                signal_all(Signal::SIGTERM);
                 self.kill_at = Some(now + self.grace);
             }
             Some(at) if ended && now >= at + VANISH => self.gone = true,
-            Some(at) if now >= at => signal_group(leader, Signal::SIGKILL),
+            Some(at) if now >= at => signal_all(Signal::SIGKILL),
             _ => {}
         }
     }

@@ -180,12 +180,12 @@ impl Loop {
         if now < self.next_look {
             return;
         }
-        let groups = OnceCell::new();
+        let census = OnceCell::new();
         for process in &mut self.processes {
             if !self.outbox.is_full() {
                 process.read_followed(&mut self.buffer, &mut self.outbox);
             }
-            process.look_after(now, &groups);
+            process.look_after(now, &census);
         }
         self.next_look = now + LOOK;
     }

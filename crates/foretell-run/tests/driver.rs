@@ -139,6 +139,7 @@ fn local(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
         max_resource: EPOCHS,
         environment: BTreeMap::new(),
         watch: foretell_run::Watch::default(),
+        config: None,
         gpus: Vec::new(),
         unplaced: Vec::new(),
     };

@@ -168,6 +168,11 @@ impl LevelData {
         self.levels.get(&level).filter(|level| level.learnt > 0).map(|level| &level.reached[..level.learnt])
     }
 
+    /// All trials that reached each level, in the order they reached it.
+    pub(crate) fn into_reached(self) -> Vec<(u64, Vec<usize>)> {
+        self.levels.into_iter().map(|(level, data)| (level, data.reached)).collect()
+    }
+
     /// All trials that reached `level`.
     pub fn reached(&self, level: u64) -> &[usize] {
         self.levels.get(&level).map_or(&[], |level| &level.reached)

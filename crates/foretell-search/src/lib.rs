@@ -23,6 +23,7 @@
 //! | `budget` | what spends a budget best: [`Choice`] |
 //! | `policy` | by what rule trials are stopped: [`Policy`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
+//! | `times` | how long it took, by the times in its log: [`Times`] |
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
 
@@ -52,6 +53,7 @@ mod study;
 mod successive_halving;
 mod summary;
 mod surrogate;
+mod times;
 mod worth;
 
 pub use asha::Asha;
@@ -83,9 +85,10 @@ pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Best, Fit, Fitted, Parts, Progress, RestoreError, Study, StudyError, StudySpec, Tally, Trial, TrialState,
-    Turn,
+    Best, Fit, Fitted, Parts, Progress, RestoreError, Settings, Study, StudyError, StudySpec, Tally, Trial,
+    TrialState, Turn,
 };
 pub use successive_halving::SuccessiveHalving;
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
+pub use times::{Moment, Times, Timing};
 pub use worth::Worth;

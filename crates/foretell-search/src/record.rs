@@ -49,6 +49,11 @@ pub enum Record {
         /// The study's description.
         study: Box<crate::StudySpec>,
     },
+    /// From here on other settings hold: somebody went on with the study by another policy, burn-in, total or budget.
+    Changed {
+        /// All the settings that may change, as they are from here on.
+        settings: Box<crate::Settings>,
+    },
     /// A run of an earlier search to learn from (a warm start); before the first trial.
     #[serde(alias = "handed_in")]
     WarmStart {

@@ -5,6 +5,7 @@ pub(crate) mod data;
 pub(crate) mod evaluate;
 mod figures;
 pub(crate) mod forecast;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod replay;
 pub(crate) mod reproduce;

@@ -1,10 +1,14 @@
-//! `foretell study`: shows stored studies, also while they run, and changes nothing.
+//! `foretell study`: shows stored studies, also while they run, and mends or removes them.
 
-use super::search::report;
+mod doctor;
+mod remove;
+
+use super::search::{FigureKind, report, study_picture};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, note, print, print_json, table};
+use crate::plot;
 use crate::stored::{self, Stored};
-use foretell_search::{Best, Decision, Record, Spent, Summary, Tally, Trial, TrialState};
+use foretell_search::{Best, Decision, Record, SamplerSpec, Spent, Summary, Tally, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -37,6 +41,9 @@ enum Action {
         study: PathBuf,
         /// The trial's number.
         trial: Option<u64>,
+        /// Show so many of the best trials with their parameters.
+        #[arg(long, value_name = "N", conflicts_with = "trial")]
+        top: Option<usize>,
     },
     /// Write the study's curves as JSON lines, which the other commands read.
     Export {
@@ -46,10 +53,29 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+    /// Draw the study's curves, stopped ones with their forecasts.
+    Plot {
+        /// The study's folder.
+        study: PathBuf,
+        /// The picture (.svg or .png; default: curves.svg in the study's folder).
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Remove a study: its log, and its trials' output and checkpoints.
+    Rm {
+        /// The study's folder.
+        study: PathBuf,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+    },
     /// Check the study's log, and list the trials that its next start would continue.
     Doctor {
         /// The study's folder.
         study: PathBuf,
+        /// Keep what is sound of a damaged log; the damaged one is kept beside it.
+        #[arg(long)]
+        repair: bool,
     },
 }
 
@@ -57,12 +83,14 @@ enum Action {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.action {
         Action::Ls { folder } => list(folder, arguments.format),
-        Action::Show { study, trial: None } => show(&Stored::read(study)?, arguments.format),
-        Action::Show { study, trial: Some(trial) } => {
+        Action::Show { study, trial: None, top } => show(&Stored::read(study)?, *top, arguments.format),
+        Action::Show { study, trial: Some(trial), .. } => {
             show_trial(&Stored::read(study)?, *trial, arguments.format)
         }
+        Action::Plot { study, out } => draw(&Stored::read(study)?, out.as_deref()),
+        Action::Rm { study, yes } => remove::run(study, *yes),
         Action::Export { study, out } => export(&Stored::read(study)?, out.as_deref()),
-        Action::Doctor { study } => doctor(&Stored::read(study)?, arguments.format),
+        Action::Doctor { study, repair } => doctor::run(study, *repair, arguments.format),
     }
 }
 
@@ -131,6 +159,7 @@ fn listing_text(listing: &Listing) -> String {
             if listed.done { "done" } else { "unfinished" }.to_owned(),
             listed.trials.total.to_string(),
             listed.trials.stopped.to_string(),
+            listed.trials.failed.to_string(),
             format!("{} of {}", listed.epochs.spent, listed.epochs.without_stopping),
             best.map_or("–".to_owned(), |best| {
                 format!("{} {} (trial {})", listed.metric, metric_value(best.score), best.trial)
@@ -138,14 +167,32 @@ fn listing_text(listing: &Listing) -> String {
         ]
     };
     let rows: Vec<Vec<String>> = listing.studies.iter().map(row).collect();
-    table(&["study", "", "trials", "stopped", "epochs", "best"], &rows)
+    table(&["study", "", "trials", "stopped", "failed", "epochs", "best"], &rows)
 }
 
-fn show(stored: &Stored, format: Format) -> Outcome {
-    let document = report::Document::new(SCHEMA, &stored.study, &stored.directory);
-    match format {
-        Format::Json => print_json(&document),
-        Format::Table => print(&report::text(&stored.study, &document)),
+/// Draws the study.
+fn draw(stored: &Stored, out: Option<&Path>) -> Outcome {
+    let path = out.map_or_else(|| stored.directory.join("curves.svg"), Path::to_owned);
+    plot::check_place(&path, None).map_err(Failure::input)?;
+    let name = study_picture::name(&stored.directory);
+    let kind = match stored.study.spec().sampler {
+        SamplerSpec::QLearning(_) => FigureKind::QLearning,
+        _ => FigureKind::Curves,
+    };
+    plot::save(&path, &study_picture::of(&stored.study, &name, kind)).map_err(Failure::midway)?;
+    print(&format!("drawn into {}", path.display()))
+}
+
+fn show(stored: &Stored, top: Option<usize>, format: Format) -> Outcome {
+    let document = report::Document::new(SCHEMA, &stored.study, &stored.times, &stored.directory);
+    let (document, table) = match top {
+        None => (document, None),
+        Some(most) => (document.with_top(&stored.study, most), report::leaders(&stored.study, most)),
+    };
+    match (format, table) {
+        (Format::Json, _) => print_json(&document),
+        (Format::Table, Some(table)) => print(&table),
+        (Format::Table, None) => print(&report::text(&stored.study, &document)),
     }
 }
 
@@ -282,59 +329,6 @@ fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
     write(&mut BufWriter::new(file)).map_err(failed)?;
     note(&format!("{} curves written to {}", runs.len(), path.display()));
     Ok(())
-}
-
-/// The result of checking a log.
-#[derive(Serialize)]
-struct Diagnosis {
-    schema: &'static str,
-    study: String,
-    records: usize,
-    trials: usize,
-    /// Bytes of a torn last line, which was never acknowledged.
-    torn_bytes: u64,
-    /// Trials that run or were interrupted: the study's next start continues them.
-    open: Vec<u64>,
-    done: bool,
-}
-
-fn doctor(stored: &Stored, format: Format) -> Outcome {
-    let trials = stored.study.trials();
-    let diagnosis = Diagnosis {
-        schema: SCHEMA,
-        study: stored.directory.display().to_string(),
-        records: stored.records.len(),
-        trials: trials.len(),
-        torn_bytes: stored.dropped.as_ref().map_or(0, |dropped| dropped.bytes),
-        open: (0..trials.len() as u64).filter(|&trial| trials[trial as usize].is_open()).collect(),
-        done: stored.study.is_done(),
-    };
-    match format {
-        Format::Json => print_json(&diagnosis),
-        Format::Table => print(&diagnosis_text(&diagnosis)),
-    }
-}
-
-fn diagnosis_text(diagnosis: &Diagnosis) -> String {
-    let Diagnosis { study, records, trials, torn_bytes, open, done, .. } = diagnosis;
-    let mut lines = vec![format!(
-        "{study}: the log is sound: {records} records of {trials} trials, all checksums and all transitions are valid"
-    )];
-    if *torn_bytes > 0 {
-        lines.push(format!(
-            "its last line is incomplete ({torn_bytes} bytes, never acknowledged); the next start drops it"
-        ));
-    }
-    if !open.is_empty() {
-        let numbers: Vec<String> = open.iter().map(u64::to_string).collect();
-        lines.push(format!(
-            "running or interrupted: trials {}; if the search has ended, the same command continues them",
-            numbers.join(", ")
-        ));
-    }
-    let end = if *done { "the study is done" } else { "the study is unfinished" };
-    lines.push(end.to_owned());
-    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -178,6 +178,22 @@ fn label(value: f64, decimals: usize) -> String {
     text
 }
 
+/// How many there are, in full, large numbers in groups of three digits.
+pub(crate) fn count(value: f64) -> String {
+    if !value.is_finite() || value.abs() < 1e4 {
+        return short(value.round());
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut text = if value < 0.0 { "-".to_owned() } else { String::new() };
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A number with about four significant digits, as a person would write it.
 pub(crate) fn short(value: f64) -> String {
     let size = value.abs();
@@ -271,5 +287,6 @@ mod tests {
         assert_eq!(short(87.01), "87.01");
         assert_eq!(short(12345.6), "12346");
         assert_eq!(short(2e7), "2e7");
+        assert_eq!([900.0, 9999.0, 12_345.6, 2e7].map(count), ["900", "9999", "12,346", "20,000,000"]);
     }
 }

@@ -5,7 +5,7 @@ use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group, hinted};
 use super::font;
 use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
-use super::scale::{Range, short};
+use super::scale::{Range, count, short};
 
 /// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,13 @@ pub(crate) struct Search {
     pub without_stopping: f64,
 }
 
+/// So many forecasts are drawn at most: of running trials first, then the best.
+const FANS: usize = 20;
+/// More trials are drawn as bands that hold so much of them.
+const SINGLY: usize = 200;
+/// The bands: the share of the trials that each holds, and its opacity.
+const BANDS: [(f64, f32); 2] = [(0.9, 0.18), (0.5, 0.32)];
+
 const STOPPED: Colour = VERMILLION;
 const COMPLETED: Colour = SKY;
 
@@ -84,6 +91,7 @@ impl Search {
         page.draw(panel.frame(&self.resource, &self.metric));
         page.draw(self.strip_frame(&panel, strip));
         page.draw(self.incumbent(&panel, strip));
+        page.draw(self.bands(&panel));
         page.draw([self.curves(&panel), self.forecasts(&panel, strip)]);
         page.draw(self.best_curve(&panel));
         page.draw(self.best_label(&panel, strip));
@@ -92,14 +100,16 @@ impl Search {
     }
 
     fn saving(&self) -> String {
-        let counts =
-            format!("{} trials, {} stopped early", self.trials.len(), self.count(SearchFate::Stopped));
+        let counts = format!(
+            "{} trials, {} stopped early",
+            count(self.trials.len() as f64),
+            self.count(SearchFate::Stopped)
+        );
         let share = 100.0 * self.spent / self.without_stopping;
         if !share.is_finite() {
             return counts;
         }
-        let (spent, full, unit) =
-            (short(self.spent.round()), short(self.without_stopping.round()), &self.resource);
+        let (spent, full, unit) = (count(self.spent), count(self.without_stopping), &self.resource);
         let whole = if self.rungs { "the same rungs without stopping" } else { "a full search" };
         format!("{share:.0} % of the {unit} of {whole} ({spent} of {full}) · {counts}")
     }
@@ -117,10 +127,20 @@ impl Search {
             (SearchFate::Running, "running"),
             (SearchFate::Failed, "failed"),
         ];
-        let curves = names.into_iter().filter(|(fate, _)| self.count(*fate) > 0).map(|(fate, name)| {
+        let is_drawn = |fate| self.count(fate) > 0 && (!self.is_many() || fate == SearchFate::Running);
+        let curves = names.into_iter().filter(|(fate, _)| is_drawn(*fate)).map(|(fate, name)| {
             Key::new(Mark::Line(solid(self.stroke(fate, 2.0))), format!("{name} ({})", self.count(fate)))
         });
         let mut keys: Vec<Key> = curves.collect();
+        if self.is_many() {
+            let mut opacity = 0.0;
+            for (share, own) in BANDS {
+                opacity += (1.0 - opacity) * own;
+                let mark = Mark::Band(COMPLETED.with_opacity(opacity));
+                keys.push(Key::new(mark, format!("{:.0} % of the trials", 100.0 * share)));
+            }
+            keys.push(Key::new(Mark::Line(Stroke::solid(COMPLETED, 2.0)), "median"));
+        }
         if self.unfinished().next().is_some() {
             keys.push(Key::new(Mark::Whisker(STOPPED), "forecast ± standard deviation"));
         }
@@ -154,10 +174,50 @@ impl Search {
         Panel::of_curves(area, x, y, self.maximize, &values)
     }
 
+    /// The forecasts that are drawn, by trial.
     fn unfinished(&self) -> impl Iterator<Item = (usize, SearchForecast)> {
         let open = |t: &SearchTrial| matches!(t.fate, SearchFate::Stopped | SearchFate::Running);
         let trials = self.trials.iter().enumerate().filter(move |(_, t)| open(t));
-        trials.filter_map(|(i, t)| t.forecast.filter(|f| f.mean.is_finite()).map(|f| (i, f)))
+        let mut all: Vec<(usize, SearchForecast)> =
+            trials.filter_map(|(i, t)| t.forecast.filter(|f| f.mean.is_finite()).map(|f| (i, f))).collect();
+        let runs = |index: usize| self.trials[index].fate == SearchFate::Running;
+        let turned = if self.maximize { 1.0 } else { -1.0 };
+        all.sort_by(|a, b| {
+            runs(b.0).cmp(&runs(a.0)).then((turned * b.1.mean).total_cmp(&(turned * a.1.mean)))
+        });
+        all.truncate(FANS);
+        all.sort_by_key(|(index, _)| *index);
+        all.into_iter()
+    }
+
+    /// Whether there are too many trials to see one among them.
+    fn is_many(&self) -> bool {
+        self.trials.len() > SINGLY
+    }
+
+    /// Where there are many trials, what most of them had at each step, and the median.
+    fn bands(&self, panel: &Panel) -> Option<Shape> {
+        if !self.is_many() {
+            return None;
+        }
+        let points = self.trials.iter().flat_map(|t| t.points.iter().copied());
+        let mut points: Vec<(f64, f64)> = points.filter(|p| p.0.is_finite() && p.1.is_finite()).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let steps: Vec<&[(f64, f64)]> = points.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()).collect();
+        let at = |step: &[(f64, f64)], share: f64| {
+            let values: Vec<f64> = step.iter().map(|point| point.1).collect();
+            foretell::statistics::quantile_of_sorted(&values, share)
+        };
+        let band = |(share, opacity): (f64, f32)| {
+            let (low, high) = (0.5 - share / 2.0, 0.5 + share / 2.0);
+            let corners: Vec<_> =
+                steps.iter().map(|step| (step[0].0, at(step, low), at(step, high))).collect();
+            panel.band(&corners, COMPLETED.with_opacity(opacity))
+        };
+        let mut shapes: Vec<Shape> = BANDS.into_iter().filter_map(band).collect();
+        let median: Vec<(f64, f64)> = steps.iter().map(|step| (step[0].0, at(step, 0.5))).collect();
+        shapes.extend(panel.line(&median, Stroke::solid(COMPLETED, 2.0)));
+        Some(panel.clip(vec![group("bands", shapes)]))
     }
 
     fn strip_width(&self) -> f64 {
@@ -207,8 +267,9 @@ impl Search {
             SearchFate::Running,
         ];
         let with_fate = |fate| self.trials.iter().enumerate().filter(move |(_, t)| t.fate == fate);
-        let trials =
-            order.into_iter().flat_map(with_fate).filter(|(i, _)| Some(*i) != self.best.map(|b| b.0));
+        let is_drawn = |t: &SearchTrial| !self.is_many() || t.fate == SearchFate::Running;
+        let trials = order.into_iter().flat_map(with_fate);
+        let trials = trials.filter(|(i, t)| Some(*i) != self.best.map(|b| b.0) && is_drawn(t));
         panel.clip(trials.map(|(_, trial)| self.curve(panel, trial)).collect())
     }
 
@@ -361,12 +422,24 @@ mod tests {
     }
 
     #[test]
-    fn every_trial_has_a_curve_and_every_stopped_one_a_forecast() {
-        for count in [12, 500] {
+    fn every_trial_has_a_curve_and_the_best_of_the_stopped_a_forecast() {
+        for (count, forecasts) in [(12, 6), (200, 20)] {
             let svg = encode(&study(count).draw());
             assert_eq!(svg.matches("class=\"trial").count(), count);
-            assert_eq!(svg.matches("class=\"forecast\"").count(), count / 2);
+            assert_eq!(svg.matches("class=\"forecast\"").count(), forecasts);
         }
+    }
+
+    #[test]
+    fn many_trials_are_bands_with_the_best_and_the_running() {
+        let mut many = study(10_000);
+        many.trials[7].fate = SearchFate::Running;
+        let svg = encode(&many.draw());
+        assert_eq!(svg.matches("class=\"trial").count(), 2);
+        assert_eq!(svg.matches("class=\"bands\"").count(), 1);
+        assert_eq!(svg.matches("class=\"forecast\"").count(), 20);
+        assert!(svg.contains("90 % of the trials") && svg.contains("running (1)"));
+        assert!(svg.len() < 100_000, "{} bytes", svg.len());
     }
 
     #[test]

@@ -169,7 +169,8 @@ impl Sizes {
             for y in 0..self.kernel[0] {
                 for x in 0..self.kernel[1] {
                     let inside = seen(x, self.padding[1], self.stride, width, columns);
-                    for to in seen(y, self.padding[0], self.stride, height, rows) {
+                    let lines = seen(y, self.padding[0], self.stride, height, rows);
+                    for to in lines.filter(|_| !inside.is_empty()) {
                         let line = to * self.stride + y - self.padding[0];
                         let first = inside.start * self.stride + x - self.padding[1];
                         let from = (channel * height + line) * width + first;

@@ -27,7 +27,7 @@ pub enum EventLogError {
     },
     /// A line before the last is damaged, or a line comes from another program.
     #[error(
-        "{path}, line {line}: {problem}; nothing was changed{}", remedy(problem, *good_records, *good_bytes),
+        "{path}, line {line}: {problem}; nothing was changed{}", remedy(problem, path, *good_records, *good_bytes),
         path = path.display()
     )]
     Line {
@@ -91,6 +91,20 @@ pub enum EventLogError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The log's file is not where it was opened.
+    #[error(
+        "{path} {how} while it was written: this search ends here; {acknowledged} records were acknowledged before; put the \
+         file back and search again, or begin in another folder",
+        path = path.display()
+    )]
+    Displaced {
+        /// The log.
+        path: PathBuf,
+        /// `was deleted`, …
+        how: &'static str,
+        /// How many records it held.
+        acknowledged: u64,
+    },
     /// The records are written, but may not survive a loss of power.
     #[error(
         "cannot flush {path} to its device: {source}; its {acknowledged} records are written, but those since the last \
@@ -116,13 +130,14 @@ impl EventLogError {
 }
 
 /// What to do about a damaged line; a line of a newer program is not damaged and needs no repair.
-fn remedy(problem: &LineProblem, good_records: usize, good_bytes: u64) -> String {
+fn remedy(problem: &LineProblem, path: &Path, good_records: usize, good_bytes: u64) -> String {
     if !problem.is_damage() {
         return String::new();
     }
+    let folder = path.parent().unwrap_or(path).display();
     format!(
-        "; restore the file from a copy, or keep only the {good_records} records before this line by cutting a copy of \
-         it to its first {good_bytes} bytes"
+        "; the {good_records} records before it (first {good_bytes} bytes) are good; restore the file from a copy, or keep \
+         what is sound by `foretell study doctor {folder} --repair`"
     )
 }
 

@@ -1,7 +1,9 @@
 //! The file below the event log, as few operations as the log needs, so that tests can make each of them fail.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// A file that grows at its end.
 pub(crate) trait LogFile: Send {
@@ -11,6 +13,8 @@ pub(crate) trait LogFile: Send {
     fn truncate(&mut self, length: u64) -> io::Result<()>;
     /// Returns once the file's contents would survive a loss of power.
     fn sync(&mut self) -> io::Result<()>;
+    /// Whether the file no longer is at `path` with at least `length` bytes, and what became of it.
+    fn displaced(&self, path: &Path, length: u64) -> Option<&'static str>;
 }
 
 /// A file opened for appending.
@@ -25,6 +29,19 @@ impl LogFile for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    fn displaced(&self, path: &Path, length: u64) -> Option<&'static str> {
+        let there = match fs::metadata(path) {
+            Ok(there) => there,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some("was deleted"),
+            Err(_) => return None, // the write that follows says what is wrong
+        };
+        let own = self.metadata().ok()?;
+        if (own.dev(), own.ino()) != (there.dev(), there.ino()) {
+            return Some("was replaced by another file");
+        }
+        (there.len() < length).then_some("was cut by another program")
     }
 }
 

@@ -1,17 +1,33 @@
-//! One line of the event log: format version, checksum, record.
+//! One line of the event log: format version, checksum, sequence number, run, time, record.
 
 use serde::{Serialize, de::DeserializeOwned};
 use thiserror::Error;
 
 use super::checksum::crc32;
 
-/// The version of the line format that this crate writes.
-pub(crate) const VERSION: u32 = 1;
+/// The version of the line format that this crate writes. It reads version 1, too: lines without number, run and time.
+pub(crate) const VERSION: u32 = 2;
+const UNNUMBERED: u32 = 1;
 
 const BEFORE_VERSION: &str = "{\"v\":";
 const BEFORE_CHECKSUM: &str = ",\"crc\":\"";
-const BEFORE_RECORD: &str = "\",\"record\":";
+const BEFORE_BODY: &str = "\",";
+const BEFORE_NUMBER: &str = "\"seq\":";
+const BEFORE_RUN: &str = ",\"run\":";
+const BEFORE_TIME: &str = ",\"time\":";
+const BEFORE_RECORD: &str = "\"record\":";
 const AFTER_RECORD: &str = "}";
+
+/// What a line says besides its record. Nothing is ever decided by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The record's sequence number, which is also its line: 1, 2, 3, …
+    pub number: u64,
+    /// Which opening of the log wrote it: 1, 2, 3, … Between two runs nobody was writing.
+    pub run: u32,
+    /// When it was written, in milliseconds since the beginning of 1970 (UTC).
+    pub time: u64,
+}
 
 /// What is wrong with a line of the event log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -20,8 +36,10 @@ pub enum LineProblem {
     /// The line does not end with a newline: its writing was cut short.
     #[error("it is cut short")]
     Cut,
-    /// The frame `{"v":1,"crc":"…","record":…}` around the record is broken.
-    #[error("it is not of the form {{\"v\":{VERSION},\"crc\":\"…\",\"record\":…}}")]
+    /// The frame `{"v":2,"crc":"…","seq":…,"run":…,"time":…,"record":…}` around the record is broken.
+    #[error(
+        "it is not of the form {{\"v\":{VERSION},\"crc\":\"…\",\"seq\":…,\"run\":…,\"time\":…,\"record\":…}}"
+    )]
     Frame,
     /// The line holds a whole record and more: the newline after that record is damaged.
     #[error("it holds more than one record: the newline between them is damaged")]
@@ -34,6 +52,17 @@ pub enum LineProblem {
         /// The checksum of the record's text as it is now.
         found: u32,
     },
+    /// The record is not the one that is due in this line.
+    #[error("its sequence number is {found}, but {due} is due: {}", misplacement(*found, *due))]
+    Sequence {
+        /// The number in the line.
+        found: u64,
+        /// The number that follows the line before it.
+        due: u64,
+    },
+    /// The line has no sequence number, but one before it has.
+    #[error("it has no sequence number, but the lines before it have: it was put there, or moved")]
+    Unnumbered,
     /// The line was written in another format version.
     #[error("its format version is {found}, this program reads {VERSION}: use a newer foretell")]
     Version {
@@ -53,28 +82,60 @@ pub enum LineProblem {
 impl LineProblem {
     /// Whether the bytes are not those that were written (as opposed to written by another program).
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Cut | Self::Frame | Self::Joined | Self::Checksum { .. })
+        self.may_be_torn() || matches!(self, Self::Joined | Self::Sequence { .. } | Self::Unnumbered)
+    }
+
+    /// Whether a write that was cut short may have left such a line.
+    pub fn may_be_torn(&self) -> bool {
+        matches!(self, Self::Cut | Self::Frame | Self::Checksum { .. })
     }
 }
 
-/// Adds the line, newline included, that holds `record`: `{"v":1,"crc":"9ae0daaf","record":…}`.
+/// What a wrong sequence number tells.
+fn misplacement(found: u64, due: u64) -> String {
+    match found.checked_sub(due) {
+        Some(1) => format!("line {due} was taken out, or moved"),
+        Some(missing) => format!("{missing} lines were taken out before it, or moved"),
+        None => format!("it is a copy of line {found}, or was moved"),
+    }
+}
+
+/// Adds the line, newline included, that holds `record`.
 ///
 /// # Errors
 /// When the record has no JSON form; `lines` is as it was.
-pub(crate) fn encode_into<R: Serialize>(lines: &mut Vec<u8>, record: &R) -> Result<(), serde_json::Error> {
+pub(crate) fn encode_into<R: Serialize>(
+    lines: &mut Vec<u8>,
+    stamp: Stamp,
+    record: &R,
+) -> Result<(), serde_json::Error> {
     let text = serde_json::to_string(record)?;
-    let crc = crc32(text.as_bytes());
-    let head = format!("{BEFORE_VERSION}{VERSION}{BEFORE_CHECKSUM}{crc:08x}{BEFORE_RECORD}");
-    for part in [&head, &text, AFTER_RECORD, "\n"] {
-        lines.extend_from_slice(part.as_bytes());
-    }
+    write_line(lines, stamp, &text);
     Ok(())
 }
 
-/// The record in `line`, which ends with its newline.
-pub(crate) fn decode<R: DeserializeOwned>(line: &[u8]) -> Result<R, LineProblem> {
-    let text = record_text(line.strip_suffix(b"\n").ok_or(LineProblem::Cut)?)?;
-    serde_json::from_slice(text).map_err(|error| LineProblem::Record { problem: without_place(&error) })
+/// Adds the line, newline included, that holds the record with this `text`.
+pub(super) fn write_line(lines: &mut Vec<u8>, stamp: Stamp, text: &str) {
+    let Stamp { number, run, time } = stamp;
+    let body = format!("{BEFORE_NUMBER}{number}{BEFORE_RUN}{run}{BEFORE_TIME}{time},{BEFORE_RECORD}{text}");
+    let crc = crc32(body.as_bytes());
+    let head = format!("{BEFORE_VERSION}{VERSION}{BEFORE_CHECKSUM}{crc:08x}{BEFORE_BODY}");
+    for part in [&head, &body, AFTER_RECORD, "\n"] {
+        lines.extend_from_slice(part.as_bytes());
+    }
+}
+
+/// The record in `line`, which ends with its newline, and the line's stamp; lines of version 1 have none.
+pub(crate) fn decode<R: DeserializeOwned>(line: &[u8]) -> Result<(Option<Stamp>, R), LineProblem> {
+    let (stamp, text) = parts(line)?;
+    let record = serde_json::from_slice(text)
+        .map_err(|error| LineProblem::Record { problem: without_place(&error) })?;
+    Ok((stamp, record))
+}
+
+/// The stamp and the record's text of `line`, which ends with its newline.
+pub(super) fn parts(line: &[u8]) -> Result<(Option<Stamp>, &[u8]), LineProblem> {
+    unframed(line.strip_suffix(b"\n").ok_or(LineProblem::Cut)?)
 }
 
 /// What the decoder said, without the place in the record's text: the line and its column mean nothing in the log.
@@ -87,54 +148,85 @@ fn without_place(error: &serde_json::Error) -> String {
 pub(crate) fn diagnose(line: &[u8], problem: LineProblem) -> LineProblem {
     let starts = |at: &usize| line[*at..].starts_with(BEFORE_VERSION.as_bytes());
     let mut second = (1..line.len()).filter(starts);
-    let joined = problem.is_damage() && second.any(|at| record_text(&line[..at - 1]).is_ok());
+    let joined = problem.is_damage() && second.any(|at| unframed(&line[..at - 1]).is_ok());
     if joined { LineProblem::Joined } else { problem }
 }
 
-/// The record's text, once frame, version and checksum are found right.
+/// The stamp and the record's text, once frame, version and checksum are found right.
 ///
 /// The frame is compared byte by byte rather than parsed as JSON, so that no bit of it can change unnoticed.
-fn record_text(line: &[u8]) -> Result<&[u8], LineProblem> {
-    let rest = line.strip_prefix(BEFORE_VERSION.as_bytes()).ok_or(LineProblem::Frame)?;
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (version, rest) = rest.split_at(digits);
-    let rest = rest.strip_prefix(BEFORE_CHECKSUM.as_bytes()).ok_or(LineProblem::Frame)?;
-    let found = parse(version, 10)?;
-    if found != VERSION {
+fn unframed(line: &[u8]) -> Result<(Option<Stamp>, &[u8]), LineProblem> {
+    let (version, rest) = number(line, BEFORE_VERSION)?;
+    let rest = after(rest, BEFORE_CHECKSUM)?;
+    let found = u32::try_from(version).map_err(|_| LineProblem::Frame)?;
+    if ![UNNUMBERED, VERSION].contains(&found) {
         return Err(LineProblem::Version { found });
     }
     let (crc, rest) = rest.split_at_checked(8).ok_or(LineProblem::Frame)?;
-    let rest = rest.strip_prefix(BEFORE_RECORD.as_bytes()).ok_or(LineProblem::Frame)?;
-    let text = rest.strip_suffix(AFTER_RECORD.as_bytes()).ok_or(LineProblem::Frame)?;
-    check(parse(crc, 16)?, crc32(text)).map(|()| text)
+    let rest = after(rest, BEFORE_BODY)?;
+    let body = rest.strip_suffix(AFTER_RECORD.as_bytes()).ok_or(LineProblem::Frame)?;
+    let written = std::str::from_utf8(crc).map_err(|_| LineProblem::Frame)?;
+    let written = u32::from_str_radix(written, 16).map_err(|_| LineProblem::Frame)?;
+    if found == UNNUMBERED {
+        let text = after(body, BEFORE_RECORD)?;
+        return check(written, crc32(text)).map(|()| (None, text));
+    }
+    let (number_is, rest) = number(body, BEFORE_NUMBER)?;
+    let (run, rest) = number(rest, BEFORE_RUN)?;
+    let (time, rest) = number(rest, BEFORE_TIME)?;
+    let text = after(after(rest, ",")?, BEFORE_RECORD)?;
+    check(written, crc32(body))?;
+    let run = u32::try_from(run).map_err(|_| LineProblem::Frame)?;
+    Ok((Some(Stamp { number: number_is, run, time }), text))
 }
 
 fn check(written: u32, found: u32) -> Result<(), LineProblem> {
     if written == found { Ok(()) } else { Err(LineProblem::Checksum { written, found }) }
 }
 
-fn parse(digits: &[u8], radix: u32) -> Result<u32, LineProblem> {
-    let text = std::str::from_utf8(digits).map_err(|_| LineProblem::Frame)?;
-    u32::from_str_radix(text, radix).map_err(|_| LineProblem::Frame)
+/// What follows `start`.
+fn after<'a>(text: &'a [u8], start: &str) -> Result<&'a [u8], LineProblem> {
+    text.strip_prefix(start.as_bytes()).ok_or(LineProblem::Frame)
+}
+
+/// The number that follows `start`, and what follows it.
+fn number<'a>(text: &'a [u8], start: &str) -> Result<(u64, &'a [u8]), LineProblem> {
+    let rest = after(text, start)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = rest.split_at(digits);
+    let number = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok());
+    number.map(|number| (number, rest)).ok_or(LineProblem::Frame)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LineProblem, decode, encode_into};
+    use super::{LineProblem, Stamp, decode, encode_into};
     use serde::Serialize;
+
+    const STAMP: Stamp = Stamp { number: 4, run: 2, time: 1_763_908_529_123 };
 
     fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, serde_json::Error> {
         let mut line = Vec::new();
-        encode_into(&mut line, record).map(|()| line)
+        encode_into(&mut line, STAMP, record).map(|()| line)
     }
 
     #[test]
     fn a_line_is_json_that_others_can_read() {
         let line = encode(&serde_json::json!({"trial": 3})).expect("a plain value encodes");
         let value: serde_json::Value = serde_json::from_slice(&line).expect("a line is JSON");
-        assert_eq!(value["v"], 1);
+        assert_eq!(value["v"], 2);
+        assert_eq!(value["seq"], 4);
+        assert_eq!(value["run"], 2);
+        assert_eq!(value["time"], 1_763_908_529_123_u64);
         assert_eq!(value["record"]["trial"], 3);
         assert_eq!(value["crc"].as_str().map(str::len), Some(8));
+        assert_eq!(decode::<serde_json::Value>(&line).expect("it is readable").0, Some(STAMP));
+    }
+
+    #[test]
+    fn a_line_of_the_first_version_is_read() {
+        let line = b"{\"v\":1,\"crc\":\"6abf4a82\",\"record\":7}\n";
+        assert_eq!(decode::<u32>(line), Ok((None, 7)));
     }
 
     #[test]
@@ -144,8 +236,12 @@ mod tests {
             (good.trim_end().to_owned(), "cut short"),
             (good.replace("record", "rekord"), "not of the form"),
             (good.replace(":7}", ":8}"), "checksum"),
-            (good.replace("\"v\":1", "\"v\":2"), "newer foretell"),
-            (good.replace("\"v\":1", "\"v\":"), "not of the form"),
+            (good.replace("\"seq\":4", "\"seq\":5"), "checksum"),
+            (good.replace("\"time\":1", "\"time\":2"), "checksum"),
+            (good.replace("\"run\":2", "\"run\":x"), "not of the form"),
+            (good.replace("\"v\":2", "\"v\":3"), "newer foretell"),
+            (good.replace("\"v\":2", "\"v\":1"), "not of the form"),
+            (good.replace("\"v\":2", "\"v\":"), "not of the form"),
             ("\n".to_owned(), "not of the form"),
         ];
         for (line, expected) in cases {

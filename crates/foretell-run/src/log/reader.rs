@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::EventLogError;
-use super::line::{LineProblem, decode, diagnose};
+use super::line::{LineProblem, Stamp, decode, diagnose};
 
 /// How much of the file is read at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
@@ -70,6 +70,7 @@ pub struct LogReader<R> {
     file: BufReader<io::Take<File>>,
     line: Vec<u8>,
     position: Position,
+    stamp: Option<Stamp>,
     dropped: Option<Dropped>,
     ended: bool,
     _record: PhantomData<fn() -> R>,
@@ -97,6 +98,7 @@ impl<R: DeserializeOwned> LogReader<R> {
             file: BufReader::with_capacity(BUFFER_BYTES, rest),
             line: Vec::new(),
             position,
+            stamp: None,
             dropped: None,
             ended: false,
             _record: PhantomData,
@@ -106,6 +108,11 @@ impl<R: DeserializeOwned> LogReader<R> {
     /// The place after the last record that was handed over.
     pub fn position(&self) -> Position {
         self.position
+    }
+
+    /// When the last record that was handed over was written, and by which run; `None` for lines of version 1.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.stamp
     }
 
     /// The torn last line, once the iterator has ended; in a log that is being written it may be a record on its way.
@@ -124,13 +131,25 @@ impl<R: DeserializeOwned> LogReader<R> {
         if read.map_err(EventLogError::file("read", &self.path))? == 0 {
             return Ok(None);
         }
-        match decode(&self.line) {
-            Ok(record) => {
+        let decoded = decode(&self.line);
+        match decoded.and_then(|(stamp, record)| self.check_place(stamp).map(|()| (stamp, record))) {
+            Ok((stamp, record)) => {
+                self.stamp = stamp;
                 self.position.records += 1;
                 self.position.bytes += self.line.len() as u64;
                 Ok(Some(record))
             }
             Err(problem) => self.drop_or_refuse(problem).map(|()| None),
+        }
+    }
+
+    /// Whether a line with this stamp is due after those that were read.
+    fn check_place(&self, stamp: Option<Stamp>) -> Result<(), LineProblem> {
+        let due = self.position.records + 1;
+        match stamp {
+            None if self.stamp.is_some() => Err(LineProblem::Unnumbered),
+            Some(Stamp { number, .. }) if number != due => Err(LineProblem::Sequence { found: number, due }),
+            _ => Ok(()),
         }
     }
 
@@ -140,7 +159,7 @@ impl<R: DeserializeOwned> LogReader<R> {
         let is_last = rest.is_empty();
         let line = self.position.records as usize + 1;
         let problem = diagnose(&self.line, problem);
-        if is_last && problem.is_damage() && problem != LineProblem::Joined {
+        if is_last && problem.may_be_torn() {
             let text = String::from_utf8_lossy(&self.line).into_owned();
             self.dropped = Some(Dropped { line, bytes: self.line.len() as u64, text, problem });
             return Ok(());

@@ -34,12 +34,18 @@ fn open(path: &Path) -> Opened<Event> {
 
 fn encode<R: Serialize>(record: &R) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = Vec::new();
-    encode_into(&mut line, record).map(|()| line)
+    encode_into(&mut line, STAMP, record).map(|()| line)
 }
+
+const STAMP: Stamp = Stamp { number: 1, run: 1, time: 1_763_908_529_123 };
 
 /// The bytes of a log that holds `records`.
 fn bytes_of(records: &[Event]) -> Vec<u8> {
-    records.iter().flat_map(|record| encode(record).expect("an event encodes")).collect()
+    let mut lines = Vec::new();
+    for (number, record) in (1..).zip(records) {
+        encode_into(&mut lines, Stamp { number, ..STAMP }, record).expect("an event encodes");
+    }
+    lines
 }
 
 #[test]
@@ -223,6 +229,10 @@ impl LogFile for Faulty {
     fn sync(&mut self) -> io::Result<()> {
         self.fails()
     }
+
+    fn displaced(&self, _path: &Path, _length: u64) -> Option<&'static str> {
+        None
+    }
 }
 
 fn faulty_log(faulty: Faulty) -> EventLog<Event> {
@@ -230,6 +240,8 @@ fn faulty_log(faulty: Faulty) -> EventLog<Event> {
         path: PathBuf::from("events.jsonl"),
         file: Box::new(faulty),
         end: Position::START,
+        run: 1,
+        stamp: None,
         torn: false,
         _lock: None,
         _record: PhantomData,
@@ -307,7 +319,8 @@ fn a_full_disk_is_called_by_its_name() {
 #[test]
 fn a_real_full_device_refuses_and_says_so() {
     let Ok(full) = OpenOptions::new().append(true).open("/dev/full") else { return };
-    let mut log = EventLog::<Event> { file: Box::new(full), ..faulty_log(never_failing()) };
+    let path = PathBuf::from("/dev/full");
+    let mut log = EventLog::<Event> { file: Box::new(full), path, ..faulty_log(never_failing()) };
     let message = log.append(&event(1)).expect_err("the device is always full").to_string();
     assert!(message.contains("is full"), "{message}");
 }
@@ -440,7 +453,7 @@ proptest! {
         let record = Event { trial, what, value: Some(value).filter(|value| value.is_finite()) };
         let line = encode(&record).expect("an event encodes");
         prop_assert_eq!(line.iter().filter(|&&byte| byte == b'\n').count(), 1);
-        prop_assert_eq!(decode::<Event>(&line), Ok(record));
+        prop_assert_eq!(decode::<Event>(&line), Ok((Some(STAMP), record)));
     }
 
     #[test]
@@ -456,8 +469,8 @@ proptest! {
             log.append_all(batch).expect("there is room");
         }
         let written = batches.concat();
-        for record in &written {
-            ends.push(ends[ends.len() - 1] + bytes_of(std::slice::from_ref(record)).len() as u64);
+        for count in 1..=written.len() {
+            ends.push(bytes_of(&written[..count]).len() as u64);
         }
         prop_assert_eq!(log.end(), Position { records: written.len() as u64, bytes: ends[written.len()] });
         drop(log);
@@ -469,11 +482,139 @@ proptest! {
         let kept = ends.iter().filter(|&&end| end <= at).count() - 1;
         let mut seen = Vec::new();
         let (mut log, dropped) =
-            EventLog::<Event>::open_each(&path, |record| seen.push(record)).expect("a torn end is no error");
+            EventLog::<Event>::open_each(&path, |record, _| seen.push(record)).expect("a torn end is no error");
         prop_assert_eq!(&seen[..], &written[..kept]);
         prop_assert_eq!(dropped.map_or(0, |dropped| dropped.bytes), at - ends[kept]);
         log.append_all(&written).expect("there is room");
         let again = log.read_from(Position::START).expect("it opens").collect::<Result<Vec<_>, _>>();
         prop_assert_eq!(again.expect("the log is good"), [&written[..kept], &written[..]].concat());
     }
+}
+
+/// The lines of a log of five records.
+fn five_lines() -> Vec<Vec<u8>> {
+    bytes_of(&events(5)).split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect()
+}
+
+#[test]
+fn a_line_taken_out_doubled_or_moved_is_found_and_named() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let pick = |places: &[usize]| places.iter().flat_map(|&place| five_lines()[place].clone()).collect();
+    let cases: [(Vec<u8>, &str, &str); 6] = [
+        (pick(&[0, 1, 3, 4]), "line 3: its sequence number is 4, but 3 is due", "line 3 was taken out"),
+        (pick(&[0, 3, 4]), "line 2: its sequence number is 4, but 2 is due", "2 lines were taken out"),
+        (pick(&[0, 1, 1, 2, 3, 4]), "line 3: its sequence number is 2", "a copy of line 2"),
+        (pick(&[0, 2, 1, 3, 4]), "line 2: its sequence number is 3", "was taken out, or moved"),
+        (pick(&[0, 1, 2, 3, 4, 4]), "line 6: its sequence number is 5", "a copy of line 5"),
+        (pick(&[1, 2]), "line 1: its sequence number is 2", "line 1 was taken out"),
+    ];
+    for (bytes, first, second) in cases {
+        std::fs::write(&path, &bytes).expect("a file is written");
+        let message = EventLog::<Event>::open(&path).expect_err("it is not whole").to_string();
+        for part in [first, second, "study doctor", "--repair"] {
+            assert!(message.contains(part), "{part:?} is missing in {message:?}");
+        }
+        assert_eq!(std::fs::read(&path).expect("readable"), bytes, "a refused log is left alone");
+    }
+}
+
+#[test]
+fn lines_without_numbers_may_only_come_first() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let old = |record: &Event| {
+        let text = serde_json::to_string(record).expect("an event encodes");
+        format!("{{\"v\":1,\"crc\":\"{:08x}\",\"record\":{text}}}\n", checksum::crc32(text.as_bytes()))
+    };
+    std::fs::write(&path, old(&event(1)) + &old(&event(2))).expect("a file is written");
+    let mut opened = open(&path);
+    assert_eq!((opened.records, opened.log.run()), (events(2), 1));
+    opened.log.append(&event(3)).expect("there is room");
+    drop(opened.log);
+    let mut reader = LogReader::<Event>::open(&path, Position::START).expect("it opens");
+    assert_eq!(reader.nth(1).expect("a record").expect("good"), event(2));
+    assert_eq!(reader.stamp(), None);
+    assert_eq!(reader.next().expect("a record").expect("good"), event(3));
+    assert_eq!(reader.stamp().map(|stamp| (stamp.number, stamp.run)), Some((3, 1)));
+    let text = std::fs::read_to_string(&path).expect("readable") + &old(&event(4));
+    std::fs::write(&path, text).expect("a file is written");
+    let message = EventLog::<Event>::open(&path).expect_err("it was put there").to_string();
+    assert!(message.contains("line 4: it has no sequence number"), "{message}");
+}
+
+#[test]
+fn each_opening_that_writes_has_a_number_and_times_do_not_fall() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    for record in events(3) {
+        drop(open(&path)); // an opening that writes nothing leaves no number
+        open(&path).log.append(&record).expect("there is room");
+    }
+    let mut reader = LogReader::<Event>::open(&path, Position::START).expect("it opens");
+    let mut stamps = Vec::new();
+    while reader.next().is_some() {
+        stamps.extend(reader.stamp());
+    }
+    assert_eq!(stamps.iter().map(|stamp| stamp.run).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(stamps.iter().all(|stamp| stamp.time > 1_700_000_000_000 && stamp.time <= now()));
+}
+
+#[test]
+fn a_log_that_is_deleted_replaced_or_cut_under_its_writer_is_noticed_before_the_next_write() {
+    let ways: [(fn(&Path), &str); 3] = [
+        (|path| std::fs::remove_file(path).expect("it is there"), "was deleted"),
+        (
+            |path| {
+                let text = std::fs::read(path).expect("readable");
+                std::fs::remove_file(path).expect("it is there");
+                std::fs::write(path, text).expect("a file is written");
+            },
+            "was replaced by another file",
+        ),
+        (|path| std::fs::write(path, "").expect("it is there"), "was cut by another program"),
+    ];
+    for (change, how) in ways {
+        let folder = folder();
+        let path = folder.path().join("events.jsonl");
+        let mut log = open(&path).log;
+        log.append(&event(1)).expect("there is room");
+        change(&path);
+        let before = std::fs::read(&path).ok();
+        let message = log.append(&event(2)).expect_err(how).to_string();
+        assert!(message.contains(how) && message.contains("1 records were acknowledged"), "{message}");
+        assert_eq!(std::fs::read(&path).ok(), before, "what is there now is left alone");
+    }
+}
+
+#[test]
+fn what_is_sound_in_a_damaged_log_is_kept_to_the_letter_and_the_rest_put_aside() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut lines = five_lines();
+    lines.swap(1, 2); // moved: both are kept
+    lines.insert(4, lines[3].clone()); // doubled: one is kept
+    lines[5][60] ^= 1; // damaged: lost
+    lines.push(b"{\"v\":2,\"cr".to_vec()); // torn
+    let damaged = lines.concat();
+    std::fs::write(&path, &damaged).expect("a file is written");
+    let salvage = Salvage::<Event>::locked(&path).expect("nobody writes it");
+    let refusal = EventLog::<Event>::open(&path).expect_err("it is locked");
+    assert!(matches!(refusal, EventLogError::Lock(_)), "{refusal}");
+    let kept: Vec<Event> = salvage.records.iter().map(|salvaged| salvaged.record.clone()).collect();
+    assert_eq!(kept, events(4));
+    let unsound: Vec<_> = salvage.unsound.iter().map(|unsound| (unsound.line, unsound.kept)).collect();
+    assert_eq!(unsound, [(2, true), (3, true), (5, false), (6, false), (7, false)]);
+    let aside = salvage.write(&salvage.records).expect("there is room");
+    drop(salvage);
+    assert_eq!(aside, folder.path().canonicalize().expect("a path").join("events.jsonl.damaged"));
+    assert_eq!(std::fs::read(&aside).expect("readable"), damaged);
+    assert_eq!(std::fs::read(&path).expect("readable"), five_lines()[..4].concat());
+    assert_eq!(open(&path).records, events(4));
+    let again = Salvage::<Event>::locked(&path).expect("nobody writes it");
+    assert!(again.unsound.is_empty());
+    let second = again.write(&again.records[1..]).expect("there is room");
+    drop(again);
+    assert!(second.ends_with("events.jsonl.damaged.2"), "{second:?}");
+    assert_eq!(open(&path).records, &events(4)[1..], "numbered anew");
 }

@@ -16,8 +16,9 @@ const TYPE: &str = "event";
 ///
 /// Raise a version when an older program would misunderstand the record. A new optional field that older programs may
 /// ignore needs no new version.
-const NEWEST: [(&str, u32); 9] = [
+const NEWEST: [(&str, u32); 10] = [
     ("created", 1),
+    ("changed", 1),
     ("warm_start", 1),
     ("handed_in", 1), // what `warm_start` was called until November 2026; read, but not written
     ("started", 1),
@@ -37,6 +38,7 @@ impl Record {
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Created { .. } => "created",
+            Self::Changed { .. } => "changed",
             Self::WarmStart { .. } => "warm_start",
             Self::Started { .. } => "started",
             Self::Reported { .. } => "reported",

@@ -47,13 +47,14 @@ impl Session {
 
 impl<S: Store> Session<S> {
     /// A session on the study of `spec` in `store`: a new one if the store is empty, else the one that is there, which may
-    /// have had another total of trials. The store is read once, one record at a time (twice if it holds more trials than
+    /// have had other [`Settings`](crate::Settings): then their change is recorded. The store is read once, one record at a time (twice if it holds more trials than
     /// `spec` plans for, or the caller brings `parts`).
     ///
     /// # Errors
     /// [`SessionError`].
     pub fn open(spec: StudySpec, parts: Parts, mut store: S) -> Result<Self, SessionError> {
         let header = store.read_from(0)?.next().transpose()?;
+        let spec_settings = spec.settings();
         let study = match header {
             None => {
                 let study = Study::with(spec, parts)?;
@@ -64,8 +65,9 @@ impl<S: Store> Session<S> {
             Some(Record::Created { study: there }) => return Err(SessionError::Another { there }),
             Some(_) => return Err(StudyError::NoHeader.into()),
         };
+        let changed = Some(spec_settings).filter(|settings| settings != study.settings());
         let learnt_range = range(study.warm_start_runs(), study.spec().direction);
-        Ok(Self {
+        let mut session = Self {
             study,
             store,
             news: Vec::new(),
@@ -76,7 +78,11 @@ impl<S: Store> Session<S> {
             defers_fits: false,
             fitting: false,
             learnt_range,
-        })
+        };
+        if let Some(settings) = changed {
+            session.with_study(|study, append| study.change_settings(settings, append))?;
+        }
+        Ok(session)
     }
 
     /// Gives the study runs of an earlier search to learn from (a warm start), before its first trial; of a study that

@@ -24,7 +24,14 @@ impl Study {
     /// Applies one record.
     pub(super) fn apply(&mut self, record: &Record) -> Result<(), Misfit> {
         match record {
-            Record::Created { .. } => Ok(()),
+            Record::Created { study } => {
+                self.take_settings(&study.settings());
+                Ok(())
+            }
+            Record::Changed { settings } => {
+                self.take_settings(settings);
+                Ok(())
+            }
             Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
             Record::Started { trial, configuration, until, .. } => {
                 self.begin(Job { trial: *trial, until: *until }, configuration)

@@ -179,6 +179,14 @@ impl Knowledge {
         Self { data, peers, keeps_peers: policy == Policy::Median, levels, checks, recording }
     }
 
+    /// Forgets everything but who reached each level, which is the answer; `data` and `policy` hold from here on.
+    pub(super) fn begin_anew(&mut self, data: LevelData, policy: Policy) -> Vec<(u64, Vec<usize>)> {
+        let reached = std::mem::replace(&mut self.data, data).into_reached();
+        (self.peers, self.levels) = (BTreeMap::new(), BTreeMap::new());
+        self.keeps_peers = policy == Policy::Median;
+        reached
+    }
+
     /// `index` was trained to `level`, where it had this curve.
     pub(super) fn trained(&mut self, level: u64, index: usize, curve: &Curve, run_score: RunScore) {
         self.data.push(level, index);

@@ -2,6 +2,7 @@
 
 mod apply;
 mod best;
+mod change;
 mod fit;
 mod judge;
 mod knowledge;
@@ -10,6 +11,7 @@ mod parts;
 mod progress;
 mod restore;
 mod rungs;
+mod settings;
 mod spec;
 mod step;
 mod stored;
@@ -20,6 +22,7 @@ pub use fit::{Fit, Fitted};
 pub use parts::Parts;
 pub use progress::Progress;
 pub use restore::RestoreError;
+pub use settings::Settings;
 pub use spec::{StudyError, StudySpec};
 pub use step::Turn;
 pub use trial::{Trial, TrialState};
@@ -47,6 +50,8 @@ use std::sync::Arc;
 /// What is kept for each trial: its configuration, its curve (16 bytes a point), its state and its last decision.
 pub struct Study {
     spec: StudySpec,
+    /// What the records say of the settings that may change.
+    settings: Settings,
     sampler: Box<dyn Sampler>,
     scheduler: Box<dyn Scheduler>,
     /// The predictor that the caller brought, in place of the one that the description names.
@@ -129,6 +134,7 @@ impl Study {
             progress: Progress::default(),
             rungs: spec.policy.rungs(spec.max_resource).into_iter().map(|rung| (rung, Vec::new())).collect(),
             told_at: 0,
+            settings: spec.settings(),
             spec,
         })
     }

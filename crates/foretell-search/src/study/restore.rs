@@ -66,6 +66,22 @@ impl Study {
         Ok(study)
     }
 
+    /// Of each of `records`, why it does not follow from those before it that do: `None` for one that does. For a log that
+    /// has lost some of its records.
+    ///
+    /// # Errors
+    /// [`StudyError`] if the first is no study's description, or its study is not valid.
+    pub fn check_records(records: &[Record]) -> Result<Vec<Option<StudyError>>, StudyError> {
+        let Some(Record::Created { study }) = records.first() else { return Err(StudyError::NoHeader) };
+        let spec = study.as_ref().clone().covering(Self::trials_started(records));
+        let mut study = Self::new(spec)?;
+        let follows = |(number, record): (usize, &Record)| match record {
+            Record::Created { .. } if number > 1 => Some(StudyError::NoHeader),
+            _ => study.apply(record).err().map(|misfit| study_error(misfit, number)),
+        };
+        Ok((1..).zip(records).map(follows).collect())
+    }
+
     /// How many trials `records` start: one more than the largest number of one. O(records).
     pub fn trials_started<'a>(records: impl IntoIterator<Item = &'a Record>) -> u64 {
         records.into_iter().map(Record::trials_started).max().unwrap_or(0)

@@ -1,6 +1,6 @@
 //! What determines a study, and why something is none.
 
-use super::Parts;
+use super::{Parts, Settings};
 use crate::brackets::levels;
 use crate::caution::{Caution, Stopping};
 use crate::layer_space::NETWORK;
@@ -283,9 +283,18 @@ impl StudySpec {
         self
     }
 
-    /// Whether `other` is the same study, possibly with another total of trials.
+    /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
     pub fn continues(&self, other: &Self) -> bool {
-        self.regardless_of_length() == other.regardless_of_length()
+        self.regardless_of_settings() == other.regardless_of_settings()
+    }
+
+    /// The same study without what may change between two runs of it.
+    #[must_use]
+    pub fn regardless_of_settings(&self) -> Self {
+        let fixed = self.regardless_of_length();
+        let usual = Self::new(self.space.clone(), "", self.direction).settings();
+        let settings = Settings { trials: fixed.trials, ..usual };
+        fixed.with_settings(&settings)
     }
 
     /// The same study without what may be raised later: its total of trials, unless its plan is made for so many.
@@ -293,6 +302,34 @@ impl StudySpec {
     pub fn regardless_of_length(&self) -> Self {
         let trials = if self.schedule.is_planned_for_trials() { self.trials } else { 0 };
         Self { trials, budget_epochs: None, schedule: self.schedule.without_runs(), ..self.clone() }
+    }
+
+    /// Its settings that may change.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            trials: self.trials,
+            budget_epochs: self.budget_epochs,
+            burn_in: self.burn_in,
+            policy: self.policy,
+            shadow: self.shadow,
+            predictor: self.predictor.clone(),
+            criterion: self.criterion,
+            refit: self.refit,
+            exempt: self.exempt,
+        }
+    }
+
+    /// The same study with other `settings`.
+    #[must_use]
+    pub fn with_settings(self, settings: &Settings) -> Self {
+        let Settings { trials, budget_epochs, .. } = *settings;
+        Self { trials, budget_epochs, ..self }.stopping_by(settings)
+    }
+
+    /// The same study, its trials stopped by `settings`.
+    pub(super) fn stopping_by(self, settings: &Settings) -> Self {
+        let Settings { burn_in, policy, shadow, ref predictor, criterion, refit, exempt, .. } = *settings;
+        Self { burn_in, policy, shadow, predictor: predictor.clone(), criterion, refit, exempt, ..self }
     }
 }
 

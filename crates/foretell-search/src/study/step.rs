@@ -1,6 +1,6 @@
 //! From what happened to the records that follow: each record is stored first and applied then.
 
-use super::{Proposal, Study, Trial};
+use super::{Proposal, Settings, Study, Trial};
 use crate::policy::Policy;
 use crate::random::trial_seed;
 use crate::record::{Input, Record};
@@ -54,6 +54,18 @@ impl Study {
                 self.close(*trial, failure.as_deref(), append)
             }
         }
+    }
+
+    /// From here on `settings` hold.
+    ///
+    /// # Errors
+    /// That of `append`; the study is as it was then.
+    pub(crate) fn change_settings<E>(
+        &mut self,
+        settings: Settings,
+        append: &mut Append<'_, E>,
+    ) -> Result<(), E> {
+        self.emit(Record::Changed { settings: Box::new(settings) }, append)
     }
 
     /// Gives the study runs of an earlier search to learn from (a warm start), and returns the records. Runs count at

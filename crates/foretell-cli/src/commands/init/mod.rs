@@ -11,6 +11,9 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// So many lines of a log show what its metric is.
+const MOST_LINES: usize = 5_000;
+
 /// The arguments of `foretell init`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -79,6 +82,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     std::fs::write(out, text).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     note(&study_file::summary(&guess, out));
     Ok(())
+}
+
+/// The metric that a training which printed `text` seems to report, as `--metric` is given it.
+pub(crate) fn guess_metric(text: &str) -> Option<String> {
+    let lines = text.lines().take(MOST_LINES).map(str::to_owned).collect();
+    let sample = probe::Sample { lines, failed: false, ended: true, table: None };
+    metric::find(&sample).map(|found| found.source)
 }
 
 fn ask_all(guess: &mut study_file::Guess, found: &mut Option<metric::Found>) -> Outcome {

@@ -1,7 +1,7 @@
 //! The options of a training script: from its command line, its `--help`, its source, and its configuration file.
 
+use foretell_run::{CONFIG, ConfigFile};
 use regex::Regex;
-use serde_json::{Map, Value};
 use std::path::Path;
 
 /// What could be learnt of a command.
@@ -14,6 +14,8 @@ pub(super) struct Described {
     /// Options that might be searched, too, each with a suggestion.
     pub(super) others: Vec<(String, String)>,
     pub(super) epochs: Option<u64>,
+    /// The configuration file that it is given.
+    pub(super) config: Option<String>,
 }
 
 /// An option of the script.
@@ -147,53 +149,27 @@ fn plain_name(flag: &str) -> String {
     flag.trim_start_matches('-').replace('-', "_")
 }
 
-/// A configuration file on the command line whose values are all at its top: its place is taken by the file of parameters.
+/// A configuration file on the command line (JSON, YAML or TOML): its place is taken by a trial's copy.
 fn take_config_file(described: &mut Described, folder: &Path) {
     for place in 1..described.command.len() {
-        let path = folder.join(&described.command[place]);
-        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        let Some(text) = ["json", "yaml", "yml"]
-            .contains(&extension)
-            .then(|| std::fs::read_to_string(&path).ok())
-            .flatten()
-        else {
-            continue;
-        };
-        let Some(entries) = flat(&text) else { continue };
-        let mut parameters = Vec::new();
-        for (name, value) in &entries {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let option = Opt { name: name.clone(), default: Some(text.clone()), ..Opt::default() };
-            if is_epochs(name) {
-                described.epochs = text.parse().ok();
+        let word = described.command[place].clone();
+        let Ok(config) = ConfigFile::read(&folder.join(&word)) else { continue };
+        for (name, value) in config.entries() {
+            let last = name.rsplit('.').next().unwrap_or_default();
+            if is_epochs(last) {
+                described.epochs = described.epochs.or(value.parse().ok());
+                continue;
             }
-            let searched = kind(&option).filter(|_| !is_epochs(name));
-            parameters.push((name.clone(), searched.unwrap_or_else(|| format!("choice:{text}"))));
+            let option = Opt { name: name.clone(), default: Some(value), ..Opt::default() };
+            described.parameters.extend(kind(&option).map(|kind| (name, kind)));
         }
-        described.command[place] = "{params_file}".to_owned();
-        described.parameters = parameters;
+        if described.parameters.is_empty() {
+            continue;
+        }
+        described.command[place] = format!("{{{CONFIG}}}");
+        described.config = Some(word);
         return;
     }
-}
-
-/// The entries of a JSON object, or of YAML lines `name: value`, if none of them has entries of its own.
-fn flat(text: &str) -> Option<Map<String, Value>> {
-    let entries = serde_json::from_str(text).ok().or_else(|| {
-        let lines = text.lines().map(|line| line.split(" #").next().unwrap_or_default().trim_end());
-        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#') && *line != "---");
-        let entry = |line: &str| {
-            let (name, value) = line.split_once(':')?;
-            let value = value.trim().trim_matches(['"', '\'']);
-            let is_flat = !name.starts_with([' ', '-']) && !value.is_empty();
-            is_flat.then(|| {
-                (name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)))
-            })
-        };
-        lines.map(entry).collect::<Option<Map<String, Value>>>()
-    })?;
-    let is_plain =
-        |value: &Value| value.is_number() || value.as_str().is_some_and(|text| !text.contains(','));
-    entries.values().all(is_plain).then_some(entries)
 }
 
 /// A sensible range for a known hyperparameter.

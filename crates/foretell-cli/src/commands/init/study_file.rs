@@ -27,6 +27,12 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     let described = &guess.described;
     let command: Vec<String> = described.command.iter().map(|word| quoted(word)).collect();
     line(format!("# {{name}} stands for the parameter's value\ncommand = [{}]\n", command.join(", ")));
+    if let Some(config) = &described.config {
+        line(format!(
+            "# {{config}} stands for a copy of this file with the parameters' values\nconfig = {}\n",
+            quoted(config)
+        ));
+    }
     match &guess.metric {
         Some(found) => metric(found, &mut line),
         None => line("# no metric was seen: name it, or give a pattern such as 'val_acc: ([\\d.]+)'\nmetric = \"val_acc\"\n".to_owned()),

@@ -16,8 +16,6 @@ pub(super) struct BuiltIn {
     pub(super) flags: Vec<(&'static str, String)>,
     /// What it reports.
     pub(super) metric: &'static str,
-    /// What it is, in a few words.
-    pub(super) title: String,
     /// What it is, with its sizes.
     pub(super) about: String,
     /// How many epochs a whole training takes unless told otherwise.
@@ -41,7 +39,6 @@ impl BuiltIn {
         let plan = family.plan();
         check_metric(arguments, plan.material.metric())?;
         let data = arguments.data.as_deref().unwrap_or(plan.material.drawn());
-        let title = format!("{} on {}", family.about(), data.split(':').next().unwrap_or_default());
         let data: DataSpec = data.parse().map_err(Failure::input)?;
         let (size, batch_size, epochs) = sizes(arguments, &data, &plan);
         check_sizes(&size, batch_size)?;
@@ -75,7 +72,7 @@ impl BuiltIn {
             device.check().map_err(Failure::input)?;
             flags.push(("device", device.to_string()));
         }
-        Ok(Self { space, flags, metric: plan.material.metric(), title, about, epochs })
+        Ok(Self { space, flags, metric: plan.material.metric(), about, epochs })
     }
 }
 

@@ -2,11 +2,16 @@
 
 use crate::failure::Failure;
 use foretell_run::{Limits, TRIAL_DIR, Watch};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Control {
+    /// The command's configuration file (.json, .yaml, .toml): `{config}` in the command stands for a copy of it with the values
+    /// of the parameters, which are named as in the file, levels joined by dots.
+    #[arg(long, value_name = "FILE", help_heading = "Your own command")]
+    pub(super) config: Option<PathBuf>,
     /// A file that a trial appends its metric to, as lines or as comma-separated values; may contain `{trial_dir}`.
     #[arg(long, value_name = "FILE", help_heading = "Your own command")]
     pub(super) follow: Option<String>,
@@ -16,6 +21,9 @@ pub(crate) struct Control {
     /// The GPUs, handed out one to a worker by CUDA_VISIBLE_DEVICES, such as 0,1 (default workers: one a GPU).
     #[arg(long, value_delimiter = ',', value_name = "IDS", help_heading = "Control")]
     pub(super) gpus: Vec<String>,
+    /// Without a terminal, a line on the state of the search comes so often.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s", help_heading = "Output")]
+    pub(super) heartbeat: Duration,
     /// A trial that runs longer fails.
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     trial_timeout: Option<Duration>,
@@ -25,13 +33,13 @@ pub(crate) struct Control {
     /// How often a trial that failed is tried again, from its last checkpoint.
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Control")]
     retries: u32,
-    /// End after so long, such as 90s, 30m, 8h; the same command goes on.
+    /// End once the search has run for so long, earlier runs of it counted, such as 90s, 30m, 8h; a larger one goes on.
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     max_time: Option<Duration>,
     /// End once the study has spent so many epochs.
     #[arg(long, value_name = "EPOCHS", help_heading = "Control")]
     max_epochs: Option<u64>,
-    /// End after so many hours times the number of GPUs.
+    /// End after so many hours times the number of GPUs, earlier runs counted.
     #[arg(long, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
     max_gpu_hours: Option<f64>,
 }
@@ -42,12 +50,13 @@ impl Control {
         Watch { follow: self.follow.clone(), timeout: self.trial_timeout, stall: self.stall }
     }
 
-    /// What a run may take.
-    pub(super) fn limits(&self) -> Limits {
+    /// What a run may take, where earlier ones took the time `before`.
+    pub(super) fn limits(&self, before: Duration) -> Limits {
         let gpus = u32::try_from(self.gpus.len()).unwrap_or(u32::MAX);
         let hours = |hours: f64| (Duration::from_secs_f64(hours * 3600.0), gpus);
         Limits {
             retries: self.retries,
+            before,
             time: self.max_time,
             epochs: self.max_epochs,
             gpu_time: self.max_gpu_hours.map(hours),

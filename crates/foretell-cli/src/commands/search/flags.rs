@@ -41,7 +41,7 @@ pub(super) enum PolicyName {
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum FigureKind {
+pub(crate) enum FigureKind {
     /// All learning curves, stopped ones with their forecasts.
     Curves,
     /// Mean score at each ε, and the best so far.
@@ -110,8 +110,8 @@ pub(crate) struct Arguments {
     /// unless they are given.
     #[arg(long, value_name = "EPOCHS", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) budget_epochs: Option<u64>,
-    /// How long the search may take, such as 90m, 8h or 30s; chooses like --budget-epochs. What runs then is interrupted, and goes on with
-    /// the same command.
+    /// How long the search may take, such as 90m, 8h or 30s; chooses like --budget-epochs. Earlier runs of
+    /// the same search count. What runs then is interrupted, and goes on with a larger budget.
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = duration)]
     pub(super) budget_time: Option<Duration>,
     /// The command keeps no checkpoints: nothing is chosen that pauses trials.
@@ -257,9 +257,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What a run may take: by the flags of control, and by the budget of time.
-    pub(super) fn limits(&self) -> Limits {
-        let limits = self.control.limits();
+    /// What a run may take, where earlier ones took the time `before`: by the flags of control, and by the budget of time.
+    pub(super) fn limits(&self, before: Duration) -> Limits {
+        let limits = self.control.limits(before);
         Limits { time: limits.time.into_iter().chain(self.budget_time).min(), ..limits }
     }
 

@@ -2,16 +2,19 @@
 
 #[cfg(feature = "nn")]
 mod built_in;
+mod conflict;
 mod control;
 mod described_study;
 mod display;
 mod explain;
 mod flags;
+mod heartbeat;
 mod notices;
 pub(crate) mod report;
 mod retrain;
+pub(crate) mod rows;
 mod study_file;
-mod study_picture;
+pub(crate) mod study_picture;
 mod study_run;
 mod warm_start;
 mod workload;
@@ -20,12 +23,13 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
 use display::Display;
-pub(crate) use flags::Arguments;
+pub(crate) use flags::{Arguments, FigureKind};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
 use study_run::StudyRun;
 use workload::Workload;
+pub(crate) use workload::name_in;
 
 /// Runs the command that the command line `words` gave.
 pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
@@ -70,12 +74,13 @@ fn search(arguments: &Arguments) -> Outcome {
     if let Some(address) = arguments.control.serve {
         show_in_browser(search.directory(), address)?;
     }
-    let mut display = Display::new(search.study());
+    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
     ran?;
     let retrained = retrain::best(&search, arguments, &interrupt)?;
-    let mut document = report::Document::new("foretell.search/1", search.study(), search.directory());
+    let mut document =
+        report::Document::new("foretell.search/1", search.study(), search.times(), search.directory());
     match arguments.format {
         Format::Json => {
             document.retrained = retrained.as_ref().map(retrain::document).map(Box::new);
@@ -87,7 +92,8 @@ fn search(arguments: &Arguments) -> Outcome {
         }
     }?;
     if let Some(path) = &arguments.plot {
-        let figure = study_picture::of(search.study(), &search.workload().title, arguments.figure());
+        let name = study_picture::name(search.directory());
+        let figure = study_picture::of(search.study(), &name, arguments.figure());
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
         if let Some(again) = &retrained {

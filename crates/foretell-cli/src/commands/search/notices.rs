@@ -6,7 +6,10 @@ use crate::output::note;
 use foretell::{Direction, is_share};
 use foretell_logs::direction_of;
 use foretell_run::{Event, Report};
-use foretell_search::{Study, Trial};
+use foretell_search::{Record, Study, Trial, TrialState};
+
+/// So many trainings show how long one is.
+const FIRST_FINISHED: usize = 2;
 
 /// Says each thing once, and passes records on to the display.
 pub(super) struct Notices<'a> {
@@ -18,6 +21,7 @@ pub(super) struct Notices<'a> {
     silence_said: bool,
     overrun_said: bool,
     unit_said: bool,
+    short_said: bool,
 }
 
 impl<'a> Notices<'a> {
@@ -35,13 +39,19 @@ impl<'a> Notices<'a> {
             silence_said: false,
             overrun_said: false,
             unit_said: false,
+            short_said: false,
         }
     }
 
     /// Shows an event; an error refuses it.
     pub(super) fn observe(&mut self, study: &Study, event: &Event<'_>) -> Result<(), String> {
         match *event {
-            Event::Recorded(record) => self.display.show(study, record),
+            Event::Recorded(record) => {
+                self.display.show(study, record);
+                if matches!(record, Record::Completed { .. }) {
+                    self.say_short(study);
+                }
+            }
             Event::Report { report, .. } => {
                 self.check_direction(report)?;
                 self.check_unit(study, report)?;
@@ -70,6 +80,22 @@ impl<'a> Notices<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Says that trainings are shorter than --epochs, once the first ones that were trained to their end have all ended by
+    /// themselves at the same earlier epoch.
+    fn say_short(&mut self, study: &Study) {
+        let last = study.spec().max_resource;
+        let ends = study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
+        let ends: Vec<u64> = ends.map(Trial::trained).take(FIRST_FINISHED + 1).collect();
+        let Some(&end) = ends.first() else { return };
+        let is_due = ends.len() == FIRST_FINISHED || (ends.len() < FIRST_FINISHED && study.is_done());
+        if is_due && end < last && ends.iter().all(|&other| other == end) && first(&mut self.short_said) {
+            note(&format!(
+                "the first {} trainings ended by themselves after epoch {end}, before --epochs {last}: write --epochs {end}, or let the command train for {last}; forecasts are of epoch {last} until then",
+                ends.len()
+            ));
+        }
     }
 
     fn say_overrun(&mut self, study: &Study, number: u64) {

@@ -2,13 +2,13 @@
 
 use super::flags::Arguments;
 use super::study_run::StudyRun;
-use crate::output::{metric_difference, metric_value, table, with_deviation};
+use crate::output::{human_duration, metric_difference, metric_value, short_number, table, with_deviation};
 use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
 use foretell::{Configuration, Run, RunScore, Value};
 use foretell_search::{
     NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Study, StudySpec,
-    Summary, TrialState,
+    Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -28,6 +28,12 @@ pub(crate) struct Document {
     burn_in: u64,
     predictor: String,
     stop_probability: f64,
+    /// How long it took; absent in logs of earlier versions, which hold no times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Timing>,
+    /// The best trials, where so many were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top: Option<Vec<Leader>>,
     #[serde(flatten)]
     summary: Summary,
     /// What came of the best trained anew.
@@ -37,7 +43,7 @@ pub(crate) struct Document {
 
 impl Document {
     /// The result of `study`, kept in `directory`, as it stands.
-    pub(crate) fn new(schema: &'static str, study: &Study, directory: &Path) -> Self {
+    pub(crate) fn new(schema: &'static str, study: &Study, times: &Times, directory: &Path) -> Self {
         let spec = study.spec();
         Self {
             schema,
@@ -55,9 +61,18 @@ impl Document {
             burn_in: spec.burn_in,
             predictor: spec.predictor.clone(),
             stop_probability: spec.criterion.stop_probability,
+            time: times.timing(study),
+            top: None,
             summary: Summary::of(study),
             retrained: None,
         }
+    }
+}
+
+impl Document {
+    /// The same with the `most` best trials.
+    pub(crate) fn with_top(self, study: &Study, most: usize) -> Self {
+        Self { top: Some(ranked(study, most)), ..self }
     }
 }
 
@@ -171,7 +186,8 @@ fn teachers(study: &Study) -> String {
 /// The report for people.
 pub(crate) fn text(study: &Study, document: &Document) -> String {
     let summary = &document.summary;
-    let mut parts = vec![best(study, summary), spent(study, summary)];
+    let mut parts = vec![best(study, summary), spent(study, document)];
+    parts.extend(leaders(study, TOP));
     parts.extend(early_ranks(study));
     if !summary.stopped.is_empty() {
         parts.push(stopped(study, &summary.stopped));
@@ -179,6 +195,61 @@ pub(crate) fn text(study: &Study, document: &Document) -> String {
     parts.extend(shadow(summary));
     parts.push(format!("the study is kept in {}", document.study));
     parts.join("\n\n")
+}
+
+/// So many of the best trials are named at the end.
+const TOP: usize = 5;
+
+/// A trial that has achieved something.
+#[derive(Serialize)]
+pub(crate) struct Leader {
+    trial: u64,
+    score: f64,
+    configuration: Configuration,
+}
+
+/// The `most` best trials, the best first.
+pub(crate) fn ranked(study: &Study, most: usize) -> Vec<Leader> {
+    let spec = study.spec();
+    let scored = study.trials().iter().enumerate().filter_map(|(number, trial)| {
+        Some((number as u64, trial.achieved(spec.run_score, spec.direction)?, trial))
+    });
+    let mut all: Vec<(u64, f64, &Trial)> = scored.collect();
+    all.sort_by(|a, b| spec.direction.score(b.1).total_cmp(&spec.direction.score(a.1)).then(a.0.cmp(&b.0)));
+    let leader = |(trial, score, it): (u64, f64, &Trial)| Leader {
+        trial,
+        score,
+        configuration: it.configuration.clone(),
+    };
+    all.into_iter().take(most).map(leader).collect()
+}
+
+/// The best trials with the parameters that vary among them; nothing where there are not two.
+pub(crate) fn leaders(study: &Study, most: usize) -> Option<String> {
+    let leaders = ranked(study, most);
+    let first = &leaders.first()?.configuration;
+    let is_network = |name: &str| name == NETWORK && matches!(study.spec().space, Space::Metaqnn(_));
+    let differs = |name: &&String| {
+        !is_network(name) && leaders.iter().any(|leader| leader.configuration.get(*name) != first.get(*name))
+    };
+    let names: Vec<&String> = first.keys().filter(differs).collect();
+    if leaders.len() < 2 {
+        return None;
+    }
+    let cell = |value: Option<&Value>| match value {
+        Some(Value::Number(number)) => short_number(*number),
+        Some(Value::Text(text)) => text.clone(),
+        _ => "–".to_owned(),
+    };
+    let row = |leader: &Leader| {
+        let mut cells = vec![leader.trial.to_string(), metric_value(leader.score)];
+        cells.extend(names.iter().map(|name| cell(leader.configuration.get(*name))));
+        cells
+    };
+    let mut headings = vec!["trial", study.spec().metric.as_str()];
+    headings.extend(names.iter().map(|name| name.as_str()));
+    let rows: Vec<Vec<String>> = leaders.iter().map(row).collect();
+    Some(format!("the {} best\n{}", leaders.len(), table(&headings, &rows)))
 }
 
 fn best(study: &Study, summary: &Summary) -> String {
@@ -204,7 +275,8 @@ pub(crate) fn applying(configuration: &Configuration) -> impl Iterator<Item = (&
     configuration.iter().filter(|(_, value)| **value != Value::Missing)
 }
 
-fn spent(study: &Study, summary: &Summary) -> String {
+fn spent(study: &Study, document: &Document) -> String {
+    let summary = &document.summary;
     let (tally, epochs) = (summary.trials, summary.epochs);
     let saved = 100.0 * (1.0 - epochs.spent as f64 / epochs.without_stopping.max(1) as f64);
     let rungs = !study.spec().schedule.is_full();
@@ -222,6 +294,7 @@ fn spent(study: &Study, summary: &Summary) -> String {
             epochs.from_scratch, epochs.full_training
         );
     }
+    text.extend(document.time.map(|time| time_line(study, &time)));
     if study.is_space_spent() {
         text += "\nthe search ended early: the sampler finds no network any more that it has not proposed";
     }
@@ -230,6 +303,22 @@ fn spent(study: &Study, summary: &Summary) -> String {
             "\naudit: {} exempt trials would have been stopped, {} of them wrongly",
             audit.spared, audit.wrongly
         );
+    }
+    text
+}
+
+/// How long it took, what that saved, and how long it will go on.
+fn time_line(study: &Study, time: &Timing) -> String {
+    let mut text = format!(
+        "\ntime: {} of searching, {} of training",
+        human_duration(time.elapsed_seconds),
+        human_duration(time.training_seconds)
+    );
+    if !study.spec().shadow && time.saved_seconds > 0.0 {
+        text += &format!("; stopping saved {} of training", human_duration(time.saved_seconds));
+    }
+    if let Some(left) = time.left_seconds.filter(|_| !study.is_done()) {
+        text += &format!("; about {} left", human_duration(left));
     }
     text
 }

@@ -50,7 +50,6 @@ pub(super) fn best(
         max_resource: epochs,
         trials: queue.len() as u64,
         budget_epochs: None,
-        burn_in: 0,
         queue,
         ..first.spec().clone()
     };
@@ -62,7 +61,7 @@ pub(super) fn best(
         trials.join(", "),
         directory.display()
     ));
-    let mut display = Display::new(again.study());
+    let mut display = Display::new(again.study(), again.times(), arguments.control.heartbeat);
     let ran = again.run(interrupt, &mut display);
     display.finish();
     ran.map(|()| Some(again))
@@ -80,7 +79,7 @@ fn ranked(study: &Study, count: u64) -> Vec<usize> {
 
 /// What came of it as JSON.
 pub(super) fn document(again: &StudyRun) -> Document {
-    Document::new("foretell.search/1", again.study(), again.directory())
+    Document::new("foretell.search/1", again.study(), again.times(), again.directory())
 }
 
 /// What came of it for people: each network before and after.
@@ -107,7 +106,8 @@ pub(super) fn draw(again: &StudyRun, path: &Path) -> Outcome {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!("{stem}-{FOLDER}.{extension}"));
-    let title = format!("{}, the best trained anew", again.workload().title);
+    let study = again.directory().parent().unwrap_or(again.directory());
+    let title = format!("{}, the best trained anew", study_picture::name(study));
     let figure = study_picture::of(again.study(), &title, FigureKind::Curves);
     plot::save(&beside, &figure).map_err(Failure::midway)?;
     note(&format!("drawn into {}", beside.display()));

@@ -4,9 +4,16 @@ use super::flags::FigureKind;
 use crate::plot;
 use foretell::Direction;
 use foretell_search::{EpsilonStage, QLearning, SamplerSpec, Study, Summary, Trial, TrialState};
+use std::path::Path;
+
+/// What a study in `directory` is called: by its folder.
+pub(crate) fn name(directory: &Path) -> String {
+    let name = directory.file_name().or(directory.parent().and_then(Path::file_name));
+    name.map_or_else(|| directory.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
 
 /// The picture of `study`, called `name`.
-pub(super) fn of(study: &Study, name: &str, kind: FigureKind) -> plot::Figure {
+pub(crate) fn of(study: &Study, name: &str, kind: FigureKind) -> plot::Figure {
     match (kind, &study.spec().sampler) {
         (FigureKind::QLearning, SamplerSpec::QLearning(settings)) => q_learning(study, settings, name).draw(),
         _ => curves(study, name).draw(),

@@ -1,5 +1,6 @@
 //! A search that runs: the study's folder opened, and its driver started.
 
+use super::conflict;
 use super::display::Display;
 use super::flags::Arguments;
 use super::notices::Notices;
@@ -10,11 +11,11 @@ use crate::output::note;
 use crate::stored;
 use foretell::Run;
 use foretell_run::{
-    Driver, DriverError, EventStore, Finish, LocalTrials, Survey, TrialSetup, end_abandoned, trial_directory,
+    Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Survey, TrialSetup, adopt_orphans,
+    end_abandoned, trial_directory,
 };
-use foretell_search::{Parts, Session, SessionError, Study, StudySpec};
-use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_search::{Parts, Session, SessionError, Study, StudySpec, Times};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub(crate) struct StudyRun {
     workload: Workload,
     /// Trials that were there when the study was opened.
     found: usize,
+    /// Ends the trials should this process be killed; last, so that it is the last to go.
+    _guardian: Option<Guardian>,
 }
 
 impl StudyRun {
@@ -48,6 +51,8 @@ impl StudyRun {
             ));
         }
         let mut session = open_session(directory, spec, arguments, store, &survey)?;
+        say_changes(survey.study.as_deref(), &session);
+        let before = Duration::from_millis(session.store().times().elapsed());
         let study = session.study();
         let found = study.trials().len();
         end_abandoned_trials(directory, found as u64)?;
@@ -65,16 +70,25 @@ impl StudyRun {
             watch: arguments.control.watch(),
             gpus: arguments.control.gpus.clone(),
             unplaced: workload.unplaced.clone(),
+            config: workload.config.clone(),
         };
+        adopt_orphans();
+        let guardian = guardian(directory);
         let trials = LocalTrials::new(setup, GRACE);
         let driver =
-            Driver::new(session, trials, workers, workload.what_is_missed()).within(arguments.limits());
-        Ok(Self { directory: directory.to_owned(), driver, workload: workload.clone(), found })
+            Driver::new(session, trials, workers, workload.what_is_missed()).within(arguments.limits(before));
+        let (directory, workload) = (directory.to_owned(), workload.clone());
+        Ok(Self { directory, driver, workload, found, _guardian: guardian })
     }
 
     /// The study as it stands.
     pub(super) fn study(&self) -> &Study {
         self.driver.session().study()
+    }
+
+    /// How long it has taken.
+    pub(super) fn times(&self) -> &Times {
+        self.driver.session().store().times()
     }
 
     /// Where it is kept.
@@ -154,10 +168,29 @@ fn open_session(
         }
     }
     Session::open(spec.clone(), Parts::default(), store).map_err(|error| match error {
-        SessionError::Another { there } => another_study(directory, &there, &spec),
+        SessionError::Another { there } => conflict::another_study(directory, &there, &spec),
         SessionError::Store(error) => Failure::midway(error),
         error => in_directory(directory, &error),
     })
+}
+
+/// Says which settings hold from here on, and did not before.
+fn say_changes(there: Option<&StudySpec>, session: &Session<EventStore>) {
+    let study = session.study();
+    let Some(there) = there.filter(|_| !study.trials().is_empty()) else { return };
+    let changes = conflict::differences(&there.settings(), study.settings());
+    if !changes.is_empty() {
+        note(&format!("from trial {} on: {}; the log says so", study.trials().len(), changes.join(", ")));
+    }
+}
+
+/// A guardian of the study in `directory`. Where this program is not the command itself (in Python, say), or none can be
+/// started, there is none: then the study's next start ends what is left.
+fn guardian(directory: &Path) -> Option<Guardian> {
+    let program = std::env::current_exe().ok()?;
+    let is_command = program.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("foretell"));
+    let directory = std::path::absolute(directory).ok()?;
+    is_command.then(|| Guardian::start(&[program.into(), "guard".into()], &directory).ok()).flatten()
 }
 
 /// Ends what a killed search left running of its first `trials` trials.
@@ -184,45 +217,4 @@ fn environment(workload: &Workload, workers: usize) -> BTreeMap<String, String> 
 
 fn in_directory(directory: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::input(format!("{}: {error}", directory.display()))
-}
-
-/// Names the settings in which the study in `directory` differs from the one that was asked for.
-fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Failure {
-    let fields = |spec: &StudySpec| match serde_json::to_value(spec) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    };
-    let (there, asked) = (fields(&there.regardless_of_length()), fields(&asked.regardless_of_length()));
-    let names: BTreeSet<&String> = there.keys().chain(asked.keys()).collect();
-    let differing = names.into_iter().filter(|&name| there.get(name) != asked.get(name));
-    let shown = |value: Option<&Value>| value.map_or("the default".to_owned(), Value::to_string);
-    let differing: Vec<String> = differing
-        .map(|name| {
-            let (there, asked) = (shown(there.get(name)), shown(asked.get(name)));
-            format!("{name}{} is {there} there and {asked} here", flag_of(name))
-        })
-        .collect();
-    in_directory(
-        directory,
-        &format!(
-            "holds another study: {}; choose another --out, or give that study's own flags",
-            differing.join(", ")
-        ),
-    )
-}
-
-/// The flag that sets a field of a study's description, in brackets, where it is named otherwise.
-fn flag_of(field: &str) -> &'static str {
-    match field {
-        "max_resource" => " (--epochs)",
-        "run_score" => " (--score)",
-        "stopping" => " (--no-stopping, --shadow, --policy none)",
-        "policy" => " (--policy)",
-        "rule" => " (--stop-probability, --offset, --nth-best)",
-        "budget" => " (--error-budget)",
-        "schedule" => " (--scheduler and its settings)",
-        "space" => " (--param, or --space, --width, --max-layers)",
-        "workload" => " (the command, or --data and its sizes)",
-        _ => "",
-    }
 }

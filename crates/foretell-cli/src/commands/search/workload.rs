@@ -6,7 +6,7 @@ use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell::Direction;
 use foretell_logs::direction_of;
-use foretell_run::{MetricSource, PARAMS_FILE, PARAMS_JSON, TRIAL_DIR, fill_in};
+use foretell_run::{CONFIG, ConfigFile, MetricSource, PARAMS_FILE, PARAMS_JSON, TRIAL_DIR, fill_in};
 use foretell_search::{LayerSpace, ParameterSpace, Space};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ pub(crate) struct Workload {
     pub(super) description: BTreeMap<String, String>,
     /// Parameters that no placeholder stands for.
     pub(super) unplaced: Vec<String>,
-    /// What it is, in a few words.
-    pub(super) title: String,
+    /// The command's configuration file.
+    pub(super) config: Option<ConfigFile>,
     /// What it is, with its sizes.
     pub(super) about: String,
     /// How many epochs a whole training takes unless told otherwise.
@@ -59,6 +59,7 @@ impl Workload {
             ));
         }
         check_placeholders(&arguments.command, &space)?;
+        let config = config_file(arguments, &space)?;
         let metric = match &arguments.metric {
             Some(text) => MetricSource::parse(text).map_err(Failure::input)?,
             None => MetricSource::default(),
@@ -70,8 +71,8 @@ impl Workload {
         ]);
         let metric_name = name_in(&written);
         Ok(Self {
-            title: arguments.command.join(" "),
             unplaced: unplaced(&arguments.command, &space),
+            config,
             space,
             command: arguments.command.clone(),
             metric,
@@ -120,12 +121,12 @@ impl Workload {
             command.extend([format!("--{flag}"), value.replace('{', "{{").replace('}', "}}")]);
         }
         Ok(Self {
-            title: built_in.title,
             space: built_in.space,
             command,
             metric: MetricSource::Json { field: Some(built_in.metric.to_owned()) },
             unnamed: false,
             unplaced: Vec::new(),
+            config: None,
             metric_name: built_in.metric.to_owned(),
             description: built_in.flags.into_iter().map(|(flag, value)| (flag.to_owned(), value)).collect(),
             about: built_in.about,
@@ -144,16 +145,40 @@ impl Workload {
 
 /// Every placeholder of `command` must be one of the space's names.
 fn check_placeholders(command: &[String], space: &Space) -> Result<(), Failure> {
-    let names = space.names().into_iter().chain([PARAMS_FILE, TRIAL_DIR]);
+    let names = space.names().into_iter().chain([PARAMS_FILE, TRIAL_DIR, CONFIG]);
     let parameters: Map<String, Value> = names.map(|name| (name.to_owned(), Value::Null)).collect();
     fill_in(command, &parameters).map(drop).map_err(Failure::input)
+}
+
+/// The command's configuration file: it must have a place for each parameter that the command has none for.
+fn config_file(arguments: &Arguments, space: &Space) -> Result<Option<ConfigFile>, Failure> {
+    let placeholder = format!("{{{CONFIG}}}");
+    let is_placed = arguments.command.iter().any(|word| word.contains(&placeholder));
+    let Some(path) = &arguments.control.config else {
+        return match is_placed {
+            true => Err(Failure::input(format!(
+                "{placeholder} stands for a copy of the command's configuration file: name it by --config FILE"
+            ))),
+            false => Ok(None),
+        };
+    };
+    if !is_placed {
+        return Err(Failure::input(format!(
+            "--config {}: write {placeholder} into the command, where it takes the file, such as --config {placeholder}",
+            path.display()
+        )));
+    }
+    let config = ConfigFile::read(path).map_err(Failure::input)?;
+    let names = space.names().into_iter().map(|name| (name.to_owned(), Value::from(1)));
+    config.with(&names.collect()).map_err(Failure::input)?;
+    Ok(Some(config))
 }
 
 /// The parameters of `space` that no placeholder in `command` stands for.
 fn unplaced(command: &[String], space: &Space) -> Vec<String> {
     let holds = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
     match space {
-        Space::Parameters(_) if !holds(PARAMS_JSON) && !holds(PARAMS_FILE) => {
+        Space::Parameters(_) if ![PARAMS_JSON, PARAMS_FILE, CONFIG].into_iter().any(holds) => {
             space.names().into_iter().filter(|name| !holds(name)).map(str::to_owned).collect()
         }
         _ => Vec::new(),
@@ -189,7 +214,7 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
 
 /// The metric's name in a field's name or a pattern: the last word before the group of the value that is known for a metric's, or
 /// else the last one (`val_acc` in `(?P<step>\d+) +val_acc=([\d.]+)`).
-fn name_in(metric: &str) -> String {
+pub(crate) fn name_in(metric: &str) -> String {
     let value = |at: &usize| {
         let group = &metric[*at..];
         !group.starts_with("(?") && !metric[..*at].ends_with('\\')

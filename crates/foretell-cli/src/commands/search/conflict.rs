@@ -1,0 +1,75 @@
+//! In what a study that is there differs from the one that is asked for.
+
+use crate::failure::Failure;
+use crate::stored;
+use foretell_run::{LogReader, Position};
+use foretell_search::{Record, Space, StudySpec};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// So many trials are named.
+const NAMED: usize = 8;
+
+/// Names the settings in which the study in `directory` differs from the one that was asked for, of those that may not
+/// change; for parameters also the trials that would lie outside.
+pub(super) fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Failure {
+    let mut parts = differences(&there.regardless_of_settings(), &asked.regardless_of_settings());
+    parts.extend(outside(directory, &asked.space));
+    Failure::input(format!(
+        "{}: holds another study: {}; choose another --out, or give that study's own flags (how trials are stopped, their \
+         number and budgets may change)",
+        directory.display(),
+        parts.join(", ")
+    ))
+}
+
+/// `name is … there and … here` for each field that differs.
+pub(super) fn differences<T: Serialize>(there: &T, here: &T) -> Vec<String> {
+    let fields = |spec: &T| match serde_json::to_value(spec) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    let (there, here) = (fields(there), fields(here));
+    let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
+    let differing = names.into_iter().filter(|&name| there.get(name) != here.get(name));
+    let shown = |value: Option<&Value>| value.map_or("the default".to_owned(), Value::to_string);
+    let differing = differing.map(|name| {
+        let (there, here) = (shown(there.get(name)), shown(here.get(name)));
+        format!("{name}{} is {there} there and {here} here", flag_of(name))
+    });
+    differing.collect()
+}
+
+/// The trials of the study in `directory` whose configurations are not in `space`.
+fn outside(directory: &Path, space: &Space) -> Option<String> {
+    let Space::Parameters(space) = space else { return None };
+    let reader = LogReader::<Record>::open(stored::log(directory), Position::START).ok()?;
+    let started = reader.map_while(Result::ok).filter_map(|record| match record {
+        Record::Started { trial, configuration, .. } => Some((trial, configuration)),
+        _ => None,
+    });
+    let started: BTreeMap<_, _> = started.collect();
+    let misfits = started.iter().filter_map(|(trial, it)| Some((trial, space.check(it).err()?)));
+    let misfits: Vec<_> = misfits.collect();
+    let (first, why) = misfits.first()?;
+    let names: Vec<String> = misfits.iter().take(NAMED).map(|(trial, _)| trial.to_string()).collect();
+    let more =
+        misfits.len().checked_sub(NAMED + 1).map_or(String::new(), |more| format!(" and {} more", more + 1));
+    Some(format!("trials {}{more} would not be in the space (trial {first}: {why})", names.join(", ")))
+}
+
+/// The flag that sets a field of a study's description, in brackets, where it is named otherwise.
+fn flag_of(field: &str) -> &'static str {
+    match field {
+        "max_resource" => " (--epochs)",
+        "run_score" => " (--score)",
+        "criterion" => " (--stop-probability, --offset, --nth-best, --agreeing-checks, --error-budget)",
+        "schedule" => " (--scheduler and its settings)",
+        "space" => " (--param, or --space, --width, --max-layers)",
+        "workload" => " (the command, or --data and its sizes)",
+        "queue" => " (--enqueue)",
+        _ => "",
+    }
+}

@@ -1,0 +1,172 @@
+//! A trial in one line: its curve so far, what it is worth, its forecast, its state, its parameters.
+
+use crate::output::{metric_value, short_number, with_deviation};
+use console::style;
+use foretell::{Configuration, Value};
+use foretell_search::{Reason, Space, Study, Trial, TrialState};
+
+/// Below so many columns a row leaves out what is said elsewhere.
+const WIDE: usize = 110;
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Trials whose scores the curves of all rows are scaled by: the last ones.
+const SCALED_BY: usize = 200;
+
+/// The names of the parameters that vary: those that were not the same in all trials so far. Networks are too long for a row.
+pub(super) fn parameters(study: &Study) -> Vec<String> {
+    let trials = study.trials();
+    let Some(first) = trials.first().filter(|_| matches!(study.spec().space, Space::Parameters(_))) else {
+        return Vec::new();
+    };
+    let recent = &trials[trials.len().saturating_sub(SCALED_BY)..];
+    let varies = |name: &&String| {
+        trials.len() == 1
+            || recent.iter().any(|trial| trial.configuration.get(*name) != first.configuration.get(*name))
+    };
+    first.configuration.keys().filter(varies).cloned().collect()
+}
+
+/// The values of `names`, as `lr 0.013, depth 4`.
+pub(crate) fn settings(configuration: &Configuration, names: &[String]) -> String {
+    let known = names.iter().filter_map(|name| Some((name, configuration.get(name)?)));
+    let shown = known.filter_map(|(name, value)| match value {
+        Value::Number(number) => Some(format!("{name} {}", short_number(*number))),
+        Value::Text(text) => Some(format!("{name} {text}")),
+        Value::Missing => None,
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// One line about trial `number`, with the values of `names`; no wider than `width` columns of a terminal.
+pub(super) fn line(
+    study: &Study,
+    number: u64,
+    trial: &Trial,
+    names: &[String],
+    width: Option<usize>,
+) -> String {
+    let spec = study.spec();
+    let direction = spec.direction;
+    let is_narrow = width.is_some_and(|width| width < WIDE);
+    let worth = spec.run_score.of(&trial.curve);
+    let worth = worth.map_or("–".to_owned(), |score| metric_value(direction.value(score)));
+    let forecast = trial.decision.as_ref().and_then(|d| d.forecast);
+    let forecast = forecast.map_or(String::new(), |f| match is_narrow {
+        true => format!("→ {}", metric_value(f.mean)),
+        false => format!("→ {}", with_deviation(f.mean, f.sd)),
+    });
+    let (blocks, room) = if is_narrow { (8, 9) } else { (20, 18) };
+    let curve = usize::try_from(spec.max_resource).unwrap_or(usize::MAX).min(blocks);
+    let state = coloured(trial, &state_text(trial, is_narrow), width.is_some());
+    let line = format!(
+        "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}",
+        sparkline(trial, study, curve),
+        trial.step,
+        trial.until,
+        settings(&trial.configuration, names),
+    );
+    let line = line.lines().next().unwrap_or_default().trim_end();
+    match width {
+        Some(width) => console::truncate_str(line, width.saturating_sub(1), "…").into_owned(),
+        None => line.to_owned(),
+    }
+}
+
+/// The state in its colour, on a terminal that shows colours.
+fn coloured(trial: &Trial, text: &str, is_terminal: bool) -> String {
+    if !is_terminal {
+        return text.to_owned();
+    }
+    let text = style(text).for_stderr();
+    match &trial.state {
+        TrialState::Completed { .. } => text.green().to_string(),
+        TrialState::Stopped { .. } => text.yellow().to_string(),
+        TrialState::Failed { .. } => text.red().to_string(),
+        TrialState::Paused { .. } | TrialState::Interrupted => text.dim().to_string(),
+        _ => text.to_string(),
+    }
+}
+
+fn state_text(trial: &Trial, is_narrow: bool) -> String {
+    let chance = trial.decision.as_ref().and_then(|d| d.probability).filter(|_| !is_narrow);
+    let chance = chance.map_or(String::new(), |p| format!(", {:.1} % sure", p * 100.0));
+    match &trial.state {
+        TrialState::Running => match trial.decision.as_ref().map(|d| &d.reason) {
+            _ if is_narrow => "running".to_owned(),
+            Some(Reason::BurnIn) => "running (burn-in)".to_owned(),
+            Some(Reason::AlreadyStopped) => "running (would be stopped)".to_owned(),
+            Some(Reason::Exempt) => "running (would be stopped, but is exempt)".to_owned(),
+            _ => "running".to_owned(),
+        },
+        TrialState::Interrupted => "interrupted".to_owned(),
+        TrialState::Paused { .. } if is_narrow => "paused".to_owned(),
+        TrialState::Paused { .. } => "paused at its rung".to_owned(),
+        TrialState::Completed { .. } => match &trial.shadow {
+            Some(decision) => format!("done (would have been stopped after {})", decision.step),
+            None => "done".to_owned(),
+        },
+        TrialState::Stopped { step, reason: Reason::Diverged, .. } => {
+            format!("stopped after {step}: diverged")
+        }
+        TrialState::Stopped { .. } if is_narrow => "stopped".to_owned(),
+        TrialState::Stopped { step, .. } => format!("stopped after {step} of {}{chance}", trial.until),
+        TrialState::Failed { reason } => format!("failed: {reason}"),
+        _ => String::new(),
+    }
+}
+
+/// The curve in blocks, on the scale of the scores of the study's last trials, at most `most` wide.
+fn sparkline(trial: &Trial, study: &Study, most: usize) -> String {
+    let trials = study.trials();
+    let recent = &trials[trials.len().saturating_sub(SCALED_BY)..];
+    let scores = recent.iter().chain([trial]).flat_map(|t| t.curve.scores());
+    let (low, high) = scores.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &s| (l.min(s), h.max(s)));
+    let all = trial.curve.scores();
+    let shown = all.iter().skip(all.len().saturating_sub(most));
+    let level =
+        |score: &f64| if high > low { ((score - low) / (high - low) * 7.0).round() as usize } else { 0 };
+    shown.map(|score| BLOCKS[level(score).min(7)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{line, parameters};
+    use foretell_search::{Input, ParameterSpace, Space, Study, StudySpec};
+
+    fn study(epochs: u64) -> Study {
+        let space =
+            ParameterSpace::parse(&["learning_rate=log:1e-4:1", "optimizer=choice:sgd,adam", "same=int:3:3"]);
+        let space = Space::Parameters(space.expect("a space"));
+        let usual = StudySpec::new(space, "val_acc", foretell::Direction::Maximize);
+        let mut study = Study::new(StudySpec { max_resource: epochs, ..usual }).expect("a study");
+        for trial in 0..3 {
+            study.step(&Input::WorkerIdle);
+            for step in 1..=epochs / 2 {
+                let value = Some(0.5 + step as f64 / 100.0);
+                study.step(&Input::Reported { trial, step, value, metrics: Default::default() });
+            }
+        }
+        let failure = Some("exit code 1; it last said:\n  a line".to_owned());
+        study.step(&Input::Ended { trial: 2, failure });
+        study
+    }
+
+    #[test]
+    fn rows_fit_the_width_and_show_the_parameters_that_vary() {
+        let study = study(60);
+        let names = parameters(&study);
+        assert_eq!(names, ["learning_rate", "optimizer"]);
+        for width in [40, 80, 120, 200] {
+            for (number, trial) in study.trials().iter().enumerate() {
+                let line = line(&study, number as u64, trial, &names, Some(width));
+                assert!(console::measure_text_width(&line) < width, "{width}: {line}");
+                assert!(!line.contains('\n'), "{line}");
+            }
+        }
+        let wide = line(&study, 0, &study.trials()[0], &names, Some(200));
+        assert!(wide.contains("learning_rate 0.") && wide.contains("optimizer "), "{wide}");
+        let narrow = line(&study, 0, &study.trials()[0], &names, Some(80));
+        assert!(narrow.contains("running  learning_rate 0."), "{narrow}");
+        let plain = line(&study, 2, &study.trials()[2], &names, None);
+        assert!(plain.contains("failed: exit code 1") && !plain.contains('\u{1b}'), "{plain}");
+    }
+}

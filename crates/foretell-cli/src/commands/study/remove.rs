@@ -1,0 +1,64 @@
+//! `foretell study rm`: removes a study.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{note, print};
+use crate::stored::{self, Stored};
+use foretell_run::{EventLogError, EventStore};
+use std::fs;
+use std::io::{self, BufRead, IsTerminal};
+use std::path::Path;
+
+/// What Foretell writes into a study's folder, besides damaged logs.
+const OWN: [&str; 6] =
+    ["events.jsonl", "events.jsonl.lock", "trials", "q_table.json", "curves.svg", "events.jsonl.repaired"];
+
+/// Runs the command.
+pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
+    let log = stored::log(directory);
+    if !log.is_file() {
+        return Stored::read(directory).map(drop); // it says that there is no study
+    }
+    let what = match Stored::read(directory) {
+        Ok(stored) => {
+            let progress = stored.study.progress();
+            format!("{} trials, {} epochs", progress.trials.total, progress.spent)
+        }
+        Err(_) => "its log is damaged".to_owned(),
+    };
+    // a search that runs holds the log; what a damaged log refuses is no reason to keep it
+    let lock = match EventStore::open(&log) {
+        Err(error @ EventLogError::Lock(_)) => return Err(Failure::input(error)),
+        opened => opened,
+    };
+    if !yes && !agrees(&format!("remove the study in {} ({what})", directory.display()))? {
+        return print("nothing was removed");
+    }
+    let failed = |path: &Path, error: &io::Error| Failure::midway(format!("{}: {error}", path.display()));
+    for entry in fs::read_dir(directory).map_err(|error| failed(directory, &error))? {
+        let entry = entry.map_err(|error| failed(directory, &error))?;
+        let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        if OWN.contains(&name.as_str()) || name.starts_with("events.jsonl.damaged") {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let removed = if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(|error| failed(&path, &error))?;
+        }
+    }
+    drop(lock);
+    let _ = fs::remove_file(directory.join("events.jsonl.lock"));
+    if fs::remove_dir(directory).is_err() {
+        note(&format!("{}: other files are in it, and are left there", directory.display()));
+    }
+    print(&format!("removed {} ({what})", directory.display()))
+}
+
+/// Asks on the terminal.
+#[expect(clippy::print_stderr, reason = "a question waits in its line for the answer")]
+fn agrees(question: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::input(format!("{question}? nobody can be asked here: give --yes")));
+    }
+    eprint!("{question}? [y/N] ");
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(Failure::midway)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
+}

@@ -1,0 +1,64 @@
+//! A process beside the search that outlives it, and ends its trials if the search is killed.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::abandoned::end_all_of;
+use crate::group::ProcessIdentity;
+use crate::parent::{name, parse};
+
+/// From now on processes whose parent has ended become children of this one (a *subreaper*), so that what a trial left
+/// behind in groups of its own (by `setsid`, say) is found when the trial ends, and ended. A program calls this once, before
+/// its first trial. Answers whether the system can do that (Linux).
+pub fn adopt_orphans() -> bool {
+    #[cfg(target_os = "linux")]
+    return nix::sys::prctl::set_child_subreaper(true).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
+/// A process that waits for this one to end, however it ends, and then ends the trials that it has left running: children
+/// of a search that is killed by SIGKILL die with it.
+///
+/// It notices by a pipe that this process alone holds open. Dropping it ends it; call that once no trial runs any more.
+#[derive(Debug)]
+pub struct Guardian {
+    child: Child,
+}
+
+impl Guardian {
+    /// Starts the guardian of the study in `directory`: `program`, which calls [`guard`] with the two words that follow
+    /// those of `program` on its command line.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(program: &[OsString], directory: &Path) -> io::Result<Self> {
+        let (program, rest) = program.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(rest).arg(name(ProcessIdentity::current())).arg(directory);
+        // a group of its own: Ctrl-C is for the search
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self { child: command.spawn()? })
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// What the guardian's program does: waits for the process called `parent` to end, and ends the trials in `directory` that it
+/// has left running, those that do not end within `grace` by SIGKILL.
+pub fn guard(parent: &str, directory: &Path, grace: Duration) {
+    let mut rest = Vec::new();
+    let _ = io::stdin().lock().read_to_end(&mut rest);
+    if let Some(parent) = parse(parent) {
+        end_all_of(parent, directory, grace);
+    }
+}

@@ -1,0 +1,243 @@
+//! How long trainings took, by the times in a study's log. Nothing is ever decided by them.
+
+use crate::record::Record;
+use crate::study::{Study, Trial};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// When a record was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Which run of the search wrote it: 1, 2, 3, … Between two runs nothing was trained.
+    pub run: u32,
+    /// Milliseconds since any fixed time.
+    pub time: u64,
+}
+
+impl Moment {
+    /// Milliseconds since `earlier`; 0 where the clock was turned back, or another run began.
+    fn since(self, earlier: Self) -> u64 {
+        if self.run == earlier.run { self.time.saturating_sub(earlier.time) } else { 0 }
+    }
+}
+
+/// How long a study and its trials have taken, record by record.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times {
+    last: Option<Moment>,
+    elapsed: u64,
+    trials: BTreeMap<u64, TrialTime>,
+}
+
+/// How long a trial has been trained.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct TrialTime {
+    /// Milliseconds of training.
+    spent: u64,
+    /// Since when it runs.
+    since: Option<Moment>,
+    /// Its last step; from there epochs are counted.
+    step: u64,
+    /// Milliseconds and epochs from start or report to report.
+    epochs: (u64, u64),
+}
+
+/// What a study has taken, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Timing {
+    /// While the search ran, pauses between its runs not counted.
+    pub elapsed_seconds: f64,
+    /// Of all trainings together.
+    pub training_seconds: f64,
+    /// What the stopped trials would have trained on, each at its own pace.
+    pub saved_seconds: f64,
+    /// Until the search ends, at the pace so far; absent while nothing has ended, and where the schedule is one of rungs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_seconds: Option<f64>,
+}
+
+impl Times {
+    /// Takes in the next record, written at `when`; a log of earlier versions does not say.
+    pub fn see(&mut self, record: &Record, when: Option<Moment>) {
+        let Some(now) = when else { return };
+        self.elapsed += self.last.map_or(0, |last| now.since(last));
+        self.last = Some(now);
+        match record {
+            Record::Started { trial, from, .. } => {
+                let time = self.trials.entry(*trial).or_default();
+                time.pass(now);
+                (time.since, time.step) = (Some(now), *from);
+            }
+            Record::Reported { trial, step, .. } => {
+                let time = self.trials.entry(*trial).or_default();
+                if let (Some(passed), Some(epochs)) = (time.pass(now), step.checked_sub(time.step)) {
+                    time.epochs = (time.epochs.0 + passed, time.epochs.1 + epochs);
+                }
+                (time.since, time.step) = (Some(now), *step);
+            }
+            _ => {}
+        }
+        if let Some(time) = record.ends().and_then(|trial| self.trials.get_mut(&trial)) {
+            time.pass(now);
+            time.since = None;
+        }
+    }
+
+    /// While the search ran so far, in milliseconds.
+    pub fn elapsed(&self) -> u64 {
+        self.elapsed
+    }
+
+    /// What `study`, whose records were seen, has taken; `None` if no record had a time.
+    pub fn timing(&self, study: &Study) -> Option<Timing> {
+        self.last?;
+        let training: u64 = self.trials.values().map(|time| time.spent).sum();
+        let seconds = |milliseconds: f64| (milliseconds.round() / 1e3).max(0.0);
+        Some(Timing {
+            elapsed_seconds: seconds(self.elapsed as f64),
+            training_seconds: seconds(training as f64),
+            saved_seconds: seconds(self.saved(study)),
+            left_seconds: self.left(study, training as f64).map(seconds),
+        })
+    }
+
+    /// Milliseconds of training that stopping has saved.
+    fn saved(&self, study: &Study) -> f64 {
+        let sum =
+            self.trials.values().fold((0, 0), |sum, time| (sum.0 + time.epochs.0, sum.1 + time.epochs.1));
+        let saved = |(number, trial): (usize, &Trial)| {
+            let epochs = trial.cost_to(trial.until).saturating_sub(trial.cost()) as f64;
+            let own = self.trials.get(&(number as u64)).and_then(|time| pace(time.epochs));
+            epochs * own.or_else(|| pace(sum)).unwrap_or(0.0)
+        };
+        study.trials().iter().enumerate().map(saved).sum()
+    }
+
+    /// Milliseconds until the study ends, where each trial takes as long as those that ended have, as many at a time.
+    fn left(&self, study: &Study, training: f64) -> Option<f64> {
+        let (spec, trials) = (study.spec(), study.progress().trials);
+        if study.is_done() {
+            return Some(0.0);
+        }
+        let at_a_time = (training / self.elapsed as f64).max(1.0);
+        if let Some(budget) = spec.budget_epochs {
+            let spent = study.progress().spent;
+            let left = budget.saturating_sub(spent) as f64;
+            return (spent > 0 && self.elapsed > 0).then(|| left * training / spent as f64 / at_a_time);
+        }
+        let ended = self.trials.values().filter(|time| time.since.is_none() && time.spent > 0);
+        let (count, sum) = ended.fold((0_u64, 0), |(count, sum), time| (count + 1, sum + time.spent));
+        if !spec.schedule.is_full() || count == 0 || self.elapsed == 0 {
+            return None;
+        }
+        let running: u64 =
+            self.trials.values().filter(|time| time.since.is_some()).map(|time| time.spent).sum();
+        let each = sum as f64 / count as f64;
+        let left = each * spec.trials.saturating_sub(trials.ended()) as f64 - running as f64;
+        Some(left.max(0.0) / at_a_time)
+    }
+}
+
+impl TrialTime {
+    /// Counts the time until `now`, if it runs; answers how long that was, if no other run began meanwhile.
+    fn pass(&mut self, now: Moment) -> Option<u64> {
+        let since = self.since?;
+        let passed = now.since(since);
+        self.spent += passed;
+        self.since = Some(now);
+        (since.run == now.run).then_some(passed)
+    }
+}
+
+/// Milliseconds an epoch.
+fn pace((time, epochs): (u64, u64)) -> Option<f64> {
+    (epochs > 0).then(|| time as f64 / epochs as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Moment, Times};
+    use crate::{Decision, ParameterSpace, Reason, Record, Space, Study, StudySpec};
+    use foretell::{Action, Configuration, Direction, Value};
+
+    fn spec() -> StudySpec {
+        let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).expect("a space"));
+        StudySpec { trials: 4, max_resource: 10, ..StudySpec::new(space, "acc", Direction::Maximize) }
+    }
+
+    /// Two trials at a time, an epoch a second: one is trained to its end, one stopped at epoch 4, after an interruption at
+    /// epoch 2 that lasted for an hour.
+    fn records() -> Vec<(Record, u32, u64)> {
+        let study = Box::new(spec());
+        let start = |trial, from| Record::Started {
+            trial,
+            configuration: Configuration::from([("lr".to_owned(), Value::Number(0.1 + trial as f64 / 10.0))]),
+            seed: 1,
+            from,
+            until: 10,
+        };
+        let report =
+            |trial, step| Record::Reported { trial, step, value: Some(0.5), metrics: Default::default() };
+        let mut records = vec![(Record::Created { study }, 1, 0), (start(0, 0), 1, 0), (start(1, 0), 1, 0)];
+        for epoch in 1..=2 {
+            records.extend((0..2).map(|trial| (report(trial, epoch), 1, 1000 * epoch)));
+        }
+        let hour = 3_600_000;
+        records.extend((0..2).map(|trial| (start(trial, 2), 2, hour)));
+        for epoch in 3..=10 {
+            let now = hour + 1000 * (epoch - 2);
+            records.push((report(0, epoch), 2, now));
+            if epoch <= 4 {
+                records.push((report(1, epoch), 2, now));
+            }
+            if epoch == 4 {
+                records.push((Record::Decided(stop(1)), 2, now));
+            }
+        }
+        records.push((Record::Completed { trial: 0 }, 2, hour + 8000));
+        records
+    }
+
+    fn stop(trial: u64) -> Decision {
+        Decision {
+            trial,
+            step: 4,
+            action: Action::Stop,
+            reason: Reason::WillNotWin,
+            forecast: None,
+            value: Some(0.5),
+            incumbent: Some(0.9),
+            probability: Some(1.0),
+            shadow: false,
+        }
+    }
+
+    #[test]
+    fn pauses_do_not_count_and_each_trial_saves_at_its_own_pace() {
+        let mut times = Times::default();
+        let all = records();
+        all.iter().for_each(|(record, run, time)| times.see(record, Some(Moment { run: *run, time: *time })));
+        let plain: Vec<Record> = all.into_iter().map(|(record, ..)| record).collect();
+        let study = Study::resume(spec(), &plain).expect("a study");
+        let timing = times.timing(&study).expect("there are times");
+        let found = [timing.elapsed_seconds, timing.training_seconds, timing.saved_seconds];
+        // 2 + 8 seconds; 10 + 4 epochs trained; 6 epochs left out
+        assert_eq!(found, [10.0, 14.0, 6.0]);
+        // two more of 7 seconds, 1.4 at a time
+        assert_eq!(timing.left_seconds, Some(10.0));
+    }
+
+    #[test]
+    fn a_log_without_times_has_none_and_a_clock_that_is_turned_back_counts_nothing() {
+        let all = records();
+        let plain: Vec<Record> = all.iter().map(|(record, ..)| record.clone()).collect();
+        let study = Study::resume(spec(), &plain).expect("a study");
+        let mut none = Times::default();
+        all.iter().for_each(|(record, ..)| none.see(record, None));
+        assert_eq!(none.timing(&study), None);
+        let mut back = Times::default();
+        all.iter()
+            .for_each(|(record, _, time)| back.see(record, Some(Moment { run: 1, time: 9_000_000 - time })));
+        assert_eq!(back.elapsed(), 0);
+    }
+}
