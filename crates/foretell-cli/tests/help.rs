@@ -31,14 +31,14 @@ fn the_help_of_the_command() {
 
 #[test]
 fn the_help_of_every_subcommand() {
-    for name in ["search", "evaluate", "forecast", "replay", "reproduce", "study", "init", "completions"] {
+    for name in ["search", "evaluate", "forecast", "replay", "reproduce", "study", "init", "import", "completions"] {
         insta::assert_snapshot!(name, help(&[name]));
     }
 }
 
 #[test]
 fn the_help_of_every_subcommand_of_study() {
-    for name in ["ls", "show", "export", "doctor"] {
+    for name in ["ls", "show", "plot", "export", "doctor", "rm"] {
         insta::assert_snapshot!(format!("study-{name}"), help(&["study", name]));
     }
 }

@@ -152,8 +152,11 @@ pub fn end_abandoned(directory: &Path, grace: Duration) -> Result<Abandoned, Aba
         return Ok(Abandoned::None);
     };
     let outcome = if record.boot == boot() { end(&record, directory, grace)? } else { Abandoned::Ended };
-    fs::remove_file(&path).map_err(failed("remove"))?;
-    Ok(outcome)
+    match fs::remove_file(&path) {
+        // somebody else has seen to it meanwhile
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(outcome),
+        removed => removed.map(|()| outcome).map_err(failed("remove")),
+    }
 }
 
 /// Ends what `driver` has left running of the trials in `directory`, a study's folder, after it was killed; what another
@@ -162,9 +165,10 @@ pub(crate) fn end_all_of(driver: ProcessIdentity, directory: &Path, grace: Durat
     let trials = fs::read_dir(directory.join("trials")).into_iter().flatten().flatten();
     for trial in trials.map(|entry| entry.path()) {
         let record = ProcessRecord::read(&record_path(&trial)).ok().flatten();
-        if record.is_some_and(|record| record.driver == Some(driver)) {
-            // nobody is left to be told of an error; the study's next start tries again
-            let _ = end_abandoned(&trial, grace);
+        if let Some(record) = record.filter(|record| record.driver == Some(driver)) {
+            // nobody is left to be told of an error; the study's next start tries again, and removes the record, which
+            // by then may be that of another start
+            let _ = end(&record, &trial, grace);
         }
     }
 }
