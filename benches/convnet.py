@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""The paper's cuda-convnet experiments in form: Hyperband beside f-Hyperband, live and on the recorded table.
+
+    python3 benches/convnet.py live CIFAR [foretell] [--seeds 3]     # trains: about a quarter of an hour of one core
+    python3 benches/convnet.py table [foretell]                      # replays data/cuda-convnet-cifar10.jsonl.gz: a minute
+
+`live` trains one run of the brackets (R = 27, eta = 3) for each seed: by Hyperband, by f-Hyperband with a burn-in of its own, and by
+f-Hyperband that learns from the curves of Hyperband with seed 100. CIFAR is the folder of CIFAR-10's binary files; the sizes are those of
+scripts/record-tables, with 500 training images. `table` varies kappa and Delta.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TABLE = "data/cuda-convnet-cifar10.jsonl.gz"
+
+
+def answer(command):
+    process = subprocess.run(command, capture_output=True, text=True)
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed: {process.stderr}")
+    return json.loads(process.stdout)
+
+
+def live(arguments):
+    folder = Path(arguments.keep or tempfile.mkdtemp(prefix="convnet-"))
+
+    def search(name, seed, *more):
+        command = [arguments.foretell, "search", "--space", "cuda-convnet", "--data", f"cifar10:{arguments.cifar}"]
+        command += ["--width", "0.25", "--train-size", "500", "--validation-size", "500", "--batch-size", "20"]
+        command += ["--epochs", "27", "--workers", "1", "--seed", str(seed), "--format", "json"]
+        return answer([*command, "--out", str(folder / f"{name}-{seed}"), *more])
+
+    search("hyperband", 100, "--scheduler", "hyperband")
+    earlier = ["--learn-from", str(folder / "hyperband-100")]
+    variants = {
+        "hyperband": ["--scheduler", "hyperband"],
+        "f-hyperband": ["--scheduler", "f-hyperband"],
+        "f-hyperband, learning from seed 100": ["--scheduler", "f-hyperband", *earlier],
+    }
+    print("| scheduler | seed | epochs | stopped | best |\n|---|---|---|---|---|", flush=True)
+    for seed in range(arguments.seeds):
+        for number, (name, flags) in enumerate(variants.items()):
+            found = search(f"variant{number}", seed, *flags)
+            best, epochs = found["best"], found["epochs"]["spent"]
+            shown = f"{best['score']:.3f} (trial {best['trial']})" if best else "none"
+            print(f"| {name} | {seed} | {epochs} | {found['trials']['stopped']} | {shown} |", flush=True)
+
+
+def table(arguments):
+    def replay(kappa, probability):
+        command = [arguments.foretell, "replay", TABLE, "--scheduler", "hyperband", "--policy", "none,srm", "--format", "json"]
+        command += ["--keep-repeats", "--max-resource", "9", "--kappa", str(kappa), "--stop-probability", str(probability)]
+        return answer([*command, "--reference", "level", "--orderings", str(arguments.orderings)])
+
+    print("| kappa | Delta | epochs | saved | best of a run of the brackets, Hyperband | f-Hyperband |\n|---|---|---|---|---|---|")
+    for kappa in (1, 0.5, 0.25, 0.1):
+        for probability in (0.95, 0.8, 0.5):
+            plain, stopping = replay(kappa, probability)["rows"]
+            saved = 100 * (1 - stopping["epochs_spent"] / plain["epochs_spent"])
+            bests = [f"{row['best_of_run_mean']:.3f}" for row in (plain, stopping)]
+            cells = [kappa, probability, f"{stopping['epochs_spent']:.0f}", f"{saved:.0f} %", *bests]
+            print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    actions = parser.add_subparsers(dest="action", required=True)
+    trained = actions.add_parser("live")
+    trained.add_argument("cifar")
+    trained.add_argument("--seeds", type=int, default=3)
+    trained.add_argument("--keep", help="the folder of the studies")
+    replayed = actions.add_parser("table")
+    replayed.add_argument("--orderings", type=int, default=10)
+    for action in (trained, replayed):
+        action.add_argument("foretell", nargs="?", default="target/release/foretell")
+    arguments = parser.parse_args()
+    (live if arguments.action == "live" else table)(arguments)
+
+
+if __name__ == "__main__":
+    main()
