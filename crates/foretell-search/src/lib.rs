@@ -23,6 +23,7 @@
 //! | `budget` | what spends a budget best: [`Choice`] |
 //! | `policy` | by what rule trials are stopped: [`Policy`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
+//! | `settings` | a study's settings by name, as other programs give them: [`Settings`] |
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
 
@@ -46,6 +47,7 @@ mod sampler;
 mod schedule;
 mod scheduler;
 mod session;
+mod settings;
 mod space;
 mod store;
 mod study;
@@ -80,12 +82,14 @@ pub use sampler::{Sampler, SamplerSpec};
 pub use schedule::{Schedule, ScheduleError};
 pub use scheduler::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
+pub use settings::{Settings, SettingsError};
 pub use space::Space;
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Best, Fit, Fitted, Parts, Progress, RestoreError, Study, StudyError, StudySpec, Tally, Trial, TrialState,
-    Turn,
+    Best, Fit, Fitted, Order, Parts, Progress, RestoreError, Study, StudyError, StudySpec, Tally, Trial,
+    TrialState, Turn,
 };
 pub use successive_halving::SuccessiveHalving;
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
+pub use surrogate::{Relevance, Relevances, relevances};
 pub use worth::Worth;

@@ -160,6 +160,7 @@ fn state_text(trial: &Trial) -> String {
         TrialState::Running => match trial.decision.as_ref().map(|d| &d.reason) {
             Some(Reason::BurnIn) => "running (burn-in)".to_owned(),
             Some(Reason::AlreadyStopped) => "running (would be stopped)".to_owned(),
+            _ if trial.kept => "running (kept by hand)".to_owned(),
             Some(Reason::Exempt) => "running (would be stopped, but is exempt)".to_owned(),
             _ => "running".to_owned(),
         },
@@ -171,6 +172,9 @@ fn state_text(trial: &Trial) -> String {
         },
         TrialState::Stopped { step, reason: Reason::Diverged, .. } => {
             format!("stopped after {step}: diverged")
+        }
+        TrialState::Stopped { step, reason: Reason::ByHand, .. } => {
+            format!("stopped by hand after {step} of {}", trial.until)
         }
         TrialState::Stopped { step, .. } => format!("stopped after {step} of {}{chance}", trial.until),
         TrialState::Failed { reason } => format!("failed: {reason}"),

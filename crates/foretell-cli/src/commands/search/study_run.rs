@@ -10,7 +10,8 @@ use crate::output::note;
 use crate::stored;
 use foretell::Run;
 use foretell_run::{
-    Driver, DriverError, EventStore, Finish, LocalTrials, Survey, TrialSetup, end_abandoned, trial_directory,
+    Driver, DriverError, EventStore, Finish, LocalTrials, Orders, Survey, TrialSetup, end_abandoned,
+    trial_directory,
 };
 use foretell_search::{Parts, Session, SessionError, Study, StudySpec};
 use serde_json::{Map, Value};
@@ -69,6 +70,7 @@ impl StudyRun {
         let trials = LocalTrials::new(setup, GRACE);
         let driver =
             Driver::new(session, trials, workers, workload.what_is_missed()).within(arguments.limits());
+        let driver = driver.obeying(Orders::of(directory));
         Ok(Self { directory: directory.to_owned(), driver, workload: workload.clone(), found })
     }
 
