@@ -2,7 +2,7 @@
 
 use crate::background;
 use crate::convert::{dict, direction, direction_name, invalid};
-use foretell_run::EventStore;
+use foretell_run::{EventStore, Orders};
 use foretell_search::{
     Answer, Decision, Ending, Memory, Parts, Session, Settings, SettingsError, Start, Store, StoreError,
     StudySpec, TrialState,
@@ -20,6 +20,8 @@ type AnySession = Session<Box<dyn Store + Send>>;
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Study {
     session: Arc<Mutex<AnySession>>,
+    /// What a person orders, in a study that is kept in a folder.
+    orders: Option<Orders>,
 }
 
 #[pymethods]
@@ -43,7 +45,8 @@ impl Study {
         };
         let spec = spec.map_err(|error| unfit(&error, folder.as_deref()))?;
         let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
-        Ok(Self { session: Arc::new(Mutex::new(session)) })
+        let orders = folder.as_deref().map(Orders::of);
+        Ok(Self { session: Arc::new(Mutex::new(session)), orders })
     }
 
     /// The next training to start: (trial, configuration, seed, from, until); `None` while there is none.
@@ -62,7 +65,15 @@ impl Study {
         metrics: BTreeMap<String, f64>,
     ) -> PyResult<(bool, Option<Bound<'py, PyDict>>)> {
         self.check_running(trial)?;
-        let answer = self.call(py, move |session| session.report(trial, step, value, metrics))?;
+        let orders = self.orders.clone();
+        let answer = self.call(py, move |session| {
+            obey(session, orders.as_ref())?;
+            let mut answer = session.report(trial, step, value, metrics)?;
+            if answer.stops() && answer.decision.is_none() {
+                answer.decision = stopped_before(session, trial);
+            }
+            Ok(answer)
+        })?;
         let answer: Answer = answer.map_err(stored)?;
         let decision = answer.decision.as_ref().map(|decision| as_dict(py, decision)).transpose()?;
         Ok((answer.stops(), decision))
@@ -165,6 +176,22 @@ impl Study {
         };
         Err(PyKeyError::new_err(text))
     }
+}
+
+/// The decision by which `trial` was stopped before it reported again.
+fn stopped_before(session: &AnySession, trial: u64) -> Option<Decision> {
+    let trial = session.study().trial(trial)?;
+    trial.decision.clone().filter(|_| matches!(trial.state, TrialState::Stopped { .. }))
+}
+
+/// Carries out what a person has ordered since the last report.
+fn obey(session: &mut AnySession, orders: Option<&Orders>) -> Result<(), StoreError> {
+    let Some(orders) = orders else { return Ok(()) };
+    for (trial, order) in orders.waiting() {
+        session.by_hand(trial, order)?;
+        orders.withdraw(trial, order);
+    }
+    Ok(())
 }
 
 fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {

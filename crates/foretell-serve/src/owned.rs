@@ -143,7 +143,10 @@ impl Owned {
         let answer = answer.map_err(|error| Problem::midway(&error))?;
         let is_it = |record: &Record| matches!(record, Record::Reported { trial: of, step: at, .. } if (*of, *at) == (trial, step));
         let recorded = Some(self.session.news().iter().any(is_it));
-        Ok(Next { trial, stop: answer.stops(), recorded, decision: answer.decision })
+        // one that was stopped before is told why again
+        let stop = answer.stops();
+        let before = || self.trial(trial).ok().filter(|_| stop).and_then(|trial| trial.decision.clone());
+        Ok(Next { trial, stop, recorded, decision: answer.decision.or_else(before) })
     }
 
     /// What the study knows of a report.

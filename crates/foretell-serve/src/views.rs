@@ -101,7 +101,7 @@ fn thinned(line: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
 pub(crate) fn importance(name: &str, log: &Path) -> Result<Value, Problem> {
     let found = relevances(&study(name, log)?);
     Ok(json!({
-        "schema": "foretell.importance/1", "study": name, "trials": found.trials, "needed": found.needed,
+        "schema": "foretell.importance/1", "study": name, "trials": found.trials, "needed": found.needed, "used": found.used,
         "explained": found.explained, "parameters": found.parameters,
     }))
 }

@@ -245,6 +245,7 @@ fn a_person_stops_and_keeps_trials_that_workers_run() {
     assert_eq!(done(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"], true);
     let next = done(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 2, "value": 0.3}"#);
     assert_eq!((&next["stop"], &next["recorded"]), (&json!(true), &json!(false)), "{next}");
+    assert_eq!(next["decision"]["reason"], "by_hand", "{next}");
     assert_eq!(done(address, "POST", "/api/studies/s/trials/0/tell", "")["state"], "stopped");
     let (status, answer) = call(address, "POST", "/api/studies/s/trials/0/keep", "");
     assert_eq!((status, &answer["field"]), (409, &json!("trial")), "{answer}");

@@ -106,7 +106,7 @@ impl GpSearch {
 }
 
 /// At most `most` of the trials: the better half of those the best, the others evenly from the rest.
-pub(super) fn chosen(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
+fn chosen(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
     if seen.len() <= most {
         return seen;
     }

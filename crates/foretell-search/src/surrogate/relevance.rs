@@ -1,8 +1,8 @@
 //! Which parameters matter: the shares of variance of a Gaussian process over a study's configurations.
 
 use super::cube::Cube;
-use super::evidence::Evidence;
-use super::gp::{Observations, chosen};
+use super::evidence::{Evidence, Seen};
+use super::gp::Observations;
 use super::process::{Hyperparameters, Process};
 use crate::random::trial_stream;
 use crate::space::Space;
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Trials with a result that relevances rest on, at least.
 const TRIALS: usize = 10;
 /// Trials that the process is made from, at most.
-const LEARNT: usize = 100;
+const LEARNT: usize = 150;
 /// Configurations at which each parameter is drawn again.
 const DRAWS: usize = 256;
 
@@ -26,6 +26,8 @@ pub struct Relevances {
     pub trials: usize,
     /// How many they need.
     pub needed: usize,
+    /// How many of the trials the process is made from.
+    pub used: usize,
     /// R² of the process at trials that were left out: 1 if it knows the results, 0 or less if it knows nothing.
     pub explained: Option<f64>,
     /// The parameters, the most relevant first; empty if there are too few trials, or no parameters.
@@ -52,17 +54,18 @@ pub struct Relevance {
 ///
 /// Sources: Sobol' 2001; Jansen 1999.
 ///
-/// O(n³) in at most 100 trials.
+/// O(n³) in at most 150 trials; of more, every so many-th from the worst to the best.
 pub fn relevances(study: &Study) -> Relevances {
     let Space::Parameters(space) = &study.spec().space else {
         return Relevances { needed: TRIALS, ..Relevances::default() };
     };
     let evidence = evidence(study, Cube::new(space.clone()));
     let mut found = Relevances { trials: evidence.len(), needed: TRIALS, ..Relevances::default() };
-    let seen = chosen(evidence.seen(), LEARNT);
+    let seen = evenly(evidence.seen(), LEARNT);
     if seen.len() < TRIALS {
         return found;
     }
+    found.used = seen.len();
     let Observations { points, targets, noise } = Observations::new(&seen);
     let known = Hyperparameters::likeliest(&evidence.cube, &points, &targets, &noise);
     let Some(process) = Process::new(&evidence.cube, &known, points, &targets, &noise) else { return found };
@@ -74,6 +77,15 @@ pub fn relevances(study: &Study) -> Relevances {
     found.parameters = parts.map(|((name, share), length)| Relevance { name, share, length }).collect();
     found.parameters.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
+}
+
+/// At most `most` of the trials, evenly from the worst to the best.
+fn evenly(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
+    if seen.len() <= most {
+        return seen;
+    }
+    seen.sort_by(|a, b| a.worth.score.total_cmp(&b.worth.score));
+    (0..most).map(|i| seen[i * (seen.len() - 1) / (most - 1)].clone()).collect()
 }
 
 /// What has become of the trials of `study`.
@@ -154,11 +166,18 @@ mod tests {
     fn the_parameter_that_decides_has_all_and_the_others_nothing() {
         for direction in [Direction::Maximize, Direction::Minimize] {
             let found = relevances(&study(30, direction, of_rate));
-            assert_eq!((found.trials, found.parameters[0].name.as_str()), (30, "lr"));
+            assert_eq!((found.trials, found.used, found.parameters[0].name.as_str()), (30, 30, "lr"));
             assert!(found.explained.expect("it is known") > 0.9, "{found:?}");
             assert!(found.parameters[0].share > 0.9, "{found:?}");
             assert!(found.parameters[1..].iter().all(|other| other.share < 0.1), "{found:?}");
         }
+    }
+
+    #[test]
+    fn of_many_trials_some_are_taken_evenly() {
+        let found = relevances(&study(400, Direction::Maximize, of_rate));
+        assert_eq!((found.trials, found.used), (400, 150));
+        assert!(found.parameters[0].share > 0.9 && found.explained.is_some_and(|it| it > 0.9), "{found:?}");
     }
 
     #[test]

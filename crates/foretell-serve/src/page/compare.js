@@ -33,7 +33,7 @@ function comparison() {
 function sideBySide() {
   const percent = (one) => one.epochs.without_stopping ? Math.round(100 * (1 - one.epochs.spent / one.epochs.without_stopping)) + " %" : "–";
   const row = (texts, name) => { const tr = document.createElement("tr"); for (const text of texts) { const td = document.createElement(name); if (name === "th") td.scope = "col"; td.textContent = text; tr.append(td); } return tr; };
-  $("side-by-side").tHead.replaceChildren(row(["study", "metric", "best", "of trial", "trials", "stopped", "failed", "epochs", "saved", ""], "th"));
+  $("side-by-side").tHead.replaceChildren(row(["study", "metric", "best", "of trial", "trials", "stopped", "failed", "epochs", "saved", "state"], "th"));
   $("side-by-side").tBodies[0].replaceChildren(...compared.map((one, i) => {
     const { best, trials, epochs } = one;
     const tr = row([one.study, one.metric, number(best && best.score), best ? best.trial : "–", `${trials.total} of ${Math.max(one.planned, trials.total)}`, trials.stopped, trials.failed, epochs.spent, percent(one), one.done ? "done" : `${trials.running} run`], "td");

@@ -26,7 +26,7 @@ function frame(pen, { left, right, top, bottom, width, height, low, high, end, l
   const x = (step) => left + (width - left - right) * step / end;
   const y = (value) => top + (height - top - bottom) * (1 - (Math.min(high, Math.max(low, value)) - low) / (high - low));
   pen.strokeStyle = colour("line"); pen.fillStyle = colour("soft"); pen.lineWidth = 1; pen.textAlign = "right";
-  for (const value of ticks(low, high, Math.max(2, (height - top - bottom) / 60))) {
+  for (const value of ticks(low, high, Math.max(2, (height - top - bottom) / 45))) {
     pen.beginPath(); pen.moveTo(left, y(value)); pen.lineTo(width - right, y(value)); pen.stroke();
     pen.fillText(number(value), left - 6, y(value) + 4);
   }

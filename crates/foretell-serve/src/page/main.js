@@ -5,7 +5,7 @@ const address = (path, query = {}) => {
   const words = new URLSearchParams(token ? { ...query, token } : query).toString();
   return words ? path + "?" + words : path;
 };
-let study = null, source = null, due = false, took = 0, drawnAt = 0, learnt = { at: 0, ended: -1 };
+let study = null, source = null, due = false, took = 0, drawnAt = 0, learnt = { at: -Infinity, ended: -1, soon: null };
 
 function totals(leader) {
   const count = {}; let spent = 0, saved = 0, savedTime = 0, busy = 0;
@@ -16,8 +16,8 @@ function totals(leader) {
   }
   const total = state.trials.size, planned = state.spec ? Math.max(state.spec.trials, total) : total;
   const entries = [
-    ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", `${total} of ${planned}`], ["running", count.running || 0], ["trained to the end", count.completed || 0],
-    ["stopped", count.stopped || 0], ...(count.paused ? [["paused", count.paused]] : []), ["failed", count.failed || 0], ["epochs spent", spent.toLocaleString("en")],
+    ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", `${whole(total)} of ${whole(planned)}`], ["running", whole(count.running)], ["trained to the end", whole(count.completed)],
+    ["stopped", whole(count.stopped)], ...(count.paused ? [["paused", whole(count.paused)]] : []), ["failed", whole(count.failed)], ["epochs spent", whole(spent)],
     ["saved", spent ? `${Math.round(100 * saved / (spent + saved))} %` : "–"], ...(busy ? [["time trained", duration(busy)], ["time saved", duration(savedTime)]] : []),
   ];
   $("totals").replaceChildren(...entries.map(([name, value]) => {
@@ -35,7 +35,8 @@ function draw() {
   curves(leader); parallel(leader); table(); why();
   took = performance.now() - began; drawnAt = performance.now();
   document.documentElement.dataset.drawn = state.records;
-  if (source && done >= Math.max(learnt.ended + 1, learnt.ended * 1.15) && drawnAt - learnt.at > 2000) learn(done);
+  if (source && !learnt.soon && done >= Math.max(learnt.ended + 1, learnt.ended * 1.15))
+    learnt.soon = setTimeout(() => learn(done), Math.max(0, learnt.at + 2000 - drawnAt));
 }
 
 // Draws soon; where drawing takes long, not more than a quarter of the time.
@@ -45,15 +46,16 @@ function soon() {
   setTimeout(() => requestAnimationFrame(draw), Math.max(0, drawnAt + Math.min(2000, 3 * took) - performance.now()));
 }
 
+// Asks which parameters matter, at most every two seconds.
 async function learn(done) {
-  learnt = { at: performance.now(), ended: done };
+  learnt = { at: performance.now(), ended: done, soon: null };
   const of = study, reply = await fetch(address(`/api/studies/${encodeURIComponent(of)}/importance`)).catch(() => null);
   if (reply && reply.ok && of === study) importance(await reply.json());
 }
 
 function open(name) {
   if (source) source.close();
-  study = name; state = anew(); chosen = null; learnt = { at: 0, ended: -1 }; importance(null);
+  study = name; state = anew(); chosen = null; clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null);
   $("title").textContent = name; document.title = name + " · Foretell";
   follow(); soon();
 }

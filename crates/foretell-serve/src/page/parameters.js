@@ -8,7 +8,7 @@ function parallel(leader) {
   $("parameters").hidden = !columns.length || !all.length;
   if ($("parameters").hidden) return;
   const trials = sampled(all);
-  $("threads").textContent = trials.length < all.length ? `the ${Math.floor(THREADS / 2)} best and ${trials.length - Math.floor(THREADS / 2)} of the other ${all.length} trials` : "";
+  $("threads").textContent = trials.length < all.length ? `the ${Math.floor(THREADS / 2)} best and ${trials.length - Math.floor(THREADS / 2)} of the other ${all.length - Math.floor(THREADS / 2)} trials` : "";
   const axes = [...columns, metric()], left = 56, x = (i) => left + (width - 2 * left) * i / (axes.length - 1), y = (share) => 44 + (height - 70) * (1 - share);
   const value = (trial, i) => i < columns.length ? trial.configuration[columns[i]] : worth(trial);
   const scales = axes.map((_, i) => axis(all.map((trial) => value(trial, i)), i < columns.length));
@@ -36,8 +36,17 @@ function parallel(leader) {
   axes.forEach((name, i) => {
     pen.strokeStyle = colour("soft"); pen.beginPath(); pen.moveTo(x(i), y(0)); pen.lineTo(x(i), y(1)); pen.stroke();
     pen.fillStyle = colour("ink"); pen.fillText(shortened(pen, name, (width - 2 * left) / (axes.length - 1) + 8), x(i), 14);
-    pen.fillStyle = colour("soft"); pen.fillText(scales[i].high, x(i), 32); pen.fillText(scales[i].low, x(i), height - 8);
+    pen.fillStyle = colour("soft");
+    if (scales[i].kinds) scales[i].kinds.forEach((kind) => beside(pen, shortened(pen, kind, 90), x(i), y(scales[i].place(kind)), i === axes.length - 1));
+    else { pen.fillText(scales[i].high, x(i), 32); pen.fillText(scales[i].low, x(i), height - 8); }
   });
+}
+
+// A text beside its axis, readable over the lines.
+function beside(pen, text, x, y, left) {
+  const width = pen.measureText(text).width + 6, from = left ? x - width - 4 : x + 4, ink = pen.fillStyle;
+  pen.globalAlpha = 0.8; pen.fillStyle = colour("paper"); pen.fillRect(from, y - 8, width, 16);
+  pen.globalAlpha = 1; pen.fillStyle = ink; pen.textAlign = "left"; pen.fillText(text, from + 3, y + 4); pen.textAlign = "center";
 }
 
 function shortened(pen, text, width) {
@@ -59,7 +68,8 @@ function axis(values, mayBeLog) {
   const known = values.filter((value) => value !== null && value !== undefined);
   if (!known.every((value) => typeof value === "number")) {
     const kinds = [...new Set(known.map(String))].sort();
-    return { place: (v) => kinds.length < 2 ? 0.5 : kinds.indexOf(String(v)) / (kinds.length - 1), low: kinds[0] ?? "", high: kinds.length > 1 ? kinds[kinds.length - 1] : "" };
+    const place = (v) => kinds.length < 2 ? 0.5 : kinds.indexOf(String(v)) / (kinds.length - 1);
+    return kinds.length <= 8 ? { place, kinds } : { place, low: kinds[0], high: kinds[kinds.length - 1] };
   }
   let [low, high] = [Infinity, -Infinity];
   for (const value of known) { low = Math.min(low, value); high = Math.max(high, value); }
@@ -73,7 +83,7 @@ function importance(found) {
   const enough = found.parameters.length > 0, explained = found.explained === null ? null : Math.max(0, Math.round(100 * found.explained));
   $("importance-note").textContent = !enough
     ? `Which parameters matter is shown from ${found.needed} trials with a result on; there are ${found.trials}.`
-    : `From ${found.trials} trials. A Gaussian process over the configurations ` +
+    : `From ${found.trials} trials${found.used < found.trials ? `, ${found.used} of them, evenly from the worst to the best` : ""}. A Gaussian process over the configurations ` +
       (explained === null ? "was fitted." : `explains ${explained} % of the differences between trials that it did not see` + (explained < 30 ? ": too little to trust this order." : "."));
   $("importance-bars").replaceChildren(...found.parameters.map(({ name, share }) => {
     const row = document.createElement("li"), label = document.createElement("span"), bar = document.createElement("span"), value = document.createElement("span");

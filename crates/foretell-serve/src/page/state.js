@@ -101,6 +101,7 @@ const number = (x) => {
   if (x === null || x === undefined || !isFinite(x)) return "–";
   return x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6) ? x.toExponential(2) : String(+x.toPrecision(4));
 };
+const whole = (n) => (n || 0).toLocaleString("en");
 const shown = (value) => typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value);
 function duration(milliseconds) {
   const minutes = milliseconds / 60000;
