@@ -2,11 +2,10 @@
 
 use crate::background;
 use crate::convert::{dict, direction, direction_name, invalid};
-use foretell::{RunScore, StopCriterion};
-use foretell_run::EventStore;
+use foretell_run::{EventStore, Orders};
 use foretell_search::{
-    Answer, Decision, Ending, Memory, ParameterSpace, Parts, Policy, Session, Space, Start, Store,
-    StoreError, StudySpec, TrialState,
+    Answer, Decision, Ending, Memory, Parts, Session, Start, Store, StoreError, StudyRequest,
+    StudyRequestError, StudySpec, TrialState,
 };
 use pyo3::exceptions::{PyKeyError, PyOSError, PyTypeError};
 use pyo3::prelude::*;
@@ -21,6 +20,8 @@ type AnySession = Session<Box<dyn Store + Send>>;
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Study {
     session: Arc<Mutex<AnySession>>,
+    /// What a person orders, in a study that is kept in a folder.
+    orders: Option<Orders>,
 }
 
 #[pymethods]
@@ -37,13 +38,15 @@ impl Study {
                 (Box::new(store), survey.study)
             }
         };
+        let settings = settings_of(settings)?;
         let spec = match there {
-            Some(there) => continued(*there, settings, folder.as_deref())?,
-            None => new_spec(settings)?,
+            Some(there) => settings.continued(*there),
+            None => settings.new_study(),
         };
-        spec.validate().map_err(invalid)?;
+        let spec = spec.map_err(|error| unfit(&error, folder.as_deref()))?;
         let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
-        Ok(Self { session: Arc::new(Mutex::new(session)) })
+        let orders = folder.as_deref().map(Orders::of);
+        Ok(Self { session: Arc::new(Mutex::new(session)), orders })
     }
 
     /// The next training to start: (trial, configuration, seed, from, until); `None` while there is none.
@@ -62,7 +65,15 @@ impl Study {
         metrics: BTreeMap<String, f64>,
     ) -> PyResult<(bool, Option<Bound<'py, PyDict>>)> {
         self.check_running(trial)?;
-        let answer = self.call(py, move |session| session.report(trial, step, value, metrics))?;
+        let orders = self.orders.clone();
+        let answer = self.call(py, move |session| {
+            obey(session, orders.as_ref())?;
+            let mut answer = session.report(trial, step, value, metrics)?;
+            if answer.stops() && answer.decision.is_none() {
+                answer.decision = stopped_before(session, trial);
+            }
+            Ok(answer)
+        })?;
         let answer: Answer = answer.map_err(stored)?;
         let decision = answer.decision.as_ref().map(|decision| as_dict(py, decision)).transpose()?;
         Ok((answer.stops(), decision))
@@ -167,6 +178,22 @@ impl Study {
     }
 }
 
+/// The decision by which `trial` was stopped before it reported again.
+fn stopped_before(session: &AnySession, trial: u64) -> Option<Decision> {
+    let trial = session.study().trial(trial)?;
+    trial.decision.clone().filter(|_| matches!(trial.state, TrialState::Stopped { .. }))
+}
+
+/// Carries out what a person has ordered since the last report.
+fn obey(session: &mut AnySession, orders: Option<&Orders>) -> Result<(), StoreError> {
+    let Some(orders) = orders else { return Ok(()) };
+    for (trial, order) in orders.waiting() {
+        session.by_hand(trial, order)?;
+        orders.withdraw(trial, order);
+    }
+    Ok(())
+}
+
 fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
     let configuration = dict(py, &start.configuration)?;
     Ok((start.trial, configuration, start.seed, start.from, start.until).into_pyobject(py)?.into_any())
@@ -177,66 +204,41 @@ fn as_dict<'py>(py: Python<'py>, decision: &Decision) -> PyResult<Bound<'py, PyD
     Ok(py.import("json")?.call_method1("loads", (text,))?.cast_into::<PyDict>()?)
 }
 
-fn new_spec(settings: &Bound<'_, PyDict>) -> PyResult<StudySpec> {
-    let space: Option<Vec<String>> = setting(settings, "space")?;
-    let space = space.ok_or_else(|| {
-        invalid("a new study needs a space: Study(folder, {'lr': 'log:1e-4:1'}, metric='val_acc')")
-    })?;
-    let space = Space::Parameters(ParameterSpace::parse(&space).map_err(invalid)?);
-    let metric: String = setting(settings, "metric")?.unwrap_or_else(|| "score".to_owned());
-    let way = match setting::<String>(settings, "direction")? {
-        Some(text) => direction(&text)?,
-        None => foretell::direction_of(&metric).ok_or_else(|| {
-            invalid(format!("metric {metric:?}: its name does not say which way is better; give direction="))
-        })?,
-    };
-    let spec = StudySpec::new(space, metric, way);
-    let trials = setting(settings, "trials")?.unwrap_or(spec.trials);
-    let policy = match setting::<bool>(settings, "stopping")? {
-        Some(false) => Policy::None,
-        _ => spec.policy,
-    };
-    let criterion = StopCriterion {
-        stop_probability: setting(settings, "stop_probability")?.unwrap_or(spec.criterion.stop_probability),
-        offset: setting(settings, "offset")?.unwrap_or(spec.criterion.offset),
-        nth_best: setting(settings, "nth_best")?.unwrap_or(spec.criterion.nth_best),
-        agreeing_checks: setting(settings, "agreeing_checks")?.unwrap_or(spec.criterion.agreeing_checks),
-        ..spec.criterion
-    };
-    let spec = StudySpec {
-        max_resource: setting(settings, "epochs")?.unwrap_or(spec.max_resource),
-        burn_in: setting(settings, "burn_in")?.unwrap_or((trials / 3).clamp(3.min(trials.max(1)), 100)),
-        predictor: setting(settings, "predictor")?.unwrap_or(spec.predictor),
-        refit: setting(settings, "refit")?,
-        seed: setting(settings, "seed")?.unwrap_or(0),
-        shadow: setting(settings, "shadow")?.unwrap_or(false),
-        run_score: setting::<String>(settings, "score")?
-            .map_or(Ok(RunScore::Last), |text| crate::forecaster::run_score(&text))?,
-        trials,
-        policy,
-        criterion,
-        ..spec
-    };
-    spec.check_burn_in(0).map_err(invalid)?;
-    Ok(spec)
+fn settings_of(given: &Bound<'_, PyDict>) -> PyResult<StudyRequest> {
+    let way = setting::<String>(given, "direction")?;
+    let score = setting::<String>(given, "score")?;
+    Ok(StudyRequest {
+        space: setting(given, "space")?,
+        metric: setting(given, "metric")?,
+        direction: way.map(|text| direction(&text)).transpose()?,
+        epochs: setting(given, "epochs")?,
+        trials: setting(given, "trials")?,
+        burn_in: setting(given, "burn_in")?,
+        stopping: setting(given, "stopping")?,
+        stop_probability: setting(given, "stop_probability")?,
+        offset: setting(given, "offset")?,
+        nth_best: setting(given, "nth_best")?,
+        agreeing_checks: setting(given, "agreeing_checks")?,
+        predictor: setting(given, "predictor")?,
+        refit: setting(given, "refit")?,
+        score: score.map(|text| crate::forecaster::run_score(&text)).transpose()?,
+        seed: setting(given, "seed")?,
+        shadow: setting(given, "shadow")?,
+    })
 }
 
-/// The study that is there, with the trials and the stop settings that are asked for; what else it is must be the same.
-fn continued(there: StudySpec, settings: &Bound<'_, PyDict>, folder: Option<&Path>) -> PyResult<StudySpec> {
-    let trials = setting(settings, "trials")?.unwrap_or(there.trials);
-    if setting::<Vec<String>>(settings, "space")?.is_none() {
-        return Ok(StudySpec { trials, ..there });
+/// What is wrong with the settings of the study in `folder`.
+fn unfit(error: &StudyRequestError, folder: Option<&Path>) -> PyErr {
+    match error {
+        StudyRequestError::NoSpace => {
+            invalid("a new study needs a space: Study(folder, {'lr': 'log:1e-4:1'}, metric='val_acc')")
+        }
+        StudyRequestError::Another => invalid(format!(
+            "{}: there is another study in this folder; name another folder, or only this one to go on with that study",
+            folder.unwrap_or(Path::new("memory")).display()
+        )),
+        error => invalid(error),
     }
-    let burn_in = setting(settings, "burn_in")?.unwrap_or(there.burn_in);
-    let asked = StudySpec { trials, burn_in, ..new_spec(settings)? };
-    let same = StudySpec { workload: asked.workload.clone(), ..there.clone() };
-    if same.continues(&asked) {
-        return Ok(there.with_settings(&asked.settings()));
-    }
-    Err(invalid(format!(
-        "{}: there is another study in this folder; name another folder, or only this one to go on with that study",
-        folder.unwrap_or(Path::new("memory")).display()
-    )))
 }
 
 fn setting<'py, T: for<'a> FromPyObject<'a, 'py>>(

@@ -76,6 +76,18 @@ def test_it_goes_on_with_a_study_of_the_command(tmp_path):
     assert [trial["state"] for trial in study.trials] == ["completed"] * 6
 
 
+def test_orders_of_a_person_are_obeyed_at_the_next_report(tmp_path):
+    study = Study(tmp_path, SPACE, metric="val_acc", trials=4, burn_in=3)
+    first, second = study.ask(), study.ask()
+    (tmp_path / "orders").mkdir()
+    (tmp_path / "orders" / f"{first.number}.stop").touch()
+    assert not second.report(0.5, 1)
+    assert first.report(0.5, 1) and first.stopped
+    first.tell()
+    assert study.trials[0]["state"] == "stopped" and study.trials[0]["decision"]["reason"] == "by_hand"
+    assert not list((tmp_path / "orders").iterdir())
+
+
 def test_a_failed_training_is_told(tmp_path):
     study = Study(None, SPACE, metric="val_acc", trials=4, burn_in=3)
     with pytest.raises(ZeroDivisionError):

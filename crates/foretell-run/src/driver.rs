@@ -1,5 +1,6 @@
 //! A driver: runs a study over an executor and a store, from the first trial to the last.
 
+mod by_hand;
 mod failure;
 mod fitter;
 
@@ -13,6 +14,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::message::{Message, MessageKind, Status};
+use crate::orders::Orders;
 use crate::report::{Report, ReportProblem};
 use fitter::Fitter;
 
@@ -182,6 +184,8 @@ pub struct Driver<E: Executor, S: Store> {
     limits: Limits,
     /// The trainings that run, as they were started, and how often each was tried again.
     starts: BTreeMap<u64, (Start, u32)>,
+    /// What a person orders meanwhile.
+    orders: Option<Orders>,
     begun: Instant,
 }
 
@@ -206,6 +210,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
             expected_report: expected_report.into(),
             limits: Limits::default(),
             starts: BTreeMap::new(),
+            orders: None,
             begun: Instant::now(),
         }
     }
@@ -252,6 +257,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
 
     fn drive(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<(), DriverError> {
         while !cancel.load(Ordering::SeqCst) && self.spent().is_none() {
+            self.obey(observe)?;
             self.fill(observe)?;
             if self.session.busy() == 0 {
                 return Ok(());

@@ -45,6 +45,7 @@
 //! | `driver`      | runs a study: the loop between its session, an executor and an observer |
 //! | `local_trials`| the executor of local processes                                        |
 //! | `event_store` | the event log as a study's store                                       |
+//! | `orders`      | what a person orders about trials that another process drives          |
 //! | `abandoned`   | processes that a killed Foretell left running                          |
 //! | `followed`    | a file that a trial appends its metrics to                             |
 //! | `params_watch`| whether a trial opens its parameters                                   |
@@ -72,6 +73,7 @@ mod guardian;
 mod local_trials;
 mod log;
 mod message;
+mod orders;
 mod outbox;
 mod output;
 mod params_watch;
@@ -100,6 +102,7 @@ pub use log::{
     Stamp, UnsoundLine, read_log,
 };
 pub use message::{Message, MessageKind, Status};
+pub use orders::Orders;
 pub use parent::{ParentGuard, parent_alive_guard};
 pub use pattern::{MetricPattern, PatternError};
 pub use placeholder::{PARAMS_FILE, PARAMS_JSON, PlaceholderError, TRIAL_DIR, fill_in, substitute};

@@ -24,6 +24,7 @@
 //! | `policy` | by what rule trials are stopped: [`Policy`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
 //! | `times` | how long it took, by the times in its log: [`Times`] |
+//! | `study_request` | a study as other programs ask for it, by names: [`StudyRequest`] |
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
 
@@ -50,6 +51,7 @@ mod session;
 mod space;
 mod store;
 mod study;
+mod study_request;
 mod successive_halving;
 mod summary;
 mod surrogate;
@@ -85,10 +87,12 @@ pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Best, Fit, Fitted, Parts, Progress, RestoreError, Settings, Study, StudyError, StudySpec, Tally, Trial,
-    TrialState, Turn,
+    Best, Fit, Fitted, Order, Parts, Progress, RestoreError, Settings, Study, StudyError, StudySpec, Tally,
+    Trial, TrialState, Turn,
 };
+pub use study_request::{StudyRequest, StudyRequestError};
 pub use successive_halving::SuccessiveHalving;
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
+pub use surrogate::{Relevance, Relevances, relevances};
 pub use times::{Moment, Times, Timing};
 pub use worth::Worth;

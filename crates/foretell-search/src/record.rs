@@ -162,6 +162,10 @@ pub enum Reason {
     Diverged,
     /// It would have been stopped before; the study only watches.
     AlreadyStopped,
+    /// A person stopped it.
+    ByHand,
+    /// A person keeps it from being stopped.
+    Kept,
     /// No forecast can be made: the text says why.
     NoForecast(String),
 }

@@ -1,5 +1,6 @@
 //! A session: a study behind the four verbs `ask`, `report`, `tell` and `best`, for anybody who runs trainings.
 
+mod by_hand;
 mod open;
 
 pub use open::SessionError;

@@ -8,12 +8,12 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use foretell_run::{LogReader, Position};
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// How often the log is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 /// How many records are sent at a time.
-const BATCH: usize = 5_000;
+const BATCH: usize = 10_000;
 
 struct Tail {
     log: PathBuf,
@@ -36,25 +36,41 @@ pub(crate) fn stream(log: PathBuf, seen: u64) -> Sse<impl Stream<Item = Result<E
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
+/// Records as a JSON list, each as its line in the log has it.
+pub(crate) fn list(records: &[Box<RawValue>]) -> String {
+    let texts: Vec<&str> = records.iter().map(|record| record.get()).collect();
+    format!("[{}]", texts.join(","))
+}
+
 impl Tail {
-    /// The next batch, if there is anything new. A log that was begun anew is said to be so.
+    /// The next batch, if there is anything new. A log that was begun anew is announced.
     fn next(&mut self) -> Option<Event> {
-        let Ok(mut reader) = LogReader::<Value>::open(&self.log, self.position) else {
-            let known = std::mem::take(&mut self.position);
-            return (known != Position::START).then(|| Event::default().event("anew").id("0").data("[]"));
+        let Ok(mut reader) = LogReader::<Box<RawValue>>::open(&self.log, self.position) else {
+            let known = (std::mem::take(&mut self.position), std::mem::take(&mut self.skip));
+            return (known != (Position::START, 0)).then(begun_anew);
         };
         let mut records = Vec::new();
-        while records.len() < BATCH {
-            let Some(Ok(record)) = reader.next() else { break };
-            if reader.position().records > self.skip {
-                records.push(record);
+        let mut at_end = false;
+        while records.len() < BATCH && !at_end {
+            match reader.next() {
+                Some(Ok(record)) if reader.position().records > self.skip => records.push(record),
+                Some(Ok(_)) => {}
+                _ => at_end = true,
             }
         }
         self.position = reader.position();
+        if at_end && self.position.records < self.skip {
+            // the reader knows of more than there is: another log had this name
+            (self.position, self.skip) = (Position::START, 0);
+            return Some(begun_anew());
+        }
         if records.is_empty() {
             return None;
         }
-        let data = serde_json::to_string(&records).unwrap_or_default();
-        Some(Event::default().id(self.position.records.to_string()).data(data))
+        Some(Event::default().id(self.position.records.to_string()).data(list(&records)))
     }
+}
+
+fn begun_anew() -> Event {
+    Event::default().event("anew").id("0").data("[]")
 }

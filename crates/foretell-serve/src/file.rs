@@ -5,10 +5,20 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::error::ServeError;
+use crate::views;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
-const SCRIPT: &str = include_str!("page/page.js");
+/// The script's parts, in the order of their use.
+const SCRIPT: [&str; 7] = [
+    include_str!("page/state.js"),
+    include_str!("page/curves.js"),
+    include_str!("page/parameters.js"),
+    include_str!("page/table.js"),
+    include_str!("page/trial.js"),
+    include_str!("page/compare.js"),
+    include_str!("page/main.js"),
+];
 
 /// The page with the records of the study called `name`, whose log is `log`: one HTML file that needs nothing else.
 ///
@@ -16,7 +26,9 @@ const SCRIPT: &str = include_str!("page/page.js");
 /// [`ServeError::Log`] if the log cannot be read.
 pub fn page(name: &str, log: &Path) -> Result<String, ServeError> {
     let (records, _) = foretell_run::read_log::<Value>(log)?;
-    Ok(with(&json!({"study": name, "records": records})))
+    // records that are no study have curves, but no model of their parameters
+    let importance = views::importance(name, log).unwrap_or_default();
+    Ok(with(&json!({"study": name, "records": records, "importance": importance})))
 }
 
 /// The page without records: it asks the server for them.
@@ -27,5 +39,5 @@ pub(crate) fn empty() -> String {
 fn with(data: &Value) -> String {
     // in a script element only `</` ends it, and `<!--` may confuse it
     let data = data.to_string().replace('<', "\\u003c");
-    PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", SCRIPT).replace("/*DATA*/", &data)
+    PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", &SCRIPT.concat()).replace("/*DATA*/", &data)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The log of a study, in its folder.
-const LOG: &str = "events.jsonl";
+pub(crate) const LOG: &str = "events.jsonl";
 
 /// The studies in `folder`, or the one that it is: name and log, by name.
 ///
@@ -28,4 +28,9 @@ pub(crate) fn studies(folder: &Path) -> Vec<(String, PathBuf)> {
 /// The log of the study called `name`.
 pub(crate) fn log(folder: &Path, name: &str) -> Option<PathBuf> {
     studies(folder).into_iter().find(|(known, _)| known == name).map(|(_, log)| log)
+}
+
+/// Whether `folder` is a study's own.
+pub(crate) fn is_study(folder: &Path) -> bool {
+    folder.join(LOG).is_file()
 }

@@ -11,14 +11,16 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::options::Options;
+use crate::problem::Problem;
+use crate::served::Served;
 
 /// Nothing from elsewhere; script and style are the page's own.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Refuses whom it does not know.
-pub(crate) async fn check(State(options): State<Arc<Options>>, request: Request, next: Next) -> Response {
-    if let Err((status, why)) = admit(&options, request.headers(), request.uri()) {
-        return (status, why).into_response();
+pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
+    if let Err((status, why)) = admit(&served.options, request.headers(), request.uri()) {
+        return Problem::new(status, why).into_response();
     }
     let mut response = next.run(request).await;
     let headers = response.headers_mut();

@@ -9,6 +9,13 @@
 //! | `folder`  | the studies in a folder, read without a lock |
 //! | `guard`   | who is let in                                |
 //! | `routes`  | the addresses and their answers              |
+//! | `verbs`   | the four verbs, and what a person orders     |
+//! | `owner`   | the studies that this server owns            |
+//! | `owned`   | one of them: its session, and who runs which trial |
+//! | `views`   | what is worked out from a log                |
+//! | `served`  | what all requests share                      |
+//! | `fields`  | the fields of a request's body               |
+//! | `problem` | why a request is refused                     |
 //! | `events`  | a study's records as server-sent events      |
 //! | `file`    | the page as one file                         |
 //! | `server`  | listens and answers                          |
@@ -17,12 +24,19 @@
 
 mod error;
 mod events;
+mod fields;
 mod file;
 mod folder;
 mod guard;
 mod options;
+mod owned;
+mod owner;
+mod problem;
 mod routes;
+mod served;
 mod server;
+mod verbs;
+mod views;
 
 pub use error::ServeError;
 pub use file::page;

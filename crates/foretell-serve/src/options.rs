@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What is served, to whom.
 #[derive(Clone, Debug)]
@@ -12,4 +13,11 @@ pub struct Options {
     pub address: SocketAddr,
     /// What a reader must know; needed where other machines can reach the address.
     pub token: Option<String>,
+    /// How long a trial that runs elsewhere may be silent before it is given to another worker.
+    pub lease: Duration,
+}
+
+impl Options {
+    /// The usual lease: an hour.
+    pub const LEASE: Duration = Duration::from_secs(3600);
 }

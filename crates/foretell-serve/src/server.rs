@@ -7,13 +7,14 @@ use tokio::net::TcpListener;
 use crate::error::ServeError;
 use crate::options::Options;
 use crate::routes;
+use crate::served::Served;
 
 /// A server that listens, and answers once it [runs](Self::run).
 #[derive(Debug)]
 pub struct Server {
     runtime: tokio::runtime::Runtime,
     listener: TcpListener,
-    options: Arc<Options>,
+    options: Options,
 }
 
 impl Server {
@@ -29,7 +30,7 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind(address));
         let listener = listener.map_err(|source| ServeError::Bind { address, source })?;
-        Ok(Self { runtime, listener, options: Arc::new(options) })
+        Ok(Self { runtime, listener, options })
     }
 
     /// The address to open in a browser.
@@ -45,6 +46,7 @@ impl Server {
     /// [`ServeError::System`].
     pub fn run(self) -> Result<(), ServeError> {
         let Self { runtime, listener, options } = self;
-        Ok(runtime.block_on(async { axum::serve(listener, routes::router(options)).await })?)
+        let served = Arc::new(Served::new(options));
+        Ok(runtime.block_on(async { axum::serve(listener, routes::router(served)).await })?)
     }
 }

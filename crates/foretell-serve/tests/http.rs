@@ -1,49 +1,18 @@
 //! The server as a browser, and as an attacker, meets it.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use foretell_run::{EventLog, Opened};
+use common::{get, local, log, send, serve};
 use foretell_serve::{Options, ServeError, Server, page};
 use serde_json::{Value, json};
 
-fn log(folder: &Path) -> EventLog<Value> {
-    let Opened { log, .. } = EventLog::open(folder.join("events.jsonl")).expect("a log");
-    log
-}
-
-fn serve(folder: &Path, address: SocketAddr, token: Option<&str>) -> SocketAddr {
-    let options = Options { folder: folder.to_owned(), address, token: token.map(str::to_owned) };
-    let server = Server::bind(options).expect("it listens");
-    let url = server.url();
-    std::thread::spawn(move || server.run());
-    let place = url.trim_start_matches("http://").split('/').next().expect("an address");
-    place.parse().expect("an address")
-}
-
-fn local() -> SocketAddr {
-    "127.0.0.1:0".parse().expect("an address")
-}
-
-fn send(address: SocketAddr, path: &str, headers: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(address).expect("it answers");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
-    write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").expect("it is sent");
-    stream
-}
-
-fn get(address: SocketAddr, path: &str, headers: &str) -> (u16, String) {
-    let mut text = String::new();
-    send(address, path, headers).read_to_string(&mut text).expect("an answer");
-    let status = text.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
-    (status, text)
-}
-
 /// The first `events` events of a study: (id, records).
 fn events(address: SocketAddr, headers: &str, events: usize) -> Vec<(u64, Vec<Value>)> {
-    let stream = send(address, "/api/studies/a/events", &format!("Host: localhost\r\n{headers}"));
+    let stream = send(address, "GET", "/api/studies/a/events", &format!("Host: localhost\r\n{headers}"), "");
     let (mut found, mut id, mut records) = (Vec::new(), 0, None);
     for line in BufReader::new(stream).lines() {
         let line = line.expect("a line");
@@ -67,7 +36,7 @@ fn only_this_machines_own_pages_are_let_in() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("a")).expect("a folder");
     log(&folder.path().join("a")).append(&json!({"event": "created"})).expect("stored");
-    std::fs::write(folder.path().join("secret"), "secret").expect("written");
+    std::fs::write(folder.path().join("secret"), "what it says").expect("written");
     let address = serve(folder.path(), local(), None);
     let cases = [
         ("/", "Host: localhost:1\r\n", 200),
@@ -87,7 +56,7 @@ fn only_this_machines_own_pages_are_let_in() {
     for (path, headers, status) in cases {
         let (found, text) = get(address, path, headers);
         assert_eq!(found, status, "{path} {headers}: {text}");
-        assert!(!text.contains("secret"), "{text}");
+        assert!(!text.contains("what it says"), "{text}");
     }
     let (_, text) = get(address, "/api/studies", "Host: localhost\r\n");
     assert!(text.contains(r#""studies":["a"]"#) && text.contains("default-src 'none'"), "{text}");
@@ -98,7 +67,8 @@ fn other_machines_need_the_token() {
     let folder = tempfile::tempdir().expect("a folder");
     let open: SocketAddr = "0.0.0.0:0".parse().expect("an address");
     for token in [None, Some(String::new())] {
-        let options = Options { folder: folder.path().to_owned(), address: open, token };
+        let options =
+            Options { folder: folder.path().to_owned(), address: open, token, lease: Options::LEASE };
         assert!(matches!(Server::bind(options), Err(ServeError::Open { .. })));
     }
     let address = serve(folder.path(), open, Some("key"));

@@ -1,11 +1,13 @@
 //! `foretell serve` and `foretell report`: studies in the browser.
 
+use super::search::duration;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
 use crate::stored;
 use foretell_serve::{Options, ServeError, Server};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The arguments of `foretell serve`.
 #[derive(clap::Args)]
@@ -19,6 +21,9 @@ pub(crate) struct Arguments {
     /// What readers must know; needed where other machines can reach the address.
     #[arg(long, env = "FORETELL_TOKEN", hide_env_values = true)]
     token: Option<String>,
+    /// How long a trial that reports over HTTP may be silent before it is given to another worker, such as 30m, 8h.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1h")]
+    lease: Duration,
 }
 
 /// The arguments of `foretell report`.
@@ -40,14 +45,14 @@ fn failure(error: ServeError) -> Failure {
 
 /// Serves until it is ended.
 pub(crate) fn serve(arguments: &Arguments) -> Outcome {
-    let Arguments { folder, address, token } = arguments;
+    let Arguments { folder, address, token, lease } = arguments;
     if !folder.is_dir() {
         return Err(Failure::input(format!(
             "{}: no such folder; name the one that holds the studies",
             folder.display()
         )));
     }
-    let options = Options { folder: folder.clone(), address: *address, token: token.clone() };
+    let options = Options { folder: folder.clone(), address: *address, token: token.clone(), lease: *lease };
     let server = Server::bind(options).map_err(failure)?;
     note(&format!("open {} (Ctrl-C ends it)", server.url()));
     server.run().map_err(failure)
@@ -56,7 +61,8 @@ pub(crate) fn serve(arguments: &Arguments) -> Outcome {
 /// Serves the study in `directory` on a thread of its own, for as long as the program runs.
 pub(crate) fn beside(directory: &Path, address: SocketAddr) -> Outcome {
     let token = std::env::var("FORETELL_TOKEN").ok();
-    let server = Server::bind(Options { folder: directory.to_owned(), address, token }).map_err(failure)?;
+    let options = Options { folder: directory.to_owned(), address, token, lease: Options::LEASE };
+    let server = Server::bind(options).map_err(failure)?;
     note(&format!("live in the browser: {}", server.url()));
     let serve = move || {
         if let Err(error) = server.run() {

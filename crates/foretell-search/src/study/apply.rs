@@ -152,6 +152,7 @@ impl Study {
             trial.judged = Some(decision.step);
             trial.votes = if against { trial.votes + 1 } else { 0 };
             trial.decision = Some(decision.clone());
+            trial.kept |= decision.reason == Reason::Kept;
             if decision.reason == Reason::Exempt {
                 trial.spared.get_or_insert_with(|| decision.clone());
             }
@@ -171,7 +172,10 @@ impl Study {
     fn stopped(&mut self, index: usize) {
         let Some(result) = self.trials[index].result() else { return self.without_result(index) };
         let score = self.spec.direction.score(result);
-        self.scheduler.ended(index as u64, End { score, stopped: true });
+        let by_hand = matches!(self.trials[index].state, TrialState::Stopped { reason: Reason::ByHand, .. });
+        // what a person has stopped is never promoted
+        let standing = if by_hand { f64::NEG_INFINITY } else { score };
+        self.scheduler.ended(index as u64, End { score: standing, stopped: true });
         let sd = self.trials[index].forecast().map_or(0.0, |forecast| forecast.sd);
         self.sampler.told(index as u64, &self.trials[index].configuration, Worth::forecast(score, sd));
         self.tell_outlooks(index);

@@ -109,9 +109,13 @@ impl Study {
         }
     }
 
-    /// Lets a trial go on that is exempt from stopping.
+    /// Lets a trial go on that a person keeps, or that is exempt from stopping.
     fn spare(&self, mut decision: Decision) -> Decision {
-        if decision.action == Action::Stop && is_exempt(self.spec.seed, decision.trial, self.spec.exempt) {
+        if decision.action == Action::Stop && self.trials[decision.trial as usize].kept {
+            (decision.action, decision.reason) = (Action::Continue, Reason::Kept);
+        } else if decision.action == Action::Stop
+            && is_exempt(self.spec.seed, decision.trial, self.spec.exempt)
+        {
             (decision.action, decision.reason) = (Action::Continue, Reason::Exempt);
         }
         decision

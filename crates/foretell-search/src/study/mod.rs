@@ -2,6 +2,7 @@
 
 mod apply;
 mod best;
+mod by_hand;
 mod change;
 mod fit;
 mod judge;
@@ -18,6 +19,7 @@ mod stored;
 mod trial;
 
 pub use best::{Best, Tally};
+pub use by_hand::Order;
 pub use fit::{Fit, Fitted};
 pub use parts::Parts;
 pub use progress::Progress;

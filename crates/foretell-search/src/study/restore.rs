@@ -43,6 +43,19 @@ impl Study {
         parts: Parts,
         records: impl IntoIterator<Item = Result<Record, E>>,
     ) -> Result<Self, RestoreError<E>> {
+        Self::restore_watching(spec, parts, records, &mut |_, _| ())
+    }
+
+    /// As [`restore`](Self::restore); `watch` sees the study after each record.
+    ///
+    /// # Errors
+    /// Those of [`restore`](Self::restore).
+    pub fn restore_watching<E>(
+        spec: StudySpec,
+        parts: Parts,
+        records: impl IntoIterator<Item = Result<Record, E>>,
+        watch: &mut dyn FnMut(&Self, &Record),
+    ) -> Result<Self, RestoreError<E>> {
         let mut study = Self::with(spec, parts).map_err(RestoreError::Study)?;
         let mut last = 0;
         for record in records {
@@ -54,6 +67,7 @@ impl Study {
             }
             let misfit = |misfit| RestoreError::Study(study_error(misfit, last));
             study.apply(&record).map_err(misfit)?;
+            watch(&study, &record);
         }
         if last == 0 {
             return Err(RestoreError::Study(StudyError::NoHeader));

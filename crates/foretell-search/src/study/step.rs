@@ -9,7 +9,7 @@ use foretell::{Configuration, Curve, Run, RunScore};
 use std::convert::Infallible;
 
 /// Stores a record; a record that it refuses is not applied.
-type Append<'a, E> = dyn FnMut(&Record) -> Result<(), E> + 'a;
+pub(super) type Append<'a, E> = dyn FnMut(&Record) -> Result<(), E> + 'a;
 
 /// What an idle worker brought about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Study {
         self.spec.policy != Policy::None && self.trial(trial).is_some_and(awaits)
     }
 
-    fn emit<E>(&mut self, record: Record, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub(super) fn emit<E>(&mut self, record: Record, append: &mut Append<'_, E>) -> Result<(), E> {
         append(&record)?;
         assert!(self.apply(&record).is_ok(), "a study's own records are about its own trials");
         Ok(())
@@ -172,7 +172,7 @@ impl Study {
 
     /// A start that could not be stored comes before anything else: sampler and scheduler have moved on already, and in
     /// the log their next move must come at the same place.
-    fn retry_start<E>(&mut self, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub(super) fn retry_start<E>(&mut self, append: &mut Append<'_, E>) -> Result<(), E> {
         if matches!(self.pending, Some((_, Proposal::Of(_)))) {
             self.start_job(append)?;
         }

@@ -66,6 +66,8 @@ pub struct Trial {
     pub shadow: Option<Decision>,
     /// The first decision that would have stopped it had it not been exempt.
     pub spared: Option<Decision>,
+    /// Whether a person keeps it from being stopped.
+    pub kept: bool,
     /// The last step that was decided on.
     pub(super) judged: Option<u64>,
     /// Checks in a row that said it will not win.
@@ -92,6 +94,7 @@ impl Trial {
             decision: None,
             shadow: None,
             spared: None,
+            kept: false,
             judged: None,
             votes: 0,
             diverged: 0,
@@ -162,8 +165,8 @@ impl Trial {
         let gave_up = self.trained_epochs.is_some_and(|epochs| epochs < self.trained());
         match self.state {
             _ if gave_up => self.cost(),
-            // a training that diverged would have come to nothing: ending it saves nothing
-            TrialState::Stopped { reason: Reason::Diverged, .. } => self.cost(),
+            // a training that diverged would have come to nothing: ending it saves nothing; what a person ends, no rule has saved
+            TrialState::Stopped { reason: Reason::Diverged | Reason::ByHand, .. } => self.cost(),
             TrialState::Paused { .. } if until <= self.until => self.cost(),
             TrialState::Stopped { .. } | TrialState::Paused { .. } => {
                 self.cost() + until.saturating_sub(self.trained())

@@ -42,14 +42,14 @@ pub(crate) struct GpSearch {
 }
 
 /// What is observed, on a standardised scale.
-struct Observations {
-    points: Vec<Point>,
-    targets: Vec<f64>,
-    noise: Vec<f64>,
+pub(super) struct Observations {
+    pub(super) points: Vec<Point>,
+    pub(super) targets: Vec<f64>,
+    pub(super) noise: Vec<f64>,
 }
 
 impl Observations {
-    fn new(seen: &[Seen]) -> Self {
+    pub(super) fn new(seen: &[Seen]) -> Self {
         let mut scores: Vec<f64> = seen.iter().map(|seen| seen.worth.score).collect();
         scores.sort_by(f64::total_cmp);
         let median = foretell::statistics::quantile_of_sorted(&scores, 0.5);

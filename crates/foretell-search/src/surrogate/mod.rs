@@ -5,10 +5,12 @@ mod evidence;
 mod first_draws;
 mod gp;
 mod process;
+mod relevance;
 mod tpe;
 
 pub(crate) use cube::Cube;
 pub(crate) use evidence::Evidence;
 pub(crate) use first_draws::first_draw;
 pub(crate) use gp::GpSearch;
+pub use relevance::{Relevance, Relevances, relevances};
 pub(crate) use tpe::parzen_draws;

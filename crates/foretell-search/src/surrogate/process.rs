@@ -20,6 +20,11 @@ impl Hyperparameters {
         prior
     }
 
+    /// ℓ for each parameter, on the unit cube.
+    pub(crate) fn lengths(&self) -> Vec<f64> {
+        self.split().0.into_iter().map(|weight| weight.powf(-0.5)).collect()
+    }
+
     fn split(&self) -> (Vec<f64>, f64, f64) {
         let values: Vec<f64> = self.0.iter().map(|ln| ln.exp()).collect();
         let dimensions = values.len() - 2;
@@ -193,6 +198,15 @@ impl Process {
     /// The mean at `point`. O(n).
     pub(crate) fn mean(&self, cube: &Cube, point: &Point) -> f64 {
         self.points.iter().zip(&self.alpha).map(|(at, alpha)| alpha * self.kernel(cube, at, point)).sum()
+    }
+
+    /// The errors of the means at its own points, each forecast from the others: αᵢ/(K⁻¹)ᵢᵢ. O(n³).
+    ///
+    /// Source: Rasmussen & Williams 2006, section 5.4.2.
+    pub(crate) fn held_out_errors(&self) -> Vec<f64> {
+        let n = self.points.len();
+        let inverse = inverted(&self.lower, n);
+        self.alpha.iter().enumerate().map(|(i, alpha)| alpha / inverse[i * n + i]).collect()
     }
 
     /// The mean and the standard deviation, without noise, at `point`. O(n²).

@@ -22,6 +22,8 @@ mod workload;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
+#[cfg(feature = "serve")]
+pub(crate) use control::duration;
 use display::Display;
 pub(crate) use flags::{Arguments, FigureKind};
 use std::ffi::OsString;

@@ -381,6 +381,8 @@ pub(crate) fn because(reason: &Reason) -> String {
         Reason::Exempt => "exempt from stopping",
         Reason::Diverged => "diverged",
         Reason::AlreadyStopped => "would have been stopped before",
+        Reason::ByHand => "by hand",
+        Reason::Kept => "kept by hand",
         Reason::NoForecast(why) => return format!("no forecast: {why}"),
         _ => "",
     }

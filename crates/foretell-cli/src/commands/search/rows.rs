@@ -94,6 +94,7 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
             _ if is_narrow => "running".to_owned(),
             Some(Reason::BurnIn) => "running (burn-in)".to_owned(),
             Some(Reason::AlreadyStopped) => "running (would be stopped)".to_owned(),
+            _ if trial.kept => "running (kept by hand)".to_owned(),
             Some(Reason::Exempt) => "running (would be stopped, but is exempt)".to_owned(),
             _ => "running".to_owned(),
         },
@@ -108,6 +109,9 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
             format!("stopped after {step}: diverged")
         }
         TrialState::Stopped { .. } if is_narrow => "stopped".to_owned(),
+        TrialState::Stopped { step, reason: Reason::ByHand, .. } => {
+            format!("stopped by hand after {step} of {}", trial.until)
+        }
         TrialState::Stopped { step, .. } => format!("stopped after {step} of {}{chance}", trial.until),
         TrialState::Failed { reason } => format!("failed: {reason}"),
         _ => String::new(),

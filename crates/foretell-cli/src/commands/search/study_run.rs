@@ -11,8 +11,8 @@ use crate::output::note;
 use crate::stored;
 use foretell::Run;
 use foretell_run::{
-    Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Survey, TrialSetup, adopt_orphans,
-    end_abandoned, trial_directory,
+    Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Survey, TrialSetup,
+    adopt_orphans, end_abandoned, trial_directory,
 };
 use foretell_search::{Parts, Session, SessionError, Study, StudySpec, Times};
 use std::collections::BTreeMap;
@@ -77,6 +77,7 @@ impl StudyRun {
         let trials = LocalTrials::new(setup, GRACE);
         let driver =
             Driver::new(session, trials, workers, workload.what_is_missed()).within(arguments.limits(before));
+        let driver = driver.obeying(Orders::of(directory));
         let (directory, workload) = (directory.to_owned(), workload.clone());
         Ok(Self { directory, driver, workload, found, _guardian: guardian })
     }

@@ -1,0 +1,29 @@
+//! What a person orders while a study runs.
+
+use foretell_search::Store;
+
+use super::{Driver, DriverError, Executor, Observer};
+use crate::orders::Orders;
+
+impl<E: Executor, S: Store> Driver<E, S> {
+    /// The same driver, which carries out what a person [orders](Orders).
+    #[must_use]
+    pub fn obeying(self, orders: Orders) -> Self {
+        Self { orders: Some(orders), ..self }
+    }
+
+    /// Records and carries out what was ordered. An order is withdrawn only once it is recorded.
+    pub(super) fn obey(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let Some(orders) = self.orders.clone() else { return Ok(()) };
+        for (trial, order) in orders.waiting() {
+            let answer = self.session.by_hand(trial, order);
+            self.publish(observe)?;
+            let answer = answer?;
+            orders.withdraw(trial, order);
+            if let Some(answer) = answer {
+                self.carry_out(trial, &answer, observe)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! What a person orders while a driver runs: recorded by the driver, carried out, and done once.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use foretell::Direction;
+use foretell_run::{
+    Begin, Driver, Event, EventStore, Executor, ExecutorError, Finish, Message, MessageKind, Orders, Report,
+    Status,
+};
+use foretell_search::{
+    Order, ParameterSpace, Parts, Policy, Reason, Record, Session, Space, Start, StudySpec, TrialState,
+};
+
+const EPOCHS: u64 = 6;
+
+/// Trainings that report a constant, all running ones in turn.
+#[derive(Default)]
+struct Simulated {
+    running: VecDeque<(Start, u64)>,
+}
+
+impl Executor for Simulated {
+    fn start(&mut self, start: &Start, _worker: usize) -> Result<Begin, ExecutorError> {
+        self.running.push_back((start.clone(), start.from));
+        Ok(Begin::Resumed)
+    }
+
+    fn stop(&mut self, trial: u64) {
+        for (start, _) in self.running.iter_mut().filter(|(start, _)| start.trial == trial) {
+            start.until = 0;
+        }
+    }
+
+    fn messages(&mut self, _wait: Duration) -> Vec<Message> {
+        let Some((start, step)) = self.running.pop_front() else { return Vec::new() };
+        let trial = start.trial;
+        if step >= start.until {
+            let (tail, seen) = (Vec::new(), String::new());
+            let kind = MessageKind::Ended {
+                status: Status::Exited(0),
+                stopped_by_us: false,
+                tail,
+                seen,
+                fault: None,
+            };
+            return vec![Message { trial, kind }];
+        }
+        let report = Report { step: step + 1, value: Some(0.5), metrics: serde_json::Map::new() };
+        self.running.push_back((start, step + 1));
+        vec![Message { trial, kind: MessageKind::Report(report) }]
+    }
+
+    fn discard(&mut self, _trial: u64) {}
+}
+
+#[test]
+fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
+    let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
+    let spec = StudySpec { max_resource: EPOCHS, trials: 6, burn_in: 4, policy: Policy::None, ..usual };
+    let orders = Orders::of(folder.path());
+    let open = || {
+        let (store, _) = EventStore::open(folder.path().join("events.jsonl")).expect("a log");
+        let session = Session::open(spec.clone(), Parts::default(), store).expect("a study");
+        Driver::new(session, Simulated::default(), 2, "").obeying(orders.clone())
+    };
+    let cancel = AtomicBool::new(false);
+    let ran = open().run(&cancel, &mut |_, event| {
+        if let Event::Report { trial, report } = event {
+            match (trial, report.step) {
+                (0, 2) => orders.give(0, Order::Stop).expect("it is ordered"),
+                (1, 2) => orders.give(1, Order::Keep).expect("it is ordered"),
+                (2, 2) => cancel.store(true, Ordering::SeqCst),
+                _ => {}
+            }
+        }
+        Ok(())
+    });
+    assert_eq!(ran.expect("it runs"), Finish::Cancelled);
+    // nobody drives it now; trial 5 has not begun
+    for trial in [2, 5] {
+        orders.give(trial, Order::Stop).expect("it is ordered");
+    }
+    let mut driver = open();
+    let ran = driver.run(&AtomicBool::new(false), &mut |_, _| Ok(())).expect("it runs");
+    assert_eq!((ran, orders.waiting()), (Finish::Done, Vec::new()));
+    let trials = driver.session().study().trials();
+    for (number, trial) in trials.iter().enumerate() {
+        let stopped = matches!(trial.state, TrialState::Stopped { reason: Reason::ByHand, .. });
+        assert_eq!(stopped, [0, 2].contains(&number), "trial {number}: {:?}", trial.state);
+    }
+    assert!(trials[0].step < 4 && trials[2].step < 4 && trials[1].kept);
+    let (records, _) = foretell_run::read_log::<Record>(folder.path().join("events.jsonl")).expect("a log");
+    let by_hand = records.iter().filter(|record| matches!(record, Record::Decided(_))).count();
+    assert_eq!(by_hand, 3);
+}

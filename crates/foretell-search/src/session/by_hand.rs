@@ -1,0 +1,56 @@
+//! What a person orders, and trainings that go on without having been handed out by this session.
+
+use super::{Answer, Session, Start};
+use crate::record::Record;
+use crate::store::{Store, StoreError};
+use crate::study::{Order, TrialState, Turn};
+use foretell::Action;
+
+impl<S: Store> Session<S> {
+    /// Carries out what a person orders about `trial`. The answer says what its training does next; `None` if it does not run.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored; order the same again.
+    pub fn by_hand(&mut self, trial: u64, order: Order) -> Result<Option<Answer>, StoreError> {
+        self.news.clear();
+        if !self.with_study(|study, append| study.by_hand(trial, order, append))? {
+            return Ok(None);
+        }
+        let decision = self.news.iter().find_map(|record| match record {
+            Record::Decided(decision) if decision.trial == trial => Some(decision.clone()),
+            _ => None,
+        });
+        // what the trial has reported while a decision was awaited follows now
+        if let Some(waiting) = self.held.remove(&trial) {
+            self.go_through(trial, waiting, &mut Vec::new())?;
+        }
+        let ended = self.study.trial(trial).is_some_and(|trial| !trial.is_open());
+        if ended {
+            self.starts.retain(|start| start.trial != trial);
+        }
+        Ok(Some(Answer { action: if ended { Action::Stop } else { Action::Continue }, decision }))
+    }
+
+    /// Takes up an interrupted trial whose training goes on elsewhere: it runs again, as if [`ask`](Self::ask) had handed it
+    /// out. `None` if it was not interrupted, or ends without more training.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored; try again.
+    pub fn take_up(&mut self, trial: u64) -> Result<Option<Start>, StoreError> {
+        self.news.clear();
+        while self.study.trial(trial).is_some_and(|trial| trial.state == TrialState::Interrupted) {
+            match self.with_study(|study, append| study.start_next(|other| other != trial, append))? {
+                Turn::Nothing => return Ok(None),
+                Turn::Closed(_) => {}
+                Turn::Started(_) | Turn::Undecided(_) => {
+                    if self.is_held_or_decided(trial)? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        let start = self.take_start(trial);
+        self.running.extend(start.as_ref().map(|start| start.trial));
+        Ok(start)
+    }
+}

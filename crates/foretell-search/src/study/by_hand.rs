@@ -1,0 +1,49 @@
+//! What a person orders about a running trial.
+
+use super::Study;
+use super::step::Append;
+use crate::record::{Decision, Reason, Record};
+use foretell::Action;
+
+/// What a person orders about a running trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Order {
+    /// It is stopped, for good: no scheduler promotes it. It counts with its last forecast, or else its last value.
+    Stop,
+    /// No policy stops it from now on. A training that diverges still ends.
+    Keep,
+}
+
+impl Study {
+    /// Carries out what a person orders about `trial`: one decision is recorded, unless it is kept already. Returns whether the
+    /// trial runs.
+    ///
+    /// # Errors
+    /// That of `append`; nothing has changed.
+    pub fn by_hand<E>(&mut self, trial: u64, order: Order, append: &mut Append<'_, E>) -> Result<bool, E> {
+        self.retry_start(append)?;
+        let Some(judged) = self.trial(trial).filter(|trial| trial.is_open()) else { return Ok(false) };
+        if order == Order::Keep && judged.kept {
+            return Ok(true);
+        }
+        let (action, reason) = match order {
+            Order::Stop => (Action::Stop, Reason::ByHand),
+            Order::Keep => (Action::Continue, Reason::Kept),
+        };
+        let known = judged.decision.as_ref();
+        let last = judged.curve.last().map(|(_, score)| self.spec.direction.value(score));
+        let decision = Decision {
+            trial,
+            step: judged.step,
+            action,
+            reason,
+            forecast: known.and_then(|decision| decision.forecast),
+            value: last.filter(|value| value.is_finite()),
+            incumbent: known.and_then(|decision| decision.incumbent),
+            probability: known.and_then(|decision| decision.probability),
+            shadow: false,
+        };
+        self.emit(Record::Decided(decision), append)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,206 @@
+//! Which parameters matter: the shares of variance of a Gaussian process over a study's configurations.
+
+use super::cube::Cube;
+use super::evidence::{Evidence, Seen};
+use super::gp::Observations;
+use super::process::{Hyperparameters, Process};
+use crate::random::trial_stream;
+use crate::space::Space;
+use crate::study::{Study, Trial, TrialState};
+use crate::worth::Worth;
+use foretell::statistics::mean;
+use rand::RngExt;
+use serde::Serialize;
+
+/// Trials with a result that relevances rest on, at least.
+const TRIALS: usize = 10;
+/// Trials that the process is made from, at most.
+const LEARNT: usize = 150;
+/// Configurations at which each parameter is drawn again.
+const DRAWS: usize = 256;
+
+/// How much of a study's results each parameter explains.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Relevances {
+    /// How many trials they rest on: those with a result, and those that failed.
+    pub trials: usize,
+    /// How many they need.
+    pub needed: usize,
+    /// How many of the trials the process is made from.
+    pub used: usize,
+    /// R² of the process at trials that were left out: 1 if it knows the results, 0 or less if it knows nothing.
+    pub explained: Option<f64>,
+    /// The parameters, the most relevant first; empty if there are too few trials, or no parameters.
+    pub parameters: Vec<Relevance>,
+}
+
+/// How much of a study's results one parameter explains.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Relevance {
+    /// Its name.
+    pub name: String,
+    /// The share of the process's variance that is left if all other parameters are known: 0 if it does not matter. Shares add
+    /// up to more than 1 where parameters work together.
+    pub share: f64,
+    /// ℓ, the process's length, over the parameter's whole range: a short one means that results change fast along it.
+    pub length: f64,
+}
+
+/// The relevances of the parameters of `study`.
+///
+/// A Gaussian process over configurations, the one of the sampler `gp`, is fitted to the trials' results. The share of parameter j is
+/// Sobol's total effect under its mean f, with the estimator of Jansen: Σᵢ (f(xᵢ) − f(xᵢ with coordinate j drawn again))² /
+/// (2·n·Var f), over n = 256 random configurations.
+///
+/// Sources: Sobol' 2001; Jansen 1999.
+///
+/// O(n³) in at most 150 trials; of more, every so many-th from the worst to the best.
+pub fn relevances(study: &Study) -> Relevances {
+    let Space::Parameters(space) = &study.spec().space else {
+        return Relevances { needed: TRIALS, ..Relevances::default() };
+    };
+    let evidence = evidence(study, Cube::new(space.clone()));
+    let mut found = Relevances { trials: evidence.len(), needed: TRIALS, ..Relevances::default() };
+    let seen = evenly(evidence.seen(), LEARNT);
+    if seen.len() < TRIALS {
+        return found;
+    }
+    found.used = seen.len();
+    let Observations { points, targets, noise } = Observations::new(&seen);
+    let known = Hyperparameters::likeliest(&evidence.cube, &points, &targets, &noise);
+    let Some(process) = Process::new(&evidence.cube, &known, points, &targets, &noise) else { return found };
+    let left = mean(&process.held_out_errors().iter().map(|error| error * error).collect::<Vec<_>>());
+    let spread = mean(&targets.iter().map(|target| target * target).collect::<Vec<_>>());
+    found.explained = (spread > 0.0).then(|| 1.0 - left / spread).filter(|share| share.is_finite());
+    let names = space.parameters().iter().map(|parameter| parameter.name.clone());
+    let parts = names.zip(total_effects(&evidence.cube, &process)).zip(known.lengths());
+    found.parameters = parts.map(|((name, share), length)| Relevance { name, share, length }).collect();
+    found.parameters.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found
+}
+
+/// At most `most` of the trials, evenly from the worst to the best.
+fn evenly(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
+    if seen.len() <= most {
+        return seen;
+    }
+    seen.sort_by(|a, b| a.worth.score.total_cmp(&b.worth.score));
+    (0..most).map(|i| seen[i * (seen.len() - 1) / (most - 1)].clone()).collect()
+}
+
+/// What has become of the trials of `study`.
+fn evidence(study: &Study, cube: Cube) -> Evidence {
+    let (mut evidence, direction) = (Evidence::new(cube), study.spec().direction);
+    for (number, trial) in (0..).zip(study.trials()) {
+        match (&trial.state, trial.result()) {
+            (TrialState::Failed { .. }, _) => evidence.failed(number, &trial.configuration),
+            (_, Some(result)) => {
+                let score = direction.score(result);
+                evidence.told(number, &trial.configuration, worth(trial, score));
+            }
+            _ => {}
+        }
+    }
+    evidence
+}
+
+fn worth(trial: &Trial, score: f64) -> Worth {
+    match &trial.state {
+        TrialState::Stopped { forecast, .. } => Worth::forecast(score, forecast.map_or(0.0, |f| f.sd)),
+        _ => Worth::measured(score),
+    }
+}
+
+/// The total effect of each coordinate on the mean of `process`.
+fn total_effects(cube: &Cube, process: &Process) -> Vec<f64> {
+    let mut rng = trial_stream(0, 0);
+    let at = |coordinates: &[f64]| process.mean(cube, &cube.point(&cube.configuration(coordinates)));
+    let dimensions = cube.dimensions();
+    let (mut values, mut changes) = (Vec::with_capacity(DRAWS), vec![0.0; dimensions]);
+    for _ in 0..DRAWS {
+        let mut coordinates: Vec<f64> = (0..dimensions).map(|_| rng.random()).collect();
+        let value = at(&coordinates);
+        for (j, change) in changes.iter_mut().enumerate() {
+            let kept = std::mem::replace(&mut coordinates[j], rng.random());
+            *change += (at(&coordinates) - value).powi(2) / (2 * DRAWS) as f64;
+            coordinates[j] = kept;
+        }
+        values.push(value);
+    }
+    let center = mean(&values);
+    let variance = mean(&values.iter().map(|value| (value - center).powi(2)).collect::<Vec<_>>());
+    changes.into_iter().map(|change| if variance > 1e-12 { change / variance } else { 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+    use crate::parameter_space::ParameterSpace;
+    use crate::record::Input;
+    use crate::study::StudySpec;
+    use foretell::{Configuration, Direction};
+    use std::collections::BTreeMap;
+
+    /// A study of `trials` trials of one step each.
+    fn study(trials: u64, direction: Direction, result: impl Fn(&Configuration) -> Option<f64>) -> Study {
+        let texts = ["lr=log:1e-4:1", "width=int:8:64", "act=choice:relu,tanh"];
+        let space = Space::Parameters(ParameterSpace::parse(&texts).expect("a space"));
+        let usual = StudySpec::new(space, "acc", direction);
+        let mut study = Study::new(StudySpec { trials, max_resource: 1, policy: Policy::None, ..usual })
+            .expect("a study");
+        for trial in 0..trials {
+            study.step(&Input::WorkerIdle);
+            let value = result(&study.trials()[trial as usize].configuration);
+            study.step(&Input::Reported { trial, step: 1, value, metrics: BTreeMap::new() });
+            study.step(&Input::Ended { trial, failure: None });
+        }
+        study
+    }
+
+    fn of_rate(configuration: &Configuration) -> Option<f64> {
+        configuration["lr"].number().map(|lr| 0.9 - 0.1 * (lr.log10() + 2.0).powi(2))
+    }
+
+    #[test]
+    fn the_parameter_that_decides_has_all_and_the_others_nothing() {
+        for direction in [Direction::Maximize, Direction::Minimize] {
+            let found = relevances(&study(30, direction, of_rate));
+            assert_eq!((found.trials, found.used, found.parameters[0].name.as_str()), (30, 30, "lr"));
+            assert!(found.explained.expect("it is known") > 0.9, "{found:?}");
+            assert!(found.parameters[0].share > 0.9, "{found:?}");
+            assert!(found.parameters[1..].iter().all(|other| other.share < 0.1), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn of_many_trials_some_are_taken_evenly() {
+        let found = relevances(&study(400, Direction::Maximize, of_rate));
+        assert_eq!((found.trials, found.used), (400, 150));
+        assert!(found.parameters[0].share > 0.9 && found.explained.is_some_and(|it| it > 0.9), "{found:?}");
+    }
+
+    #[test]
+    fn two_parameters_share() {
+        let of_two = |c: &Configuration| {
+            Some(of_rate(c)? / 4.0 + if c["act"].text() == Some("tanh") { 0.2 } else { 0.0 })
+        };
+        let found = relevances(&study(40, Direction::Maximize, of_two));
+        let share = |name: &str| found.parameters.iter().find(|p| p.name == name).expect("it is there").share;
+        // by hand: lr alone has the variance (0.1/4)²·(16/5 − 16/9), act alone 0.1², together 0.0109
+        for (name, expected) in [("lr", 0.08), ("act", 0.92), ("width", 0.0)] {
+            assert!((share(name) - expected).abs() < 0.07, "{name}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn few_trials_say_nothing_and_noise_explains_nothing() {
+        let few = relevances(&study(9, Direction::Maximize, of_rate));
+        assert_eq!((few.trials, few.needed, few.parameters.len()), (9, 10, 0));
+        let noise = |c: &Configuration| c["lr"].number().map(|lr| (lr * 1e7).sin());
+        let found = relevances(&study(40, Direction::Maximize, noise));
+        assert!(found.explained.is_none_or(|explained| explained < 0.3), "{found:?}");
+        let constant = relevances(&study(20, Direction::Maximize, |_| Some(0.5)));
+        assert!(constant.parameters.iter().all(|parameter| parameter.share.is_finite()), "{constant:?}");
+    }
+}

@@ -1,0 +1,188 @@
+//! What a person orders about running trials.
+
+use foretell::{Configuration, Direction};
+use foretell_search::{
+    Ending, Kappa, Memory, Order, ParameterSpace, Parts, Reason, Record, Reference, Schedule, Session, Space,
+    Start, Study, StudySpec, Summary, TrialState, plan,
+};
+
+const EPOCHS: u64 = 9;
+
+fn spec() -> StudySpec {
+    let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).expect("a space"));
+    let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
+    StudySpec { max_resource: EPOCHS, trials: 30, burn_in: 6, seed: 3, ..usual }
+}
+
+fn accuracy(configuration: &Configuration, step: u64) -> f64 {
+    let lr = configuration["lr"].number().expect("a number");
+    let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();
+    top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
+}
+
+/// Trains `start` to its end, or until it is stopped; `order` is given after its first report.
+fn train(session: &mut Session, start: &Start, order: Option<Order>) {
+    for step in start.from + 1..=start.until {
+        let value = accuracy(&start.configuration, step);
+        let answer = session.report(start.trial, step, value, Default::default()).expect("it is stored");
+        let ordered = order.filter(|_| step == start.from + 1);
+        let ordered =
+            ordered.map(|order| session.by_hand(start.trial, order).expect("it is stored").expect("it runs"));
+        if answer.stops() || ordered.is_some_and(|answer| answer.stops()) {
+            break;
+        }
+    }
+    session.tell(start.trial, Ending::Finished).expect("it is stored");
+}
+
+/// The study with what is ordered about each trial.
+fn run(spec: StudySpec, order: impl Fn(u64) -> Option<Order>) -> Session {
+    let mut session = Session::new(spec).expect("a session");
+    while let Some(start) = session.ask().expect("it is stored") {
+        train(&mut session, &start, order(start.trial));
+    }
+    let records = session.store().records();
+    let folded = Study::resume(session.study().spec().clone(), records).expect("the log is sound");
+    assert_eq!(Summary::of(&folded), Summary::of(session.study()));
+    session
+}
+
+fn stopped_by_policy(session: &Session) -> Vec<u64> {
+    let summary = Summary::of(session.study());
+    summary
+        .stopped
+        .iter()
+        .filter(|stopped| stopped.reason != Reason::ByHand)
+        .map(|stopped| stopped.trial)
+        .collect()
+}
+
+#[test]
+fn a_stopped_trial_is_recorded_as_such_and_is_no_saving() {
+    let session = run(StudySpec { policy: foretell_search::Policy::None, ..spec() }, |trial| {
+        (trial == 2).then_some(Order::Stop)
+    });
+    let study = session.study();
+    let trial = &study.trials()[2];
+    assert!(
+        matches!(trial.state, TrialState::Stopped { step: 1, reason: Reason::ByHand, .. }),
+        "{:?}",
+        trial.state
+    );
+    assert_eq!(trial.result(), Some(accuracy(&trial.configuration, 1)));
+    let epochs = Summary::of(study).epochs;
+    assert_eq!((epochs.spent, epochs.without_stopping), (29 * EPOCHS + 1, 29 * EPOCHS + 1));
+    let text = serde_json::to_string(session.store().records()).expect("records are JSON");
+    assert!(text.contains(r#""action":"stop","reason":"by_hand""#), "{text}");
+}
+
+#[test]
+fn a_kept_trial_is_not_stopped_by_the_policy() {
+    let usual = stopped_by_policy(&run(spec(), |_| None));
+    assert!(usual.len() > 3, "{usual:?}");
+    let kept = usual[0];
+    let session = run(spec(), |trial| (trial == kept).then_some(Order::Keep));
+    assert!(!stopped_by_policy(&session).contains(&kept));
+    assert!(matches!(session.study().trials()[kept as usize].state, TrialState::Completed { .. }));
+    let of = |record: &&Record| matches!(record, Record::Decided(decision) if decision.trial == kept && decision.reason == Reason::Kept);
+    assert!(
+        session.store().records().iter().filter(of).count() > 1,
+        "what would have stopped it is recorded, too"
+    );
+}
+
+#[test]
+fn what_does_not_run_takes_no_orders_and_twice_is_once() {
+    let mut session = Session::new(spec()).expect("a session");
+    let start = session.ask().expect("it is stored").expect("a trial");
+    assert_eq!(session.by_hand(7, Order::Stop).expect("nothing is stored"), None);
+    session.by_hand(start.trial, Order::Keep).expect("it is stored").expect("it runs");
+    let records = session.store().records().len();
+    session.by_hand(start.trial, Order::Keep).expect("it is stored").expect("it runs");
+    assert_eq!(session.store().records().len(), records);
+    // stopped before it has reported anything
+    assert!(session.by_hand(start.trial, Order::Stop).expect("it is stored").expect("it runs").stops());
+    session.tell(start.trial, Ending::Finished).expect("it is stored");
+    assert_eq!(session.by_hand(start.trial, Order::Keep).expect("nothing is stored"), None);
+    assert_eq!(session.store().records().len(), records + 1);
+    Study::resume(spec(), session.store().records()).expect("the log is sound");
+}
+
+#[test]
+fn a_trial_stopped_by_hand_is_never_promoted() {
+    let (kappa, reference) = (Kappa::default(), Reference::Level);
+    let schedules =
+        [Schedule::Hyperband { eta: 3, runs: 1, kappa, reference }, Schedule::Asha { eta: 3, rungs: None }];
+    for schedule in schedules {
+        let trials = plan(EPOCHS, 3).expect("a plan").totals().configurations;
+        let rungs =
+            StudySpec { schedule, trials, burn_in: 3, policy: foretell_search::Policy::None, ..spec() };
+        let best = run(rungs.clone(), |_| None).best().expect("there is a best").trial;
+        let session = run(rungs, |trial| (trial == best).then_some(Order::Stop));
+        let starts = |record: &&Record| matches!(record, Record::Started { trial, .. } if *trial == best);
+        assert_eq!(session.store().records().iter().filter(starts).count(), 1);
+        assert!(session.study().is_done(), "the others are promoted in its place");
+    }
+}
+
+#[test]
+fn orders_about_trials_that_await_a_model_and_interrupted_ones() {
+    for order in [Order::Stop, Order::Keep] {
+        let mut session = Session::new(spec()).expect("a session");
+        session.defer_fits();
+        for _ in 0..6 {
+            let start = session.ask().expect("it is stored").expect("a trial");
+            train(&mut session, &start, None);
+        }
+        let start = session.ask().expect("it is stored").expect("a trial");
+        let report = |session: &mut Session, step| {
+            session.report(start.trial, step, 0.1, Default::default()).expect("it is stored").stops()
+        };
+        for step in 1..=3 {
+            assert!(!report(&mut session, step), "the decision awaits a model");
+        }
+        let answer = session.by_hand(start.trial, order).expect("it is stored").expect("it runs");
+        assert_eq!(answer.stops(), order == Order::Stop);
+        if order == Order::Stop {
+            assert!(report(&mut session, 4));
+        } else {
+            // reports that came while a decision was awaited are not lost
+            while let Some(fit) = session.next_fit() {
+                session.fitted(fit.run()).expect("it is stored");
+            }
+            assert_eq!(session.study().trials()[6].curve.len(), 3);
+        }
+        session.tell(start.trial, Ending::Finished).expect("it is stored");
+        while let Some(fit) = session.next_fit() {
+            session.fitted(fit.run()).expect("it is stored");
+        }
+        assert_eq!(session.busy(), 0);
+    }
+    let mut session = Session::new(spec()).expect("a session");
+    let start = session.ask().expect("it is stored").expect("a trial");
+    let store = Memory::from(session.store().records().to_vec());
+    let mut again = Session::open(spec(), Parts::default(), store).expect("a session");
+    assert!(again.by_hand(start.trial, Order::Stop).expect("it is stored").expect("it goes on").stops());
+    assert_ne!(again.ask().expect("it is stored").map(|start| start.trial), Some(start.trial));
+}
+
+#[test]
+fn a_training_that_goes_on_elsewhere_is_taken_up() {
+    let mut session = Session::new(spec()).expect("a session");
+    let start = session.ask().expect("it is stored").expect("a trial");
+    session.report(start.trial, 1, 0.2, Default::default()).expect("it is stored");
+    let store = Memory::from(session.store().records().to_vec());
+    let mut again = Session::open(spec(), Parts::default(), store).expect("a session");
+    let taken = again.take_up(start.trial).expect("it is stored").expect("it was interrupted");
+    assert_eq!((taken.trial, taken.from, taken.seed), (start.trial, 1, start.seed));
+    assert_eq!(again.take_up(start.trial).expect("nothing is stored"), None);
+    assert_eq!(again.running().collect::<Vec<_>>(), [start.trial]);
+    assert_eq!(
+        again.ask().expect("it is stored").map(|start| start.trial),
+        Some(1),
+        "it is not given out again"
+    );
+    let answer = again.report(start.trial, 2, 0.3, Default::default()).expect("it is stored");
+    assert!(!answer.stops());
+    assert_eq!(again.study().trials()[0].step, 2);
+}

@@ -1,0 +1,285 @@
+// The page in a real browser: `scripts/test-page` builds what it needs and runs it.
+//
+// Environment: FORETELL (the program), MADE_UP (the example `made_up_study`), CHROMIUM, and SHOTS (a folder for screenshots; none without).
+import { spawn, execFileSync } from "node:child_process";
+import { createServer, request } from "node:http";
+import { existsSync, mkdtempSync, mkdirSync, rmSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import assert from "node:assert/strict";
+import { chromium } from "playwright-core";
+
+const { FORETELL, MADE_UP, CHROMIUM, SHOTS } = process.env;
+const home = mkdtempSync(join(tmpdir(), "foretell-page-"));
+const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const servers = [];
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Tries `look` until it gives something true; a strict content policy forbids Playwright's own waiting.
+async function until(what, look, seconds = 20) {
+  const end = Date.now() + 1000 * seconds;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    assert.ok(Date.now() < end, `waited ${seconds} s for: ${what}`);
+    await sleep(25);
+  }
+}
+
+async function serve(folder, { port = 0, token } = {}) {
+  const words = ["serve", folder, "--address", `127.0.0.1:${port}`, ...(token ? ["--token", token] : [])];
+  const child = spawn(FORETELL, words, { stdio: ["ignore", "ignore", "pipe"] });
+  servers.push(child);
+  let said = "";
+  child.stderr.on("data", (text) => { said += text; });
+  const url = await until("the server listens", () => said.match(/http:\/\/[^\s]+/)?.[0] ?? (child.exitCode !== null && assert.fail(said)));
+  const stop = async () => { child.kill("SIGKILL"); await until("the server ends", () => child.exitCode !== null || child.signalCode !== null); };
+  return { url, port: Number(new URL(url).port), stop };
+}
+
+async function call(url, method, path, body) {
+  const reply = await fetch(new URL(path, url), { method, body: body && JSON.stringify(body) });
+  const answer = await reply.json();
+  assert.ok(reply.ok, `${method} ${path}: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+function made(name, trials, epochs = 20, seed = 0) {
+  const folder = join(home, name);
+  if (existsSync(folder)) return folder;
+  mkdirSync(folder, { recursive: true });
+  const part = name.split("/").pop();
+  execFileSync(MADE_UP, [name.includes("/") ? folder : join(folder, part), trials, epochs, seed].map(String));
+  return folder;
+}
+
+const browser = await chromium.launch({
+  executablePath: CHROMIUM,
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+
+// A page that has drawn all of `records`, and whatever went wrong in it.
+async function opened(url, { width = 1280, height = 900, dark = false, records } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
+  const page = await context.newPage();
+  page.wrong = [];
+  page.on("pageerror", (error) => page.wrong.push(String(error)));
+  page.on("console", (message) => { if (message.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(message.text())) page.wrong.push(message.text()); });
+  await page.goto(url);
+  if (records) await until(`${records} records are drawn`, () => page.evaluate((n) => Number(document.documentElement.dataset.drawn) >= n, records), 120);
+  return page;
+}
+async function closed(page) {
+  assert.deepEqual(page.wrong, [], "errors in the page");
+  await page.context().close();
+}
+const count = async (url, name) => (await call(url, "GET", `/api/studies/${name}/records`)).records.length;
+
+const tests = {
+  async "first paint of 1,000 and 10,000 trials"() {
+    for (const [trials, limit, runs] of [[1000, 1000, 5], [10000, 20000, 2]]) {
+      const server = await serve(made(`first-${trials}`, trials)), name = `first-${trials}`, records = await count(server.url, name), times = [];
+      for (let run = 0; run < runs; run++) {
+        const page = await opened(server.url, { records });
+        // since the navigation began, and once the frame is on the screen
+        times.push(await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done([Math.round(drawnAt), Math.round(took), Math.round(performance.now())]))))));
+        await closed(page);
+      }
+      const drawn = times.map(([at]) => at).sort((a, b) => a - b), middle = drawn[Math.floor(runs / 2)];
+      console.log(`  ${trials} trials, ${records} records: all drawn after ${drawn.join(", ")} ms; one drawing takes ${times.map(([, ms]) => ms).join(", ")} ms; next frame at ${times.map(([, , ms]) => ms).join(", ")} ms`);
+      assert.ok(middle <= limit, `${trials} curves are drawn after ${middle} ms`);
+      await server.stop();
+    }
+  },
+
+  async "10,000 trials can be sorted, filtered and walked through"() {
+    const server = await serve(made("first-10000", 10000)), records = await count(server.url, "first-10000");
+    const page = await opened(server.url, { records }), times = {};
+    const time = (name, act) => page.evaluate(act).then((ms) => { times[name] = Math.round(ms); });
+    await time("sort", () => { const began = performance.now(); document.querySelector("#trials thead button").click(); return performance.now() - began; });
+    await time("filter", () => { const began = performance.now(); const box = document.getElementById("filter"); box.value = "stopped adam"; box.oninput(); return performance.now() - began; });
+    await time("scroll", () => { const began = performance.now(); const rows = document.getElementById("rows"); rows.scrollTop = 50000; rows.onscroll(); return performance.now() - began; });
+    await time("choose", () => { const began = performance.now(); document.querySelector("#trials tbody button").click(); return performance.now() - began; });
+    console.log(`  ${JSON.stringify(times)} ms`);
+    assert.ok(Object.values(times).every((ms) => ms < 1000), JSON.stringify(times));
+    assert.ok(await page.evaluate(() => document.querySelectorAll("#trials tbody tr").length) < 80, "only rows in sight are in the document");
+    assert.match(await page.textContent("#bands-legend"), /middle 50 % and 90 %/);
+    await closed(page); await server.stop();
+  },
+
+  async "live updates, and a server that is started anew: no event lost or doubled"() {
+    const folder = join(home, "live"); mkdirSync(folder);
+    const first = await serve(folder);
+    await call(first.url, "PUT", "/api/studies/live", { space: { lr: "log:1e-4:1" }, metric: "val_acc", epochs: 30, trials: 8, burn_in: 4 });
+    const page = await opened(first.url, { records: 1 });
+    const { start } = await call(first.url, "POST", "/api/studies/live/ask");
+    const report = (url, step) => call(url, "POST", `/api/studies/live/trials/${start.trial}/report`, { step, value: 0.5 + step / 100 });
+    const seen = () => page.evaluate(() => ({ records: state.records, steps: state.trials.get(0)?.steps ?? [], drawn: Number(document.documentElement.dataset.drawn) }));
+    for (let step = 1; step <= 3; step++) {
+      const began = Date.now();
+      await report(first.url, step);
+      await until(`step ${step} is shown`, async () => { const now = await seen(); return now.steps.includes(step) && now.drawn === now.records; });
+      assert.ok(Date.now() - began < 2000, `a report is shown after ${Date.now() - began} ms`);
+    }
+    for (let round = 0; round < 3; round++) {
+      await first.stop();
+      await until("the page says so", async () => /does not answer/.test(await page.textContent("#live")));
+      // meanwhile the study goes on
+      const other = await serve(folder);
+      for (let step = 4 + 5 * round; step < 9 + 5 * round; step++) await report(other.url, step);
+      await other.stop();
+      const again = await serve(folder, { port: first.port });
+      first.stop = again.stop;
+      await until("the page is live again", async () => (await page.textContent("#live")) === "live", 30);
+      const { records } = await call(first.url, "GET", "/api/studies/live/records");
+      await until("the page has caught up", async () => (await seen()).records === records.length);
+      const steps = records.filter((record) => record.event === "reported").map((record) => record.step);
+      assert.deepEqual((await seen()).steps, steps, "the page's curve is the log's");
+    }
+    await closed(page); await first.stop();
+  },
+
+  async "a person stops and keeps trials from the page, by the keyboard alone"() {
+    const folder = join(home, "hand"); mkdirSync(folder);
+    const server = await serve(folder);
+    await call(server.url, "PUT", "/api/studies/hand", { space: { lr: "log:1e-4:1" }, metric: "val_acc", epochs: 30, trials: 8, burn_in: 4 });
+    for (let trial = 0; trial < 4; trial++) {
+      await call(server.url, "POST", "/api/studies/hand/ask");
+      await call(server.url, "POST", `/api/studies/hand/trials/${trial}/report`, { step: 1, value: 0.5 + trial / 10 });
+    }
+    const page = await opened(server.url, { records: 9 });
+    const key = (name) => page.keyboard.press(name), active = () => page.evaluate(() => document.activeElement.dataset.trial ?? document.activeElement.id);
+    await page.focus("#rows"); await key("Tab"); // the headings are before the rows
+    for (let i = 0; i < 12 && !/^\d+$/.test(await active()); i++) await key("Tab");
+    assert.equal(await active(), "3", "the best trial is first");
+    await key("End"); assert.equal(await active(), "0");
+    await key("Home"); await key("ArrowDown"); assert.equal(await active(), "2");
+    await key("Enter"); assert.equal(await active(), "why-title");
+    assert.match(await page.textContent("#why-title"), /Trial 2: running/);
+    await key("Tab"); assert.equal(await active(), "stop");
+    await key("Enter"); assert.equal(await active(), "no", "nothing is stopped by one key");
+    await key("Escape"); assert.equal(await active(), "stop");
+    await key("Enter"); await key("Shift+Tab"); assert.equal(await active(), "yes");
+    await key("Enter");
+    await until("it is stopped", async () => /stopped by hand/.test(await page.textContent("#why-title")));
+    await page.click('[data-trial="1"]'); await page.focus("#keep"); await key("Enter");
+    await until("it is kept", async () => /kept/.test(await page.textContent("#why-title")));
+    assert.equal((await call(server.url, "GET", "/api/studies/hand/trials/2/should_stop")).stop, true);
+    const { records } = await call(server.url, "GET", "/api/studies/hand/records");
+    assert.deepEqual(records.filter((record) => record.event === "decided").map(({ trial, reason }) => [trial, reason]).slice(-2), [[2, "by_hand"], [1, "kept"]]);
+    await page.focus("#filter"); await page.keyboard.type("hand");
+    assert.match(await page.textContent("#shown"), /1 of 4/);
+    await closed(page); await server.stop();
+  },
+
+  async "a running search obeys the page"() {
+    const folder = join(home, "search"), script = "for i in $(seq 1 400); do echo val_acc=0.$((100 + {x})); sleep 0.05; done";
+    const words = ["search", "--param", "x=int:1:9", "--metric", "val_acc", "--epochs", "400", "--trials", "3", "--burn-in", "3", "--workers", "2", "--serve=127.0.0.1:0", "--out", folder, "--", "sh", "-c", script];
+    const search = spawn(FORETELL, words, { stdio: ["ignore", "ignore", "pipe"] });
+    servers.push(search);
+    let said = "";
+    search.stderr.on("data", (text) => { said += text; });
+    const url = await until("the search serves", () => said.match(/live in the browser: (\S+)/)?.[1] ?? (search.exitCode !== null && assert.fail(said)));
+    const page = await opened(url, { records: 5 });
+    await page.click('[data-trial="0"]'); await page.click("#stop"); await page.click("#yes");
+    await until("trial 0 is stopped", async () => /Trial 0: stopped by hand/.test(await page.textContent("#why-title")));
+    await until("its worker has the next trial", () => page.evaluate(() => state.trials.get(2)?.steps.length > 0));
+    search.kill("SIGINT");
+    await until("the search ends", () => search.exitCode !== null);
+    const shown = JSON.parse(execFileSync(FORETELL, ["study", "show", folder, "0", "--format", "json"]));
+    assert.match(JSON.stringify(shown), /by_hand/);
+    page.wrong = []; // its server is gone
+    await closed(page);
+  },
+
+  async "strangers are refused"() {
+    const server = await serve(made("first-1000", 1000), { token: "key" }), free = await serve(join(home, "first-1000"));
+    const status = (port, path, headers = {}, method = "GET") => new Promise((done, wrong) => {
+      request({ host: "127.0.0.1", port, path, method, headers }, (reply) => { reply.resume(); done(reply.statusCode); }).on("error", wrong).end();
+    });
+    for (const [port, path, headers, method, expected] of [
+      [server.port, "/", {}, "GET", 401], [server.port, "/api/studies", {}, "GET", 401], [server.port, "/?token=kez", {}, "GET", 401],
+      [server.port, "/api/studies", { Authorization: "Bearer key" }, "GET", 200], [server.port, "/api/studies/first-1000/trials/999/stop", {}, "POST", 401],
+      [free.port, "/api/studies", { Host: "evil.example" }, "GET", 403], [free.port, "/api/studies", { Host: "127.0.0.1.evil.example" }, "GET", 403],
+      [free.port, "/api/studies/first-1000/trials/999/stop", { Origin: "http://evil.example" }, "POST", 403],
+      [free.port, "/api/studies/first-1000/trials/999/stop", { Origin: "null" }, "POST", 403],
+      [free.port, "/api/studies/%2e%2e%2f/records", {}, "GET", 404], [free.port, "/api/studies/..%2ffirst-10000%2ffirst-10000/records", {}, "GET", 404], [free.port, "/../../etc/passwd", {}, "GET", 404],
+    ]) assert.equal(await status(port, path, headers, method), expected, `${method} ${path} ${JSON.stringify(headers)}`);
+    const page = await opened(server.url, { records: 100 });
+    assert.equal(await page.textContent("#live"), "live", "the address with the token works, its events, too");
+    await closed(page);
+    // another page in the same browser
+    const stranger = createServer((_, reply) => { reply.setHeader("content-type", "text/html"); reply.end("<!doctype html><link rel=icon href=data:,><title>x</title>"); }).listen(0, "127.0.0.1");
+    await until("the stranger listens", () => stranger.listening);
+    const other = await (await browser.newContext()).newPage();
+    await other.goto(`http://127.0.0.1:${stranger.address().port}/`);
+    const path = `${free.url}api/studies/first-1000/trials/999/stop`;
+    const tried = await other.evaluate(async (path) => {
+      const read = await fetch(path.replace(/api.*/, "api/studies")).then(() => "read").catch(() => "refused");
+      await fetch(path, { method: "POST", mode: "no-cors" }).catch(() => null);
+      return read;
+    }, path);
+    assert.equal(tried, "refused");
+    const { records } = await call(free.url, "GET", "/api/studies/first-1000/records");
+    assert.ok(!records.some((record) => record.reason === "by_hand"), "nobody elsewhere stops a trial");
+    await other.context().close(); stranger.close(); await server.stop(); await free.stop();
+  },
+
+  async "axe finds nothing, in light and dark, wide and narrow"() {
+    made("several/baseline", 60, 20, 1); made("several/wider", 90, 20, 2);
+    const server = await serve(join(home, "several")), records = await count(server.url, "baseline");
+    const file = join(home, "report.html");
+    execFileSync(FORETELL, ["report", join(home, "several/baseline"), "--out", file], { stdio: "ignore" });
+    for (const dark of [false, true]) for (const width of [1280, 400]) for (const url of [server.url, "file://" + file]) {
+      const live = url === server.url, page = await opened(url, { width, dark, records });
+      await until("the importance is shown", () => page.evaluate(() => document.querySelectorAll("#importance-bars li").length > 1));
+      if (live) await until("studies are compared", () => page.evaluate(() => document.querySelectorAll("#side-by-side tbody tr").length === 2));
+      await page.evaluate(() => choose([...state.trials.values()].find((trial) => trial.state === "running").id));
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `the page is ${wide} px wider than ${width}`);
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => window.axe.run());
+      const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
+      assert.deepEqual(found, [], `${width} ${dark ? "dark" : "light"} ${live ? "live" : "file"}`);
+      if (SHOTS) await page.screenshot({ path: join(SHOTS, `${live ? "live" : "file"}-${width}-${dark ? "dark" : "light"}.png`), fullPage: true });
+      await closed(page);
+    }
+    await server.stop();
+    if (SHOTS) await shots();
+  },
+};
+
+// The other views, to be looked at.
+async function shots() {
+  for (const trials of [1000, 10000]) {
+    const name = `first-${trials}`, server = await serve(made(name, trials)), records = await count(server.url, name);
+    for (const dark of [false, true]) {
+      const page = await opened(server.url, { dark, records });
+      await until("the importance is shown", () => page.evaluate(() => document.querySelectorAll("#importance-bars li").length > 1));
+      await page.screenshot({ path: join(SHOTS, `${name}-${dark ? "dark" : "light"}.png`), fullPage: true });
+      await closed(page);
+    }
+    await server.stop();
+  }
+}
+
+let failed = 0;
+const only = process.argv[2];
+try {
+  for (const [name, test] of Object.entries(tests)) {
+    if (only && !name.includes(only)) continue;
+    const began = Date.now();
+    try {
+      await test();
+      console.log(`ok    ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
+    } catch (error) {
+      failed += 1;
+      console.log(`FAIL  ${name}\n${error.stack}`);
+    }
+  }
+} finally {
+  servers.forEach((server) => server.kill("SIGKILL"));
+  await browser.close();
+  rmSync(home, { recursive: true, force: true });
+}
+process.exit(failed ? 1 : 0);
