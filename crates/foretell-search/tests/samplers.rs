@@ -2,7 +2,7 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Input, ParameterSpace, Policy, Record, SamplerSpec, Schedule, Space, Study, StudySpec, TrialState,
+    Input, ParameterSpace, Policy, Rank, Record, SamplerSpec, Schedule, Space, Study, StudySpec, TrialState,
 };
 use std::collections::BTreeMap;
 
@@ -105,21 +105,57 @@ fn rising(configuration: &Configuration, step: u64) -> f64 {
 
 #[test]
 fn a_restart_at_any_record_proposes_the_same() {
+    let asha = |rungs| Schedule::Asha { eta: 3, rungs };
     for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
-        let spec = StudySpec {
-            trials: 40,
-            max_resource: 9,
-            schedule: Schedule::Asha { eta: 3, rungs: None },
-            ..spec(&MIXED, sampler, 3)
-        };
+        for (schedule, policy, rank) in [
+            (asha(None), Policy::None, Rank::Value),
+            (asha(Some(2)), Policy::None, Rank::Mean),
+            (Schedule::Full, Policy::Asha(3), Rank::Value),
+        ] {
+            let spec = StudySpec {
+                trials: 40,
+                max_resource: 9,
+                schedule,
+                policy,
+                rank,
+                burn_in: 3,
+                predictor: "ridge".to_owned(),
+                ..spec(&MIXED, sampler.clone(), 3)
+            };
+            let mut study = Study::new(spec.clone()).unwrap();
+            let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
+            log.extend(driven(&mut study, rising));
+            let starts = (1..log.len()).filter(|&i| matches!(log[i], Record::Started { .. }));
+            for at in starts.step_by(3) {
+                let mut restored = Study::resume(spec.clone(), &log[..at]).unwrap();
+                assert_eq!(restored.step(&Input::WorkerIdle)[0], log[at], "record {at}, {schedule:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_restart_in_the_middle_of_a_trial_goes_on_with_it_and_then_proposes_the_same() {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+        let schedule = Schedule::Asha { eta: 3, rungs: Some(2) };
+        let spec = StudySpec { trials: 25, max_resource: 9, schedule, ..spec(&MIXED, sampler, 4) };
         let mut study = Study::new(spec.clone()).unwrap();
         let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
         log.extend(driven(&mut study, rising));
-        let starts: Vec<usize> =
-            (1..log.len()).filter(|&i| matches!(log[i], Record::Started { .. })).collect();
-        for &at in starts.iter().step_by(5) {
-            let mut restored = Study::resume(spec.clone(), &log[..at]).unwrap();
-            assert_eq!(restored.step(&Input::WorkerIdle)[0], log[at], "record {at}");
+        let proposals = |log: &[Record]| -> Vec<Configuration> {
+            let new = |record: &Record| match record {
+                Record::Started { from: 0, configuration, .. } => Some(configuration.clone()),
+                _ => None,
+            };
+            log.iter().filter_map(new).collect()
+        };
+        let reports = (1..log.len()).filter(|&i| matches!(log[i], Record::Reported { .. }));
+        for at in reports.step_by(11) {
+            let mut restored = Study::resume(spec.clone(), &log[..=at]).unwrap();
+            driven(&mut restored, rising);
+            let all: Vec<Configuration> =
+                restored.trials().iter().map(|trial| trial.configuration.clone()).collect();
+            assert_eq!(all, proposals(&log), "record {at}");
         }
     }
 }

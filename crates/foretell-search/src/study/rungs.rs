@@ -24,6 +24,7 @@ impl Study {
         let Some((level, score)) = self.rung_of(&self.trials[index]) else { return };
         if let Some(scores) = self.rungs.get_mut(&level) {
             scores.insert(scores.partition_point(|other| other.total_cmp(&score).is_lt()), score);
+            self.rank_rungs(index);
         }
     }
 
@@ -31,9 +32,13 @@ impl Study {
     pub(super) fn by_rung(&self, eta: u64, decision: Decision) -> Decision {
         let trial = &self.trials[decision.trial as usize];
         let Some((level, score)) = self.rung_of(trial) else { return decision };
+        if self.ranks.silent.contains(&level) {
+            return decision;
+        }
         let scores = self.rungs.get(&level).map_or(&[][..], Vec::as_slice);
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
-        let stop = better >= (scores.len() / eta as usize).max(1);
+        let (all, better) = self.ahead_of(decision.trial, level).unwrap_or((scores.len(), better));
+        let stop = better >= (all / eta as usize).max(1);
         self.by_curve(stop.then_some(Reason::BelowRung), &[score], decision)
     }
 }

@@ -7,6 +7,7 @@ use crate::parameter_space::ParameterSpaceError;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
+use crate::rank::Rank;
 use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
@@ -27,6 +28,9 @@ pub struct StudySpec {
     pub sampler: SamplerSpec,
     /// Who is trained, and how far.
     pub schedule: Schedule,
+    /// By what trials are compared at a rung.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rank: Rank,
     /// The metric's name, for display.
     pub metric: String,
     /// Which way is better.
@@ -106,6 +110,11 @@ pub enum StudyError {
         "q-learning needs one result for each network, trained to its end or forecast: it goes with full training only, not with rungs"
     )]
     NoRewards,
+    /// Forecasts of the end at rungs where other forecasts stop trials, or without rungs.
+    #[error(
+        "ranking by forecasts of the end goes with rungs and no other forecast at them: choose the scheduler asha, successive-halving or hyperband with the policy none, or full training with the policy asha"
+    )]
+    Rank,
     /// The sampler's settings.
     #[error(transparent)]
     Sampler(#[from] QLearningError),
@@ -182,6 +191,7 @@ impl StudySpec {
             space,
             sampler: SamplerSpec::default(),
             schedule: Schedule::default(),
+            rank: Rank::default(),
             metric: metric.into(),
             direction,
             run_score: RunScore::default(),
@@ -225,6 +235,9 @@ impl StudySpec {
         share("exempt share", self.exempt)?;
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
+        if parts.scheduler.is_none() && !self.schedule.compares_by(self.rank, self.policy) {
+            return Err(StudyError::Rank);
+        }
         if self.policy == Policy::Oracle {
             return Err(StudyError::Oracle);
         }

@@ -3,7 +3,7 @@
 use super::control::{Control, duration};
 use crate::output::Format;
 use crate::scheduling::{
-    BudgetName, CautionName, KappaOfName, ReferenceName, Refit, SchedulerName, ScoreName,
+    BudgetName, CautionName, KappaOfName, RankName, ReferenceName, Refit, SchedulerName, ScoreName,
 };
 use clap::ValueEnum;
 use foretell_run::Limits;
@@ -148,6 +148,10 @@ pub(crate) struct Arguments {
     /// The most rungs of asha below the end, the last ones (default: as many as η allows; with a budget 2).
     #[arg(long, value_name = "N", help_heading = "Rungs", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rungs: Option<u32>,
+    /// By what trials are compared at a rung, with the policies none and asha: forecasts of their end are made by --predictor once
+    /// --burn-in trials (default: 5) are trained to it, and asha does not hold trials back at rungs that say nothing of it.
+    #[arg(long, value_enum, default_value_t, help_heading = "Rungs")]
+    pub(super) rank: RankName,
     /// How often Hyperband's brackets are run.
     #[arg(long, default_value_t = 1, help_heading = "Rungs")]
     pub(super) runs: u64,
