@@ -23,9 +23,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUDGETS = (5, 10, 20, 40)
-OURS = ["random:full:none", "random:full:median", "random:asha:none", "random:full:asha3", "random:hyperband:none",
-        "tpe:full:none", "tpe:full:median", "tpe:full:asha3", "tpe:asha:none", "tpe:hyperband:none",
-        "gp:full:none", "gp:full:median", "gp:full:asha3", "gp:asha:none"]
+OURS = ["random:full:none", "random:late-asha:none", "random:asha:none", "tpe:full:none", "gp:full:none", "tpe-gp:full:none",
+        "tpe:late-asha:none", "gp:late-asha:none", "tpe-gp:late-asha:none", "tpe-gp:late-asha:none:mean", "tpe-gp:late-asha:none:upper",
+        "tpe-gp:asha:none", "tpe-gp:asha:none:mean", "tpe-gp:hyperband:none", "tpe-gp:hyperband:none:mean", "tpe-gp:full:asha3",
+        "tpe-gp:full:asha3:mean", "tpe-gp:full:median"]
 PEERS = [f"optuna-{sampler}+{pruner}" for sampler in ("random", "tpe", "gp")
          for pruner in ("none", "median", "halving", "hyperband", "wilcoxon")]
 PEERS += ["ray-random+asha3", "ray-random+asha4", "smac-forest+none", "smac-forest+hyperband"]

@@ -129,6 +129,8 @@ pub(crate) enum RecordedSamplerName {
     Tpe,
     /// The recorded configurations nearest to what a Gaussian process proposes.
     Gp,
+    /// Both in turn.
+    TpeGp,
 }
 
 impl RecordedSamplerName {
@@ -138,6 +140,7 @@ impl RecordedSamplerName {
             RecordedSampler::Random => "random",
             RecordedSampler::Tpe => "tpe",
             RecordedSampler::Gp => "gp",
+            RecordedSampler::TpeGp => "tpe-gp",
         }
     }
 }
@@ -148,6 +151,7 @@ impl From<RecordedSamplerName> for RecordedSampler {
             RecordedSamplerName::Random => Self::Random,
             RecordedSamplerName::Tpe => Self::Tpe,
             RecordedSamplerName::Gp => Self::Gp,
+            RecordedSamplerName::TpeGp => Self::TpeGp,
         }
     }
 }

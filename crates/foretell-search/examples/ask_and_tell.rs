@@ -1,7 +1,7 @@
 //! A sampler over pipes, for `benches/peers/samplers.py`: it prints a configuration a line, and reads its score (larger is better; `null`
 //! for a failure) from the next line of its input, until that ends.
 //!
-//! Usage: `ask_and_tell random|tpe|gp SEED PARAMETER...`, a parameter as in `lr=log:1e-4:1`.
+//! Usage: `ask_and_tell random|tpe|gp|tpe-gp SEED PARAMETER...`, a parameter as in `lr=log:1e-4:1`.
 
 use foretell_search::{ParameterSpace, SamplerSpec, Space, Worth};
 use std::io::{BufRead, Write};
@@ -9,12 +9,13 @@ use std::io::{BufRead, Write};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, seed, parameters @ ..] = &arguments[..] else {
-        return Err("usage: ask_and_tell random|tpe|gp SEED PARAMETER...".into());
+        return Err("usage: ask_and_tell random|tpe|gp|tpe-gp SEED PARAMETER...".into());
     };
     let spec = match name.as_str() {
         "random" => SamplerSpec::Random,
         "tpe" => SamplerSpec::Tpe,
         "gp" => SamplerSpec::Gp,
+        "tpe-gp" => SamplerSpec::TpeGp,
         other => return Err(format!("no sampler {other}").into()),
     };
     let mut sampler = spec.sampler(&Space::Parameters(ParameterSpace::parse(parameters)?), seed.parse()?)?;

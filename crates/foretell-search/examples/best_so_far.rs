@@ -42,6 +42,7 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             "random" => SamplerSpec::Random,
             "tpe" => SamplerSpec::Tpe,
             "gp" => SamplerSpec::Gp,
+            "tpe-gp" => SamplerSpec::TpeGp,
             other => panic!("no sampler {other}"),
         },
         schedule: match scheduler.trim_end_matches(|c: char| c.is_ascii_digit()) {

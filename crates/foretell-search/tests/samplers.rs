@@ -78,7 +78,7 @@ fn mixed(configuration: &Configuration) -> f64 {
 }
 
 #[test]
-fn both_find_more_than_random_draws_do() {
+fn all_find_more_than_random_draws_do() {
     let branin: Function = |c| {
         let (x, y) = (number(c, "x"), number(c, "y"));
         let pi = std::f64::consts::PI;
@@ -88,7 +88,7 @@ fn both_find_more_than_random_draws_do() {
     let spaces: [(&[&str], Function); 2] = [(&["x=float:-5:10", "y=float:0:15"], branin), (&MIXED, mixed)];
     for (texts, function) in spaces {
         let random = mean_best(texts, &SamplerSpec::Random, function);
-        for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+        for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
             let found = mean_best(texts, &sampler, function);
             assert!(
                 found > 0.6 * random,
@@ -106,7 +106,7 @@ fn rising(configuration: &Configuration, step: u64) -> f64 {
 #[test]
 fn a_restart_at_any_record_proposes_the_same() {
     let asha = |rungs| Schedule::Asha { eta: 3, rungs };
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
         for (schedule, policy, rank) in [
             (asha(None), Policy::None, Rank::Value),
             (asha(Some(2)), Policy::None, Rank::Mean),
@@ -136,7 +136,7 @@ fn a_restart_at_any_record_proposes_the_same() {
 
 #[test]
 fn a_restart_in_the_middle_of_a_trial_goes_on_with_it_and_then_proposes_the_same() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
         let schedule = Schedule::Asha { eta: 3, rungs: Some(2) };
         let spec = StudySpec { trials: 25, max_resource: 9, schedule, ..spec(&MIXED, sampler, 4) };
         let mut study = Study::new(spec.clone()).unwrap();
@@ -162,7 +162,7 @@ fn a_restart_in_the_middle_of_a_trial_goes_on_with_it_and_then_proposes_the_same
 
 #[test]
 fn eight_workers_propose_no_configuration_twice_until_the_space_is_spent() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
         let texts = ["o=choice:a,b,c,d,e", "n=int:1:8", "m=choice:0,1 if o=b"];
         let count = 4 * 8 + 8 * 2;
         let spec = StudySpec { trials: count + 4, ..spec(&texts, sampler, 1) };
@@ -190,7 +190,7 @@ fn eight_workers_propose_no_configuration_twice_until_the_space_is_spent() {
 
 #[test]
 fn failures_and_equal_scores_stop_nobody() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
         let mut study = Study::new(spec(&MIXED, sampler, 2)).unwrap();
         for trial in 0..30 {
             assert!(!study.step(&Input::WorkerIdle).is_empty());

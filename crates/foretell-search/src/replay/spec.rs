@@ -21,6 +21,8 @@ pub enum RecordedSampler {
     Tpe,
     /// What a Gaussian process proposes: the nearest recorded configuration.
     Gp,
+    /// Both in turn.
+    TpeGp,
 }
 
 impl From<RecordedSampler> for SamplerSpec {
@@ -29,6 +31,7 @@ impl From<RecordedSampler> for SamplerSpec {
             RecordedSampler::Random => Self::Random,
             RecordedSampler::Tpe => Self::Tpe,
             RecordedSampler::Gp => Self::Gp,
+            RecordedSampler::TpeGp => Self::TpeGp,
         }
     }
 }

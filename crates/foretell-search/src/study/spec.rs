@@ -96,7 +96,7 @@ pub enum StudyError {
     NoLayers,
     /// The other samplers that learn know parameters only.
     #[error(
-        "the samplers tpe and gp search parameters, not layers: with the space metaqnn choose random or q-learning"
+        "the samplers tpe, gp and tpe-gp search parameters, not layers: with the space metaqnn choose random or q-learning"
     )]
     NoParameters,
     /// A queued configuration is not in the space.
@@ -270,8 +270,11 @@ impl StudySpec {
 
     fn validate_sampler(&self) -> Result<(), StudyError> {
         match (&self.sampler, &self.space) {
-            (SamplerSpec::Random, _) | (SamplerSpec::Tpe | SamplerSpec::Gp, Space::Parameters(_)) => Ok(()),
-            (SamplerSpec::Tpe | SamplerSpec::Gp, Space::Metaqnn(_)) => Err(StudyError::NoParameters),
+            (SamplerSpec::Random, _) => Ok(()),
+            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Parameters(_)) => Ok(()),
+            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Metaqnn(_)) => {
+                Err(StudyError::NoParameters)
+            }
             (SamplerSpec::QLearning(_), Space::Parameters(_)) => Err(StudyError::NoLayers),
             (SamplerSpec::QLearning(_), _) if !self.schedule.is_full() => Err(StudyError::NoRewards),
             (SamplerSpec::QLearning(settings), _) => Ok(settings.validate()?),

@@ -217,6 +217,7 @@ impl Arguments {
         match sampler {
             SamplerName::Tpe => SamplerSpec::Tpe,
             SamplerName::Gp => SamplerSpec::Gp,
+            SamplerName::TpeGp => SamplerSpec::TpeGp,
             SamplerName::Random => SamplerSpec::Random,
             SamplerName::QLearning => SamplerSpec::QLearning(QLearning {
                 learning_rate: self.alpha,

@@ -133,9 +133,9 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
 fn sampler(spec: &StudySpec) -> Option<String> {
     let settings = match &spec.sampler {
         SamplerSpec::QLearning(settings) => settings,
-        SamplerSpec::Tpe | SamplerSpec::Gp => {
+        SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp => {
             return Some(
-                "the first ten trials fill the space evenly; later ones are proposed by what trials came to"
+                "the first five trials fill the space evenly; later ones are proposed by what trials came to"
                     .to_owned(),
             );
         }

@@ -20,6 +20,8 @@ pub(super) enum SamplerName {
     Tpe,
     /// Expected improvement under a Gaussian process (parameters only).
     Gp,
+    /// Both in turn (parameters only).
+    TpeGp,
     /// MetaQNN's Q-learning: networks are drawn layer by layer, ever more often by what trained ones were worth.
     QLearning,
 }
@@ -132,7 +134,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub(super) out: Option<PathBuf>,
 
-    /// Which configuration is tried next (default: random; with a budget tpe).
+    /// Which configuration is tried next (default: random; with a budget tpe-gp).
     #[arg(long, value_enum, help_heading = "Search")]
     pub(super) sampler: Option<SamplerName>,
     /// Who is trained next, and how far (default: full; with a budget asha).
@@ -273,7 +275,9 @@ impl Arguments {
     pub(super) fn figure(&self) -> FigureKind {
         self.figure.unwrap_or(match self.sampler.unwrap_or_default() {
             SamplerName::QLearning => FigureKind::QLearning,
-            SamplerName::Random | SamplerName::Tpe | SamplerName::Gp => FigureKind::Curves,
+            SamplerName::Random | SamplerName::Tpe | SamplerName::Gp | SamplerName::TpeGp => {
+                FigureKind::Curves
+            }
         })
     }
 }

@@ -44,6 +44,7 @@ impl Document {
                 SamplerSpec::Random => "random",
                 SamplerSpec::Tpe => "tpe",
                 SamplerSpec::Gp => "gp",
+                SamplerSpec::TpeGp => "tpe-gp",
                 SamplerSpec::QLearning(_) => "q-learning",
             },
             scheduler: scheduler(spec),
