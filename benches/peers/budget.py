@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What users get: the best score for the epochs spent, Foretell's combinations side by side with the peers'.
 
-Usage: budget.py [--data DIR] [--seeds N] [--ours A:B:C ...] [--peers NAME ...] [--tables NAME ...] [--plot FILE]
+Usage: budget.py [--data DIR] [--seeds N] [--few N] [--ours A:B:C[:D] ...] [--peers NAME ...] [--tables NAME ...] [--keep FILE]
+                 [--ray PYTHON] [--smac PYTHON] [--jobs N] [--by-table] [--plot FILE]
 
 Recorded tables stand for trainings: a proposal takes the nearest recorded configuration that was not taken yet, and each epoch
 of its curve costs one. Regret is (best - found)/(best - median) of the table's scores, at most 1; `best` is the best value at
-any epoch. One worker. Foretell's side is the example `best_so_far` of foretell-search.
+any epoch. One worker. Foretell's side is the example `best_so_far` of foretell-search, the peers' is budget_peers.py, which runs in the
+interpreter that has Optuna (this one), Ray Tune and SMAC3. Peers that take long are run with fewer seeds (--few), which the tables say.
 """
 
 import argparse
@@ -13,7 +15,7 @@ import csv
 import gzip
 import json
 import math
-import multiprocessing
+import multiprocessing.pool
 import pathlib
 import statistics
 import subprocess
@@ -21,11 +23,15 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUDGETS = (5, 10, 20, 40)
-OURS = ["random:full:none", "random:full:median", "random:asha:none", "random:full:asha3", "random:hyperband:none",
-        "tpe:full:none", "tpe:full:median", "tpe:full:asha3", "tpe:asha:none", "tpe:hyperband:none",
-        "gp:full:none", "gp:full:median", "gp:full:asha3", "gp:asha:none"]
+OURS = ["random:full:none", "random:late-asha:none", "random:asha:none", "tpe:full:none", "gp:full:none", "tpe-gp:full:none",
+        "tpe:late-asha:none", "gp:late-asha:none", "tpe-gp:late-asha:none", "tpe-gp:late-asha:none:mean", "tpe-gp:late-asha:none:upper",
+        "tpe-gp:asha:none", "tpe-gp:asha:none:mean", "tpe-gp:hyperband:none", "tpe-gp:hyperband:none:mean", "tpe-gp:full:asha3",
+        "tpe-gp:full:asha3:mean", "tpe-gp:full:median"]
 PEERS = [f"optuna-{sampler}+{pruner}" for sampler in ("random", "tpe", "gp")
          for pruner in ("none", "median", "halving", "hyperband", "wilcoxon")]
+PEERS += ["ray-random+asha3", "ray-random+asha4", "smac-forest+none", "smac-forest+hyperband"]
+# a process of these takes minutes a table: they are run with fewer seeds
+SLOW = ("optuna-gp", "smac", "wilcoxon")
 # numbers that are results, or say nothing but which run it is
 OUTCOMES = ("OUTCOME", "MaxAccuracy", "IsTest", "config_id", "random_seed", "ss", "num_epochs")
 # chosen on the first four, reported on the others
@@ -105,92 +111,23 @@ METRICS = [("naap440_cnn_cifar10", "test_acc", 1), ("deepobs_cifar10_3c3d", "tes
            ("taskset_imdb_patch128_LSTM128_bs64", "val_loss", -1), ("nmt_ted-ru-en", "val_ppl", -1)]
 
 
-def kind_of(text):
-    name, kind = text.split("=", 1)
-    kind, *rest = kind.split(":", 1)
-    return name, kind, rest[0].split(",") if kind == "choice" else [float(bound) for bound in rest[0].split(":")]
-
-
-def coordinates(kinds, configurations):
-    """A row for each configuration: numbers in [0, 1], an option as a column of its own, halved so that two options are 1 apart."""
-    import numpy
-
-    columns = []
-    for name, kind, bounds in kinds:
-        values = [configuration[name] for configuration in configurations]
-        if kind == "choice":
-            columns += [[math.sqrt(0.5) * (str(value) == option) for value in values] for option in bounds]
-        else:
-            scale = math.log if kind.startswith("log") else float
-            low, high = map(scale, bounds)
-            columns.append([(scale(value) - low) / (high - low) for value in values])
-    return numpy.array(columns).T
-
-
-def suggest(trial, kinds):
-    configuration = {}
-    for name, kind, bounds in kinds:
-        if kind == "choice":
-            configuration[name] = trial.suggest_categorical(name, bounds)
-        elif kind.endswith("int"):
-            configuration[name] = trial.suggest_int(name, int(bounds[0]), int(bounds[1]), log=kind == "logint")
-        else:
-            configuration[name] = trial.suggest_float(name, bounds[0], bounds[1], log=kind == "log")
-    return configuration
-
-
-def peer(job):
-    """One study of Optuna on one table."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    import warnings
-
-    warnings.filterwarnings("ignore")
-    data, name, seed, budget = job
-    length = len(data["curves"][0])
-    sampler, pruner = name.removeprefix("optuna-").split("+")
-    samplers = {"random": optuna.samplers.RandomSampler, "tpe": optuna.samplers.TPESampler,
-                "gp": optuna.samplers.GPSampler}
-    pruners = {"none": optuna.pruners.NopPruner, "median": optuna.pruners.MedianPruner,
-               "halving": optuna.pruners.SuccessiveHalvingPruner,
-               "hyperband": lambda: optuna.pruners.HyperbandPruner(min_resource=1, max_resource=length),
-               "wilcoxon": optuna.pruners.WilcoxonPruner}
-    study = optuna.create_study(direction="maximize", sampler=samplers[sampler](seed=seed), pruner=pruners[pruner]())
-    kinds = [kind_of(text) for text in data["parameters"]]
-    points, left = coordinates(kinds, data["configurations"]), len(data["configurations"])
-    spent, best, finished, trace = 0, -math.inf, None, []
-    while left and spent + length <= budget * length:
-        trial = study.ask()
-        wanted = suggest(trial, kinds)
-        run = int(((points - coordinates(kinds, [wanted])) ** 2).sum(axis=1).argmin())
-        points[run], left = math.inf, left - 1
-        state, last = optuna.trial.TrialState.COMPLETE, None
-        for step, value in enumerate(data["curves"][run], 1):
-            spent += 1
-            if value is None:
-                state = optuna.trial.TrialState.FAIL if last is None else optuna.trial.TrialState.PRUNED
-                break
-            last = value
-            if step == length:
-                finished = value if finished is None else max(finished, value)
-            if value > best or step == length:
-                best = max(best, value)
-                trace.append((spent, best, finished))
-            trial.report(value, step)
-            if step < length and trial.should_prune():
-                state = optuna.trial.TrialState.PRUNED
-                break
-        study.tell(trial, last if state == optuna.trial.TrialState.COMPLETE else None, state=state)
-    trace.append((spent, best, finished))
-    return {"table": data["name"], "combination": name, "seed": seed, "trace": trace}
-
-
 def ours(job):
     program, data, combination, seeds, budget = job
     command = [program, str(budget), str(seeds), combination]
     done = subprocess.run(command, input=json.dumps(data), capture_output=True, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def peers(job):
+    """The searches of one peer on one table, by the interpreter that has it; none, with a message, if it fails."""
+    python, jobs = job
+    lines = "".join(json.dumps({"table": t, "combination": name, "seed": seed, "budget": budget}) + "\n"
+                    for t, name, seed, budget in jobs)
+    command = [python, str(pathlib.Path(__file__).with_name("budget_peers.py"))]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True)
+    if done.returncode:
+        print(f"{jobs[0][1]} on {jobs[0][0]['name']} failed: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 class Scale:
@@ -245,13 +182,18 @@ def show(title, rows):
     for name, by_table in ranked:
         means, errors = line(by_table)
         cells = " ".join(f"{1000 * m:4.0f}±{1000 * e:<3.0f}" for m, e in zip(means, errors))
-        print(f"  {name:28} {cells}  mean {1000 * statistics.fmean(means[:4]):4.0f}")
+        seeds = min(len(rows) for rows in by_table.values())
+        print(f"  {name:32} {cells}  mean {1000 * statistics.fmean(means[:4]):4.0f}  {seeds} seeds, {len(by_table)} tables")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--seeds", type=int, default=12)
+    parser.add_argument("--few", type=int, default=2, help="seeds of peers that take long")
+    parser.add_argument("--ray", help="an interpreter that has ray[tune]")
+    parser.add_argument("--smac", help="an interpreter that has smac")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--ours", nargs="*", default=OURS)
     parser.add_argument("--peers", nargs="*", default=PEERS)
     parser.add_argument("--tables", nargs="*")
@@ -274,17 +216,25 @@ def main():
         for text in arguments.keep.read_text().splitlines():
             result = json.loads(text)
             kept[result["table"], result["combination"], result["seed"]] = result
-    with multiprocessing.Pool() as pool:
+    pythons = {"optuna": sys.executable, "ray": arguments.ray or sys.executable, "smac": arguments.smac or sys.executable}
+    def seeds_of(name):
+        return min(arguments.seeds, arguments.few) if any(word in name for word in SLOW) else arguments.seeds
+    with multiprocessing.pool.ThreadPool(arguments.jobs) as pool:
         jobs = [(program, t, combination, arguments.seeds, budget) for t in data for combination in arguments.ours]
         results = [result for some in pool.imap_unordered(ours, jobs) for result in some]
-        wanted = [(t, name, seed, budget) for name in arguments.peers for t in data for seed in range(arguments.seeds)]
-        missing = [job for job in wanted if (job[0]["name"], job[1], job[2]) not in kept]
-        for result in pool.imap_unordered(peer, missing):
-            kept[result["table"], result["combination"], result["seed"]] = result
-            if arguments.keep:
-                with open(arguments.keep, "a") as file:
-                    file.write(json.dumps(result) + "\n")
-    results += [kept[job[0]["name"], job[1], job[2]] for job in wanted]
+        wanted = [(t, name, seed, budget) for name in arguments.peers for t in data for seed in range(seeds_of(name))]
+        missing = {}
+        for job in wanted:
+            if (job[0]["name"], job[1], job[2]) not in kept:
+                missing.setdefault((job[0]["name"], job[1]), []).append(job)
+        asked = ((pythons[name.split("-")[0]], jobs) for (_, name), jobs in missing.items())
+        for some in pool.imap_unordered(peers, asked):
+            for result in some:
+                kept[result["table"], result["combination"], result["seed"]] = result
+                if arguments.keep:
+                    with open(arguments.keep, "a") as file:
+                        file.write(json.dumps(result) + "\n")
+    results += [kept[t["name"], name, seed] for t, name, seed, _ in wanted if (t["name"], name, seed) in kept]
     scales = {t["name"]: Scale(t) for t in data}
     lengths = {t["name"]: len(t["curves"][0]) for t in data}
     report(results, scales, lengths, arguments)
@@ -298,10 +248,8 @@ def report(results, scales, lengths, arguments):
             if names and (part == "all tables" or len(names) < len(scales)):
                 show(f"{what}, {part} ({len(names)} tables)", summed(results, scales, lengths, which, names))
     if arguments.by_table:
-        rows = summed(results, scales, lengths, 0, list(scales))
-        print("\nmean over the budgets × 1000 by table: " + ", ".join(scales))
-        for name, by_table in sorted(rows.items()):
-            print(f"  {name:28} " + " ".join(f"{1000 * statistics.fmean(line({t: by_table[t]})[0][:4]):5.0f}" for t in scales))
+        for name in scales:
+            show(f"best at any epoch, {name}", summed(results, scales, lengths, 0, [name]))
     if arguments.plot:
         plot(results, scales, lengths, arguments.plot)
 
@@ -312,8 +260,13 @@ def plot(results, scales, lengths, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    # the ten with the least area
+    rows = summed(results, scales, lengths, 0, list(scales))
+    shown = sorted(rows, key=lambda name: line(rows[name])[0][4])[:10]
     by = {}
     for result in results:
+        if result["combination"] not in shown:
+            continue
         scale, length = scales[result["table"]], lengths[result["table"]]
         regrets = [scale.regret(at(result["trace"], q * length / 2, 0), 0) for q in range(2, 81)]
         by.setdefault(result["combination"], {}).setdefault(result["seed"], []).append(regrets)

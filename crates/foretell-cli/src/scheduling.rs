@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use foretell::{ErrorBudget, RunScore};
-use foretell_search::{Caution, KappaOf, Reference};
+use foretell_search::{Caution, KappaOf, Rank, RecordedSampler, Reference};
 use std::str::FromStr;
 
 /// Who is trained next, and how far.
@@ -117,6 +117,65 @@ pub(crate) enum BudgetName {
     /// All checks of a run together may, each the same.
     #[value(name = "per-run-evenly")]
     RunEvenly,
+}
+
+/// In which order recorded runs are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordedSamplerName {
+    /// Random orders.
+    #[default]
+    Random,
+    /// The recorded configurations nearest to what tree-structured Parzen estimators propose.
+    Tpe,
+    /// The recorded configurations nearest to what a Gaussian process proposes.
+    Gp,
+    /// Both in turn.
+    TpeGp,
+}
+
+impl RecordedSamplerName {
+    /// Its name on the command line.
+    pub(crate) fn of(sampler: RecordedSampler) -> &'static str {
+        match sampler {
+            RecordedSampler::Random => "random",
+            RecordedSampler::Tpe => "tpe",
+            RecordedSampler::Gp => "gp",
+            RecordedSampler::TpeGp => "tpe-gp",
+        }
+    }
+}
+
+impl From<RecordedSamplerName> for RecordedSampler {
+    fn from(name: RecordedSamplerName) -> Self {
+        match name {
+            RecordedSamplerName::Random => Self::Random,
+            RecordedSamplerName::Tpe => Self::Tpe,
+            RecordedSamplerName::Gp => Self::Gp,
+            RecordedSamplerName::TpeGp => Self::TpeGp,
+        }
+    }
+}
+
+/// By what runs are compared at a rung.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RankName {
+    /// Their value there.
+    #[default]
+    Value,
+    /// The forecast of their end.
+    Mean,
+    /// The forecast of their end and one standard deviation: those first that may still become the best.
+    Upper,
+}
+
+impl From<RankName> for Rank {
+    fn from(name: RankName) -> Self {
+        match name {
+            RankName::Value => Self::Value,
+            RankName::Mean => Self::Mean,
+            RankName::Upper => Self::Upper,
+        }
+    }
 }
 
 /// Whom f-Hyperband compares a run with.

@@ -262,6 +262,11 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         (&["--offset", "-1"], "--offset: offset -1"),
         (&["--agreeing-checks", "0"], "--agreeing-checks"),
         (&["--nth-best", "0"], "nth_best is 0"),
+        (&["--figure", "fates"], "give --plot FILE, or best-so-far with --format json"),
+        (
+            &["--scheduler", "asha", "--rank", "mean", "--policy", "median"],
+            "ranking by forecasts of the end goes with rungs",
+        ),
         (&["--figure", "iterations", "--plot", "a.svg"], "the scheduler is full; give --scheduler hyperband"),
         (&["--first-check", "0"], "--first-check: it is 0, and must be at least 1"),
         (&["--workers", "0"], "--workers: it is 0"),
@@ -300,5 +305,49 @@ fn the_settings_of_search_are_marked_and_a_study_has_the_size_that_was_asked_for
     assert_eq!(lines.lines().count(), 3);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().ok_or("no line")?)?;
     assert_eq!((first["points"].as_u64(), first["scores"].as_array().map(Vec::len)), (Some(10), Some(20)));
+    Ok(())
+}
+
+#[test]
+fn samplers_take_recorded_runs_and_the_best_so_far_is_in_the_json() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let (curves, picture) = (folder.path().join("small.csv"), folder.path().join("best.svg"));
+    write_curves(&curves, 60, 18)?;
+    let (path, drawn) = (curves.to_string_lossy(), picture.to_string_lossy());
+    let flags = [
+        "--sampler",
+        "random,tpe,gp",
+        "--scheduler",
+        "asha",
+        "--rungs",
+        "1",
+        "--rank",
+        "mean",
+        "--predictor",
+        "ridge",
+    ];
+    let figure = ["--figure", "best-so-far", "--plot", &*drawn];
+    let document = replayed(&[&[&*path][..], &flags, &figure].concat())?;
+    let rows = document["rows"].as_array().ok_or("no rows")?;
+    assert_eq!(
+        rows.iter().map(|row| row["sampler"].as_str()).collect::<Vec<_>>(),
+        [Some("random"), Some("tpe"), Some("gp")]
+    );
+    let early = |row: &serde_json::Value| -> Option<f64> {
+        let points = row["best_so_far"].as_array()?;
+        let point = points.iter().find(|point| point["epochs"].as_f64() >= Some(150.0))?;
+        assert!(point["low"].as_f64() <= point["median"].as_f64() && row["rank"] == "mean");
+        point["median"].as_f64()
+    };
+    assert!(
+        early(&rows[1]) > early(&rows[0]) && early(&rows[2]) > early(&rows[0]),
+        "{:?}",
+        rows.iter().map(early).collect::<Vec<_>>()
+    );
+    let svg = fs::read_to_string(&picture)?;
+    assert!(svg.contains("none, tpe") && svg.contains("none, gp"), "each line has its sampler");
+    let table =
+        foretell(&[&["replay", &*path][..], &["--sampler", "tpe", "--policy", "none,median"]].concat())?;
+    assert!(String::from_utf8_lossy(&table.stdout).contains("sampler"));
     Ok(())
 }

@@ -2,17 +2,16 @@
 //! recorded tables. A proposal takes the nearest recorded configuration that was not taken yet.
 //!
 //! Usage: `best_so_far BUDGET SEEDS COMBINATION... < tables.jsonl`, where BUDGET counts full trainings and a combination is
-//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`. `benches/peers/budget.py` writes the tables and reads the results.
+//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`, and may go on with :RANK@PREDICTOR. `benches/peers/budget.py` writes the tables and reads the results.
 
-use foretell::{Configuration, Direction, RunScore, Value};
+use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    Input, Kappa, ParameterKind, ParameterSpace, Parts, Policy, Record, Reference, Sampler, SamplerSpec,
-    Schedule, Space, Study, StudySpec, Worth,
+    Input, Kappa, Nearest, ParameterSpace, Parts, Policy, Rank, Record, Reference, SamplerSpec, Schedule,
+    Space, Study, StudySpec, Taken,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::BufRead;
-use std::sync::{Arc, Mutex};
 
 /// Recorded runs; larger is better.
 #[derive(Deserialize)]
@@ -21,54 +20,6 @@ struct Table {
     parameters: Vec<String>,
     configurations: Vec<Configuration>,
     curves: Vec<Vec<Option<f64>>>,
-}
-
-/// A sampler whose proposals are moved to the nearest recorded configuration.
-struct Nearest {
-    inner: Box<dyn Sampler>,
-    space: ParameterSpace,
-    left: Vec<(usize, Configuration)>,
-    taken: Arc<Mutex<Vec<usize>>>,
-}
-
-fn distance(kind: &ParameterKind, a: &Value, b: &Value) -> f64 {
-    let (Some(x), Some(y)) = (a.number(), b.number()) else { return f64::from(u8::from(a != b)) };
-    let share = |lo: f64, hi: f64, x: f64, y: f64| if hi > lo { ((x - y) / (hi - lo)).powi(2) } else { 0.0 };
-    match kind {
-        ParameterKind::Float { lo, hi } => share(*lo, *hi, x, y),
-        ParameterKind::Int { lo, hi } => share(*lo as f64, *hi as f64, x, y),
-        ParameterKind::Log { lo, hi } => share(lo.ln(), hi.ln(), x.ln(), y.ln()),
-        ParameterKind::LogInt { lo, hi } => share((*lo as f64).ln(), (*hi as f64).ln(), x.ln(), y.ln()),
-        ParameterKind::Choice { .. } => f64::from(u8::from(a != b)),
-    }
-}
-
-impl Sampler for Nearest {
-    fn propose(&mut self, trial: u64) -> Option<Configuration> {
-        let wanted = self.inner.propose(trial)?;
-        let to = |configuration: &Configuration| -> f64 {
-            let along =
-                |p: &foretell_search::Parameter| distance(&p.kind, &wanted[&p.name], &configuration[&p.name]);
-            self.space.parameters().iter().map(along).sum()
-        };
-        let near =
-            (0..self.left.len()).min_by(|&a, &b| to(&self.left[a].1).total_cmp(&to(&self.left[b].1)))?;
-        let (run, configuration) = self.left.remove(near);
-        self.taken.lock().ok()?.push(run);
-        Some(configuration)
-    }
-
-    fn started(&mut self, trial: u64, configuration: &Configuration) {
-        self.inner.started(trial, configuration);
-    }
-
-    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
-        self.inner.told(trial, configuration, worth);
-    }
-
-    fn failed(&mut self, trial: u64, configuration: &Configuration) {
-        self.inner.failed(trial, configuration);
-    }
 }
 
 /// The number at the end of a word.
@@ -83,12 +34,15 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
         Space::Parameters(ParameterSpace::parse(&table.parameters).expect("the space is written right"));
     let max_resource = table.curves[0].len() as u64;
     let (scheduler, policy) = (words[1], words[2]);
+    let (rank, predictor) =
+        words.get(3).map_or(("value", "auto"), |word| word.split_once('@').unwrap_or((word, "auto")));
     let eta = number(scheduler, 3);
     StudySpec {
         sampler: match words[0] {
             "random" => SamplerSpec::Random,
             "tpe" => SamplerSpec::Tpe,
             "gp" => SamplerSpec::Gp,
+            "tpe-gp" => SamplerSpec::TpeGp,
             other => panic!("no sampler {other}"),
         },
         schedule: match scheduler.trim_end_matches(|c: char| c.is_ascii_digit()) {
@@ -108,8 +62,20 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             "srm" => Policy::Forecast,
             other => panic!("no policy {other}"),
         },
+        rank: match rank {
+            "value" => Rank::Value,
+            "mean" => Rank::Mean,
+            "upper" => Rank::Upper,
+            other => panic!("no rank {other}"),
+        },
+        predictor: predictor.to_owned(),
+        refit: Some(1.05),
         trials: table.curves.len() as u64,
-        burn_in: if policy == "median" { 5 } else { 8 },
+        burn_in: match (policy, rank) {
+            ("median", _) => 5,
+            (_, "value") => 8,
+            _ => 5,
+        },
         max_resource,
         budget_epochs: Some(budget * max_resource),
         run_score: RunScore::Best,
@@ -122,13 +88,10 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
 fn traced(combination: &str, table: &Table, budget: u64, seed: u64) -> Vec<(u64, f64, Option<f64>)> {
     let spec = spec(combination, table, budget, seed);
     let Space::Parameters(space) = spec.space.clone() else { return Vec::new() };
-    let taken = Arc::new(Mutex::new(Vec::new()));
-    let nearest = Nearest {
-        inner: spec.sampler.sampler(&spec.space, seed).expect("the sampler's settings are in range"),
-        space,
-        left: table.configurations.iter().cloned().enumerate().collect(),
-        taken: Arc::clone(&taken),
-    };
+    let taken = Taken::default();
+    let inner = spec.sampler.sampler(&spec.space, seed).expect("the sampler's settings are in range");
+    let runs = table.configurations.iter().cloned().enumerate().collect();
+    let nearest = Nearest::new(inner, space, runs, Taken::clone(&taken));
     let parts = Parts { sampler: Some(Box::new(nearest)), ..Parts::default() };
     let mut study = Study::with(spec.clone(), parts).expect("the study is valid");
     let (mut spent, mut best, mut finished, mut trace) = (0, f64::NEG_INFINITY, None::<f64>, Vec::new());

@@ -11,7 +11,7 @@ fn main() {
     let score = |c: &Configuration| -> f64 {
         c.values().filter_map(Value::number).map(|x| -(x - 0.3) * (x - 0.3)).sum()
     };
-    for spec in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+    for spec in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
         let mut sampler = spec.sampler(&space, 0).expect("there are no settings");
         let mut drawn = SamplerSpec::Random.sampler(&space, 0).expect("there are no settings");
         for trial in 0..1000 {

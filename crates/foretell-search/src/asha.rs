@@ -1,6 +1,7 @@
 //! ASHA: successive halving without waiting; a trial goes on as soon as it is among the best of its rung so far.
 
 use crate::brackets::{BracketError, last_levels};
+use crate::rank::Ranks;
 use crate::scheduler::{End, Job, Next, Ranked, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +37,8 @@ struct Rung {
     results: Vec<Ranked>,
     /// Those that may still be promoted.
     waiting: BTreeSet<Ranked>,
+    /// Whether its ranks say nothing of the end: who reaches it goes on.
+    silent: bool,
 }
 
 impl Rung {
@@ -50,7 +53,14 @@ impl Rung {
     fn promotable(&self, eta: u64) -> Option<Ranked> {
         let best = *self.waiting.first()?;
         let rank = self.results.partition_point(|other| *other < best);
-        (rank < self.results.len() / eta as usize).then_some(best)
+        (self.silent || rank < self.results.len() / eta as usize).then_some(best)
+    }
+
+    fn rank(&mut self, ranks: &Ranks, level: u64) {
+        self.silent = ranks.silent.contains(&level);
+        self.results.iter_mut().for_each(|result| *result = result.by(ranks, level));
+        self.results.sort();
+        self.waiting = self.waiting.iter().map(|result| result.by(ranks, level)).collect();
     }
 }
 
@@ -96,6 +106,12 @@ impl Scheduler for Asha {
     fn ended(&mut self, trial: u64, end: End) {
         if let Some(rung) = self.running.remove(&trial) {
             self.rungs[rung].push(Ranked { trial, score: end.score });
+        }
+    }
+
+    fn rank(&mut self, ranks: &Ranks) {
+        for (rung, level) in self.rungs.iter_mut().zip(&self.levels) {
+            rung.rank(ranks, *level);
         }
     }
 

@@ -28,7 +28,10 @@ impl Choice {
     /// was; without, nobody is paused, so that no epoch is trained twice.
     pub fn new(space: &Space, max_resource: u64, checkpoints: bool) -> Self {
         let (sampler, proposals) = match space {
-            Space::Parameters(_) => (SamplerSpec::Tpe, "tpe proposes what resembles good trials"),
+            Space::Parameters(_) => (
+                SamplerSpec::TpeGp,
+                "tpe-gp proposes in turn what resembles good trials and where a Gaussian process expects most",
+            ),
             Space::Metaqnn(_) => (SamplerSpec::Random, "networks are drawn at random"),
         };
         if max_resource < ETA {
@@ -39,11 +42,17 @@ impl Choice {
         }
         let (schedule, policy, rungs) = if checkpoints {
             let schedule = Schedule::Asha { eta: ETA, rungs: Some(RUNGS) };
-            (schedule, Policy::None, "asha trains the best third of each rung further, from its checkpoint")
+            let mut levels = schedule.levels(max_resource).unwrap_or_default();
+            levels.pop();
+            let again: u64 = levels.iter().sum();
+            let rungs = format!(
+                "asha trains the best third of each rung further, from its checkpoint (a command that keeps none trains {again} epochs of a finished trial again: give --no-checkpoints)"
+            );
+            (schedule, Policy::None, rungs)
         } else {
             let rungs =
                 "the policy asha stops at each rung who is not among the best third, and pauses nobody";
-            (Schedule::Full, Policy::Asha(ETA), rungs)
+            (Schedule::Full, Policy::Asha(ETA), rungs.to_owned())
         };
         let why =
             format!("{proposals}; {rungs}; no rung lies below a ninth of a training, where ranks say little");
@@ -72,6 +81,7 @@ mod tests {
                 };
                 study.validate().unwrap();
                 assert!(why.contains("tpe"));
+                assert_eq!(why.contains("trains 44 epochs"), checkpoints && max_resource == 100);
             }
         }
     }

@@ -79,6 +79,11 @@ impl Stopping {
         }
     }
 
+    /// Where trials are compared at rungs by forecasts of their end: from the fifth finished trial on, learnt again as trials finish.
+    pub fn ranking() -> Self {
+        Self { burn_in: 5, refit: Some(1.05), ..Self::in_rungs() }
+    }
+
     /// At each level of a scheduler with rungs: as many trials as the reference `level` waits for.
     pub fn in_rungs() -> Self {
         Self {

@@ -1,5 +1,6 @@
 //! Full training: every trial to the largest resource, one after another.
 
+use crate::rank::Ranks;
 use crate::scheduler::{End, Job, Next, Scheduler};
 
 /// Every trial is trained to the largest resource, in the order of their numbers. A running trial has to beat the n-th
@@ -39,6 +40,8 @@ impl Scheduler for Full {
             self.leaders.truncate(self.nth_best);
         }
     }
+
+    fn rank(&mut self, _ranks: &Ranks) {}
 
     fn is_done(&self) -> bool {
         self.started == self.trials

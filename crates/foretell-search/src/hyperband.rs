@@ -2,6 +2,7 @@
 
 use crate::brackets::Plan;
 use crate::f_hyperband::{Kappa, LevelResults, Reference};
+use crate::rank::Ranks;
 use crate::scheduler::{End, Next, Scheduler};
 use crate::successive_halving::SuccessiveHalving;
 use std::collections::BTreeMap;
@@ -101,6 +102,10 @@ impl Scheduler for Hyperband {
         }
         bracket.ended(trial, end);
         self.close_done();
+    }
+
+    fn rank(&mut self, ranks: &Ranks) {
+        self.open.iter_mut().for_each(|bracket| bracket.rank(ranks));
     }
 
     fn is_done(&self) -> bool {

@@ -21,6 +21,7 @@
 //! | `random`, `surrogate/`, `q_learning/`, `sampler`, `worth` | who proposes configurations: [`RandomSampler`], [`SamplerSpec`], [`QLearner`], [`Sampler`] |
 //! | `brackets`, `full`, `successive_halving`, `hyperband`, `f_hyperband`, `asha`, `schedule`, `scheduler` | who is trained next, and how far: [`Schedule`], [`Scheduler`] |
 //! | `budget` | what spends a budget best: [`Choice`] |
+//! | `rank` | by what trials are compared at a rung: [`Rank`] |
 //! | `policy` | by what rule trials are stopped: [`Policy`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
 //! | `times` | how long it took, by the times in its log: [`Times`] |
@@ -42,6 +43,7 @@ mod policy;
 mod q_learning;
 mod random;
 mod range;
+mod rank;
 mod record;
 mod replay;
 mod sampler;
@@ -76,9 +78,11 @@ pub use q_learning::{
 };
 pub use random::{RandomNetwork, RandomSampler, replay_stream, trial_stream};
 pub use range::RangeError;
+pub use rank::{Rank, Ranks};
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
-    OrderingOutcome, Outcome, ReplayError, ReplaySpec, Setting, Table, Trace, TrialTrace, replay, replay_log,
+    Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table, Taken,
+    Trace, TrialTrace, replay, replay_log,
 };
 pub use sampler::{Sampler, SamplerSpec};
 pub use schedule::{Schedule, ScheduleError};

@@ -2,6 +2,7 @@
 
 mod drive;
 mod error;
+mod nearest;
 mod outcome;
 mod recording;
 mod spec;
@@ -9,29 +10,34 @@ mod table;
 
 pub use drive::{Trace, TrialTrace};
 pub use error::ReplayError;
+pub use nearest::{Nearest, Taken};
 pub use outcome::{OrderingOutcome, Outcome};
-pub use spec::ReplaySpec;
+pub use spec::{RecordedSampler, ReplaySpec};
 pub use table::Table;
 
 use crate::brackets::plan;
 use crate::layer_space::LayerSpace;
 use crate::policy::Policy;
 use crate::random::trial_stream;
+use crate::rank::Rank;
 use crate::record::Record;
-use crate::sampler::SamplerSpec;
+use crate::sampler::{Sampler, SamplerSpec};
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
-use crate::study::{Parts, Recording, Study, StudySpec};
+use crate::study::{Parts, Recording, Study, StudyError, StudySpec};
 use drive::Drive;
-use foretell::{Predictor, Run};
+use foretell::{Configuration, Predictor, Run};
+use nearest::space_of;
 use rand::RngExt;
 use rayon::prelude::*;
 use recording::{Bank, Recorded, Replayer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The recorded runs of one ordering: those behind the trials, and those handed in for a warm start.
+/// The recorded runs of one ordering: those behind the trials, in the order of a sampler that learns nothing, and those handed in for
+/// a warm start.
 struct Draw {
+    ordering: u64,
     trials: Vec<usize>,
     warm_start: Vec<usize>,
 }
@@ -45,7 +51,7 @@ fn draw(spec: &ReplaySpec, table: &Table, ordering: u64) -> Result<Draw, ReplayE
     let warm_start = pool.split_off(pool.len() - spec.warm_start);
     let Schedule::Hyperband { eta, runs, .. } = spec.schedule else {
         pool.truncate(spec.trials(table));
-        return Ok(Draw { trials: pool, warm_start });
+        return Ok(Draw { ordering, trials: pool, warm_start });
     };
     let plan = plan(spec.resource(table), eta).map_err(ScheduleError::from)?;
     let mut trials = Vec::new();
@@ -63,7 +69,7 @@ fn draw(spec: &ReplaySpec, table: &Table, ordering: u64) -> Result<Draw, ReplayE
             }
         }
     }
-    Ok(Draw { trials, warm_start })
+    Ok(Draw { ordering, trials, warm_start })
 }
 
 fn shuffle(items: &mut [usize], random: &mut impl rand::Rng) {
@@ -85,10 +91,11 @@ pub struct Setting {
 fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
     let options = table.options();
     StudySpec {
-        // neither space nor sampler is asked: configurations are the recorded ones
+        // neither is asked: configurations are the recorded ones. Samplers that learn are told how trials may end
         space: Space::Metaqnn(LayerSpace::default()),
-        sampler: SamplerSpec::Random,
+        sampler: spec.sampler.into(),
         schedule: spec.schedule,
+        rank: spec.rank,
         metric: String::new(),
         direction: table.history().direction(),
         run_score: options.run_score,
@@ -111,6 +118,25 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
     }
 }
 
+/// The sampler of one ordering, which notes in `taken` what it takes: the drawn runs in their order, or by one that learns.
+fn proposals(
+    spec: &ReplaySpec,
+    table: &Table,
+    draw: &Draw,
+    taken: &Taken,
+) -> Result<Box<dyn Sampler>, ReplayError> {
+    let recorded = |&run: &usize| (run, table.run(run).configuration.clone());
+    let drawn: Vec<(usize, Configuration)> = draw.trials.iter().map(recorded).collect();
+    if spec.sampler == RecordedSampler::Random {
+        return Ok(Box::new(Replayer::new(drawn, Taken::clone(taken))));
+    }
+    let space = space_of(drawn.iter().map(|(_, configuration)| configuration)).ok_or(ReplayError::NoSpace)?;
+    let inner = SamplerSpec::from(spec.sampler)
+        .sampler(&Space::Parameters(space.clone()), spec.seed.wrapping_add(draw.ordering))
+        .map_err(StudyError::from)?;
+    Ok(Box::new(Nearest::new(inner, space, drawn, Taken::clone(taken))))
+}
+
 /// Replays one ordering: drives a study of the runs of `draw` to its end.
 fn replay_one(
     spec: &ReplaySpec,
@@ -119,14 +145,18 @@ fn replay_one(
     bank: Option<Arc<Bank>>,
     keep_log: bool,
 ) -> Result<(Trace, Vec<Record>), ReplayError> {
-    let runs = [&draw.warm_start[..], &draw.trials].concat();
-    let configurations = draw.trials.iter().map(|&run| table.run(run).configuration.clone()).collect();
+    let taken = Taken::default();
     let parts = Parts {
-        sampler: Some(Box::new(Replayer(configurations))),
+        sampler: Some(proposals(spec, table, draw, &taken)?),
         predictor: bank.as_ref().map(|bank| bank.predictor()),
         scheduler: None,
     };
-    let recorded = Arc::new(Recorded::new(spec, Arc::clone(table), runs, bank));
+    let recorded = Arc::new(Recorded::new(
+        spec,
+        Arc::clone(table),
+        (draw.warm_start.clone(), Taken::clone(&taken)),
+        bank,
+    ));
     let study_spec = study_spec(spec, table, draw.trials.len() as u64);
     let recording: Arc<dyn Recording> = recorded.clone();
     let mut study = Study::assembled(study_spec, parts, Some(recording))?;
@@ -135,7 +165,7 @@ fn replay_one(
     let warm_start = study.warm_start(&draw.warm_start.iter().map(whole).collect::<Vec<_>>());
     let mut drive = Drive {
         table,
-        runs: &draw.trials,
+        taken,
         workers: spec.workers,
         retrain: spec.retrain,
         trials_a_run: match spec.schedule {
@@ -161,7 +191,8 @@ fn replay_one(
 pub fn replay(table: &Arc<Table>, settings: &[Setting]) -> Result<Vec<Outcome>, ReplayError> {
     for Setting { spec, predictor } in settings {
         spec.validate(table)?;
-        if matches!(spec.policy, Policy::Forecast | Policy::Optimistic) && predictor.is_none() {
+        let forecasts = matches!(spec.policy, Policy::Forecast | Policy::Optimistic);
+        if (forecasts || spec.rank != Rank::Value) && predictor.is_none() {
             return Err(ReplayError::NoPredictor);
         }
     }

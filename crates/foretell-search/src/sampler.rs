@@ -22,6 +22,8 @@ pub enum SamplerSpec {
     Tpe,
     /// Expected improvement under a Gaussian process; parameters only.
     Gp,
+    /// Both in turn: the Gaussian process for every other trial; parameters only.
+    TpeGp,
     /// MetaQNN's Q-learning; networks only.
     QLearning(QLearning),
 }
@@ -51,7 +53,7 @@ pub trait Sampler: Send + Sync {
 impl SamplerSpec {
     /// Whether it learns from forecasts of trials that were not trained to their end.
     pub(crate) fn learns_from_forecasts(&self) -> bool {
-        matches!(self, Self::Tpe | Self::Gp)
+        matches!(self, Self::Tpe | Self::Gp | Self::TpeGp)
     }
 
     /// The sampler of `space` with the study's `seed`.
@@ -68,6 +70,9 @@ impl SamplerSpec {
             (Self::Tpe, Space::Parameters(space)) => Box::new(Surrogate::new(space, seed, Method::Tpe)),
             (Self::Gp, Space::Parameters(space)) => {
                 Box::new(Surrogate::new(space, seed, Method::Gp(GpSearch::default())))
+            }
+            (Self::TpeGp, Space::Parameters(space)) => {
+                Box::new(Surrogate::new(space, seed, Method::InTurn(GpSearch::default())))
             }
             _ => Box::new(RandomSearch::new(space.clone(), seed)),
         })
@@ -131,7 +136,7 @@ fn text(configuration: &Configuration) -> Option<String> {
 }
 
 /// Trials drawn quasi-randomly before anything is learnt from.
-const FIRST_DRAWS: usize = 10;
+const FIRST_DRAWS: usize = 5;
 /// How often what was proposed before is drawn again at random.
 const REDRAWS: usize = 100;
 /// A space of so many configurations is looked through for one that was not proposed.
@@ -142,6 +147,8 @@ const LISTED: u64 = 4096;
 enum Method {
     Tpe,
     Gp(GpSearch),
+    /// Trials of even number by the Gaussian process.
+    InTurn(GpSearch),
 }
 
 /// Quasi-random draws, and then those of a method that learns from what trials came to.
@@ -167,7 +174,8 @@ impl Sampler for Surrogate {
         let draws = match &mut self.method {
             _ if self.evidence.len() < FIRST_DRAWS => Vec::new(),
             Method::Tpe => parzen_draws(&self.evidence, &mut rng),
-            Method::Gp(search) => search.draws(&self.evidence, &mut rng),
+            Method::InTurn(_) if !trial.is_multiple_of(2) => parzen_draws(&self.evidence, &mut rng),
+            Method::Gp(search) | Method::InTurn(search) => search.draws(&self.evidence, &mut rng),
         };
         let first = std::iter::once_with(|| first_draw(self.seed, trial, self.space.parameters().len()));
         let mut drawn = draws.into_iter().chain(first).map(|at| self.evidence.cube.configuration(&at));
@@ -196,7 +204,7 @@ impl Sampler for Surrogate {
 
 impl Surrogate {
     fn learn(&mut self) {
-        if let Method::Gp(search) = &mut self.method {
+        if let Method::Gp(search) | Method::InTurn(search) = &mut self.method {
             search.learn(&self.evidence);
         }
     }

@@ -5,6 +5,8 @@ use crate::brackets::{Bracket, BracketError, Rung, last_levels, levels, plan, su
 use crate::f_hyperband::{Kappa, KappaError, Reference};
 use crate::full::Full;
 use crate::hyperband::Hyperband;
+use crate::policy::Policy;
+use crate::rank::Rank;
 use crate::scheduler::Scheduler;
 use crate::successive_halving::SuccessiveHalving;
 use serde::{Deserialize, Serialize};
@@ -150,6 +152,17 @@ impl Schedule {
             Self::SuccessiveHalving { eta } | Self::Hyperband { eta, .. } => levels(max_resource, eta)?,
             Self::Asha { eta, rungs } => last_levels(max_resource, eta, rungs)?,
         })
+    }
+
+    /// Whether trials can be compared by `rank` where `policy` stops them: forecasts of the end need rungs, and no other forecasts at
+    /// them.
+    pub(crate) fn compares_by(&self, rank: Rank, policy: Policy) -> bool {
+        match policy {
+            _ if rank == Rank::Value => true,
+            Policy::None => !self.is_full(),
+            Policy::Asha(_) => self.is_full(),
+            _ => false,
+        }
     }
 
     /// Whether every trial is trained to its end in one go.

@@ -1,5 +1,6 @@
 //! Schedulers: who is trained next, and how far.
 
+use crate::rank::Ranks;
 use std::cmp::Ordering;
 
 /// Train one trial up to a resource level.
@@ -40,6 +41,9 @@ pub trait Scheduler: Send + Sync {
     /// The running job of `trial` ended.
     fn ended(&mut self, trial: u64, end: End);
 
+    /// By what trials that were trained to a rung are compared from now on.
+    fn rank(&mut self, ranks: &Ranks);
+
     /// Whether there is nothing left to hand out, once the running jobs have ended.
     fn is_done(&self) -> bool;
 
@@ -52,6 +56,14 @@ pub trait Scheduler: Send + Sync {
 pub(crate) struct Ranked {
     pub(crate) trial: u64,
     pub(crate) score: f64,
+}
+
+impl Ranked {
+    /// As `ranks` have it at `level`; a trial that failed stays one.
+    pub(crate) fn by(self, ranks: &Ranks, level: u64) -> Self {
+        let new = ranks.score(self.trial, level).filter(|_| self.score.is_finite());
+        Self { score: new.unwrap_or(self.score), ..self }
+    }
 }
 
 impl Ord for Ranked {

@@ -2,6 +2,7 @@
 
 use crate::brackets::{Bracket, Rung};
 use crate::f_hyperband::Kappa;
+use crate::rank::Ranks;
 use crate::scheduler::{End, Job, Next, Ranked, Scheduler};
 use std::collections::VecDeque;
 
@@ -68,6 +69,12 @@ impl Scheduler for SuccessiveHalving {
         if self.rung().is_some() && self.results.len() == self.in_rung {
             self.promote();
         }
+    }
+
+    fn rank(&mut self, ranks: &Ranks) {
+        let Some(rung) = self.rung() else { return };
+        self.results.iter_mut().for_each(|result| *result = result.by(ranks, rung.resource));
+        self.results.sort();
     }
 
     fn is_done(&self) -> bool {

@@ -4,7 +4,7 @@ use foretell::{Configuration, Direction, Value};
 use foretell_search::{
     Choice, Input, ParameterSpace, Policy, Reason, Record, Space, Study, StudyError, StudySpec, TrialState,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn space() -> Space {
     Space::Parameters(ParameterSpace::parse(&["x=float:0:1", "o=choice:a,b", "m=float:0:1 if o=a"]).unwrap())
@@ -49,6 +49,32 @@ fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
             assert!(spent <= budget && spent + 9 > budget, "{spent} of {budget}");
             assert!(study.is_done());
         }
+    }
+}
+
+#[test]
+fn the_choice_for_a_budget_trains_no_epoch_twice() {
+    for checkpoints in [true, false] {
+        let Choice { sampler, schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
+        let spec =
+            StudySpec { sampler, schedule, policy, budget_epochs: Some(300), trials: 300, ..spec(policy) };
+        let (mut study, mut trained) = (Study::new(spec).unwrap(), BTreeSet::new());
+        while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
+            for step in from + 1..=until {
+                assert!(
+                    trained.insert((trial, step)),
+                    "epoch {step} of trial {trial}, checkpoints: {checkpoints}"
+                );
+                study.step(&report(trial, step, ((trial * 7) % 11) as f64));
+                if !study.is_running(trial) {
+                    break;
+                }
+            }
+            study.step(&Input::Ended { trial, failure: None });
+        }
+        assert_eq!(trained.len() as u64, study.progress().spent);
+        let resumed = study.trials().iter().filter(|trial| trial.earlier_jobs > 0).count();
+        assert_eq!(resumed > 0, checkpoints, "only with checkpoints a trial is paused");
     }
 }
 

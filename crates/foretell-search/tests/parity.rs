@@ -9,7 +9,7 @@ use foretell::{
 };
 use foretell_logs::{ReadOptions, read};
 use foretell_search::{
-    Decision, Input, Kappa, KappaOf, ParameterSpace, Policy, Reason, Record, Reference, ReplaySpec,
+    Decision, Input, Kappa, KappaOf, ParameterSpace, Policy, Rank, Reason, Record, Reference, ReplaySpec,
     SamplerSpec, Schedule, Setting, Space, Study, StudySpec, Table, TrialState, replay, replay_log,
     trial_stream,
 };
@@ -32,6 +32,7 @@ fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySp
         space: Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "size=int:1:900"]).unwrap()),
         sampler: SamplerSpec::Random,
         schedule: Schedule::Full,
+        rank: Rank::Value,
         metric: metric.into(),
         direction,
         run_score: RunScore::Last,
@@ -90,7 +91,9 @@ fn live(case: &Case, order: &[usize]) -> Vec<Record> {
 
 /// The configurations that a live study draws, whatever its trials report.
 fn configurations(case: &Case, trials: usize) -> Vec<Configuration> {
-    let spec = StudySpec { schedule: Schedule::Full, trials: trials as u64, ..case.spec.clone() };
+    let trials_of = trials as u64;
+    let spec =
+        StudySpec { schedule: Schedule::Full, rank: Rank::Value, trials: trials_of, ..case.spec.clone() };
     let mut study = Study::new(spec).unwrap();
     for _ in 0..trials {
         study.step(&Input::WorkerIdle);
@@ -124,6 +127,7 @@ fn compare(case: &Case, what: &str) -> Vec<Decision> {
     let chosen: Arc<dyn Predictor> = Arc::from(predictor(&spec.predictor, &options).unwrap());
     let replayed = ReplaySpec {
         schedule: spec.schedule,
+        rank: spec.rank,
         policy: spec.policy,
         criterion: spec.criterion,
         burn_in: spec.burn_in as usize,
@@ -135,7 +139,8 @@ fn compare(case: &Case, what: &str) -> Vec<Decision> {
         ..ReplaySpec::default()
     };
     // the order in which runs are drawn depends on their number alone
-    let unstopped = Setting { spec: ReplaySpec { policy: Policy::None, ..replayed }, predictor: None };
+    let unstopped =
+        Setting { spec: ReplaySpec { policy: Policy::None, rank: Rank::Value, ..replayed }, predictor: None };
     let first = replay(&table(case, &[]), &[unstopped]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let mut by_run = vec![Configuration::new(); case.values.len()];
@@ -250,6 +255,39 @@ fn replays_of_losses_that_jump_and_diverge_decide_as_live_studies() {
     let values = made(60, 9, down);
     assert!(values.iter().filter(|curve| curve[8].is_nan()).count() > 3);
     all(&spec("val_loss", down, 60, 9), &values, "losses");
+}
+
+/// How trials may be ranked by forecasts: at the rungs of each scheduler, and at those of the policy that stops.
+fn ranked_by_forecasts() -> Vec<(Schedule, Policy)> {
+    let at_rungs = schedules().into_iter().filter(|schedule| *schedule != Schedule::Full);
+    let stopping = (Schedule::Full, Policy::Asha(3));
+    at_rungs.map(|schedule| (schedule, Policy::None)).chain([stopping]).collect()
+}
+
+#[test]
+fn replays_that_rank_by_forecasts_decide_as_live_studies() {
+    for (direction, score) in [(Direction::Maximize, RunScore::Last), (Direction::Minimize, RunScore::Best)] {
+        let values = made(60, 9, direction);
+        for (turn, (schedule, policy)) in ranked_by_forecasts().into_iter().enumerate() {
+            let case = |rank, predictor: &str| Case {
+                spec: StudySpec {
+                    schedule,
+                    policy,
+                    rank,
+                    predictor: predictor.to_owned(),
+                    burn_in: 3,
+                    refit: Some(1.2),
+                    run_score: score,
+                    ..spec("val", direction, 60, 9)
+                },
+                values: values.clone(),
+                workers: 1 + turn % 3,
+            };
+            for (rank, predictor) in [(Rank::Mean, "ridge"), (Rank::Upper, "auto")] {
+                compare(&case(rank, predictor), &format!("{rank:?}, {policy:?}, {schedule:?}"));
+            }
+        }
+    }
 }
 
 #[test]

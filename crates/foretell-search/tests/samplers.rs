@@ -2,7 +2,7 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Input, ParameterSpace, Policy, Record, SamplerSpec, Schedule, Space, Study, StudySpec, TrialState,
+    Input, ParameterSpace, Policy, Rank, Record, SamplerSpec, Schedule, Space, Study, StudySpec, TrialState,
 };
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ fn mixed(configuration: &Configuration) -> f64 {
 }
 
 #[test]
-fn both_find_more_than_random_draws_do() {
+fn all_find_more_than_random_draws_do() {
     let branin: Function = |c| {
         let (x, y) = (number(c, "x"), number(c, "y"));
         let pi = std::f64::consts::PI;
@@ -88,7 +88,7 @@ fn both_find_more_than_random_draws_do() {
     let spaces: [(&[&str], Function); 2] = [(&["x=float:-5:10", "y=float:0:15"], branin), (&MIXED, mixed)];
     for (texts, function) in spaces {
         let random = mean_best(texts, &SamplerSpec::Random, function);
-        for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+        for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
             let found = mean_best(texts, &sampler, function);
             assert!(
                 found > 0.6 * random,
@@ -105,28 +105,64 @@ fn rising(configuration: &Configuration, step: u64) -> f64 {
 
 #[test]
 fn a_restart_at_any_record_proposes_the_same() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
-        let spec = StudySpec {
-            trials: 40,
-            max_resource: 9,
-            schedule: Schedule::Asha { eta: 3, rungs: None },
-            ..spec(&MIXED, sampler, 3)
-        };
+    let asha = |rungs| Schedule::Asha { eta: 3, rungs };
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+        for (schedule, policy, rank) in [
+            (asha(None), Policy::None, Rank::Value),
+            (asha(Some(2)), Policy::None, Rank::Mean),
+            (Schedule::Full, Policy::Asha(3), Rank::Value),
+        ] {
+            let spec = StudySpec {
+                trials: 40,
+                max_resource: 9,
+                schedule,
+                policy,
+                rank,
+                burn_in: 3,
+                predictor: "ridge".to_owned(),
+                ..spec(&MIXED, sampler.clone(), 3)
+            };
+            let mut study = Study::new(spec.clone()).unwrap();
+            let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
+            log.extend(driven(&mut study, rising));
+            let starts = (1..log.len()).filter(|&i| matches!(log[i], Record::Started { .. }));
+            for at in starts.step_by(3) {
+                let mut restored = Study::resume(spec.clone(), &log[..at]).unwrap();
+                assert_eq!(restored.step(&Input::WorkerIdle)[0], log[at], "record {at}, {schedule:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_restart_in_the_middle_of_a_trial_goes_on_with_it_and_then_proposes_the_same() {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+        let schedule = Schedule::Asha { eta: 3, rungs: Some(2) };
+        let spec = StudySpec { trials: 25, max_resource: 9, schedule, ..spec(&MIXED, sampler, 4) };
         let mut study = Study::new(spec.clone()).unwrap();
         let mut log = vec![Record::Created { study: Box::new(spec.clone()) }];
         log.extend(driven(&mut study, rising));
-        let starts: Vec<usize> =
-            (1..log.len()).filter(|&i| matches!(log[i], Record::Started { .. })).collect();
-        for &at in starts.iter().step_by(5) {
-            let mut restored = Study::resume(spec.clone(), &log[..at]).unwrap();
-            assert_eq!(restored.step(&Input::WorkerIdle)[0], log[at], "record {at}");
+        let proposals = |log: &[Record]| -> Vec<Configuration> {
+            let new = |record: &Record| match record {
+                Record::Started { from: 0, configuration, .. } => Some(configuration.clone()),
+                _ => None,
+            };
+            log.iter().filter_map(new).collect()
+        };
+        let reports = (1..log.len()).filter(|&i| matches!(log[i], Record::Reported { .. }));
+        for at in reports.step_by(11) {
+            let mut restored = Study::resume(spec.clone(), &log[..=at]).unwrap();
+            driven(&mut restored, rising);
+            let all: Vec<Configuration> =
+                restored.trials().iter().map(|trial| trial.configuration.clone()).collect();
+            assert_eq!(all, proposals(&log), "record {at}");
         }
     }
 }
 
 #[test]
 fn eight_workers_propose_no_configuration_twice_until_the_space_is_spent() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
         let texts = ["o=choice:a,b,c,d,e", "n=int:1:8", "m=choice:0,1 if o=b"];
         let count = 4 * 8 + 8 * 2;
         let spec = StudySpec { trials: count + 4, ..spec(&texts, sampler, 1) };
@@ -154,7 +190,7 @@ fn eight_workers_propose_no_configuration_twice_until_the_space_is_spent() {
 
 #[test]
 fn failures_and_equal_scores_stop_nobody() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp] {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
         let mut study = Study::new(spec(&MIXED, sampler, 2)).unwrap();
         for trial in 0..30 {
             assert!(!study.step(&Input::WorkerIdle).is_empty());

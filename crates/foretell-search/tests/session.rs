@@ -349,6 +349,8 @@ impl Scheduler for Dozen {
 
     fn ended(&mut self, _: u64, _: End) {}
 
+    fn rank(&mut self, _: &foretell_search::Ranks) {}
+
     fn is_done(&self) -> bool {
         self.0 >= 12
     }

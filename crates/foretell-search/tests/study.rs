@@ -14,6 +14,7 @@ fn spec() -> StudySpec {
         space: Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).unwrap()),
         sampler: SamplerSpec::Random,
         schedule: Schedule::Full,
+        rank: foretell_search::Rank::Value,
         metric: "val_acc".into(),
         direction: Direction::Maximize,
         run_score: RunScore::Last,

@@ -1,8 +1,10 @@
 //! From measured evaluations to figures: accuracy, forecast against truth, calibration.
 
+pub(crate) use crate::plot::BestSoFarPoint;
+
 use crate::plot::{
-    Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries, BestSoFarPoint, Calibration, CalibrationSeries,
-    Scatter, ScatterPoint,
+    Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries, Calibration, CalibrationSeries, Scatter,
+    ScatterPoint,
 };
 use foretell::Scale;
 use foretell::evaluate::{Evaluation, Outcome};

@@ -1,11 +1,13 @@
 //! Virtual workers on a virtual clock: a study's jobs, looked up in a table instead of trained.
 
+use super::nearest::Taken;
 use super::table::Table;
 use crate::policy::Policy;
 use crate::record::{Decision, Input, Reason, Record};
 use crate::study::Study;
 use foretell::Action;
 use std::collections::BTreeMap;
+use std::sync::PoisonError;
 
 /// What became of one trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -54,7 +56,7 @@ impl Trace {
 pub(super) struct Drive<'a> {
     pub(super) table: &'a Table,
     /// The recorded run behind each trial.
-    pub(super) runs: &'a [usize],
+    pub(super) taken: Taken,
     pub(super) workers: usize,
     /// Whether promoted trials are charged as if they were trained anew.
     pub(super) retrain: bool,
@@ -101,7 +103,7 @@ impl Drive<'_> {
             let records = self.step(&Input::WorkerIdle);
             let Some(&Record::Started { trial, from, .. }) = records.first() else { return None };
             if trial as usize == self.trace.trials.len() {
-                let run = self.runs[trial as usize];
+                let run = self.taken.lock().unwrap_or_else(PoisonError::into_inner)[trial as usize];
                 self.trace.trials.push(TrialTrace { run, ..TrialTrace::default() });
             }
             self.trace.scratch += from;

@@ -66,8 +66,23 @@ pub enum ReplayError {
     /// The runs make no history.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// A sampler that learns has nothing to search.
+    #[error(
+        "the recorded runs have no parameter that differs between them: a sampler that learns has nothing to search; leave out the sampler"
+    )]
+    NoSpace,
+    /// A sampler that learns takes each run once, and Hyperband wants more of them.
+    #[error(
+        "these Hyperband runs want {wanted} configurations, and a sampler that learns takes each of the {got} recorded ones once; lower the number of Hyperband runs"
+    )]
+    Spent {
+        /// Configurations of all brackets.
+        wanted: u64,
+        /// Recorded runs.
+        got: usize,
+    },
     /// Forecasts need a predictor.
-    #[error("stopping by forecasts needs a predictor")]
+    #[error("stopping or ranking by forecasts needs a predictor")]
     NoPredictor,
     /// The study is not valid.
     #[error(transparent)]

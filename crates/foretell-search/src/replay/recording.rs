@@ -1,5 +1,6 @@
 //! The recorded runs behind a replayed study: its sampler, how its runs end, and forecasters shared between studies.
 
+use super::nearest::Taken;
 use super::spec::ReplaySpec;
 use super::table::Table;
 use crate::sampler::Sampler;
@@ -67,7 +68,8 @@ impl Bank {
 pub(super) struct Recorded {
     pub(super) table: Arc<Table>,
     /// The run behind each index: runs of a warm start first, then trials.
-    pub(super) runs: Vec<usize>,
+    warm_start: Vec<usize>,
+    taken: Taken,
     pub(super) checks: Checks,
     pub(super) bank: Option<Arc<Bank>>,
     failure: Mutex<Option<FitError>>,
@@ -77,11 +79,11 @@ impl Recorded {
     pub(super) fn new(
         spec: &ReplaySpec,
         table: Arc<Table>,
-        runs: Vec<usize>,
+        (warm_start, taken): (Vec<usize>, Taken),
         bank: Option<Arc<Bank>>,
     ) -> Self {
         let checks = Checks { first: spec.first_check, every: spec.check_every };
-        Self { table, runs, checks, bank, failure: Mutex::default() }
+        Self { table, warm_start, taken, checks, bank, failure: Mutex::default() }
     }
 
     /// Why the predictor could not be fitted, if it could not be.
@@ -92,11 +94,14 @@ impl Recorded {
 
 impl Recording for Recorded {
     fn run(&self, index: usize) -> usize {
-        self.runs[index]
+        match index.checked_sub(self.warm_start.len()) {
+            None => self.warm_start[index],
+            Some(trial) => self.taken.lock().unwrap_or_else(PoisonError::into_inner)[trial],
+        }
     }
 
     fn truth(&self, index: usize, level: u64) -> f64 {
-        self.table.truth(self.runs[index], level)
+        self.table.truth(self.run(index), level)
     }
 
     fn level(
@@ -136,11 +141,22 @@ impl Recording for Recorded {
 }
 
 /// Proposes the configurations of recorded runs, in order.
-pub(super) struct Replayer(pub(super) VecDeque<Configuration>);
+pub(super) struct Replayer {
+    left: VecDeque<(usize, Configuration)>,
+    taken: Taken,
+}
+
+impl Replayer {
+    pub(super) fn new(runs: Vec<(usize, Configuration)>, taken: Taken) -> Self {
+        Self { left: runs.into(), taken }
+    }
+}
 
 impl Sampler for Replayer {
     fn propose(&mut self, _trial: u64) -> Option<Configuration> {
-        self.0.pop_front()
+        let (run, configuration) = self.left.pop_front()?;
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(run);
+        Some(configuration)
     }
 
     fn started(&mut self, _: u64, _: &Configuration) {}

@@ -2,16 +2,49 @@
 
 use super::error::ReplayError;
 use super::table::Table;
+use crate::brackets::plan;
 use crate::policy::Policy;
 use crate::range::{at_least_one, growth, share};
-use crate::schedule::Schedule;
+use crate::rank::Rank;
+use crate::sampler::SamplerSpec;
+use crate::schedule::{Schedule, ScheduleError};
+use crate::study::StudyError;
 use foretell::StopCriterion;
+
+/// In which order recorded runs are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecordedSampler {
+    /// A random one.
+    #[default]
+    Random,
+    /// What tree-structured Parzen estimators propose: the nearest recorded configuration.
+    Tpe,
+    /// What a Gaussian process proposes: the nearest recorded configuration.
+    Gp,
+    /// Both in turn.
+    TpeGp,
+}
+
+impl From<RecordedSampler> for SamplerSpec {
+    fn from(sampler: RecordedSampler) -> Self {
+        match sampler {
+            RecordedSampler::Random => Self::Random,
+            RecordedSampler::Tpe => Self::Tpe,
+            RecordedSampler::Gp => Self::Gp,
+            RecordedSampler::TpeGp => Self::TpeGp,
+        }
+    }
+}
 
 /// A replay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReplaySpec {
+    /// In which order runs are taken.
+    pub sampler: RecordedSampler,
     /// Who is trained, and how far.
     pub schedule: Schedule,
+    /// By what runs are compared at a rung.
+    pub rank: Rank,
     /// By what rule runs are stopped.
     pub policy: Policy,
     /// When a forecast stops a run; its offset and n-th best are the oracle's, too.
@@ -45,7 +78,9 @@ pub struct ReplaySpec {
 impl Default for ReplaySpec {
     fn default() -> Self {
         Self {
+            sampler: RecordedSampler::Random,
             schedule: Schedule::Full,
+            rank: Rank::Value,
             policy: Policy::None,
             criterion: StopCriterion::default(),
             burn_in: 100,
@@ -71,6 +106,9 @@ impl ReplaySpec {
     /// The [`ReplayError`] of the first field that is out of range or does not fit `table`.
     pub fn validate(&self, table: &Table) -> Result<(), ReplayError> {
         self.criterion.validate()?;
+        if !self.schedule.compares_by(self.rank, self.policy) {
+            return Err(StudyError::Rank.into());
+        }
         if let Policy::Patience(reports) = self.policy {
             at_least_one(&[("patience", reports as u64)])?;
         }
@@ -98,6 +136,12 @@ impl ReplaySpec {
             self.schedule,
             Schedule::Full | Schedule::Asha { .. } | Schedule::SuccessiveHalving { .. }
         );
+        if let Schedule::Hyperband { eta, runs, .. } = self.schedule {
+            let wanted = plan(max_resource, eta).map_err(ScheduleError::from)?.totals().configurations * runs;
+            if self.sampler != RecordedSampler::Random && wanted > self.trials(table) as u64 {
+                return Err(ReplayError::Spent { wanted, got: self.trials(table) });
+            }
+        }
         let stops = self.policy != Policy::None;
         if self.warm_start == 0 && whole && stops && self.burn_in >= self.trials(table) {
             return Err(ReplayError::BurnIn { burn_in: self.burn_in, got: self.trials(table) });

@@ -130,7 +130,9 @@ impl Study {
             let (of_all, curve) = (self.warm_start.len() + index, &self.trials[index].curve);
             self.knowledge.trained(until, of_all, curve, self.spec.run_score);
         }
-        self.scheduler.ended(trial, End { score, stopped });
+        self.rank_rungs(index);
+        let compared = self.ranks.score(trial, until).unwrap_or(score);
+        self.scheduler.ended(trial, End { score: compared, stopped });
         if whole {
             self.sampler.told(trial, &self.trials[index].configuration, Worth::measured(score));
         }

@@ -106,14 +106,7 @@ impl Study {
         index: usize,
         level: u64,
     ) -> Result<(Arc<Level>, Arc<Outlook>), NoForecast> {
-        let known = match self.knowledge.level(level) {
-            Some(known) => known.clone()?,
-            None => {
-                let (runs, learnt) = self.learn(level);
-                self.knowledge.keep(level, runs, learnt.clone());
-                learnt?
-            }
-        };
+        let known = self.known_level(level)?;
         let trial = &self.trials[index];
         let outlook = match &self.knowledge.recording {
             None => known.outlook(&trial.configuration, &trial.curve),
@@ -123,6 +116,38 @@ impl Study {
             }
         };
         Ok((known, outlook?))
+    }
+
+    /// Where trial `index` was to be at `level`, from its `curve` up to some rung: if the forecaster learnt from the trial, as it would
+    /// be forecast without it.
+    pub(super) fn outlook_from(
+        &mut self,
+        index: usize,
+        curve: &Curve,
+        level: u64,
+    ) -> Result<Arc<Outlook>, NoForecast> {
+        let known = self.known_level(level)?;
+        let of_all = self.warm_start.len() + index;
+        let configuration = &self.trials[index].configuration;
+        match &self.knowledge.recording {
+            None => {
+                let place = self.learnt_runs(level).binary_search(&of_all).ok();
+                known.outlook_without(place, configuration, curve)
+            }
+            Some(recording) => known.outlook_of(recording.run(of_all), configuration, curve),
+        }
+    }
+
+    /// The forecaster of `level`: the one there is, or a new one where there is more to learn from.
+    fn known_level(&mut self, level: u64) -> Result<Arc<Level>, NoForecast> {
+        match self.knowledge.level(level) {
+            Some(known) => known.clone(),
+            None => {
+                let (runs, learnt) = self.learn(level);
+                self.knowledge.keep(level, runs, learnt.clone());
+                learnt
+            }
+        }
     }
 
     /// Learns from all that was trained to `level`: from how many, and what.

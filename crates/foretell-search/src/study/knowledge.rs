@@ -76,17 +76,27 @@ impl Level {
             return known;
         }
         let place = self.runs.iter().position(|&learnt| learnt == run);
+        let made = self.outlook_without(place, configuration, curve);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.entry(points).or_default().insert(run, made.clone());
+        made
+    }
+
+    /// Where the trial will be that was learnt from as number `place`, forecast without it; with `None`, one that was not learnt from.
+    pub(super) fn outlook_without(
+        &self,
+        place: Option<usize>,
+        configuration: &Configuration,
+        curve: &Curve,
+    ) -> Kept {
         let held_out = match place.map(|place| self.forecaster.held_out(place, curve)) {
             Some(held_out) => held_out?,
             None => None,
         };
-        let made = match held_out {
+        match held_out {
             Some(forecast) => self.complete(forecast, curve),
             None => self.outlook(configuration, curve),
-        };
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.entry(points).or_default().insert(run, made.clone());
-        made
+        }
     }
 
     /// `forecast` in the metric's unit, held to what can be.

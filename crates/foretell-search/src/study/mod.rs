@@ -10,6 +10,7 @@ mod knowledge;
 mod outlook;
 mod parts;
 mod progress;
+mod ranking;
 mod restore;
 mod rungs;
 mod settings;
@@ -33,6 +34,7 @@ pub(crate) use knowledge::{Checks, Level, NoForecast, Recording};
 
 use crate::f_hyperband::LevelData;
 use crate::q_learning::QLearner;
+use crate::rank::Ranks;
 use crate::sampler::Sampler;
 use crate::scheduler::{Job, Scheduler};
 use foretell::{Configuration, Predictor, Run};
@@ -73,6 +75,10 @@ pub struct Study {
     progress: Progress,
     /// The scores, ascending, with which trials reached each rung; empty but under the policy ASHA.
     rungs: BTreeMap<u64, Vec<f64>>,
+    /// What trials are compared by at rungs, where that is a forecast.
+    ranks: Ranks,
+    /// From how many trials those were learnt.
+    ranked_from: usize,
     /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
     told_at: u64,
 }
@@ -135,6 +141,8 @@ impl Study {
             levels: BTreeSet::new(),
             progress: Progress::default(),
             rungs: spec.policy.rungs(spec.max_resource).into_iter().map(|rung| (rung, Vec::new())).collect(),
+            ranks: Ranks::default(),
+            ranked_from: 0,
             told_at: 0,
             settings: spec.settings(),
             spec,

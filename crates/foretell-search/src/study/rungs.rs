@@ -39,6 +39,7 @@ impl Study {
         let Some((level, score)) = self.rung_of(&self.trials[index], point) else { return };
         if let Some(scores) = self.rungs.get_mut(&level) {
             scores.insert(scores.partition_point(|other| other.total_cmp(&score).is_lt()), score);
+            self.rank_rungs(index);
         }
     }
 
@@ -47,9 +48,13 @@ impl Study {
         let trial = &self.trials[decision.trial as usize];
         let last = trial.curve.steps().len().saturating_sub(1);
         let Some((level, score)) = self.rung_of(trial, last) else { return decision };
+        if self.ranks.silent.contains(&level) {
+            return decision;
+        }
         let scores = self.rungs.get(&level).map_or(&[][..], Vec::as_slice);
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
-        let stop = better >= (scores.len() / eta as usize).max(1);
+        let (all, better) = self.ahead_of(decision.trial, level).unwrap_or((scores.len(), better));
+        let stop = better >= (all / eta as usize).max(1);
         self.by_curve(stop.then_some(Reason::BelowRung), &[score], decision)
     }
 }

@@ -8,6 +8,7 @@ use crate::parameter_space::ParameterSpaceError;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, growth, share};
+use crate::rank::Rank;
 use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
@@ -28,6 +29,9 @@ pub struct StudySpec {
     pub sampler: SamplerSpec,
     /// Who is trained, and how far.
     pub schedule: Schedule,
+    /// By what trials are compared at a rung.
+    #[serde(skip_serializing_if = "is_default")]
+    pub rank: Rank,
     /// The metric's name, for display.
     pub metric: String,
     /// Which way is better.
@@ -93,7 +97,7 @@ pub enum StudyError {
     NoLayers,
     /// The other samplers that learn know parameters only.
     #[error(
-        "the samplers tpe and gp search parameters, not layers: with the space metaqnn choose random or q-learning"
+        "the samplers tpe, gp and tpe-gp search parameters, not layers: with the space metaqnn choose random or q-learning"
     )]
     NoParameters,
     /// A queued configuration is not in the space.
@@ -115,6 +119,11 @@ pub enum StudyError {
         "q-learning needs one result for each network, trained to its end or forecast: it goes with full training only, not with rungs"
     )]
     NoRewards,
+    /// Forecasts of the end at rungs where other forecasts stop trials, or without rungs.
+    #[error(
+        "ranking by forecasts of the end goes with rungs and no other forecast at them: choose the scheduler asha, successive-halving or hyperband with the policy none, or full training with the policy asha"
+    )]
+    Rank,
     /// The sampler's settings.
     #[error(transparent)]
     Sampler(#[from] QLearningError),
@@ -191,6 +200,7 @@ impl StudySpec {
             space,
             sampler: SamplerSpec::default(),
             schedule: Schedule::default(),
+            rank: Rank::default(),
             metric: metric.into(),
             direction,
             run_score: RunScore::default(),
@@ -234,6 +244,9 @@ impl StudySpec {
         share("exempt share", self.exempt)?;
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
+        if parts.scheduler.is_none() && !self.schedule.compares_by(self.rank, self.policy) {
+            return Err(StudyError::Rank);
+        }
         if self.policy == Policy::Oracle {
             return Err(StudyError::Oracle);
         }
@@ -267,8 +280,11 @@ impl StudySpec {
 
     fn validate_sampler(&self) -> Result<(), StudyError> {
         match (&self.sampler, &self.space) {
-            (SamplerSpec::Random, _) | (SamplerSpec::Tpe | SamplerSpec::Gp, Space::Parameters(_)) => Ok(()),
-            (SamplerSpec::Tpe | SamplerSpec::Gp, Space::Metaqnn(_)) => Err(StudyError::NoParameters),
+            (SamplerSpec::Random, _) => Ok(()),
+            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Parameters(_)) => Ok(()),
+            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Metaqnn(_)) => {
+                Err(StudyError::NoParameters)
+            }
             (SamplerSpec::QLearning(_), Space::Parameters(_)) => Err(StudyError::NoLayers),
             (SamplerSpec::QLearning(_), _) if !self.schedule.is_full() => Err(StudyError::NoRewards),
             (SamplerSpec::QLearning(settings), _) => Ok(settings.validate()?),

@@ -2,6 +2,7 @@
 
 use super::spec::StudySpec;
 use crate::policy::Policy;
+use crate::rank::Rank;
 use crate::sampler::SamplerSpec;
 use crate::schedule::Schedule;
 use crate::space::Space;
@@ -28,6 +29,8 @@ struct StoredSpec {
     sampler: SamplerSpec,
     #[serde(default)]
     schedule: Schedule,
+    #[serde(default)]
+    rank: Rank,
     metric: String,
     direction: Direction,
     #[serde(default)]
@@ -69,6 +72,7 @@ impl From<StoredSpec> for StudySpec {
             space: stored.space,
             sampler: stored.sampler,
             schedule: stored.schedule,
+            rank: stored.rank,
             metric: stored.metric,
             direction: stored.direction,
             run_score: stored.run_score,
@@ -101,6 +105,8 @@ struct Identity<'a> {
     space: &'a Space,
     sampler: &'a SamplerSpec,
     schedule: Schedule,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<Rank>,
     metric: &'a str,
     direction: Direction,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +145,7 @@ impl StudySpec {
             space: &self.space,
             sampler: &self.sampler,
             schedule: self.schedule,
+            rank: Some(self.rank).filter(|rank| *rank != Rank::default()),
             metric: &self.metric,
             direction: self.direction,
             run_score: Some(self.run_score).filter(|score| *score != RunScore::default()),

@@ -186,10 +186,22 @@ fn budget(budget: Option<ErrorBudget>) -> &'static str {
     }
 }
 
+/// With whom f-Hyperband compares, its κ, and the best of a run.
+fn of_hyperband(row: &Row) -> [String; 3] {
+    let reference = match row.reference {
+        Some(foretell_search::Reference::Level) => "level",
+        Some(foretell_search::Reference::Rung) => "rung",
+        None => "–",
+    };
+    let best =
+        row.best_of_run_mean.map(|mean| with_deviation(mean, row.best_of_run_stderr.unwrap_or(f64::NAN)));
+    let kappa = row.kappa.map_or("–".to_owned(), |kappa| format!("{kappa:.2}"));
+    [reference.to_owned(), kappa, best.unwrap_or("– ± –".to_owned())]
+}
+
 fn as_table(rows: &[Row], best: f64) -> String {
     let hyperband = rows.iter().any(|row| row.best_of_run_mean.is_some());
-    let number =
-        |value: Option<f64>, digits: usize| value.map_or("–".to_owned(), |v| format!("{v:.digits$}"));
+    let samplers = rows.iter().any(|row| row.sampler != "random");
     let cells = |row: &Row| {
         let rule = rule(row);
         let mut cells = vec![
@@ -211,18 +223,10 @@ fn as_table(rows: &[Row], best: f64) -> String {
             row.saving_of_oracle.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
         ];
         if hyperband {
-            let reference = match row.reference {
-                Some(foretell_search::Reference::Level) => "level",
-                Some(foretell_search::Reference::Rung) => "rung",
-                None => "–",
-            };
-            cells.push(reference.to_owned());
-            cells.push(number(row.kappa, 2));
-            let (mean, stderr) = (row.best_of_run_mean, row.best_of_run_stderr.unwrap_or(f64::NAN));
-            cells.push(match mean {
-                Some(mean) => with_deviation(mean, stderr),
-                None => "– ± –".to_owned(),
-            });
+            cells.extend(of_hyperband(row));
+        }
+        if samplers {
+            cells.insert(0, row.sampler.to_owned());
         }
         cells
     };
@@ -242,6 +246,9 @@ fn as_table(rows: &[Row], best: f64) -> String {
     ];
     if hyperband {
         headings.extend(["reference", "κ", "best of a run"]);
+    }
+    if samplers {
+        headings.insert(0, "sampler");
     }
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
 }

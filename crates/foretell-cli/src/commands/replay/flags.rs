@@ -4,7 +4,9 @@ use super::policy_name::PolicyName;
 use crate::curves::{CurveFlags, DEFAULT_PREDICTOR};
 use crate::failure::Failure;
 use crate::output::Format;
-use crate::scheduling::{BudgetName, KappaOfName, ReferenceName, SchedulerName};
+use crate::scheduling::{
+    BudgetName, KappaOfName, RankName, RecordedSamplerName, ReferenceName, SchedulerName,
+};
 use clap::ValueEnum;
 use foretell::{ErrorBudget, StopCriterion};
 use foretell_search::{Caution, Kappa, KappaOf, Reference};
@@ -88,12 +90,23 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "RUNS", help_heading = "Stopping")]
     keep: Option<u64>,
 
+    /// In which order runs are taken; tpe and gp learn from the configurations and what became of them, and take the nearest recorded
+    /// one to each proposal.
+    #[arg(long, value_delimiter = ',', value_enum, default_value = "random", help_heading = "Scheduling")]
+    pub(super) sampler: Vec<RecordedSamplerName>,
     /// Who is trained next, and how far.
     #[arg(long, value_enum, default_value_t, help_heading = "Scheduling")]
     pub(super) scheduler: SchedulerName,
     /// η: of how many runs one goes on.
     #[arg(long, default_value_t = 3, help_heading = "Scheduling")]
     pub(super) eta: u64,
+    /// The most rungs of asha below the end, the last ones (default: as many as η allows).
+    #[arg(long, value_name = "N", help_heading = "Scheduling", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) rungs: Option<u32>,
+    /// By what runs are compared at a rung, with the policy none: forecasts of their end are made by the first --predictor once five
+    /// runs are trained to it.
+    #[arg(long, value_enum, default_value_t, help_heading = "Scheduling")]
+    pub(super) rank: RankName,
     /// R: the most resource a run gets, in points of the curves (default: whole runs).
     #[arg(long, help_heading = "Scheduling")]
     pub(super) max_resource: Option<u64>,
@@ -144,8 +157,9 @@ pub(crate) struct Arguments {
     /// Draw the result into this file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
-    /// What to draw (default: speedup; with Hyperband iterations).
-    #[arg(long, value_enum, requires = "plot")]
+    /// What to draw (default: speedup; with Hyperband iterations). With --format json, best-so-far also goes into the rows, and needs no
+    /// --plot.
+    #[arg(long, value_enum)]
     figure: Option<FigureKind>,
     #[command(flatten)]
     pub(super) reading: CurveFlags,
@@ -170,6 +184,12 @@ impl Arguments {
                 "`iterations` are those of Hyperband, and the scheduler is {scheduler}; give --scheduler hyperband or f-hyperband, or another figure"
             );
             return Err(flag("--figure", &text));
+        }
+        if self.figure.is_some() && self.plot.is_none() && !self.writes_best_so_far() {
+            return Err(flag(
+                "--figure",
+                &"there is no file to draw into; give --plot FILE, or best-so-far with --format json",
+            ));
         }
         for stop_probability in self.stop_probabilities() {
             let criterion = StopCriterion { stop_probability, ..StopCriterion::default() };
@@ -199,6 +219,11 @@ impl Arguments {
         Ok(())
     }
 
+    /// Whether the best so far goes into the JSON rows.
+    pub(super) fn writes_best_so_far(&self) -> bool {
+        self.figure == Some(FigureKind::BestSoFar) && matches!(self.format, Format::Json)
+    }
+
     /// The policies to compare.
     pub(super) fn policies(&self) -> Vec<PolicyName> {
         let chosen = match self.scheduler {
@@ -208,6 +233,7 @@ impl Arguments {
                 &[None, Srm, LastValue, Median, IEpoch, Oracle]
             }
             SchedulerName::Hyperband => &[PolicyName::None],
+            _ if self.rank != RankName::Value => &[PolicyName::None],
             _ => &[PolicyName::None, PolicyName::Srm, PolicyName::Oracle],
         };
         chosen.to_vec()

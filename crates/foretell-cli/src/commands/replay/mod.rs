@@ -16,7 +16,7 @@ use crate::curves::{last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, print, print_json};
 use crate::plot;
-use crate::scheduling::measure_name;
+use crate::scheduling::{RankName, measure_name};
 use foretell::{Predictor, PredictorOptions};
 use foretell_search::{ReplayError, Setting, Table, replay};
 use replayed::Replayed;
@@ -84,7 +84,8 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
     let mut made = BTreeMap::new();
     let usual = arguments.cautions().map(|caution| caution.stopping().predictor.to_owned());
     let named = arguments.policies().into_iter().flat_map(|policy| policy.predictors(&arguments.predictor));
-    for name in named.chain(usual) {
+    let ranking = (arguments.rank != RankName::Value).then(|| arguments.predictor.first().cloned()).flatten();
+    for name in named.chain(usual).chain(ranking) {
         let predictor = predictor_of_recorded(&name, &options).map_err(Failure::input)?;
         made.insert(name, predictor);
     }
@@ -110,7 +111,10 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
     };
     let settings: Vec<Setting> = variants.iter().map(chosen).collect();
     let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
-    let rows = report::rows(&recorded.name, &table, &variants, &outcomes, arguments.finer);
+    let mut rows = report::rows(&recorded.name, &table, &variants, &outcomes, arguments.finer);
+    if arguments.writes_best_so_far() {
+        report::add_best_so_far(&mut rows, &table, &outcomes, arguments.finer);
+    }
     let metric = measure_name(table.history().run_score(), &recorded.metric.name);
     let names = recorded.runs.into_iter().map(|run| run.id).collect();
     Ok(Replayed { curves: recorded.name, metric, names, table, variants, outcomes, rows })

@@ -7,6 +7,7 @@ use super::replayed::Replayed;
 use super::settings::Variant;
 use crate::commands::figures;
 use crate::plot;
+use crate::scheduling::RecordedSamplerName;
 use foretell::ErrorBudget;
 use foretell_search::{Reference, TrialTrace};
 
@@ -31,7 +32,7 @@ fn name(file: &Replayed, variant: &Variant) -> String {
         _ => variant.policy.name().to_owned(),
     };
     let own = particulars(variant);
-    let others: Vec<[String; 6]> =
+    let others: Vec<[String; 7]> =
         file.variants.iter().filter(|v| v.policy == variant.policy).map(particulars).collect();
     for (i, text) in own.iter().enumerate() {
         if others.iter().any(|other| other[i] != *text) {
@@ -42,7 +43,7 @@ fn name(file: &Replayed, variant: &Variant) -> String {
 }
 
 /// What may tell one variant from another of its policy.
-fn particulars(variant: &Variant) -> [String; 6] {
+fn particulars(variant: &Variant) -> [String; 7] {
     let budget = match variant.criterion.map(|criterion| criterion.error_budget) {
         Some(ErrorBudget::PerRun) => "Δ a run",
         Some(ErrorBudget::PerRunEvenly) => "Δ a run, evenly",
@@ -56,6 +57,7 @@ fn particulars(variant: &Variant) -> [String; 6] {
         format!("δ {}", spec.criterion.offset),
         format!("best {}", spec.criterion.nth_best),
         reference(variant),
+        RecordedSamplerName::of(spec.sampler).to_owned(),
     ]
 }
 

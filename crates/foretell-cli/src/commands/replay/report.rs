@@ -2,9 +2,11 @@
 
 use super::policy_name::PolicyName;
 use super::settings::Variant;
+use crate::commands::figures;
+use crate::scheduling::RecordedSamplerName;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
-use foretell_search::{Caution, KappaOf, Outcome, Policy, Reference, ReplaySpec, Table};
+use foretell_search::{Caution, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table};
 use serde::Serialize;
 
 /// The JSON document.
@@ -14,6 +16,16 @@ pub(super) struct Document<'a> {
     pub(super) seed: u64,
     pub(super) scheduler: &'static str,
     pub(super) rows: Vec<&'a Row>,
+}
+
+/// The best final value so far over orderings, once all have one.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct BestValue {
+    pub(super) epochs: f64,
+    pub(super) median: f64,
+    /// The 10 % and the 90 % quantile, lower one first.
+    pub(super) low: f64,
+    pub(super) high: f64,
 }
 
 /// One setting on one set of curves; means are over orderings.
@@ -57,6 +69,14 @@ pub(super) struct Row {
     /// Epochs if every rung trains anew, and if it goes on from the last.
     pub(super) epochs_scratch: f64,
     pub(super) epochs_resume: f64,
+    /// In which order runs were taken: `random`, or by the proposals of `tpe` or `gp`.
+    pub(super) sampler: &'static str,
+    /// By what runs were compared at rungs, if not by their value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rank: Option<Rank>,
+    /// With `--figure best-so-far`: the best final value so far, by epochs spent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) best_so_far: Vec<BestValue>,
     pub(super) reference: Option<Reference>,
     pub(super) kappa: Option<f64>,
     pub(super) kappa_of: Option<KappaOf>,
@@ -94,6 +114,21 @@ pub(super) fn rows(
         rows[i].saving_of_oracle = saving_of_oracle(variants, &rows, i);
     }
     rows
+}
+
+/// Puts the best so far into the rows of a file.
+pub(super) fn add_best_so_far(rows: &mut [Row], table: &Table, outcomes: &[Outcome], finer: u32) {
+    let moments = figures::moments(outcomes);
+    for (row, outcome) in rows.iter_mut().zip(outcomes) {
+        let points = figures::best_so_far(table, outcome, &moments, f64::from(finer));
+        let value = |p: figures::BestSoFarPoint| BestValue {
+            epochs: p.resource,
+            median: p.middle,
+            low: p.low,
+            high: p.high,
+        };
+        row.best_so_far = points.into_iter().map(value).collect();
+    }
 }
 
 /// What row `i` saves of what training without a stopper costs (by the same scheduler, if `none` was replayed), over what
@@ -145,6 +180,9 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         elapsed_mean: outcome.mean(|o| o.trace.elapsed as f64) / finer,
         epochs_scratch: outcome.mean(|o| o.trace.scratch as f64) / finer,
         epochs_resume: outcome.mean(|o| o.trace.resume as f64) / finer,
+        sampler: RecordedSamplerName::of(spec.sampler),
+        rank: Some(spec.rank).filter(|rank| *rank != Rank::Value),
+        best_so_far: Vec::new(),
         reference: variant.reference.map(|(reference, _)| reference),
         kappa: variant.reference.map(|(_, kappa)| kappa.kappa),
         kappa_of: variant.reference.map(|(_, kappa)| kappa.of),

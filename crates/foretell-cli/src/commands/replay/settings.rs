@@ -2,9 +2,9 @@
 
 use super::flags::Arguments;
 use super::policy_name::PolicyName;
-use crate::scheduling::SchedulerName;
+use crate::scheduling::{RecordedSamplerName, SchedulerName};
 use foretell::StopCriterion;
-use foretell_search::{Caution, Kappa, Policy, Reference, ReplaySpec, Schedule, Table};
+use foretell_search::{Caution, Kappa, Policy, Rank, Reference, ReplaySpec, Schedule, Stopping, Table};
 
 /// One setting.
 #[derive(Clone, Debug)]
@@ -29,6 +29,17 @@ impl Variant {
 
 /// Every policy with every value of the flags that matter to it; those with the same predictor side by side.
 pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
+    let of = |&sampler: &RecordedSamplerName| {
+        let taken = move |variant: Variant| {
+            let spec = ReplaySpec { sampler: sampler.into(), ..variant.spec };
+            Variant { spec, ..variant }
+        };
+        in_random_order(arguments, table).into_iter().map(taken)
+    };
+    arguments.sampler.iter().flat_map(of).collect()
+}
+
+fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
     let mut variants = Vec::new();
     for policy in arguments.policies() {
         match policy {
@@ -63,10 +74,11 @@ pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
                     PolicyName::Oracle => Policy::Oracle,
                     _ => Policy::None,
                 };
-                let spec = ReplaySpec { policy: rule, ..spec };
+                let spec = ranked(arguments, ReplaySpec { policy: rule, ..spec });
+                let ranking = (spec.rank != Rank::Value).then(|| arguments.predictor.first().cloned());
                 variants.push(Variant {
                     policy,
-                    predictor: None,
+                    predictor: ranking.flatten(),
                     criterion: None,
                     reference: reference(&spec),
                     spec,
@@ -76,6 +88,17 @@ pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
         }
     }
     variants
+}
+
+/// `spec` with what its runs are compared by at rungs.
+fn ranked(arguments: &Arguments, spec: ReplaySpec) -> ReplaySpec {
+    let rank = arguments.rank.into();
+    if rank == Rank::Value {
+        return spec;
+    }
+    let Stopping { burn_in, refit, .. } = Stopping::ranking();
+    let burn_in = arguments.burn_in.first().copied().unwrap_or(burn_in as usize);
+    ReplaySpec { rank, burn_in, refit: arguments.refit.or(refit), ..spec }
 }
 
 /// The settings of `foretell search --caution` for a study of as many runs.
@@ -190,7 +213,7 @@ fn schedules(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Sc
     match arguments.scheduler {
         SchedulerName::Full => vec![Schedule::Full],
         SchedulerName::SuccessiveHalving => vec![Schedule::SuccessiveHalving { eta }],
-        SchedulerName::Asha => vec![Schedule::Asha { eta, rungs: None }],
+        SchedulerName::Asha => vec![Schedule::Asha { eta, rungs: arguments.rungs }],
         SchedulerName::Hyperband | SchedulerName::FHyperband => {
             let runs = arguments.runs;
             let pairs = arguments.references();

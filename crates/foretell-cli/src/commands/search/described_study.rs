@@ -4,7 +4,7 @@ use super::flags::{Arguments, PolicyName, SamplerName};
 use super::workload::Workload;
 use crate::curves::DEFAULT_PREDICTOR;
 use crate::failure::Failure;
-use crate::scheduling::SchedulerName;
+use crate::scheduling::{RankName, SchedulerName};
 use foretell::{Configuration, Direction, StopCriterion, Value};
 use foretell_search::{
     Caution, Choice, EpsilonSchedule, Kappa, NETWORK, Policy, QLearning, SamplerSpec, Schedule,
@@ -32,6 +32,7 @@ impl Arguments {
             space: workload.space.clone(),
             sampler: self.sampler(trials, choice.as_ref()),
             schedule,
+            rank: self.rank.into(),
             metric: workload.metric_name.clone(),
             direction: self.direction(&workload.metric_name),
             run_score: self.score.into(),
@@ -59,6 +60,7 @@ impl Arguments {
                 self.scheduler.map_or("that chosen for the budget", SchedulerName::name)
             ))),
             _ if self.paper => Ok(Stopping::paper()),
+            None if self.rank != RankName::Value => Ok(Stopping::ranking()),
             _ if !schedule.is_full() => Ok(Stopping::in_rungs()),
             caution => Ok(Caution::from(caution.unwrap_or_default()).stopping()),
         }
@@ -215,6 +217,7 @@ impl Arguments {
         match sampler {
             SamplerName::Tpe => SamplerSpec::Tpe,
             SamplerName::Gp => SamplerSpec::Gp,
+            SamplerName::TpeGp => SamplerSpec::TpeGp,
             SamplerName::Random => SamplerSpec::Random,
             SamplerName::QLearning => SamplerSpec::QLearning(QLearning {
                 learning_rate: self.alpha,

@@ -1,6 +1,6 @@
 //! `--explain`: what a search would do, before anything runs.
 
-use super::report::counting_line;
+use super::report::{counting_line, rank_line};
 use super::workload::Workload;
 use crate::output::table;
 use foretell_search::{
@@ -95,6 +95,7 @@ pub(super) fn text(
     }
     lines.extend(sampler(spec));
     lines.push(stopping(spec));
+    lines.extend(rank_line(spec));
     lines.extend(budget);
     lines.extend(counting_line(spec));
     lines.push(format!(
@@ -132,9 +133,9 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
 fn sampler(spec: &StudySpec) -> Option<String> {
     let settings = match &spec.sampler {
         SamplerSpec::QLearning(settings) => settings,
-        SamplerSpec::Tpe | SamplerSpec::Gp => {
+        SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp => {
             return Some(
-                "the first ten trials fill the space evenly; later ones are proposed by what trials came to"
+                "the first five trials fill the space evenly; later ones are proposed by what trials came to"
                     .to_owned(),
             );
         }

@@ -3,7 +3,7 @@
 use super::control::{Control, duration};
 use crate::output::Format;
 use crate::scheduling::{
-    BudgetName, CautionName, KappaOfName, ReferenceName, Refit, SchedulerName, ScoreName,
+    BudgetName, CautionName, KappaOfName, RankName, ReferenceName, Refit, SchedulerName, ScoreName,
 };
 use clap::ValueEnum;
 use foretell_run::Limits;
@@ -20,6 +20,8 @@ pub(super) enum SamplerName {
     Tpe,
     /// Expected improvement under a Gaussian process (parameters only).
     Gp,
+    /// Both in turn (parameters only).
+    TpeGp,
     /// MetaQNN's Q-learning: networks are drawn layer by layer, ever more often by what trained ones were worth.
     QLearning,
 }
@@ -145,7 +147,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub(super) out: Option<PathBuf>,
 
-    /// Which configuration is tried next (default: random; with a budget tpe).
+    /// Which configuration is tried next (default: random; with a budget tpe-gp).
     #[arg(long, value_enum, help_heading = "Search")]
     pub(super) sampler: Option<SamplerName>,
     /// Who is trained next, and how far (default: full; with a budget asha).
@@ -161,6 +163,10 @@ pub(crate) struct Arguments {
     /// The most rungs of asha below the end, the last ones (default: as many as η allows; with a budget 2).
     #[arg(long, value_name = "N", help_heading = "Rungs", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) rungs: Option<u32>,
+    /// By what trials are compared at a rung, with the policies none and asha: forecasts of their end are made by --predictor once
+    /// --burn-in trials (default: 5) are trained to it, and asha does not hold trials back at rungs that say nothing of it.
+    #[arg(long, value_enum, default_value_t, help_heading = "Rungs")]
+    pub(super) rank: RankName,
     /// How often Hyperband's brackets are run.
     #[arg(long, default_value_t = 1, help_heading = "Rungs")]
     pub(super) runs: u64,
@@ -282,7 +288,9 @@ impl Arguments {
     pub(super) fn figure(&self) -> FigureKind {
         self.figure.unwrap_or(match self.sampler.unwrap_or_default() {
             SamplerName::QLearning => FigureKind::QLearning,
-            SamplerName::Random | SamplerName::Tpe | SamplerName::Gp => FigureKind::Curves,
+            SamplerName::Random | SamplerName::Tpe | SamplerName::Gp | SamplerName::TpeGp => {
+                FigureKind::Curves
+            }
         })
     }
 }

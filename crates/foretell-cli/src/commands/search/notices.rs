@@ -74,7 +74,7 @@ impl<'a> Notices<'a> {
             Event::Overran { trial } => self.say_overrun(study, trial),
             Event::Retrained { trial, from } if first(&mut self.retrained_said) => {
                 note(&format!(
-                    "trial {trial} goes on from {from}, but wrote no checkpoint into FORETELL_CHECKPOINT_DIR: it, and others like it, are trained again from their beginning"
+                    "trial {trial} goes on from {from}, but wrote no checkpoint into FORETELL_CHECKPOINT_DIR: it, and others like it, are trained again from their beginning, {from} epochs here; --policy asha with --scheduler full pauses no trial"
                 ));
             }
             _ => {}

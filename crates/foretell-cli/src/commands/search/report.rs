@@ -7,8 +7,8 @@ use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
 use foretell::{Configuration, Run, RunScore, Value};
 use foretell_search::{
-    NETWORK, Policy, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Study, StudySpec,
-    Summary, Times, Timing, Trial, TrialState,
+    NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Study,
+    StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -53,6 +53,7 @@ impl Document {
                 SamplerSpec::Random => "random",
                 SamplerSpec::Tpe => "tpe",
                 SamplerSpec::Gp => "gp",
+                SamplerSpec::TpeGp => "tpe-gp",
                 SamplerSpec::QLearning(_) => "q-learning",
             },
             scheduler: scheduler(spec),
@@ -108,6 +109,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         Policy::None => "no stopping inside the rungs".to_owned(),
         _ => stopping_line(search.study(), spec.shadow),
     });
+    lines.extend(rank_line(spec));
     lines.extend(arguments.budget_line(spec));
     lines.extend(counting_line(spec));
     if search.found() > 0 {
@@ -131,6 +133,22 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
 pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
     let measure = measure_name(spec.run_score, &spec.metric);
     (spec.run_score == RunScore::Best).then(|| format!("a trial counts with the {measure} it reaches"))
+}
+
+/// By what trials are compared at rungs, if it is not their value.
+pub(super) fn rank_line(spec: &StudySpec) -> Option<String> {
+    let by = match spec.rank {
+        Rank::Value => return None,
+        Rank::Mean => "the forecast of their end",
+        Rank::Upper => "the forecast of their end and its spread",
+    };
+    let waits = matches!(spec.schedule, Schedule::Asha { .. }) || matches!(spec.policy, Policy::Asha(_));
+    Some(format!(
+        "rungs: once {} trials are trained to their end, {} compares trials by {by}{}",
+        spec.burn_in,
+        spec.predictor,
+        if waits { "; a rung whose ranks say nothing of the end holds nobody back" } else { "" }
+    ))
 }
 
 /// When trials will be stopped.

@@ -1,0 +1,35 @@
+//! A sampler over pipes, for `benches/peers/samplers.py`: it prints a configuration a line, and reads its score (larger is better; `null`
+//! for a failure) from the next line of its input, until that ends.
+//!
+//! Usage: `ask_and_tell random|tpe|gp|tpe-gp SEED PARAMETER...`, a parameter as in `lr=log:1e-4:1`.
+
+use foretell_search::{ParameterSpace, SamplerSpec, Space, Worth};
+use std::io::{BufRead, Write};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name, seed, parameters @ ..] = &arguments[..] else {
+        return Err("usage: ask_and_tell random|tpe|gp|tpe-gp SEED PARAMETER...".into());
+    };
+    let spec = match name.as_str() {
+        "random" => SamplerSpec::Random,
+        "tpe" => SamplerSpec::Tpe,
+        "gp" => SamplerSpec::Gp,
+        "tpe-gp" => SamplerSpec::TpeGp,
+        other => return Err(format!("no sampler {other}").into()),
+    };
+    let mut sampler = spec.sampler(&Space::Parameters(ParameterSpace::parse(parameters)?), seed.parse()?)?;
+    let (mut scores, mut out) = (std::io::stdin().lock().lines(), std::io::stdout().lock());
+    for trial in 0.. {
+        let Some(configuration) = sampler.propose(trial) else { break };
+        writeln!(out, "{}", serde_json::to_string(&configuration)?)?;
+        out.flush()?;
+        sampler.started(trial, &configuration);
+        let Some(line) = scores.next() else { break };
+        match serde_json::from_str(&line?)? {
+            Some(score) => sampler.told(trial, &configuration, Worth::measured(score)),
+            None => sampler.failed(trial, &configuration),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! Samplers on recorded runs: a proposal takes the nearest recorded configuration.
+
+use crate::parameter::{Parameter, ParameterKind};
+use crate::parameter_space::ParameterSpace;
+use crate::sampler::Sampler;
+use crate::worth::Worth;
+use foretell::{Configuration, Value};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Categories that a parameter has at most: a name that is different in each run is none.
+const OPTIONS: usize = 20;
+/// A positive parameter whose largest value is this many times its smallest is searched by its logarithm.
+const DECADES: f64 = 50.0;
+
+/// The runs that were taken, in order.
+pub type Taken = Arc<Mutex<Vec<usize>>>;
+
+/// A sampler whose proposals are moved to the nearest recorded configuration that was not taken yet. It learns from the
+/// configuration that was taken.
+///
+/// The distance is Euclidean in the unit cube of the space; two options, and a value and none, are 1 apart. O(runs · parameters) a
+/// proposal.
+pub struct Nearest {
+    inner: Box<dyn Sampler>,
+    space: ParameterSpace,
+    left: Vec<(usize, Configuration)>,
+    taken: Taken,
+}
+
+impl Nearest {
+    /// `inner`, on the recorded `runs` with their numbers; those taken are pushed on `taken`.
+    pub fn new(
+        inner: Box<dyn Sampler>,
+        space: ParameterSpace,
+        runs: Vec<(usize, Configuration)>,
+        taken: Taken,
+    ) -> Self {
+        Self { inner, space, left: runs, taken }
+    }
+
+    fn distance(&self, wanted: &Configuration, recorded: &Configuration) -> f64 {
+        let missing = Value::Missing;
+        let along = |parameter: &Parameter| {
+            let of = |configuration: &'_ Configuration| {
+                configuration.get(&parameter.name).unwrap_or(&missing).clone()
+            };
+            squared_distance(&parameter.kind, &of(wanted), &of(recorded))
+        };
+        self.space.parameters().iter().map(along).sum()
+    }
+}
+
+fn squared_distance(kind: &ParameterKind, a: &Value, b: &Value) -> f64 {
+    let differ = f64::from(u8::from(a != b));
+    let (Some(x), Some(y)) = (a.number(), b.number()) else { return differ };
+    let share = |lo: f64, hi: f64, x: f64, y: f64| if hi > lo { ((x - y) / (hi - lo)).powi(2) } else { 0.0 };
+    match kind {
+        ParameterKind::Float { lo, hi } => share(*lo, *hi, x, y),
+        ParameterKind::Int { lo, hi } => share(*lo as f64, *hi as f64, x, y),
+        ParameterKind::Log { lo, hi } => share(lo.ln(), hi.ln(), x.ln(), y.ln()),
+        ParameterKind::LogInt { lo, hi } => share((*lo as f64).ln(), (*hi as f64).ln(), x.ln(), y.ln()),
+        ParameterKind::Choice { .. } => differ,
+    }
+}
+
+impl Sampler for Nearest {
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        let wanted = self.inner.propose(trial)?;
+        let distances = self.left.iter().map(|(_, recorded)| self.distance(&wanted, recorded));
+        let (near, _) = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (run, configuration) = self.left.remove(near);
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).push(run);
+        Some(configuration)
+    }
+
+    fn started(&mut self, trial: u64, configuration: &Configuration) {
+        self.inner.started(trial, configuration);
+    }
+
+    fn told(&mut self, trial: u64, configuration: &Configuration, worth: Worth) {
+        self.inner.told(trial, configuration, worth);
+    }
+
+    fn failed(&mut self, trial: u64, configuration: &Configuration) {
+        self.inner.failed(trial, configuration);
+    }
+}
+
+/// The space that recorded configurations were drawn from, as far as they tell; `None` if no parameter differs between them.
+///
+/// Whole numbers make an integer parameter and others a real one, by its logarithm from 50 times the smallest on; up to 20 texts
+/// make a choice. Everything else is not searched.
+pub(super) fn space_of<'a>(
+    recorded: impl Iterator<Item = &'a Configuration> + Clone,
+) -> Option<ParameterSpace> {
+    let names: BTreeSet<&String> = recorded.clone().flat_map(Configuration::keys).collect();
+    let parameter = |name: &String| {
+        let values: Vec<&Value> = recorded.clone().map(|all| all.get(name)).collect::<Option<_>>()?;
+        let parameter = Parameter { name: name.clone(), kind: kind_of(&values)?, active_if: None };
+        parameter.validate().ok().map(|()| parameter)
+    };
+    let parameters: Vec<Parameter> = names.into_iter().filter_map(parameter).collect();
+    if parameters.is_empty() { None } else { ParameterSpace::new(parameters).ok() }
+}
+
+fn kind_of(values: &[&Value]) -> Option<ParameterKind> {
+    let numbers: Option<Vec<f64>> = values.iter().map(|value| value.number()).collect();
+    let Some(numbers) = numbers else {
+        let mut options: Vec<Value> = Vec::new();
+        for &value in values {
+            if !options.contains(value) {
+                options.push(value.clone());
+            }
+        }
+        let usable = (2..=OPTIONS).contains(&options.len()) && !options.contains(&Value::Missing);
+        return usable.then_some(ParameterKind::Choice { options });
+    };
+    let lo = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let hi = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (whole, log) = (numbers.iter().all(|x| x.fract() == 0.0), lo > 0.0 && hi >= DECADES * lo);
+    (hi > lo).then_some(match (whole, log) {
+        (true, true) => ParameterKind::LogInt { lo: lo as i64, hi: hi as i64 },
+        (true, false) => ParameterKind::Int { lo: lo as i64, hi: hi as i64 },
+        (false, true) => ParameterKind::Log { lo, hi },
+        (false, false) => ParameterKind::Float { lo, hi },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sampler::SamplerSpec;
+    use crate::space::Space;
+
+    fn run(lr: f64, n: f64, o: &str) -> Configuration {
+        let values = [
+            ("lr", Value::Number(lr)),
+            ("n", Value::Number(n)),
+            ("o", Value::Text(o.to_owned())),
+            ("id", Value::Text(format!("{lr} {n} {o}"))),
+            ("same", Value::Number(3.0)),
+        ];
+        values.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    fn runs() -> Vec<Configuration> {
+        (0..60)
+            .map(|i| run(10_f64.powf(-f64::from(i) / 20.0), f64::from(i % 4), ["a", "b"][i as usize % 2]))
+            .collect()
+    }
+
+    #[test]
+    fn a_space_is_read_off_recorded_configurations() {
+        let runs = runs();
+        let space = space_of(runs.iter()).unwrap();
+        let texts: Vec<String> =
+            space.parameters().iter().map(|p| format!("{}={}", p.name, p.kind)).collect();
+        assert!(texts[0].starts_with("lr=log:") && texts[0].ends_with(":1"), "{texts:?}");
+        assert_eq!(texts[1..], ["n=int:0:3", "o=choice:a,b"]);
+        assert!(space_of([run(1.0, 1.0, "a")].iter()).is_none());
+    }
+
+    #[test]
+    fn every_run_is_taken_once_and_each_is_the_nearest_left() {
+        let (recorded, taken) = (runs(), Taken::default());
+        let space = space_of(recorded.iter()).unwrap();
+        let inner = SamplerSpec::Tpe.sampler(&Space::Parameters(space.clone()), 4).unwrap();
+        let mut nearest =
+            Nearest::new(inner, space, recorded.iter().cloned().enumerate().collect(), Taken::clone(&taken));
+        for trial in 0..60 {
+            let configuration = nearest.propose(trial).unwrap();
+            assert_eq!(configuration, recorded[*taken.lock().unwrap().last().unwrap()]);
+            nearest.started(trial, &configuration);
+            nearest.told(trial, &configuration, Worth::measured(configuration["n"].number().unwrap()));
+        }
+        assert_eq!(nearest.propose(60), None);
+        let mut all = taken.lock().unwrap().clone();
+        all.sort_unstable();
+        assert_eq!(all, (0..60).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,84 @@
+//! What trials are compared by at rungs, where that is a forecast of their end, and which rungs say nothing of it.
+
+use super::{Study, TrialState};
+use crate::policy::Policy;
+use crate::rank::{Rank, is_silent};
+use std::collections::BTreeSet;
+
+impl Study {
+    /// Trial `latest` reached a rung or its end: forecasts its end, or that of all trials where there is more to learn from, and tells
+    /// the scheduler.
+    pub(super) fn rank_rungs(&mut self, latest: usize) {
+        let learnt = self.knowledge.learnt(self.spec.max_resource).map_or(0, <[usize]>::len);
+        if self.spec.rank == Rank::Value || learnt == 0 {
+            return;
+        }
+        let whom = if learnt == self.ranked_from { latest..latest + 1 } else { 0..self.trials.len() };
+        self.ranked_from = learnt;
+        for index in whom {
+            for level in self.rung_levels() {
+                if let Some(score) = self.standing(index, level) {
+                    self.ranks.scores.entry(level).or_default().insert(index as u64, score);
+                }
+            }
+        }
+        if matches!(self.trials[latest].state, TrialState::Completed { .. }) {
+            self.ranks.silent = self.silent_levels();
+        }
+        self.scheduler.rank(&self.ranks);
+    }
+
+    /// What trial `index` is compared by at `level`: the forecast of its end from its curve up to there, or its score there, if it has
+    /// diverged or there is no forecast; `None` if it failed or did not reach the level. A forecaster that learnt from the trial makes it without it.
+    fn standing(&mut self, index: usize, level: u64) -> Option<f64> {
+        let trial = &self.trials[index];
+        if trial.trained() < level || matches!(trial.state, TrialState::Failed { .. }) {
+            return None;
+        }
+        let curve = trial.curve.until(level as f64);
+        let score = self.spec.run_score.of(&curve).filter(|score| score.is_finite())?;
+        if curve.diverged_at().is_some() {
+            return Some(score);
+        }
+        let Ok(outlook) = self.outlook_from(index, &curve, self.spec.max_resource) else {
+            return Some(score);
+        };
+        Some(self.spec.rank.of(self.spec.direction.score(outlook.recorded.mean), outlook.recorded.sd))
+    }
+
+    /// The levels of the rungs below the end, ascending.
+    fn rung_levels(&self) -> Vec<u64> {
+        if let Policy::Asha(_) = self.spec.policy {
+            return self.rungs.keys().copied().collect();
+        }
+        let mut levels = self.spec.schedule.levels(self.spec.max_resource).unwrap_or_default();
+        levels.pop();
+        levels
+    }
+
+    /// The levels whose ranks say nothing of the end. O(trials · levels).
+    fn silent_levels(&self) -> BTreeSet<u64> {
+        let silent = |&level: &u64| {
+            let (mut scores, mut finished) = (Vec::new(), Vec::new());
+            for trial in self.trials.iter().filter(|trial| trial.trained() >= level) {
+                let Some(score) = self.spec.run_score.of(&trial.curve.until(level as f64)) else { continue };
+                if let (TrialState::Completed { .. }, Some(end)) =
+                    (&trial.state, self.spec.run_score.of(&trial.curve))
+                {
+                    finished.push((scores.len(), end));
+                }
+                scores.push(score);
+            }
+            is_silent(&scores, &finished)
+        };
+        self.rung_levels().into_iter().filter(silent).collect()
+    }
+
+    /// Of the trials that reached `level`: how many there are, and how many are ahead of `trial`; `None` while trials are compared by
+    /// their scores there.
+    pub(super) fn ahead_of(&self, trial: u64, level: u64) -> Option<(usize, usize)> {
+        let scores = self.ranks.scores.get(&level)?;
+        let own = scores.get(&trial)?;
+        Some((scores.len(), scores.values().filter(|score| score.total_cmp(own).is_gt()).count()))
+    }
+}
