@@ -197,7 +197,7 @@ impl Arguments {
             let first = schedule.levels(max_resource).ok().and_then(|levels| levels.first().copied());
             let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
             let many = paid.or(self.budget_time.map(|_| MOST_TRIALS));
-            return Ok(self.trials.or(many).unwrap_or(24));
+            return Ok(self.trials.or(many).unwrap_or(40));
         };
         let plan = plan(max_resource, eta).map_err(|error| Failure::input(ScheduleError::from(error)))?;
         let a_run = plan.totals().configurations;

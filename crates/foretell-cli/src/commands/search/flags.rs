@@ -105,7 +105,7 @@ pub(crate) struct Arguments {
     #[arg(last = true, value_name = "COMMAND", help_heading = "Your own command")]
     pub(super) command: Vec<String>,
 
-    /// How many trials in all (default: 24; Hyperband's plan says how many, see --runs).
+    /// How many trials in all (default: 40; Hyperband's plan says how many, see --runs).
     #[arg(long, help_heading = "Search", conflicts_with = "runs")]
     pub(super) trials: Option<u64>,
     /// What the whole search may consume, in epochs of all trials together: the best sampler, scheduler and policy for it are chosen,
