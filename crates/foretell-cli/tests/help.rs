@@ -31,7 +31,9 @@ fn the_help_of_the_command() {
 
 #[test]
 fn the_help_of_every_subcommand() {
-    for name in ["search", "evaluate", "forecast", "replay", "reproduce", "study", "init", "import", "completions"] {
+    for name in
+        ["search", "evaluate", "forecast", "replay", "reproduce", "study", "init", "import", "completions"]
+    {
         insta::assert_snapshot!(name, help(&[name]));
     }
 }

@@ -46,6 +46,7 @@
 //! | `local_trials`| the executor of local processes                                        |
 //! | `event_store` | the event log as a study's store                                       |
 //! | `abandoned`   | processes that a killed Foretell left running                          |
+//! | `flusher`     | flushes a file to its device on a thread of its own                    |
 //! | `followed`    | a file that a trial appends its metrics to                             |
 //! | `params_watch`| whether a trial opens its parameters                                   |
 //! | `parent`      | a child that ends when its parent is gone                              |
@@ -66,6 +67,7 @@ mod config_file;
 mod driver;
 mod event_store;
 mod executor;
+mod flusher;
 mod followed;
 mod group;
 mod guardian;
