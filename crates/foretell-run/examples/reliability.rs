@@ -4,6 +4,8 @@
 //! (`docs/explanation/reliability.md`), some minutes; without `full` smaller ones, some seconds. It fails if a promise is
 //! broken.
 
+#![expect(clippy::print_stdout, reason = "a table is what this is for")]
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -41,10 +43,10 @@ fn main() -> Done<()> {
     let tests: [(&str, &dyn Fn() -> Done<Row>); 10] = [
         ("hammer", &|| hammer(of(8, 64), of(2, 20), 100)),
         ("claim", &|| claim(of(500, 10_000), 64)),
-        ("kill", &|| kill(of(10, 1000), of(50, 500))),
+        ("kill", &|| kill(of(10, 1000), of(50, 500) as u64)),
         ("cut", &|| cut(of(1 << 10, 1 << 16))),
         ("flip", &|| flip(of(500, 10_000))),
-        ("replay", &|| replay(of(20, 60))),
+        ("replay", &|| replay(of(20, 60) as u64)),
         ("tree", &process_tree),
         ("scale", &|| scale(of(500, 10_000) as u64, 100)),
         ("latency", &|| latency(of(300, 10_000) as u64, 20)),
@@ -325,7 +327,7 @@ fn cut(bytes: usize) -> Done<Row> {
         let mut opened = EventLog::<u64>::open(&path)?;
         let kept = ends.partition_point(|&end| end <= at);
         check(opened.records == records[..kept], format!("cut at byte {at}"))?;
-        check(opened.dropped.is_some() == !ends.contains(&at), format!("cut at byte {at} is not said"))?;
+        check(opened.dropped.is_some() != ends.contains(&at), format!("cut at byte {at} is not said"))?;
         opened.log.append(&7)?;
         check(opened.log.len() == kept as u64 + 1, format!("cut at byte {at}: no more can be written"))?;
     }

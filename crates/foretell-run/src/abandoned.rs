@@ -103,6 +103,8 @@ impl ProcessRecord {
 
     fn read(path: &Path) -> io::Result<Option<Self>> {
         match fs::read(path) {
+            // what a loss of power left empty is of an earlier run of the machine
+            Ok(text) if text.is_empty() => Ok(None),
             Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

@@ -273,20 +273,20 @@ mod tests {
 
     #[test]
     fn values_are_put_in_their_places_and_the_rest_is_kept() {
-        let values = parameters(json!({"optim.lr": 1e-5, "model.act": "gelu", "epochs": 3}));
+        let values = parameters(json!({"optim.lr": 1e-7, "model.act": "gelu", "epochs": 3}));
         let yaml = "# a run\nepochs: 10   # all of them\noptim:\n  lr: 0.1\n  betas: [0.9, 0.99]\nmodel:\n  act: relu\n  layers:\n    - 3\n    - 4\n";
-        let expected = yaml.replace("10 ", "3 ").replace("lr: 0.1", "lr: 1.0e-5").replace("relu", "\"gelu\"");
+        let expected = yaml.replace("10 ", "3 ").replace("lr: 0.1", "lr: 1.0e-7").replace("relu", "\"gelu\"");
         assert_eq!(file("a.yaml", yaml).with(&values).expect("all are there"), expected);
         let toml = "epochs = 10\n[optim] # the optimizer\nlr = 0.1\nbetas = [0.9, 0.99]\n[model]\nact = \"relu\" # or gelu\n";
         let expected =
-            toml.replace("10", "3").replace("lr = 0.1", "lr = 1.0e-5").replace("\"relu\"", "\"gelu\"");
+            toml.replace("10", "3").replace("lr = 0.1", "lr = 1.0e-7").replace("\"relu\"", "\"gelu\"");
         assert_eq!(file("a.toml", toml).with(&values).expect("all are there"), expected);
         let json = r#"{"epochs": 10, "optim": {"lr": 0.1, "betas": [0.9, null]}, "model": {"act": "relu"}}"#;
         let written: Value =
             serde_json::from_str(&file("a.json", json).with(&values).expect("all are there")).expect("JSON");
         assert_eq!(
             written,
-            json!({"epochs": 3, "optim": {"lr": 1e-5, "betas": [0.9, null]}, "model": {"act": "gelu"}})
+            json!({"epochs": 3, "optim": {"lr": 1e-7, "betas": [0.9, null]}, "model": {"act": "gelu"}})
         );
     }
 

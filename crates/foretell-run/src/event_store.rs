@@ -4,15 +4,17 @@ use std::path::Path;
 
 use foretell_search::{Moment, Record, Records, Store, StoreError, StudySpec, Times};
 
+use crate::flusher::Flusher;
 use crate::log::{Dropped, EventLog, EventLogError, Position, Stamp};
 
 /// A study's event log, `events.jsonl` in its folder.
 ///
-/// What ends or stops a trial is flushed to the device before anything later is written.
+/// Whenever a trial ends or is stopped, the log is flushed to the device by a thread of its own, so that no trial waits for
+/// it; [`sync`](Self::sync) waits. A loss of power may cost what was written since the last flush began: some milliseconds.
 #[derive(Debug)]
 pub struct EventStore {
     log: EventLog<Record>,
-    unsynced: bool,
+    flusher: Flusher,
     times: Times,
 }
 
@@ -66,7 +68,12 @@ impl EventStore {
         let (log, dropped) = EventLog::open_each(path, |record, stamp| survey.see(record, stamp))?;
         survey.dropped = dropped;
         let times = survey.times.clone();
-        Ok((Self { log, unsynced: false, times }, survey))
+        let flusher = Flusher::start(log.path()).map_err(|source| EventLogError::File {
+            what: "flush",
+            path: log.path().to_owned(),
+            source,
+        })?;
+        Ok((Self { log, flusher, times }, survey))
     }
 
     /// Forgets all records.
@@ -88,20 +95,21 @@ impl EventStore {
     /// # Errors
     /// Those of [`EventLog::sync`].
     pub fn sync(&mut self) -> Result<(), EventLogError> {
-        self.log.sync()?;
-        self.unsynced = false;
-        Ok(())
+        self.log.sync()
     }
 }
 
 impl Store for EventStore {
     fn append(&mut self, record: &Record) -> Result<(), StoreError> {
-        if self.unsynced {
-            self.sync().map_err(StoreError::new)?;
+        if let Some(source) = self.flusher.failure() {
+            let (path, acknowledged) = (self.log.path().to_owned(), self.log.len());
+            return Err(StoreError::new(EventLogError::Sync { path, acknowledged, source }));
         }
         self.log.append(record).map_err(StoreError::new)?;
         self.times.see(record, self.log.stamp().map(Moment::from));
-        self.unsynced = record.ends().is_some();
+        if record.ends().is_some() {
+            self.flusher.ask();
+        }
         Ok(())
     }
 

@@ -47,6 +47,7 @@
 //! | `event_store` | the event log as a study's store                                       |
 //! | `orders`      | what a person orders about trials that another process drives          |
 //! | `abandoned`   | processes that a killed Foretell left running                          |
+//! | `flusher`     | flushes a file to its device on a thread of its own                    |
 //! | `followed`    | a file that a trial appends its metrics to                             |
 //! | `params_watch`| whether a trial opens its parameters                                   |
 //! | `parent`      | a child that ends when its parent is gone                              |
@@ -67,6 +68,7 @@ mod config_file;
 mod driver;
 mod event_store;
 mod executor;
+mod flusher;
 mod followed;
 mod group;
 mod guardian;

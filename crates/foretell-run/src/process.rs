@@ -24,6 +24,8 @@ use crate::trial::Watch;
 
 /// How long orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH: Duration = Duration::from_secs(10);
+/// So long after its output a process is expected to end.
+const ENDING: Duration = Duration::from_millis(100);
 /// So many lines without a report are worth a word: perhaps the metric is looked for in the wrong way.
 const SILENT_LINES: usize = 100;
 /// A shorter silence is no stall.
@@ -175,6 +177,8 @@ pub(crate) struct Process {
     kill_at: Option<Instant>,
     /// Whether its process has ended, its group is empty, and nothing else of it is left.
     gone: bool,
+    /// When the last of its pipes ended.
+    closed: Option<Instant>,
     /// Processes of it that were found outside its group.
     strays_seen: BTreeSet<u32>,
     watch: Watch,
@@ -201,6 +205,7 @@ impl Process {
             stopped_by_us: false,
             kill_at: None,
             gone: false,
+            closed: None,
             strays_seen: BTreeSet::new(),
             watch: Watch::default(),
             followed: None,
@@ -300,6 +305,9 @@ impl Process {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(_) | Err(_) => *file = None,
         }
+        if self.open_pipes().next().is_none() {
+            self.closed.get_or_insert_with(Instant::now);
+        }
     }
 
     /// Notes that a pipe has nothing to read: once the trial is gone, that is its end. A process that left the group may
@@ -313,6 +321,11 @@ impl Process {
     /// Whether nothing of it runs any more.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
+    }
+
+    /// Whether its output ended a moment ago: then its process ends soon, and a look is worth while.
+    pub(crate) fn is_ending(&self, now: Instant) -> bool {
+        !self.gone && self.closed.is_some_and(|closed| now < closed + ENDING)
     }
 
     /// Whether nothing of it runs any more, and all that it printed was read.

@@ -165,7 +165,13 @@ impl Loop {
         let (numbers, mut fds): (Vec<_>, Vec<_>) =
             pipes.map(|(process, pipe, fd)| ((process, pipe), PollFd::new(fd, PollFlags::POLLIN))).unzip();
         let is_urgent = self.processes.iter().any(Process::is_gone);
-        let wait = PollTimeout::from(if is_urgent { 0 } else { LOOK_MILLISECONDS });
+        let now = Instant::now();
+        let is_soon = self.processes.iter().any(|process| process.is_ending(now));
+        let wait = PollTimeout::from(match (is_urgent, is_soon) {
+            (true, _) => 0,
+            (_, true) => 1,
+            _ => LOOK_MILLISECONDS,
+        });
         if poll(&mut fds, wait).is_err() {
             // Interrupted, or out of memory: the next round tries again.
             thread::sleep(RETRY);
@@ -177,7 +183,8 @@ impl Loop {
 
     fn look_after(&mut self) {
         let now = Instant::now();
-        if now < self.next_look {
+        let is_soon = self.processes.iter().any(|process| process.is_ending(now));
+        if now < self.next_look && !is_soon {
             return;
         }
         let census = OnceCell::new();

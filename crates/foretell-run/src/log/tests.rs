@@ -562,7 +562,8 @@ fn each_opening_that_writes_has_a_number_and_times_do_not_fall() {
 
 #[test]
 fn a_log_that_is_deleted_replaced_or_cut_under_its_writer_is_noticed_before_the_next_write() {
-    let ways: [(fn(&Path), &str); 3] = [
+    type Change = fn(&Path);
+    let ways: [(Change, &str); 3] = [
         (|path| std::fs::remove_file(path).expect("it is there"), "was deleted"),
         (
             |path| {
