@@ -16,9 +16,12 @@ const POINTS: usize = 1_000;
 /// Works something out of the log of the study called so.
 type View = fn(&str, &Path) -> Result<Value, Problem>;
 
+/// By study and kind: the length of the log, and what was worked out.
+type Known = BTreeMap<(String, &'static str), (u64, Value)>;
+
 /// What was worked out, with the length of the log that it is of: worked out again only once the log has grown.
 #[derive(Default)]
-pub(crate) struct Views(Mutex<BTreeMap<(String, &'static str), (u64, Value)>>);
+pub(crate) struct Views(Mutex<Known>);
 
 impl Views {
     pub(crate) fn of(

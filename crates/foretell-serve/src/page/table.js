@@ -30,15 +30,16 @@ function table() {
 }
 
 function head() {
-  const row = document.createElement("tr"), at = [...$("trials").querySelectorAll("thead button")].indexOf(document.activeElement);
-  for (const key of columns) {
+  const labels = columns.map((key) => title(key) + (sort.key === key ? (sort.down ? " ▾" : " ▴") : "")), before = [...$("trials").querySelectorAll("thead button")];
+  if (labels.length === before.length && labels.every((label, i) => label === before[i].textContent)) return;
+  const row = document.createElement("tr"), at = before.indexOf(document.activeElement);
+  columns.forEach((key, i) => {
     const th = document.createElement("th"), button = document.createElement("button");
-    th.scope = "col"; th.className = numeric(key) ? "number" : ""; th.append(button);
-    button.textContent = title(key) + (sort.key === key ? (sort.down ? " ▾" : " ▴") : "");
+    th.scope = "col"; th.className = numeric(key) ? "number" : ""; th.append(button); button.textContent = labels[i];
     th.setAttribute("aria-sort", sort.key === key ? (sort.down ? "descending" : "ascending") : "none");
     button.onclick = () => { sort = { key, down: sort.key === key ? !sort.down : true }; table(); };
     row.append(th);
-  }
+  });
   $("trials").tHead.replaceChildren(row);
   if (at >= 0) $("trials").querySelectorAll("thead button")[at].focus();
 }
@@ -50,42 +51,52 @@ function rows() {
   const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - 8), last = Math.min(kept.length, first + Math.ceil(scroller.clientHeight / ROW) + 16);
   if (!kept.some((trial) => trial.id === focused)) focused = kept.length ? kept[0].id : null;
   const inSight = kept.slice(first, last), stop = inSight.some((trial) => trial.id === focused) ? focused : inSight.length ? inSight[0].id : null;
-  $("trials").tBodies[0].replaceChildren(space(first), ...inSight.map((trial, i) => line(trial, first + i, stop)), space(kept.length - last));
+  const lines = inSight.map((trial, i) => line(trial, first + i, stop)), body = $("trials").tBodies[0];
+  for (const [id, row] of drawn) if (!lines.includes(row)) drawn.delete(id);
+  above.style.height = first * ROW + "px"; below.style.height = (kept.length - last) * ROW + "px";
+  // rows that stay are not moved: a click may be under way
+  const wanted = [above, ...lines, below];
+  if (wanted.length === body.children.length && wanted.every((row, i) => row === body.children[i])) return;
+  body.replaceChildren(...wanted);
   if (inside) (button(focused) || scroller).focus({ preventScroll: true });
 }
 
-function space(count) {
-  const row = document.createElement("tr"), td = document.createElement("td");
-  row.setAttribute("aria-hidden", "true"); row.className = "space"; td.colSpan = columns.length; td.style.height = count * ROW + "px"; row.append(td);
+// The rows in the document by trial, and the spaces for those that are not.
+const drawn = new Map(), above = space(), below = space();
+
+function space() {
+  const row = document.createElement("tr");
+  row.setAttribute("aria-hidden", "true"); row.className = "space"; row.append(document.createElement("td"));
   return row;
 }
 
 function line(trial, index, stop) {
-  const row = document.createElement("tr");
-  row.setAttribute("aria-rowindex", index + 2);
-  if (trial.id === chosen) row.className = "chosen";
-  for (const key of columns) {
-    const td = document.createElement("td");
-    if (numeric(key)) td.className = "number";
-    if (key === "trial") td.append(opener(trial, index, stop));
-    else {
-      td.textContent = shown(cell(trial, key));
-      if (key === "why") td.title = td.textContent;
-      if (key === "state") td.className = trial.state;
-    }
-    row.append(td);
+  let row = drawn.get(trial.id);
+  if (!row || row.cells.length !== columns.length) {
+    row = document.createElement("tr");
+    for (const key of columns) { const td = document.createElement("td"); if (key === "trial") td.append(opener(trial)); row.append(td); }
+    drawn.set(trial.id, row);
   }
+  row.setAttribute("aria-rowindex", index + 2); row.dataset.index = index; row.className = trial.id === chosen ? "chosen" : "";
+  row.querySelector("button").tabIndex = trial.id === stop ? 0 : -1;
+  columns.forEach((key, i) => {
+    if (key === "trial") return;
+    const td = row.cells[i], text = shown(cell(trial, key));
+    if (td.textContent !== text) td.textContent = text;
+    if (key === "why") td.title = text;
+    td.className = key === "state" ? trial.state : numeric(key) ? "number" : "";
+  });
   return row;
 }
 
-function opener(trial, index, stop) {
+function opener(trial) {
   const button = document.createElement("button");
-  button.textContent = trial.id; button.dataset.trial = trial.id; button.tabIndex = trial.id === stop ? 0 : -1;
+  button.textContent = trial.id; button.dataset.trial = trial.id;
   button.setAttribute("aria-label", `trial ${trial.id}: why`);
   button.onclick = () => choose(trial.id);
   button.onfocus = () => { focused = trial.id; };
   button.onkeydown = (event) => {
-    const page = Math.max(1, Math.floor($("rows").clientHeight / ROW) - 2);
+    const index = Number(button.closest("tr").dataset.index), page = Math.max(1, Math.floor($("rows").clientHeight / ROW) - 2);
     const to = { ArrowDown: index + 1, ArrowUp: index - 1, PageDown: index + page, PageUp: index - page, Home: 0, End: kept.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault(); goTo(Math.min(kept.length - 1, Math.max(0, to)));
