@@ -2,9 +2,11 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Input, ParameterSpace, Policy, Rank, Record, SamplerSpec, Schedule, Space, Study, StudySpec, TrialState,
+    Input, ParameterSpace, Parts, Policy, Rank, Record, Sampler, SamplerSpec, Schedule, Space, Study,
+    StudySpec, TrialState, Worth, trial_stream,
 };
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 type Function = fn(&Configuration) -> f64;
 
@@ -37,10 +39,10 @@ fn driven(study: &mut Study, value: impl Fn(&Configuration, u64) -> f64) -> Vec<
     let mut log = Vec::new();
     loop {
         let records = study.step(&Input::WorkerIdle);
-        let Some(Record::Started { trial, configuration, from, until, .. }) = records.first().cloned() else {
-            return log;
-        };
+        let Some(first) = records.first().cloned() else { return log };
         log.extend(records);
+        // a trial that a restart found trained as far as wanted is closed, and not started
+        let Record::Started { trial, configuration, from, until, .. } = first else { continue };
         for step in from + 1..=until {
             log.extend(study.step(&report(trial, step, value(&configuration, step))));
             if !study.is_running(trial) {
@@ -202,5 +204,52 @@ fn failures_and_equal_scores_stop_nobody() {
         let failed = |trial: &&foretell_search::Trial| matches!(trial.state, TrialState::Failed { .. });
         assert_eq!(study.trials().iter().filter(failed).count(), 10);
         assert!(study.trials().iter().all(|trial| trial.configuration["lr"] != Value::Missing));
+    }
+}
+
+/// Draws at random and notes what it is told.
+struct Listening {
+    space: ParameterSpace,
+    told: Arc<Mutex<BTreeMap<u64, Worth>>>,
+}
+
+impl Sampler for Listening {
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        Some(self.space.sample(&mut trial_stream(1, trial)))
+    }
+
+    fn started(&mut self, _: u64, _: &Configuration) {}
+
+    fn told(&mut self, trial: u64, _: &Configuration, worth: Worth) {
+        self.told.lock().unwrap().insert(trial, worth);
+    }
+
+    fn failed(&mut self, _: u64, _: &Configuration) {}
+}
+
+#[test]
+fn paused_and_stopped_trials_count_with_how_they_may_end_and_its_spread() {
+    let asha = Schedule::Asha { eta: 3, rungs: None };
+    for (schedule, policy) in [(asha, Policy::None), (Schedule::Full, Policy::Asha(3))] {
+        let spec = StudySpec { schedule, policy, max_resource: 9, ..spec(&MIXED, SamplerSpec::Tpe, 0) };
+        let told = Arc::new(Mutex::new(BTreeMap::new()));
+        let space = ParameterSpace::parse(&MIXED).unwrap();
+        let sampler: Box<dyn Sampler> = Box::new(Listening { space, told: Arc::clone(&told) });
+        let mut study = Study::with(spec, Parts { sampler: Some(sampler), ..Parts::default() }).unwrap();
+        // ends lie at about twice the score after the first epoch, give or take what the configuration says
+        driven(&mut study, |c, step| (number(c, "w") / 512.0 + 0.1) * (1.0 - 0.5_f64.powi(step as i32)));
+        let told = told.lock().unwrap();
+        let early = study.trials().iter().enumerate().filter(|(_, trial)| trial.step < 9);
+        let mut count = 0;
+        for (number, trial) in early {
+            let (worth, last) = (told[&(number as u64)], trial.curve.last().unwrap().1);
+            assert!(
+                !worth.measured && worth.score > last && worth.sd > 0.0,
+                "{number}: {worth:?} after {last}"
+            );
+            count += 1;
+        }
+        assert!(count > 10, "{count} trials of {policy:?} did not reach their end");
+        assert!(told.values().filter(|worth| worth.measured).all(|worth| worth.sd == 0.0));
     }
 }
