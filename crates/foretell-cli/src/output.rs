@@ -67,7 +67,7 @@ pub(crate) fn metric_difference(difference: f64, near: f64, decimals: usize) -> 
 /// A number as people write it: three significant digits.
 pub(crate) fn short_number(value: f64) -> String {
     let size = value.abs();
-    if value == value.trunc() && size < 1e6 {
+    if value.fract() == 0.0 && size < 1e6 {
         format!("{value:.0}")
     } else if (1e-4..1e6).contains(&size) {
         let decimals = (2 - size.log10().floor() as i32).clamp(0, 6) as usize;
@@ -156,7 +156,7 @@ mod tests {
     fn durations_have_two_units_at_most() {
         let cases = [
             (0.0, "0.0 s"),
-            (3.14, "3.1 s"),
+            (3.12, "3.1 s"),
             (59.4, "59 s"),
             (61.0, "1 min 1 s"),
             (3_725.0, "1 h 2 min"),

@@ -81,7 +81,8 @@ fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
     let folder = finished("3");
     let log = folder.path().join("study/events.jsonl");
     let whole = lines(folder.path());
-    let cases: [(&str, fn(&mut Vec<String>), &str, usize); 4] = [
+    type Harm = fn(&mut Vec<String>);
+    let cases: [(&str, Harm, &str, usize); 4] = [
         (
             "a report taken out",
             |lines| drop(lines.remove(2)),

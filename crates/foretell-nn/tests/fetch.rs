@@ -53,6 +53,7 @@ fn fetch(into: &Path) -> Fetch {
 }
 
 /// Whether the program curl is there; says which test was skipped if not.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn has_curl(test: &str) -> bool {
     let there = std::process::Command::new("curl").arg("--version").output().is_ok();
     if !there {

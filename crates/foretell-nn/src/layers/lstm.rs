@@ -1,25 +1,10 @@
 //! A layer of long short-term memory cells.
 
+pub(crate) use crate::layers::recurrence::State;
 use crate::layers::recurrence::recur;
 use burn::module::{Module, Param};
 use burn::tensor::Tensor;
 use burn::tensor::activation::{sigmoid, tanh};
-
-/// The state of a layer between two steps, each of shape (sequences, cells).
-#[derive(Clone, Debug)]
-pub(crate) struct State {
-    /// The output h.
-    pub(crate) hidden: Tensor<2>,
-    /// The memory c.
-    pub(crate) cell: Tensor<2>,
-}
-
-impl State {
-    /// The state without its history: gradients stop here.
-    pub(crate) fn detached(self) -> Self {
-        Self { hidden: self.hidden.detach(), cell: self.cell.detach() }
-    }
-}
 
 /// LSTM cells without peepholes.
 ///

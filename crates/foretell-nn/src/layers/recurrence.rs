@@ -2,7 +2,6 @@
 //!
 //! burn's operations, step by step, stay for GPUs, and as the oracle of the tests. In one piece a layer needs no graph of its steps.
 
-use crate::layers::lstm::State;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
 use burn::backend::autodiff::grads::Gradients;
@@ -14,6 +13,22 @@ use burn::tensor::{Tensor, TensorData};
 
 type Learning = Autodiff<Flex>;
 type Plain = FloatTensor<Flex>;
+
+/// The state of a layer between two steps, each of shape (sequences, cells).
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// The output h.
+    pub(crate) hidden: Tensor<2>,
+    /// The memory c.
+    pub(crate) cell: Tensor<2>,
+}
+
+impl State {
+    /// The state without its history: gradients stop here.
+    pub(crate) fn detached(self) -> Self {
+        Self { hidden: self.hidden.detach(), cell: self.cell.detach() }
+    }
+}
 
 /// The outputs, shape (steps, sequences, cells), and the last state, from the inputs of the gates, shape (steps, sequences, 4 · cells), and
 /// U, shape (cells, 4 · cells); none if the tensors are not on the processor. The state counts as constant.

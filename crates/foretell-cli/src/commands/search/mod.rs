@@ -81,16 +81,25 @@ fn search(arguments: &Arguments) -> Outcome {
     display.finish();
     ran?;
     let retrained = retrain::best(&search, arguments, &interrupt)?;
+    tell(&search, retrained.as_ref(), arguments)?;
+    if search.study().best().is_none() && search.study().is_done() {
+        return Err(Failure::midway("no trial succeeded: see `foretell study show` for why each ended"));
+    }
+    Ok(())
+}
+
+/// The result on standard output, and in a picture if one is asked for.
+fn tell(search: &StudyRun, retrained: Option<&StudyRun>, arguments: &Arguments) -> Outcome {
     let mut document =
         report::Document::new("foretell.search/1", search.study(), search.times(), search.directory());
     match arguments.format {
         Format::Json => {
-            document.retrained = retrained.as_ref().map(retrain::document).map(Box::new);
+            document.retrained = retrained.map(retrain::document).map(Box::new);
             print_json(&document)
         }
         Format::Table => {
             print(&report::text(search.study(), &document))?;
-            retrained.as_ref().map_or(Ok(()), |again| print(&retrain::text(search.study(), again)))
+            retrained.map_or(Ok(()), |again| print(&retrain::text(search.study(), again)))
         }
     }?;
     if let Some(path) = &arguments.plot {
@@ -98,12 +107,9 @@ fn search(arguments: &Arguments) -> Outcome {
         let figure = study_picture::of(search.study(), &name, arguments.figure());
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
-        if let Some(again) = &retrained {
+        if let Some(again) = retrained {
             retrain::draw(again, path)?;
         }
-    }
-    if search.study().best().is_none() && search.study().is_done() {
-        return Err(Failure::midway("no trial succeeded: see `foretell study show` for why each ended"));
     }
     Ok(())
 }
