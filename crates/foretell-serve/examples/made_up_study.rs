@@ -28,7 +28,7 @@ fn accuracy(configuration: &Configuration, seed: u32, step: u64) -> f64 {
 fn train(session: &mut Session<EventStore>, start: &Start, until: u64) -> Result<(), Box<dyn Error>> {
     for step in start.from + 1..=until {
         // one rate in a hundred diverges
-        let wild = start.seed % 100 == 0 && step > 3;
+        let wild = start.seed.is_multiple_of(100) && step > 3;
         let value = if wild { f64::NAN } else { accuracy(&start.configuration, start.seed, step) };
         let metrics = [("loss".to_owned(), 1.0 - value)].into();
         if session.report(start.trial, step, value, metrics)?.stops() {

@@ -8,6 +8,7 @@ use std::process::Command;
 use common::{done, local, serve};
 
 /// Runs the first code block of `language` with `program`, if there is such a program; returns what it printed.
+#[expect(clippy::print_stderr, reason = "says what was skipped")]
 fn run(language: &str, program: &str, address: &str) -> Option<String> {
     if Command::new(program).arg("--version").output().is_err() {
         eprintln!("skipped: the {language} example of http.md, because there is no {program}");
