@@ -145,6 +145,18 @@ class Scale:
         return min(1.0, max(0.0, (best - found) / (best - median)))
 
 
+def rank_correlation(data, share):
+    """Spearman's, of the best value after a share of the training with that at the end."""
+    import numpy
+
+    length = len(data["curves"][0])
+    ends = []
+    for points in (max(1, round(length * share)), length):
+        ends.append([max((v for v in curve[:points] if v is not None), default=-math.inf) for curve in data["curves"]])
+    ranks = [[numpy.mean(numpy.flatnonzero(numpy.array(sorted(of)) == value)) for value in of] for of in ends]
+    return float(numpy.corrcoef(ranks)[0, 1])
+
+
 def at(trace, epochs, which):
     found = None
     for spent, any_epoch, final in trace:
@@ -197,7 +209,7 @@ def main():
     parser.add_argument("--ours", nargs="*", default=OURS)
     parser.add_argument("--peers", nargs="*", default=PEERS)
     parser.add_argument("--tables", nargs="*")
-    parser.add_argument("--by-table", action="store_true", help="also each table's mean over the budgets")
+    parser.add_argument("--by-table", action="store_true", help="also each table's figures, and how early ranks tell the end")
     parser.add_argument("--program", help="the built example best_so_far")
     parser.add_argument("--keep", type=pathlib.Path, help="peers' results, kept from run to run")
     parser.add_argument("--plot", type=pathlib.Path, help="draw regret against epochs, with bands over seeds")
@@ -237,10 +249,10 @@ def main():
     results += [kept[t["name"], name, seed] for t, name, seed, _ in wanted if (t["name"], name, seed) in kept]
     scales = {t["name"]: Scale(t) for t in data}
     lengths = {t["name"]: len(t["curves"][0]) for t in data}
-    report(results, scales, lengths, arguments)
+    report(results, scales, lengths, arguments, data)
 
 
-def report(results, scales, lengths, arguments):
+def report(results, scales, lengths, arguments, data):
     for which, what in ((0, "best at any epoch"), (1, "best among finished")):
         parts = (("chosen on", [n for n in scales if n in CHOSEN_ON]),
                  ("reported on", [n for n in scales if n not in CHOSEN_ON]), ("all tables", list(scales)))
@@ -248,6 +260,9 @@ def report(results, scales, lengths, arguments):
             if names and (part == "all tables" or len(names) < len(scales)):
                 show(f"{what}, {part} ({len(names)} tables)", summed(results, scales, lengths, which, names))
     if arguments.by_table:
+        for t in data:
+            cells = [f"R/{d}: {rank_correlation(t, 1 / d):.2f}" for d in (27, 9, 3)]
+            print(f"{t['name']}: rank correlation of the best so far with the end, {', '.join(cells)}")
         for name in scales:
             show(f"best at any epoch, {name}", summed(results, scales, lengths, 0, [name]))
     if arguments.plot:
