@@ -14,6 +14,7 @@ import matplotlib
 matplotlib.use("Agg")
 matplotlib.rcParams["svg.hashsalt"] = "foretell"
 import matplotlib.pyplot as plt
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, ScalarFormatter
 
 CHANCE = 0.1
 tables = {
@@ -39,12 +40,16 @@ def main():
         text = runs[0]["direction"] == "minimize"
         if text:
             axis.set_yscale("log")
+            axis.yaxis.set_major_locator(FixedLocator([10, 15, 20, 30, 40]))
+            axis.yaxis.set_major_formatter(ScalarFormatter())
+            axis.yaxis.set_minor_locator(NullLocator())
             axis.set_ylabel("validation perplexity")
         else:
             axis.axhline(CHANCE, color="#888888", linestyle=":", linewidth=0.9)
             axis.set_ylabel("validation accuracy")
         axis.set_title(title, fontsize=10)
         axis.set_xlabel("epoch")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
         for side in ("top", "right"):
             axis.spines[side].set_visible(False)
         best = min(ends) if text else max(ends)

@@ -80,7 +80,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     say("streaming read", read, start);
     let start = Instant::now();
     let mut seen = 0;
-    let (log, _) = EventLog::<Record>::open_each(&path, |_| seen += 1)?;
+    let (log, _) = EventLog::<Record>::open_each(&path, |_, _| seen += 1)?;
     say("open for writing", seen, start);
     println!(
         "{} bytes, {} records, mean value {:.4}; peak memory {before:.1} MiB before reading, {:.1} MiB after it",

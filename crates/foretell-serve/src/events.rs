@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
-use foretell_run::{LogReader, Position};
+use foretell_run::Position;
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use serde_json::value::RawValue;
+
+use crate::records::{Reader, list, timed};
 
 /// How often the log is looked at.
 const LOOK: Duration = Duration::from_millis(250);
@@ -36,16 +37,10 @@ pub(crate) fn stream(log: PathBuf, seen: u64) -> Sse<impl Stream<Item = Result<E
     Sse::new(events).keep_alive(KeepAlive::default())
 }
 
-/// Records as a JSON list, each as its line in the log has it.
-pub(crate) fn list(records: &[Box<RawValue>]) -> String {
-    let texts: Vec<&str> = records.iter().map(|record| record.get()).collect();
-    format!("[{}]", texts.join(","))
-}
-
 impl Tail {
     /// The next batch, if there is anything new. A log that was begun anew is announced.
     fn next(&mut self) -> Option<Event> {
-        let Ok(mut reader) = LogReader::<Box<RawValue>>::open(&self.log, self.position) else {
+        let Ok(mut reader) = Reader::open(&self.log, self.position) else {
             let known = (std::mem::take(&mut self.position), std::mem::take(&mut self.skip));
             return (known != (Position::START, 0)).then(begun_anew);
         };
@@ -53,7 +48,9 @@ impl Tail {
         let mut at_end = false;
         while records.len() < BATCH && !at_end {
             match reader.next() {
-                Some(Ok(record)) if reader.position().records > self.skip => records.push(record),
+                Some(Ok(record)) if reader.position().records > self.skip => {
+                    records.push(timed(&record, reader.stamp()));
+                }
                 Some(Ok(_)) => {}
                 _ => at_end = true,
             }

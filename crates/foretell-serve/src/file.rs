@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::error::ServeError;
-use crate::views;
+use crate::{records, views};
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -25,19 +25,21 @@ const SCRIPT: [&str; 7] = [
 /// # Errors
 /// [`ServeError::Log`] if the log cannot be read.
 pub fn page(name: &str, log: &Path) -> Result<String, ServeError> {
-    let (records, _) = foretell_run::read_log::<Value>(log)?;
+    let records = records::all(log)?;
     // records that are no study have curves, but no model of their parameters
     let importance = views::importance(name, log).unwrap_or_default();
-    Ok(with(&json!({"study": name, "records": records, "importance": importance})))
+    let (name, importance) = (json!(name), json!(importance));
+    Ok(with(&format!(r#"{{"study":{name},"records":{records},"importance":{importance}}}"#)))
 }
 
 /// The page without records: it asks the server for them.
 pub(crate) fn empty() -> String {
-    with(&Value::Null)
+    with("null")
 }
 
-fn with(data: &Value) -> String {
+/// The page with `data`, which is JSON.
+fn with(data: &str) -> String {
     // in a script element only `</` ends it, and `<!--` may confuse it
-    let data = data.to_string().replace('<', "\\u003c");
+    let data = data.replace('<', "\\u003c");
     PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", &SCRIPT.concat()).replace("/*DATA*/", &data)
 }

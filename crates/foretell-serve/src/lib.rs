@@ -32,6 +32,7 @@ mod options;
 mod owned;
 mod owner;
 mod problem;
+mod records;
 mod routes;
 mod served;
 mod server;

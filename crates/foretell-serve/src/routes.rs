@@ -8,7 +8,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use axum::{Json, Router, middleware};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::problem::Problem;
@@ -85,12 +84,10 @@ async fn studies(State(served): State<Arc<Served>>) -> Json<Value> {
 
 async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
     let log = served.log(&study)?;
-    let read = move || {
-        foretell_run::read_log::<Box<RawValue>>(log).map_err(|error| Problem::conflict(error.to_string()))
-    };
-    let (records, _) = blocking(read).await?;
+    let read = move || crate::records::all(&log).map_err(|error| Problem::conflict(error.to_string()));
+    let records = blocking(read).await?;
     let head = json!({"schema": "foretell.records/1", "study": study}).to_string();
-    let text = format!("{},\"records\":{}}}", head.trim_end_matches('}'), events::list(&records));
+    let text = format!("{},\"records\":{records}}}", head.trim_end_matches('}'));
     Ok(([("content-type", "application/json")], text).into_response())
 }
 
