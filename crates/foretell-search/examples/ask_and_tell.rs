@@ -9,7 +9,8 @@ use std::io::{BufRead, Write};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, seed, parameters @ ..] = &arguments[..] else {
-        return Err("usage: ask_and_tell random|tpe|gp|tpe-gp SEED PARAMETER...".into());
+        println!("usage: ask_and_tell random|tpe|gp|tpe-gp SEED PARAMETER...");
+        return Ok(());
     };
     let spec = match name.as_str() {
         "random" => SamplerSpec::Random,

@@ -12,7 +12,8 @@ use std::io::{BufRead, Write};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [budget, epochs, seed, parameters @ ..] = &arguments[..] else {
-        return Err("usage: budget_over_pipes BUDGET EPOCHS SEED PARAMETER...".into());
+        println!("usage: budget_over_pipes BUDGET EPOCHS SEED PARAMETER...");
+        return Ok(());
     };
     let (budget, max_resource) = (budget.parse()?, epochs.parse()?);
     let space = Space::Parameters(ParameterSpace::parse(parameters)?);
