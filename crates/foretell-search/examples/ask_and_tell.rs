@@ -6,6 +6,7 @@
 use foretell_search::{ParameterSpace, SamplerSpec, Space, Worth};
 use std::io::{BufRead, Write};
 
+#[expect(clippy::print_stdout, reason = "what the program is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, seed, parameters @ ..] = &arguments[..] else {

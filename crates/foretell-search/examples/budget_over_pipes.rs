@@ -9,6 +9,7 @@ use foretell_search::{Choice, Input, ParameterSpace, Record, Space, Study, Study
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
+#[expect(clippy::print_stdout, reason = "what the program is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [budget, epochs, seed, parameters @ ..] = &arguments[..] else {
