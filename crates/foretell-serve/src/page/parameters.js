@@ -2,11 +2,12 @@
 const THREADS = 1500; // so many trials are drawn
 const AXES = 8;
 
+// Networks have no order and are too long for an axis.
 function parallel(leader) {
-  const { pen, width, height } = canvas("parallel");
-  const columns = varying().slice(0, AXES), all = [...state.trials.values()].filter((trial) => worth(trial) !== null);
+  const columns = varying().filter((name) => name !== "net").slice(0, AXES), all = [...state.trials.values()].filter((trial) => worth(trial) !== null);
   $("parameters").hidden = !columns.length || !all.length;
   if ($("parameters").hidden) return;
+  const { pen, width, height } = canvas("parallel"); // what is hidden has no size
   const trials = sampled(all);
   $("threads").textContent = trials.length < all.length ? `the ${Math.floor(THREADS / 2)} best and ${trials.length - Math.floor(THREADS / 2)} of the other ${all.length - Math.floor(THREADS / 2)} trials` : "";
   const axes = [...columns, metric()], left = 56, x = (i) => left + (width - 2 * left) * i / (axes.length - 1), y = (share) => 44 + (height - 70) * (1 - share);
