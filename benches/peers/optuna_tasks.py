@@ -138,7 +138,8 @@ PRUNERS = {
     "hyperband": lambda: HyperbandPruner(max_resource=EPOCHS),
     "wilcoxon": WilcoxonPruner,
     "foretell": ForetellPruner,
-    "foretell, bold": lambda: ForetellPruner(n_startup_trials=5, stop_probability=0.9, agreeing_checks=1),
+    "foretell, as it was": lambda: ForetellPruner(n_startup_trials=10, stop_probability=0.95, predictor="auto", refit=1.2),
+    "foretell, bold": lambda: ForetellPruner(n_startup_trials=5, stop_probability=0.9, agreeing_checks=1, predictor="auto", refit=1.2),
 }
 
 

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -10,12 +11,18 @@ use std::time::Duration;
 /// How long a Ctrl-C may wait to be noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The threads of this process, and which process that is: a forked child inherits none of its parent's threads.
-static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+/// The threads of a process. A forked child inherits none of its parent's threads, but the state of all locks, those that a thread of the
+/// parent held included: it makes its own.
+struct Workers {
+    process: u32,
+    pool: ThreadPool,
+    /// One piece of work at a time. A worker of the pool that waits for its own pieces may otherwise take up a second fit of the
+    /// same model, which waits for the first.
+    turn: Mutex<()>,
+}
 
-/// One piece of work at a time. A worker of the pool that waits for its own pieces may otherwise take up a second fit of the same
-/// model, which waits for the first.
-static TURN: Mutex<()> = Mutex::new(());
+/// Those of this process. Locked by threads that hold the interpreter alone, so that no fork finds it locked.
+static WORKERS: Mutex<Option<Arc<Workers>>> = Mutex::new(None);
 
 /// Runs `work` on threads of its own and returns what it gives. A signal's exception, such as `KeyboardInterrupt`, is returned at
 /// once; the work is then finished in the background and forgotten.
@@ -23,11 +30,11 @@ pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    let pool = pool().map_err(pyo3::exceptions::PyRuntimeError::new_err)?;
+    let workers = workers().map_err(pyo3::exceptions::PyRuntimeError::new_err)?;
     let (done, result) = channel();
     thread::spawn(move || {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = done.send(pool.install(work));
+        let _turn = workers.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = done.send(workers.pool.install(work));
     });
     let result = Mutex::new(result);
     loop {
@@ -46,17 +53,59 @@ pub(crate) fn run<T: Send + 'static>(
     }
 }
 
-fn pool() -> Result<Arc<ThreadPool>, String> {
-    let mut kept = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+fn workers() -> Result<Arc<Workers>, String> {
+    let mut kept = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
-    if let Some((owner, pool)) = &*kept
-        && *owner == process
-    {
-        return Ok(Arc::clone(pool));
+    if let Some(workers) = kept.as_ref().filter(|workers| workers.process == process) {
+        return Ok(Arc::clone(workers));
     }
     let pool = ThreadPoolBuilder::new().build().map_err(|error| format!("cannot start threads: {error}"))?;
-    let pool = Arc::new(pool);
+    let workers = Arc::new(Workers { process, pool, turn: Mutex::new(()) });
     // the parent's pool cannot be ended here: its threads are not in this process
-    std::mem::forget(kept.replace((process, Arc::clone(&pool))));
-    Ok(pool)
+    std::mem::forget(kept.replace(Arc::clone(&workers)));
+    Ok(workers)
+}
+
+/// How many threads of a process work with something. A forked child that finds it worked with cannot use it: locks in it may be held by
+/// threads that are not in the child.
+#[derive(Clone)]
+pub(crate) struct Use {
+    process: u32,
+    count: Arc<AtomicUsize>,
+}
+
+/// Work with something, until this is dropped.
+pub(crate) struct Working(Arc<AtomicUsize>);
+
+impl Use {
+    pub(crate) fn new() -> Self {
+        Self { process: std::process::id(), count: Arc::default() }
+    }
+
+    /// Work begins.
+    pub(crate) fn begin(&self) -> Working {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        Working(Arc::clone(&self.count))
+    }
+
+    /// Whether this is a forked child, and its parent worked with it at the fork.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_of_another_process() && self.count.load(Ordering::SeqCst) > 0
+    }
+
+    /// Whether this is a forked child.
+    pub(crate) fn is_of_another_process(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    /// The process that made it.
+    pub(crate) fn process(&self) -> u32 {
+        self.process
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }

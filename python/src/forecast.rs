@@ -1,7 +1,7 @@
 //! Forecasts and decisions as Python sees them: in the metric's own unit and direction.
 
 use crate::convert::invalid;
-use foretell::{Curve, Direction, Forecaster, RunScore};
+use foretell::{Curve, Direction, Forecaster};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -149,14 +149,7 @@ impl Forecast {
     ) -> Self {
         let history = forecaster.history();
         let now = history.prefix_of(&curve).last().copied().unwrap_or(f64::NEG_INFINITY);
-        let direction = history.direction();
-        let recorded = {
-            let own = history.run_score().curve(&curve);
-            let target = history.grid().last().copied().unwrap_or(0.0);
-            let lost = curve.diverged_at().is_some() && history.run_score() == RunScore::Best;
-            let reached = own.last().filter(|_| lost).map(|(_, score)| score);
-            own.interpolate(target).or(reached).map(|score| direction.value(score))
-        };
+        let recorded = history.recorded_end(&curve);
         Self { now, recorded, forecaster: Arc::clone(&forecaster), forecast, curve, best }
     }
 

@@ -1,16 +1,16 @@
 //! The forecaster: finished runs, asked about running curves.
 
-use crate::background;
+use crate::background::{self, Use};
 use crate::convert::{configuration, curve, direction_name, invalid, numbers};
 use crate::forecast::{Decision, Forecast};
 use crate::runs::Runs;
 use foretell::{
-    Action, Configuration, Curve, Forecaster as Core, HistoryOptions, PredictorOptions, RunScore, Scale,
+    Action, Configuration, Curve, Forecaster as Core, HistoryOptions, PredictorOptions, Run, RunScore, Scale,
     Standing, StopCriterion, predictor,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Non-finite values in a row that count as divergence, as in a study.
 const DIVERGED_AFTER: usize = 2;
@@ -18,8 +18,31 @@ const DIVERGED_AFTER: usize = 2;
 /// Finished runs and a predictor.
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Forecaster {
-    core: Arc<Core>,
+    held: Mutex<Held>,
+    source: Source,
     best: Option<f64>,
+}
+
+/// The core, and who works with it: a fit holds its locks.
+struct Held {
+    core: Arc<Core>,
+    usage: Use,
+}
+
+/// What the core is made from.
+struct Source {
+    runs: Arc<Vec<Run>>,
+    options: HistoryOptions,
+    predictor: String,
+    seed: u64,
+}
+
+impl Source {
+    fn core(&self) -> Result<Core, String> {
+        let options = PredictorOptions { seed: self.seed, ..PredictorOptions::default() };
+        let predictor = predictor(&self.predictor, &options).map_err(|error| error.to_string())?;
+        Core::new(&self.runs, &self.options, predictor).map_err(|error| error.to_string())
+    }
 }
 
 #[pymethods]
@@ -35,17 +58,16 @@ impl Forecaster {
         scale: Option<&str>,
         score: &str,
     ) -> PyResult<Self> {
-        let options = PredictorOptions { seed, ..PredictorOptions::default() };
-        let predictor = predictor(predictor_name, &options).map_err(invalid)?;
         let options = HistoryOptions {
             metric: Some(runs.metric.clone()),
             scale: scale.map(self::scale).transpose()?,
-            target,
+            target: target.or(runs.target),
             columns: runs.columns.clone(),
             run_score: run_score(score)?,
         };
         let runs = Arc::clone(&runs.runs);
-        let core = py.detach(|| Core::new(&runs, &options, predictor)).map_err(invalid)?;
+        let source = Source { runs, options, predictor: predictor_name.to_owned(), seed };
+        let core = py.detach(|| source.core()).map_err(invalid)?;
         let finals = (0..core.history().len()).filter_map(|i| core.history().final_score(i));
         let best = StopCriterion::default().incumbent(finals);
         if best.is_none() {
@@ -53,47 +75,53 @@ impl Forecaster {
                 "no run is finished: nothing to learn from or to beat; choose an earlier target",
             ));
         }
-        Ok(Self { core: Arc::new(core), best })
+        let held = Mutex::new(Held { core: Arc::new(core), usage: Use::new() });
+        Ok(Self { held, source, best })
     }
 
     /// How many runs it learns from.
     #[getter]
     fn finished(&self) -> usize {
-        self.core.finished()
+        self.core().finished()
     }
 
     /// The best final value of the finished runs.
     #[getter]
     fn best(&self) -> Option<f64> {
-        self.best.map(|best| self.core.history().value(best))
+        self.best.map(|best| self.core().history().value(best))
     }
 
     /// The step that is forecast.
     #[getter]
     fn target(&self) -> f64 {
-        self.core.history().grid().last().copied().unwrap_or(0.0)
+        self.core().history().grid().last().copied().unwrap_or(0.0)
     }
 
     /// The steps at which curves are compared.
     #[getter]
     fn grid(&self) -> Vec<f64> {
-        self.core.history().grid().to_vec()
+        self.core().history().grid().to_vec()
     }
 
     /// `maximize` or `minimize`.
     #[getter]
     fn direction(&self) -> &'static str {
-        direction_name(self.core.history().direction())
+        direction_name(self.core().history().direction())
     }
 
     /// Fits the model for curves of `tau` points now.
     fn fit(&self, py: Python<'_>, tau: usize) -> PyResult<()> {
-        let points = self.core.history().grid().len();
+        let (core, usage) = self.held();
+        let points = core.history().grid().len();
         if !(1..points).contains(&tau) {
             return Err(invalid(format!("{tau} points: the model's curves have 1 to {} points", points - 1)));
         }
-        let core = Arc::clone(&self.core);
-        background::run(py, move || core.fit(tau))?.map_err(invalid)
+        let working = usage.begin();
+        background::run(py, move || {
+            let _working = working;
+            core.fit(tau)
+        })?
+        .map_err(invalid)
     }
 
     /// Where the run with this curve will end.
@@ -141,7 +169,7 @@ impl Forecaster {
             };
             let seen = if agreed == 0 { curve.clone() } else { curve.until(step) };
             let forecast = self.answer(py, configuration.clone(), seen)?;
-            let (core, forecasted) = (&self.core, forecast.distribution());
+            let (core, forecasted) = (self.core(), forecast.distribution());
             let verdict = incumbent.map(|incumbent| self.verdict(&criterion, incumbent, forecasted));
             let stops = verdict.is_some_and(|verdict| verdict.action == Action::Stop);
             let probability = verdict.map_or(0.0, |verdict| verdict.probability);
@@ -153,11 +181,26 @@ impl Forecaster {
             }
         }
         let (forecast, probability) = first.expect("at least one check was made");
-        Ok(Decision::stop(forecast, probability, incumbent.map(|score| self.core.history().value(score))))
+        Ok(Decision::stop(forecast, probability, incumbent.map(|score| self.core().history().value(score))))
     }
 }
 
 impl Forecaster {
+    /// The core. In a forked child whose parent worked with it at the fork, a new one.
+    fn held(&self) -> (Arc<Core>, Use) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.usage.is_broken()
+            && let Ok(core) = self.source.core()
+        {
+            *held = Held { core: Arc::new(core), usage: Use::new() };
+        }
+        (Arc::clone(&held.core), held.usage.clone())
+    }
+
+    fn core(&self) -> Arc<Core> {
+        self.held().0
+    }
+
     fn curve(
         &self,
         values: &Bound<'_, PyAny>,
@@ -165,23 +208,28 @@ impl Forecaster {
     ) -> PyResult<(Curve, Vec<f64>)> {
         let values = numbers(values)?;
         let steps = steps.map(numbers).transpose()?;
-        Ok((curve(&values, steps.as_deref(), self.core.history().direction())?, values))
+        Ok((curve(&values, steps.as_deref(), self.core().history().direction())?, values))
     }
 
     fn answer(&self, py: Python<'_>, configuration: Configuration, curve: Curve) -> PyResult<Forecast> {
         self.check(&curve)?;
-        let forecast = if self.core.is_fitted_for(&curve) {
-            py.detach(|| self.core.forecast(&configuration, &curve))
+        let (core, usage) = self.held();
+        let working = usage.begin();
+        let forecast = if core.is_fitted_for(&curve) {
+            py.detach(|| core.forecast(&configuration, &curve))
         } else {
-            let (core, configuration, curve) = (Arc::clone(&self.core), configuration, curve.clone());
-            background::run(py, move || core.forecast(&configuration, &curve))?
+            let (core, curve) = (Arc::clone(&core), curve.clone());
+            background::run(py, move || {
+                let _working = working;
+                core.forecast(&configuration, &curve)
+            })?
         };
-        Ok(Forecast::new(Arc::clone(&self.core), forecast.map_err(invalid)?, curve, self.best))
+        Ok(Forecast::new(core, forecast.map_err(invalid)?, curve, self.best))
     }
 
     /// Refuses a curve that no forecast is meant for.
     fn check(&self, curve: &Curve) -> PyResult<()> {
-        match self.core.history().standing(curve) {
+        match self.core().history().standing(curve) {
             Standing::Late { first } => Err(invalid(format!(
                 "the curve begins at step {first}, after step {}, which is forecast",
                 self.target()
@@ -190,12 +238,12 @@ impl Forecaster {
                 "{value} at step {step} has no logarithm: fit the forecaster with scale='linear'"
             ))),
             Standing::OutOfBounds { step, value } => {
-                let (low, high) = self.core.history().bounds();
+                let (low, high) = self.core().history().bounds();
                 Err(invalid(format!(
                     "{value} at step {step} is not between {low} and {high}, as all finished runs are: another unit?"
                 )))
             }
-            Standing::Diverged { at } if self.core.history().run_score() == RunScore::Last => Err(invalid(
+            Standing::Diverged { at } if self.core().history().run_score() == RunScore::Last => Err(invalid(
                 format!("the run diverged at step {at}: its values are not finite from there on"),
             )),
             Standing::Running | Standing::Arrived | Standing::Diverged { .. } => Ok(()),
@@ -203,7 +251,8 @@ impl Forecaster {
     }
 
     fn incumbent(&self, criterion: &StopCriterion) -> Option<f64> {
-        let history = self.core.history();
+        let core = self.core();
+        let history = core.history();
         criterion.incumbent((0..history.len()).filter_map(|i| history.final_score(i)))
     }
 
@@ -214,7 +263,8 @@ impl Forecaster {
         incumbent: f64,
         forecast: &foretell::Forecast,
     ) -> foretell::Verdict {
-        let (history, direction) = (self.core.history(), self.core.history().direction());
+        let core = self.core();
+        let (history, direction) = (core.history(), core.history().direction());
         let wanted = direction.score(history.value(incumbent)) - criterion.offset;
         let at_once = StopCriterion { offset: 0.0, ..*criterion };
         at_once.decide(forecast, history.score(direction.value(wanted)))

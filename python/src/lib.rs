@@ -7,12 +7,14 @@
 //! | `convert` | Python's values to the core's and back |
 //! | `runs`, `forecast`, `forecaster` | recorded runs, forecasts and decisions, who makes them |
 //! | `regressor` | the predictors as regressors of a table |
+//! | `judge` | what a study would decide on other tools' trials |
 //! | `study` | studies: ask, report, tell, best |
 
 mod background;
 mod convert;
 mod forecast;
 mod forecaster;
+mod judge;
 mod regressor;
 mod runs;
 mod study;
@@ -31,6 +33,8 @@ mod _foretell {
     use crate::forecast::{Decision, Forecast};
     #[pymodule_export]
     use crate::forecaster::Forecaster;
+    #[pymodule_export]
+    use crate::judge::Judge;
     #[pymodule_export]
     use crate::regressor::Regressor;
     #[pymodule_export]

@@ -4,7 +4,7 @@ use crate::convert::{
     configuration, curve, dict, direction, direction_name, groups, invalid, numbers, scales,
 };
 use foretell::{Columns, Curve, Direction, FeatureGroup, Metric, Run, Scale};
-use foretell_logs::{ReadOptions, Recorded, read};
+use foretell_logs::{Format, ReadOptions, Recorded, read};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
@@ -16,6 +16,8 @@ pub(crate) struct Runs {
     pub(crate) runs: Arc<Vec<Run>>,
     pub(crate) metric: Metric,
     pub(crate) columns: Columns,
+    /// The step at which finished runs are compared, where the logs say how runs ended.
+    pub(crate) target: Option<f64>,
     notes: Vec<String>,
 }
 
@@ -43,7 +45,7 @@ impl Runs {
         };
         let runs: Vec<Run> = records.iter().map(run).collect::<PyResult<_>>()?;
         let columns = declared(columns)?;
-        Ok(Self { runs: Arc::new(runs), metric, columns, notes: Vec::new() })
+        Ok(Self { runs: Arc::new(runs), metric, columns, target: None, notes: Vec::new() })
     }
 
     /// Runs from a file or folder, as the command reads them.
@@ -57,7 +59,18 @@ impl Runs {
             let given = options.get_item(name)?.filter(|value| !value.is_none());
             given.map(|value| value.extract()).transpose().map(Option::unwrap_or_default)
         };
+        let format = match text("format")? {
+            Some(name) => Some(Format::named(&name).ok_or_else(|| {
+                let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+                invalid(format!(
+                    "format {name:?}: not a tool whose logs are read; give one of {}",
+                    names.join(", ")
+                ))
+            })?),
+            None => None,
+        };
         let asked = ReadOptions {
+            format,
             metric: text("metric")?,
             direction: text("direction")?.map(|text| direction(&text)).transpose()?,
             id_column: text("id")?,
@@ -69,9 +82,9 @@ impl Runs {
             deduplicate: true,
             ..ReadOptions::default()
         };
-        let Recorded { runs, metric, columns, notes, .. } = read(&path, &asked).map_err(invalid)?;
+        let Recorded { runs, metric, columns, target, notes, .. } = read(&path, &asked).map_err(invalid)?;
         let notes = notes.iter().map(ToString::to_string).collect();
-        Ok(Self { runs: Arc::new(runs), metric, columns, notes })
+        Ok(Self { runs: Arc::new(runs), metric, columns, target, notes })
     }
 
     /// The metric's name.
@@ -122,6 +135,13 @@ impl Runs {
         }
         state.set_item("columns", columns)?;
         Ok(state)
+    }
+}
+
+impl Runs {
+    /// Runs that are there.
+    pub(crate) fn known(runs: Vec<Run>, metric: Metric) -> Self {
+        Self { runs: Arc::new(runs), metric, columns: Columns::default(), target: None, notes: Vec::new() }
     }
 }
 

@@ -1,34 +1,40 @@
 //! Studies: the session behind the four verbs, its log in a folder or in memory.
 
-use crate::background;
-use crate::convert::{dict, direction, direction_name, invalid};
-use foretell_run::{EventStore, Orders};
+use crate::background::{self, Use};
+use crate::convert::{dict, direction_name, invalid};
+use crate::runs::Runs;
+use foretell_run::{EventStore, HostError, Hosted, Orders, Reading, Stored};
 use foretell_search::{
-    Answer, Decision, Ending, Memory, Parts, Session, Start, Store, StoreError, StudyRequest,
-    StudyRequestError, StudySpec, TrialState,
+    Decision, Memory, Parts, Refusal, Session, Start, Store, StudyRequest, StudySpec, TrialState,
 };
-use pyo3::exceptions::{PyKeyError, PyOSError, PyTypeError};
+use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type AnySession = Session<Box<dyn Store + Send>>;
+type AnyHost = Hosted<Box<dyn Store + Send>>;
 
 /// A study that is driven from Python.
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Study {
-    session: Arc<Mutex<AnySession>>,
-    /// What a person orders, in a study that is kept in a folder.
-    orders: Option<Orders>,
+    host: Arc<Mutex<AnyHost>>,
+    /// Which process opened it.
+    usage: Use,
 }
 
 #[pymethods]
 impl Study {
-    /// The study in `folder` (in memory without one): the one that is there, or one of the `settings`.
+    /// The study in `folder` (in memory without one): the one that is there, or one of the `settings`, which learns from earlier runs,
+    /// too.
     #[staticmethod]
-    fn open(py: Python<'_>, folder: Option<PathBuf>, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
+    fn open(
+        py: Python<'_>,
+        folder: Option<PathBuf>,
+        settings: &Bound<'_, PyDict>,
+        learn_from: Option<&Runs>,
+    ) -> PyResult<Self> {
         let (store, there): (Box<dyn Store + Send>, Option<Box<StudySpec>>) = match &folder {
             None => (Box::new(Memory::default()), None),
             Some(folder) => {
@@ -38,21 +44,24 @@ impl Study {
                 (Box::new(store), survey.study)
             }
         };
-        let settings = settings_of(settings)?;
-        let spec = match there {
-            Some(there) => settings.continued(*there),
-            None => settings.new_study(),
-        };
-        let spec = spec.map_err(|error| unfit(&error, folder.as_deref()))?;
+        let request = request_of(settings)?;
+        let spec = request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
+        let runs = learn_from.map_or(&[][..], |runs| &runs.runs);
+        spec.check_burn_in(runs.len()).map_err(|error| invalid(Refusal::from(error)))?;
         let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
-        let orders = folder.as_deref().map(Orders::of);
-        Ok(Self { session: Arc::new(Mutex::new(session)), orders })
+        let mut host = Hosted::new(session);
+        host.warm_start(runs).map_err(refused)?;
+        let host = match folder.as_deref().map(Orders::of) {
+            Some(orders) => host.obeying(orders),
+            None => host,
+        };
+        Ok(Self { host: Arc::new(Mutex::new(host)), usage: Use::new() })
     }
 
     /// The next training to start: (trial, configuration, seed, from, until); `None` while there is none.
     fn ask<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let start = self.call(py, AnySession::ask)?.map_err(stored)?;
-        start.map(|start| as_tuple(py, &start)).transpose()
+        let task = self.call(py, |host| host.ask(None))?.map_err(refused)?;
+        task.map(|task| as_tuple(py, &task.start)).transpose()
     }
 
     /// A value of a trial's metric; returns (stop, decision or None).
@@ -64,46 +73,35 @@ impl Study {
         value: f64,
         metrics: BTreeMap<String, f64>,
     ) -> PyResult<(bool, Option<Bound<'py, PyDict>>)> {
-        self.check_running(trial)?;
-        let orders = self.orders.clone();
-        let answer = self.call(py, move |session| {
-            obey(session, orders.as_ref())?;
-            let mut answer = session.report(trial, step, value, metrics)?;
-            if answer.stops() && answer.decision.is_none() {
-                answer.decision = stopped_before(session, trial);
-            }
-            Ok(answer)
-        })?;
-        let answer: Answer = answer.map_err(stored)?;
-        let decision = answer.decision.as_ref().map(|decision| as_dict(py, decision)).transpose()?;
-        Ok((answer.stops(), decision))
+        let reading = Reading { step, value: Some(value).filter(|value| value.is_finite()), metrics };
+        let next = self.call(py, move |host| host.report(trial, reading, None))?.map_err(refused)?;
+        let decision = next.decision.as_ref().map(|decision| as_dict(py, decision)).transpose()?;
+        Ok((next.stop, decision))
     }
 
     /// How a training ended; `failure` says what went wrong.
     fn tell(&self, py: Python<'_>, trial: u64, failure: Option<String>) -> PyResult<()> {
-        self.check_running(trial)?;
-        let ending = failure.map_or(Ending::Finished, Ending::Failed);
-        self.call(py, move |session| session.tell(trial, ending))?.map_err(stored)
+        self.call(py, move |host| host.tell(trial, failure, None).map(|_| ()))?.map_err(refused)
     }
 
     /// The best trial so far: (trial, score, configuration).
     #[getter]
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<(u64, f64, Bound<'py, PyDict>)>> {
-        let best = self.session().best();
+        let best = self.host()?.session().best();
         best.map(|best| Ok((best.trial, best.score, dict(py, &best.configuration)?))).transpose()
     }
 
     /// Whether there is nothing left to run.
     #[getter]
-    fn done(&self) -> bool {
-        self.session().is_done()
+    fn done(&self) -> PyResult<bool> {
+        Ok(self.host()?.session().is_done())
     }
 
     /// The study's settings.
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let session = self.session();
-        let spec = session.study().spec();
+        let host = self.host()?;
+        let spec = host.session().study().spec();
         let settings = PyDict::new(py);
         settings.set_item("metric", &spec.metric)?;
         settings.set_item("direction", direction_name(spec.direction))?;
@@ -116,8 +114,8 @@ impl Study {
 
     /// All trials: number, configuration, state, steps, values, decision.
     fn trials<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let session = self.session();
-        let (study, trials) = (session.study(), PyList::empty(py));
+        let host = self.host()?;
+        let (study, trials) = (host.session().study(), PyList::empty(py));
         let turned = study.spec().direction;
         for (number, trial) in study.trials().iter().enumerate() {
             let (state, result) = match &trial.state {
@@ -143,6 +141,27 @@ impl Study {
         Ok(trials)
     }
 
+    /// What the study in `folder` reported, read without a lock, also while it runs: its direction, its metric, and of each trial its
+    /// number, configuration, steps and values.
+    #[staticmethod]
+    fn recorded<'py>(py: Python<'py>, folder: PathBuf) -> PyResult<Bound<'py, PyAny>> {
+        let stored = py.detach(|| Stored::read(&folder)).map_err(invalid)?;
+        let (spec, records) = (stored.study.spec(), PyList::empty(py));
+        for (number, trial) in
+            stored.study.trials().iter().enumerate().filter(|(_, trial)| !trial.curve.is_empty())
+        {
+            let values = trial.curve.scores().iter().map(|&score| spec.direction.value(score));
+            let configuration = dict(py, &trial.configuration)?;
+            records.append((
+                number.to_string(),
+                configuration,
+                trial.curve.steps(),
+                values.collect::<Vec<f64>>(),
+            ))?;
+        }
+        Ok((direction_name(spec.direction), &spec.metric, records).into_pyobject(py)?.into_any())
+    }
+
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
             "a study cannot be pickled, since one process owns its log; ask, report and tell in that process",
@@ -151,47 +170,32 @@ impl Study {
 }
 
 impl Study {
-    fn session(&self) -> MutexGuard<'_, AnySession> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    fn host(&self) -> PyResult<MutexGuard<'_, AnyHost>> {
+        self.check_process()?;
+        Ok(self.host.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Calls the session in the background: a report may fit a model.
+    /// Refuses a forked child: two processes that go on with one study break its log, and its lock may be held for ever there.
+    fn check_process(&self) -> PyResult<()> {
+        if !self.usage.is_of_another_process() {
+            return Ok(());
+        }
+        let (owner, this) = (self.usage.process(), std::process::id());
+        Err(PyRuntimeError::new_err(format!(
+            "process {owner} opened this study, and process {this} is a fork of it: ask, report and tell in the process that opened it"
+        )))
+    }
+
+    /// Calls the host in the background: a report may fit a model.
     fn call<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        call: impl FnOnce(&mut AnySession) -> T + Send + 'static,
+        call: impl FnOnce(&mut AnyHost) -> T + Send + 'static,
     ) -> PyResult<T> {
-        let session = Arc::clone(&self.session);
-        background::run(py, move || call(&mut session.lock().unwrap_or_else(PoisonError::into_inner)))
+        self.check_process()?;
+        let host = Arc::clone(&self.host);
+        background::run(py, move || call(&mut host.lock().unwrap_or_else(PoisonError::into_inner)))
     }
-
-    fn check_running(&self, trial: u64) -> PyResult<()> {
-        let session = self.session();
-        if session.running().any(|running| running == trial) {
-            return Ok(());
-        }
-        let text = match session.study().trial(trial) {
-            None => format!("trial {trial}: ask() has not given out such a trial"),
-            Some(_) => format!("trial {trial} does not run: ask() gives out trials that do"),
-        };
-        Err(PyKeyError::new_err(text))
-    }
-}
-
-/// The decision by which `trial` was stopped before it reported again.
-fn stopped_before(session: &AnySession, trial: u64) -> Option<Decision> {
-    let trial = session.study().trial(trial)?;
-    trial.decision.clone().filter(|_| matches!(trial.state, TrialState::Stopped { .. }))
-}
-
-/// Carries out what a person has ordered since the last report.
-fn obey(session: &mut AnySession, orders: Option<&Orders>) -> Result<(), StoreError> {
-    let Some(orders) = orders else { return Ok(()) };
-    for (trial, order) in orders.waiting() {
-        session.by_hand(trial, order)?;
-        orders.withdraw(trial, order);
-    }
-    Ok(())
 }
 
 fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> {
@@ -199,62 +203,48 @@ fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> 
     Ok((start.trial, configuration, start.seed, start.from, start.until).into_pyobject(py)?.into_any())
 }
 
-fn as_dict<'py>(py: Python<'py>, decision: &Decision) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn as_dict<'py>(py: Python<'py>, decision: &Decision) -> PyResult<Bound<'py, PyDict>> {
     let text = serde_json::to_string(decision).map_err(invalid)?;
     Ok(py.import("json")?.call_method1("loads", (text,))?.cast_into::<PyDict>()?)
 }
 
-fn settings_of(given: &Bound<'_, PyDict>) -> PyResult<StudyRequest> {
-    let way = setting::<String>(given, "direction")?;
-    let score = setting::<String>(given, "score")?;
-    Ok(StudyRequest {
-        space: setting(given, "space")?,
-        metric: setting(given, "metric")?,
-        direction: way.map(|text| direction(&text)).transpose()?,
-        epochs: setting(given, "epochs")?,
-        trials: setting(given, "trials")?,
-        burn_in: setting(given, "burn_in")?,
-        stopping: setting(given, "stopping")?,
-        stop_probability: setting(given, "stop_probability")?,
-        offset: setting(given, "offset")?,
-        nth_best: setting(given, "nth_best")?,
-        agreeing_checks: setting(given, "agreeing_checks")?,
-        predictor: setting(given, "predictor")?,
-        refit: setting(given, "refit")?,
-        score: score.map(|text| crate::forecaster::run_score(&text)).transpose()?,
-        seed: setting(given, "seed")?,
-        shadow: setting(given, "shadow")?,
+/// The request that keyword arguments make.
+pub(crate) fn request_of(given: &Bound<'_, PyDict>) -> PyResult<StudyRequest> {
+    let py = given.py();
+    // numbers of NumPy are no JSON, but have an item that is
+    let options = PyDict::new(py);
+    options.set_item("default", py.import("operator")?.call_method1("methodcaller", ("item",))?)?;
+    let text: String = py.import("json")?.call_method("dumps", (given,), Some(&options))?.extract()?;
+    let fields = serde_json::from_str(&text).map_err(invalid)?;
+    StudyRequest::from_fields(&fields).map_err(|refusal| match refusal.reason.strip_prefix("unknown; ") {
+        Some(known) => PyTypeError::new_err(format!("unknown setting {:?}; {known}", refusal.field)),
+        None => invalid(refusal),
     })
 }
 
-/// What is wrong with the settings of the study in `folder`.
-fn unfit(error: &StudyRequestError, folder: Option<&Path>) -> PyErr {
-    match error {
-        StudyRequestError::NoSpace => {
+/// What is wrong with the request for the study in `folder`.
+fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
+    match folder {
+        Some(folder) if refusal.differs => invalid(format!(
+            "{}: there is another study in this folder; name another folder, or only this one to go on with that study ({refusal})",
+            folder.display()
+        )),
+        _ if refusal.field == "space" && refusal.reason.contains("needs one") => {
             invalid("a new study needs a space: Study(folder, {'lr': 'log:1e-4:1'}, metric='val_acc')")
         }
-        StudyRequestError::Another => invalid(format!(
-            "{}: there is another study in this folder; name another folder, or only this one to go on with that study",
-            folder.unwrap_or(Path::new("memory")).display()
-        )),
-        error => invalid(error),
+        _ if refusal.field == "direction" => invalid(
+            refusal.reason.replace("say maximize or minimize", "give direction='maximize' or 'minimize'"),
+        ),
+        _ => invalid(refusal),
     }
 }
 
-fn setting<'py, T: for<'a> FromPyObject<'a, 'py>>(
-    settings: &Bound<'py, PyDict>,
-    name: &str,
-) -> PyResult<Option<T>> {
-    let Some(value) = settings.get_item(name)?.filter(|value| !value.is_none()) else { return Ok(None) };
-    let wrong = || {
-        let shown = value.repr().map_or_else(|_| "its value".to_owned(), |text| text.to_string());
-        invalid(format!("{name}={shown} is of the wrong type or out of range"))
-    };
-    value.extract().map(Some).map_err(|_| wrong())
-}
-
-fn stored(error: StoreError) -> PyErr {
-    PyOSError::new_err(error.to_string())
+fn refused(error: HostError) -> PyErr {
+    match error {
+        HostError::Store(error) => PyOSError::new_err(error.to_string()),
+        HostError::NoTrial { .. } | HostError::Ended { .. } => PyKeyError::new_err(error.to_string()),
+        error => invalid(error),
+    }
 }
 
 fn unstored(error: impl std::fmt::Display) -> PyErr {

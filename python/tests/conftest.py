@@ -1,7 +1,18 @@
 """Made-up runs whose ends are known."""
 
+import os
+
 import numpy as np
 import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Where a tool's tests are asked for by name, one that is left out is one that failed: see scripts/test-python."""
+    report = yield
+    if report.skipped and os.environ.get("FORETELL_NO_SKIPS"):
+        report.outcome, report.longrepr = "failed", f"left out: {report.longrepr}"
+    return report
 
 
 def curve_of(rate, seed=0, epochs=20):

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import xml.dom.minidom
 
 import foretell
@@ -287,3 +288,43 @@ def test_other_bad_input(forecaster):
         with pytest.raises(kind) as error:
             call()
         assert words in str(error.value)
+
+
+def test_a_configuration_may_be_any_mapping(forecaster):
+    config = types.MappingProxyType({"lr": 0.5})
+    assert forecaster.forecast([0.1, 0.2], config).mean == forecaster.forecast([0.1, 0.2], dict(config)).mean
+    assert forecaster.decide([0.1, 0.2], config).probability == forecaster.decide([0.1, 0.2], dict(config)).probability
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_while_another_thread_fits_leaves_a_child_that_works(recorded):
+    fitted, over = Forecaster.fit(recorded[0], direction="maximize", predictor="lce"), threading.Event()
+
+    def fit():
+        while not over.is_set():
+            for points in range(4, 18):
+                Forecaster.fit(recorded[0], direction="maximize").prepare(points)
+                fitted.forecast(recorded[0][0][:points])
+
+    threads = [threading.Thread(target=fit) for _ in range(2)]
+    [thread.start() for thread in threads]
+    study = foretell.Study(None, {"lr": "log:1e-4:1"}, metric="acc", epochs=3, trials=4)
+    try:
+        for _ in range(4):
+            time.sleep(0.2)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # ends the child if it hangs
+                ok = fitted.forecast([0.1, 0.2, 0.3]).mean < 1 and Forecaster.fit(recorded[0], direction="maximize").forecast([0.1]).mean < 1
+                try:
+                    study.ask()
+                except RuntimeError as error:
+                    ok = ok and "is a fork of it" in str(error)
+                    os._exit(0 if ok else 1)
+                os._exit(2)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        over.set()
+        [thread.join() for thread in threads]
+    assert study.ask() is not None

@@ -33,6 +33,13 @@ def test_evaluate_in_each_kind_of_frame(recorded):
     assert foretell.evaluate(recorded[0], frame="polars", **given)["r2_mean"][0] == rows[0]["r2_mean"]
 
 
+def test_the_direction_may_be_said_as_by_the_flags(recorded):
+    losses = [1 - curve for curve in recorded[0]]
+    given = dict(orderings=1, policy=["srm"], frame="dicts")
+    assert foretell.replay(recorded[0], maximize=True, **given) == foretell.replay(recorded[0], direction="maximize", **given)
+    assert foretell.replay(losses, minimize=True, **given) == foretell.replay(losses, direction="minimize", **given)
+
+
 def test_bad_input(recorded):
     curves, configs = recorded
     for call, kind, words in [

@@ -103,12 +103,12 @@ def test_bad_input(tmp_path):
         (lambda: Study(), ValueError, "a new study needs a space"),
         (lambda: Study(None, {"lr": "cubic:1:2"}, metric="acc"), ValueError, "unknown kind `cubic:1:2`"),
         (lambda: Study(None, {"lr": "float:1:2"}, metric="thing"), ValueError, "give direction="),
-        (lambda: Study(None, SPACE, metric="acc", trials=-1), ValueError, "trials=-1"),
+        (lambda: Study(None, SPACE, metric="acc", trials=-1), ValueError, "trials: "),
         (lambda: Study(None, SPACE, metric="acc", burn_in=99), ValueError, "burn-in of 99"),
-        (lambda: Study(None, SPACE, metric="acc", colour=1), TypeError, "unknown setting 'colour'"),
+        (lambda: Study(None, SPACE, metric="acc", colour=1), TypeError, 'unknown setting "colour"'),
         (lambda: Study(tmp_path / "s", SPACE, metric="acc"), OSError, ""),
         (lambda: pickle.dumps(study), TypeError, "cannot be pickled"),
-        (lambda: study.report(7, 1, 0.5), KeyError, "ask() has not given out such a trial"),
+        (lambda: study.report(7, 1, 0.5), KeyError, "ask has not given out such a trial"),
         (lambda: trial.report("x"), ValueError, "x"),
         (lambda: trial.report(0.5, -1), ValueError, "step -1"),
         (lambda: trial.report(0.5, 0.5), ValueError, "step 0.5"),
@@ -123,3 +123,32 @@ def test_another_study_in_the_folder_is_refused(tmp_path):
     with pytest.raises(ValueError, match="there is another study in this folder"):
         Study(tmp_path, {"other": "int:1:3"}, metric="val_acc", trials=4, burn_in=3)
     assert repr(Study(tmp_path, SPACE, metric="val_acc", trials=6, burn_in=3)).endswith("best none yet)")
+
+
+def first_record(folder):
+    with open(folder / "events.jsonl", encoding="utf-8") as log:
+        study = json.loads(log.readline())["record"]["study"]
+    return {name: value for name, value in study.items() if name != "workload"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {},
+        {"trials": 7, "burn_in": 2, "seed": 5, "score": "best", "nth_best": 2},
+        {"sampler": "tpe", "caution": "fast", "exempt": 0.25},
+        {"scheduler": "asha", "eta": 2, "rank": "upper", "rungs": 1},
+        {"budget_epochs": 40},
+        {"policy": "patience", "patience": 3, "refit": "once", "predictor": "gp"},
+    ],
+)
+def test_the_same_words_make_the_same_study_here_and_on_the_command_line(tmp_path, words):
+    Study(tmp_path / "here", {"lr": "log:1e-4:1"}, metric="val_acc", epochs=8, **words)
+    flags = [word for name, value in words.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    always = "search --out there --workers 1 --max-epochs 1 --param lr=log:1e-4:1 --metric val_acc --epochs 8".split()
+    command = ["--", "sh", "-c", "echo val_acc=0.5", "{lr}"]
+    run = subprocess.run(
+        [sys.executable, "-m", "foretell", *always, *flags, *command], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (tmp_path / "there" / "events.jsonl").is_file(), run.stderr
+    assert first_record(tmp_path / "here") == first_record(tmp_path / "there")

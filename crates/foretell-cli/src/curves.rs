@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use crate::output::{metric_value, note};
 use crate::scheduling::ScoreName;
-use crate::stored;
 use clap::{Args, ValueEnum};
 use foretell::lce::LceOptions;
 use foretell::statistics::quantile_of_sorted;
@@ -11,8 +10,10 @@ use foretell::{
     Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Lce, Predictor,
     PredictorOptions, Run, Scale, UnknownPredictor, direction_of, predictor,
 };
-use foretell_logs::{EmptyEnds, ReadOptions, Recorded, Topic};
+use foretell_logs::{EmptyEnds, Format, Limits, Manifest, Progress, ReadOptions, Recorded, Topic};
+use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,7 +53,10 @@ impl From<EmptyEndsName> for EmptyEnds {
 /// How recorded curves are read.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CurveFlags {
-    /// The metric: a column of a long file, the prefix of a wide one.
+    /// The tool that wrote the logs (default: recognised by their content).
+    #[arg(long, value_name = "TOOL", value_parser = tool)]
+    pub(crate) log_format: Option<Format>,
+    /// The metric: a column of a long file, the prefix of a wide one, a metric of a tool's logs.
     #[arg(long)]
     pub(crate) metric: Option<String>,
     /// Smaller values of the metric are better (default: by the metric's name).
@@ -67,7 +71,7 @@ pub(crate) struct CurveFlags {
     /// Forecast the metric as it is.
     #[arg(long)]
     pub(crate) linear_scale: bool,
-    /// What a run counts with, and what is forecast.
+    /// Which value of a run counts, and is forecast: its last or its best.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) score: ScoreName,
     /// The step to forecast (default: the last one that at least half of the runs reach).
@@ -76,7 +80,7 @@ pub(crate) struct CurveFlags {
     /// The column that names the run (default: by its name).
     #[arg(long, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
-    /// The column that holds the step, in a long file.
+    /// The column that holds the step, in a long file; in a tool's logs `epoch`, `step` or `time`.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) resource: Option<String>,
     /// Columns that are never features.
@@ -104,6 +108,12 @@ pub(crate) struct CurveFlags {
     /// `nan` as nothing, and in one of running runs even one; else that they were not measured).
     #[arg(long, value_enum, value_name = "MEANING")]
     pub(crate) empty_ends: Option<EmptyEndsName>,
+    /// The longest line of a curve file, in MB (default: 8).
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) largest_line: Option<u64>,
+    /// What a compressed curve file may expand to, in MB (default: 64, or 200 times its size).
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) largest_file: Option<u64>,
     /// Keep runs that repeat another's curve or configuration (default: only the first of them).
     #[arg(long)]
     pub(crate) keep_repeats: bool,
@@ -122,8 +132,50 @@ impl CurveFlags {
     pub(crate) fn read(&self, path: &Path) -> Result<Recorded, Failure> {
         let options = ReadOptions { deduplicate: !self.keep_repeats, ..self.read_options()? };
         let recorded = read(path, &options).map_err(|error| unread(error, ""))?;
+        self.say(&recorded);
+        Ok(recorded)
+    }
+
+    /// Reads the logs of tools at `paths` as one set, with every column; of what was read `before` only what changed since.
+    pub(crate) fn read_logs(
+        &self,
+        paths: &[PathBuf],
+        before: Option<(Manifest, &Path)>,
+    ) -> Result<(Recorded, Manifest), Failure> {
+        let options = ReadOptions { keep_all_columns: true, ..self.read_options()? };
+        let read = with_bar(|watch| foretell_logs::update_logs(paths, &options, before, watch));
+        let (recorded, manifest) = read.map_err(|error| unread(error, ""))?;
         self.say_direction(&recorded);
-        say_notes(&recorded);
+        // what was found is the first line of the answer
+        recorded
+            .notes
+            .iter()
+            .filter(|said| said.topic != Topic::Found)
+            .for_each(|said| note(&format!("{}: {said}", recorded.name)));
+        Ok((recorded, manifest))
+    }
+
+    /// Whether all `paths` are logs of tools.
+    pub(crate) fn are_logs(&self, paths: &[PathBuf]) -> Result<bool, Failure> {
+        let options = self.read_options()?;
+        for path in paths {
+            if !foretell_logs::is_log(path, &options).map_err(|error| unread(error, ""))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What there is in the logs of tools at `paths`.
+    pub(crate) fn survey(&self, paths: &[PathBuf]) -> Result<foretell_logs::Survey, Failure> {
+        let options = self.read_options()?;
+        with_bar(|watch| foretell_logs::survey(paths, &options, watch)).map_err(|error| unread(error, ""))
+    }
+
+    /// Says what was done while reading.
+    fn say(&self, recorded: &Recorded) {
+        self.say_direction(recorded);
+        say_notes(recorded);
         let configurations = recorded.runs.iter().map(|run| &run.configuration);
         let encoder = Encoder::fit(configurations, &recorded.columns);
         if let logarithmic @ [_, ..] = &encoder.logarithmic()[..] {
@@ -135,7 +187,6 @@ impl CurveFlags {
                 recorded.name
             ));
         }
-        Ok(recorded)
     }
 
     /// Says if the direction asked for is not that of the metric's name.
@@ -174,6 +225,11 @@ impl CurveFlags {
 
     fn read_options(&self) -> Result<ReadOptions, Failure> {
         Ok(ReadOptions {
+            format: self.log_format,
+            limits: Limits {
+                line: self.largest_line.map_or(Limits::default().line, |megabytes| megabytes << 20),
+                file: self.largest_file.map(|megabytes| megabytes << 20),
+            },
             metric: self.metric.clone(),
             direction: self.direction(),
             id_column: self.id.clone(),
@@ -205,7 +261,7 @@ impl CurveFlags {
                 (_, true) => Some(Scale::Linear),
                 _ => None,
             },
-            target: self.target,
+            target: self.target.or(recorded.target),
             columns: recorded.columns.clone(),
             run_score: self.score.into(),
         }
@@ -358,13 +414,19 @@ fn say_notes(recorded: &Recorded) {
 }
 
 /// Why a file gives no curves, and by which flag a metric is named; `more` is what else is known of the metric.
-fn unread(error: Unread, more: &str) -> Failure {
+fn unread(error: foretell_logs::Error, more: &str) -> Failure {
     match error {
-        Unread::Logs(error @ foretell_logs::Error::Metric { .. }) => {
-            Failure::input(format!("{error} by --metric{more}"))
-        }
+        error @ foretell_logs::Error::Metric { .. } => Failure::input(format!("{error} by --metric{more}")),
         other => Failure::input(other),
     }
+}
+
+/// A tool that writes logs.
+pub(crate) fn tool(text: &str) -> Result<Format, String> {
+    Format::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        format!("not a tool whose logs are read; give one of {}", names.join(", "))
+    })
 }
 
 /// A step to forecast.
@@ -373,28 +435,31 @@ fn step(text: &str) -> Result<f64, &'static str> {
     step.ok_or("not a number; give a step of the curves, such as 20")
 }
 
-/// Why a file gives no curves.
-#[derive(Debug, thiserror::Error)]
-enum Unread {
-    /// It is a study.
-    #[error(
-        "{}: this is a study; write its curves into a file by `foretell study export {} --out curves.jsonl`, and give that",
-        path.display(),
-        folder.display()
-    )]
-    Study { path: PathBuf, folder: PathBuf },
-    /// The reader refuses it.
-    #[error(transparent)]
-    Logs(#[from] foretell_logs::Error),
+/// Reads curves, or the logs of a tool; a study is named by its folder or its log.
+fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, foretell_logs::Error> {
+    with_bar(|watch| foretell_logs::read_watched(path, options, watch))
 }
 
-/// Reads curves; a study's folder or log is none, but has some.
-fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Unread> {
-    let folder = if path.ends_with("events.jsonl") { path.parent().unwrap_or(path) } else { path };
-    if stored::log(folder).is_file() {
-        return Err(Unread::Study { path: path.to_owned(), folder: folder.to_owned() });
+/// Draws how far `read` has come on a terminal, where it takes longer than a moment.
+fn with_bar<T>(read: impl FnOnce(&mut dyn FnMut(Progress)) -> T) -> T {
+    if !std::io::stderr().is_terminal() {
+        return read(&mut |_| {});
     }
-    Ok(foretell_logs::read(path, options)?)
+    let started = std::time::Instant::now();
+    let bar = ProgressBar::hidden();
+    if let Ok(style) = ProgressStyle::with_template("reading {bar:30} {pos} of {len} logs, {msg} runs") {
+        bar.set_style(style);
+    }
+    let read = read(&mut |progress: Progress| {
+        if started.elapsed().as_millis() > 500 {
+            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr_with_hz(5));
+        }
+        bar.set_length(progress.of as u64);
+        bar.set_position(progress.read as u64);
+        bar.set_message(progress.runs.to_string());
+    });
+    bar.finish_and_clear();
+    read
 }
 
 /// A flag, the columns that it names, and what it says of them.

@@ -1,5 +1,6 @@
 //! How a command fails: one message on standard error, exit code 2 for bad input and 1 for the rest.
 
+use crate::terminal::note;
 use clap::error::ErrorKind;
 use std::fmt::Display;
 
@@ -32,14 +33,19 @@ impl Failure {
     }
 
     /// Prints the message and gives the exit code.
-    #[expect(clippy::print_stderr, reason = "this is where the command line speaks")]
     pub(crate) fn report(self) -> u8 {
-        eprintln!("error: {}", self.message());
+        note(&format!("error: {}", self.message()));
         match self {
             Self::Input(_) => 2,
             Self::Midway(_) => 1,
             Self::Interrupted(_, code) => code,
         }
+    }
+}
+
+impl From<foretell_run::StoredError> for Failure {
+    fn from(error: foretell_run::StoredError) -> Self {
+        Self::input(error)
     }
 }
 

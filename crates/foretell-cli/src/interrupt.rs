@@ -14,15 +14,14 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Set once the user interrupts the program, or the system asks it to end.
-    pub(crate) fn install() -> Result<Self, Failure> {
-        let this = Self::default();
+    /// From now on set once the user interrupts the program, or the system asks it to end.
+    pub(crate) fn install(&self) -> Result<(), Failure> {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = usize::try_from(signal).map_err(Failure::midway)?;
-            flag::register_usize(signal, Arc::clone(&this.signal), number).map_err(Failure::midway)?;
-            flag::register(signal, Arc::clone(&this.flag)).map_err(Failure::midway)?;
+            flag::register_usize(signal, Arc::clone(&self.signal), number).map_err(Failure::midway)?;
+            flag::register(signal, Arc::clone(&self.flag)).map_err(Failure::midway)?;
         }
-        Ok(this)
+        Ok(())
     }
 
     /// The exit code of a program that ended so: 130 after Ctrl-C, 143 after SIGTERM.

@@ -4,12 +4,15 @@
 
 mod commands;
 mod curves;
+#[cfg(test)]
+mod documented;
 mod failure;
 mod interrupt;
 mod output;
 mod plot;
+mod request_flags;
 mod scheduling;
-mod stored;
+mod terminal;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;

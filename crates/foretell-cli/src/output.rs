@@ -1,6 +1,8 @@
 //! What commands print: tables for people, JSON for scripts, both on standard output alone.
 
 use crate::failure::Failure;
+use crate::terminal::harmless;
+pub(crate) use crate::terminal::note;
 use clap::ValueEnum;
 use serde::Serialize;
 use std::io::Write;
@@ -15,8 +17,12 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Writes `text` and a line end to standard output. A closed pipe ends the output, not the command in error.
+/// Writes `text`, made [harmless], and a line end to standard output. A closed pipe ends the output, not the command in error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_raw(&harmless(text))
+}
+
+fn print_raw(text: &str) -> Result<(), Failure> {
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::midway(format!("cannot write to standard output: {error}")))
@@ -32,13 +38,7 @@ pub(crate) fn json(document: &impl Serialize) -> Result<String, Failure> {
 
 /// Writes `document` as JSON to standard output.
 pub(crate) fn print_json(document: &impl Serialize) -> Result<(), Failure> {
-    print(&json(document)?)
-}
-
-/// Says something about the work to standard error.
-#[expect(clippy::print_stderr, reason = "this is where the command line speaks")]
-pub(crate) fn note(text: &str) {
-    eprintln!("{text}");
+    print_raw(&json(document)?)
 }
 
 /// A value of a metric for a table: four decimals, as suits an accuracy or a perplexity; about four significant digits where these would

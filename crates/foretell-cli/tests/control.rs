@@ -76,13 +76,43 @@ fn every_line_has_its_number_and_time_and_the_result_says_how_long_it_took() {
     assert!(text(&table.stdout).contains("time: "), "{}", text(&table.stdout));
 }
 
+/// Flips a bit of a line.
+fn flip(line: &mut String, byte: usize) {
+    let mut bytes = std::mem::take(line).into_bytes();
+    bytes[byte] ^= 1;
+    *line = String::from_utf8(bytes).unwrap();
+}
+
+#[test]
+fn removing_the_lock_file_lets_no_second_search_in_and_a_strange_line_ends_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = ": {lr}; echo val_acc=0.5; while [ ! -e go ]; do sleep 0.05; done; for e in 2 3 4 5 6; do echo val_acc=0.5; done";
+    let mut first = search(folder.path(), &["--trials", "2", "--no-stopping"], slow);
+    let first = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let log = folder.path().join("study/events.jsonl");
+    wait_for("a report", || std::fs::read_to_string(&log).unwrap_or_default().contains("reported"));
+    std::fs::remove_file(folder.path().join("study/events.jsonl.lock")).unwrap();
+    let before = std::fs::read(&log).unwrap();
+    let second = search(folder.path(), &["--trials", "2", "--no-stopping"], SCRIPT).output().unwrap();
+    let said = text(&second.stderr);
+    assert!(!second.status.success() && said.contains("another foretell is writing this study"), "{said}");
+    assert_eq!(std::fs::read(&log).unwrap(), before, "the second has written nothing");
+    let mut strange = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
+    std::io::Write::write_all(&mut strange, b"a line of somebody else\n").unwrap();
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    let first = first.wait_with_output().unwrap();
+    let said = text(&first.stderr);
+    assert_eq!(first.status.code(), Some(1), "{said}");
+    assert!(said.contains("was written by another program"), "{said}");
+}
+
 #[test]
 fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
     let folder = finished("3");
     let log = folder.path().join("study/events.jsonl");
     let whole = lines(folder.path());
     type Harm = fn(&mut Vec<String>);
-    let cases: [(&str, Harm, &str, usize); 4] = [
+    let cases: [(&str, Harm, &str, usize); 9] = [
         (
             "a report taken out",
             |lines| drop(lines.remove(2)),
@@ -91,8 +121,17 @@ fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
         ),
         ("a line doubled", |lines| lines.insert(3, lines[2].clone()), "it is a copy of line 3", 0),
         ("two lines swapped", |lines| lines.swap(2, 3), "line 3: its sequence number is 4", 0),
-        // the plan follows from each start: without the first one nothing else follows
-        ("a start taken out", |lines| drop(lines.remove(1)), "which was never started", 24),
+        ("a start taken out", |lines| drop(lines.remove(1)), "the start of trial 0 is computed", 0),
+        ("a start with a flipped bit", |lines| flip(&mut lines[1], 60), "was flipped: put right", 0),
+        (
+            "the first line gone",
+            |lines| drop(lines.remove(0)),
+            "its copy in events.jsonl.first takes its place",
+            0,
+        ),
+        ("a flipped version", |lines| lines[0].replace_range(5..6, "3"), "was flipped: put right", 0),
+        ("an editor's line ends", |lines| lines.iter_mut().for_each(|line| line.push('\r')), "an editor", 0),
+        ("a byte-order mark", |lines| lines[0].insert(0, '\u{feff}'), "an editor", 0),
     ];
     for (what, damage, expected, lost) in cases {
         let mut damaged = whole.clone();
@@ -108,13 +147,19 @@ fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
         let repaired = json(&doctor(&["--repair", "--format", "json"]).output().unwrap());
         let aside = repaired["repair"]["damaged"].as_str().unwrap();
         assert_eq!(std::fs::read_to_string(aside).unwrap(), damaged, "{what}: nothing is lost");
-        assert_eq!(
-            repaired["repair"]["kept"].as_u64(),
-            Some((whole.len() - lost) as u64),
-            "{what}: {repaired}"
-        );
+        let count = |part: &Value| part.as_u64().unwrap_or_default();
+        let computed = repaired["repair"]["computed"].as_array().map_or(0, Vec::len) as u64;
+        let there = count(&repaired["repair"]["kept"]) + computed;
+        assert_eq!(there, (whole.len() - lost) as u64, "{what}: {repaired}");
         if lost == 0 {
-            assert_eq!(lines(folder.path()), whole, "{what}");
+            // what was computed has no time of its own
+            let records = |lines: &[String]| -> Vec<Value> {
+                lines
+                    .iter()
+                    .map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone())
+                    .collect()
+            };
+            assert_eq!(records(&lines(folder.path())), records(&whole), "{what}");
         }
         let (healthy, _) = output(&mut doctor(&["--repair"]), 0);
         assert!(text(&healthy.stdout).contains("the log is sound"), "{what}");
@@ -174,14 +219,16 @@ fn limits_of_time_count_earlier_runs() {
     let folder = tempfile::tempdir().unwrap();
     let script = "for e in 1 2 3 4 5 6; do echo val_acc={lr}; sleep 0.3; done";
     let limited = ["--trials", "40", "--no-stopping", "--max-time", "1s"];
-    let (_, said) = output(&mut search(folder.path(), &limited, script), 0);
+    let (_, said) = output(&mut search(folder.path(), &limited, script), 1);
     assert!(said.contains("--max-time is reached"), "{said}");
+    assert!(said.contains("before any trial was trained to its end: there is no result yet"), "{said}");
     let begun = Instant::now();
     let started = |records: &[Value]| records.iter().filter(|record| record["event"] == "started").count();
     let before = started(&records(folder.path()));
-    output(&mut search(folder.path(), &limited, script), 0);
+    output(&mut search(folder.path(), &limited, script), 1);
     assert!(begun.elapsed() < Duration::from_secs(5));
-    assert!(started(&records(folder.path())) <= before + 1, "the second was spent already");
+    // each trial that goes on begins anew, as it keeps no checkpoint: two records
+    assert!(started(&records(folder.path())) <= before + 2, "the second was spent already");
 }
 
 #[test]
@@ -365,4 +412,270 @@ fn old_logs_become_curves_that_a_search_learns_from() {
     let (_, said) = output(&mut foretell(folder.path(), &["import", "missing.csv", "--out", "x.jsonl"]), 2);
     assert!(said.contains("no such file"), "{said}");
     assert!(!folder.path().join("x.jsonl").exists());
+}
+
+#[test]
+fn a_search_goes_on_when_nobody_reads_what_it_says_and_keeps_what_it_had_to_say() {
+    let reader_quits = Stdio::from({
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    });
+    let full = Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    for (what, stderr) in [("a pipe whose reader has quit", reader_quits), ("a full device", full)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut search = search(folder.path(), &["--trials", "3", "--no-stopping"], SCRIPT);
+        let output =
+            search.stderr(stderr).stdout(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{what}");
+        assert_eq!(json(&output)["trials"]["completed"], 3, "{what}");
+        let kept = std::fs::read_to_string(folder.path().join("study/notices.log")).unwrap();
+        assert_eq!(kept.matches("standard error cannot be written").count(), 1, "{what}: {kept}");
+        assert!(kept.contains("trial   2") && kept.contains("6/6"), "{what}: {kept}");
+    }
+}
+
+#[test]
+fn output_that_nobody_reads_ends_no_command_in_a_panic() {
+    let folder = finished("3");
+    for words in [&["study", "show", "study"][..], &["study", "show", "nowhere"], &["schema"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let both = [writer.try_clone().unwrap(), writer].map(Stdio::from);
+        let [stdout, stderr] = both;
+        let status = foretell(folder.path(), words).stdout(stdout).stderr(stderr).status().unwrap();
+        assert!(matches!(status.code(), Some(0 | 2)), "{words:?}: {status}");
+    }
+}
+
+/// A small disk; `None`, said by name, where this user may not mount one.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    #[allow(clippy::print_stderr, reason = "a test that cannot be run here is skipped by name")]
+    fn mount(place: &Path, size: &str) -> Option<Self> {
+        let size = format!("size={size}");
+        let words = ["-t", "tmpfs", "-o", &size, "tmpfs"];
+        let mounted = Command::new("mount").args(words).arg(place).stderr(Stdio::null()).status();
+        if mounted.is_ok_and(|status| status.success()) {
+            return Some(Self(place.to_owned()));
+        }
+        eprintln!("skipped the tests on a full disk: mounting a small one needs more rights");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_pauses_the_search_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("disk");
+    std::fs::create_dir(&place).unwrap();
+    let Some(_disk) = SmallDisk::mount(&place, "512k") else { return };
+    // half of it is taken at once, and the rest while the search runs
+    let script = ": {lr}; for e in 1 2 3 4 5 6; do echo val_acc=0.$e; if [ $e = 2 ]; then touch ../two; \
+                  while [ ! -e ../on ]; do sleep 0.05; done; fi; done";
+    let more = ["--trials", "3", "--no-stopping"];
+    let running =
+        search(&place, &more, script).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("the first trial has reported twice", || folder.path().join("two").exists());
+    let ballast = place.join("ballast");
+    let _ = std::fs::write(&ballast, vec![b'x'; 1024 * 1024]);
+    assert!(std::fs::write(place.join("no-room"), "x".repeat(8192)).is_err(), "the disk is full");
+    std::fs::write(folder.path().join("on"), "").unwrap();
+    let pid = running.id().to_string();
+    // the log fills its last page first, and then waits
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(runs(&pid), "it waits");
+    std::fs::remove_file(ballast).unwrap();
+    let output = running.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("the search waits").count(), 1, "{said}");
+    assert_eq!(said.matches("there is room again").count(), 1, "{said}");
+    let result = json(&output);
+    assert_eq!(
+        (&result["trials"]["completed"], &result["epochs"]["spent"]),
+        (&3.into(), &18.into()),
+        "{result}"
+    );
+    let log = std::fs::read_to_string(place.join("study/trials/0000/output.log")).unwrap();
+    assert_eq!(log.lines().count(), 6, "{log}");
+}
+
+#[test]
+fn a_search_that_waits_for_room_can_be_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("disk");
+    std::fs::create_dir(&place).unwrap();
+    let Some(_disk) = SmallDisk::mount(&place, "512k") else { return };
+    let script = ": {lr}; touch ../two; while [ ! -e ../on ]; do sleep 0.05; done; \
+                  for e in 1 2 3 4 5 6; do echo val_acc=0.$e; done";
+    let more = ["--trials", "3", "--no-stopping"];
+    let running =
+        search(&place, &more, script).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("the trial runs", || folder.path().join("two").exists());
+    let _ = std::fs::write(place.join("ballast"), vec![b'x'; 1024 * 1024]);
+    std::fs::write(folder.path().join("on"), "").unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    signal(&running.id().to_string(), "-INT");
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_report_fits_on_a_screen_and_the_best_comes_last() {
+    let folder = tempfile::tempdir().unwrap();
+    // every second one fails, all others but the first are below the median of those before
+    let script = "if [ $((FORETELL_TRIAL % 4)) = 3 ]; then echo Traceback; printf 'Error: \\033[31mlr {lr}\\033[0m\\n'; exit 1; fi; \
+                  for e in 1 2 3 4 5 6; do echo val_acc=$(awk \"BEGIN {{ print 0.9 - $FORETELL_TRIAL / 1000 }}\"); done";
+    let more = ["--trials", "60", "--policy", "median", "--burn-in", "3"];
+    let (done, _) = output(&mut search(folder.path(), &more, script), 0);
+    let result = json(&done);
+    let (stopped, failed) = (&result["trials"]["stopped"], &result["trials"]["failed"]);
+    assert!(stopped.as_u64().unwrap() > 20 && *failed == 15, "{result}");
+    let show = |more: &[&str]| {
+        let shown = foretell(folder.path(), &[&["study", "show", "study"], more].concat()).output().unwrap();
+        text(&shown.stdout)
+    };
+    let screen = show(&[]);
+    assert!(screen.lines().count() <= 40, "{} lines: {screen}", screen.lines().count());
+    assert!(screen.contains("15 failed trials, of which the last 5"), "{screen}");
+    assert!(screen.contains("exit code 1; it last said: Error: lr 0."), "{screen}");
+    assert!(!screen.contains('\u{1b}'), "{screen:?}");
+    let end: Vec<&str> = screen.trim_end().lines().rev().take(2).collect();
+    assert!(end[1].starts_with("best: trial 0, val_acc 0.9000") && end[0].contains("lr "), "{screen}");
+    let all = show(&["--all"]);
+    assert!(all.lines().count() > 60 && !all.contains("of which the last"), "{all}");
+    let one = show(&["59"]);
+    assert!(one.contains("Error: lr") && !one.contains('\u{1b}'), "{one:?}");
+}
+
+#[test]
+fn settings_that_cannot_be_meant_are_refused_with_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, said) = output(&mut search(folder.path(), &["--max-time", "100"], SCRIPT), 2);
+    assert!(said.contains("100s (seconds), 100m (minutes)"), "{said}");
+    let words = ["search", "--param", "lr=log:0.01:1", "--epochs", "18446744073709551615", "--", "true"];
+    let (_, said) = output(&mut foretell(folder.path(), &words), 2);
+    assert!(said.contains("epochs 18446744073709551615 is more than any search comes to"), "{said}");
+    for (line, expected) in [
+        ("metric = f1", "write it in quotes, metric = \"f1\""),
+        ("metric = val_acc # the best", "write it in quotes, metric = \"val_acc\""),
+        ("scheduler = full", "write it in quotes, scheduler = \"full\""),
+        ("max-time = 8h", "write it in quotes, max-time = \"8h\""),
+        ("metric = acc: ([\\d.]+)", "write it in quotes, metric = 'acc: ([\\d.]+)'"),
+    ] {
+        std::fs::write(folder.path().join("study.toml"), format!("trials = 3\n{line}\n")).unwrap();
+        let (_, said) = output(&mut foretell(folder.path(), &["search", "study.toml"]), 2);
+        assert!(said.contains("study.toml:2:") && said.contains(expected), "{line}: {said}");
+    }
+    std::fs::write(folder.path().join("study.toml"), "trials = 3 4\n").unwrap();
+    let (_, said) = output(&mut foretell(folder.path(), &["search", "study.toml"]), 2);
+    assert!(!said.contains("quotes,"), "{said}");
+}
+
+#[test]
+fn epochs_that_count_from_0_are_shown_as_so_many_as_were_trained() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = ": {lr}; for e in 0 1 2 3 4 5; do echo epoch $e val_acc=0.$e; done";
+    let (_, said) = output(&mut search(folder.path(), &["--trials", "1", "--no-stopping"], script), 0);
+    assert!(said.contains(" 6/6 ") && !said.contains("5/6"), "{said}");
+    let shown = foretell(folder.path(), &["study", "show", "study", "0"]).output().unwrap();
+    assert!(text(&shown.stdout).contains("after 6 of 6 epochs"), "{}", text(&shown.stdout));
+}
+
+/// `search` where it finds no control groups; `None`, said by name, where this user cannot hide them.
+#[allow(clippy::print_stderr, reason = "a test that cannot be run here is skipped by name")]
+fn without_control_groups(folder: &Path, search: &Command) -> Option<Command> {
+    let probe = Command::new("unshare").args(["-m", "true"]).stderr(Stdio::null()).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        eprintln!("skipped a search without control groups: hiding them needs more rights");
+        return None;
+    }
+    let mut hidden = Command::new("unshare");
+    hidden.args(["-m", "sh", "-c", "umount -a -t cgroup2; exec \"$@\"", "sh"]);
+    hidden.arg(search.get_program()).args(search.get_args()).current_dir(folder);
+    Some(hidden)
+}
+
+/// Leaves a process in a session of its own, without a parent, and with an empty environment.
+const LEAVE: &str = "(env -i /usr/bin/setsid /bin/sh -c 'echo $$ > daemon; exec sleep 600' &) ; \
+                     while [ ! -s daemon ]; do sleep 0.05; done; ";
+
+#[test]
+fn what_left_its_trial_without_a_name_is_ended_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("{LEAVE} {SCRIPT}");
+    let more = ["--trials", "2", "--no-stopping"];
+    let usual = search(folder.path(), &more, &script);
+    let hidden = without_control_groups(folder.path(), &usual);
+    for mut search in [usual].into_iter().chain(hidden) {
+        let _ = std::fs::remove_dir_all(folder.path().join("study"));
+        let _ = std::fs::remove_file(folder.path().join("daemon"));
+        output(&mut search, 0);
+        let daemon = std::fs::read_to_string(folder.path().join("daemon")).unwrap();
+        assert!(!runs(daemon.trim()), "{search:?}");
+    }
+}
+
+#[test]
+fn what_left_its_trial_without_a_name_dies_with_a_search_that_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("{LEAVE} sleep 1; touch ready; sleep 600");
+    let more = ["--trials", "1", "--no-stopping"];
+    let usual = search(folder.path(), &more, &script);
+    let hidden = without_control_groups(folder.path(), &usual);
+    for mut search in [usual].into_iter().chain(hidden) {
+        for file in ["daemon", "ready"] {
+            let _ = std::fs::remove_file(folder.path().join(file));
+        }
+        let mut running = search.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("the trial runs", || folder.path().join("ready").exists());
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let daemon = std::fs::read_to_string(folder.path().join("daemon")).unwrap();
+        wait_for(&format!("{search:?} leaves nothing"), || !runs(daemon.trim()));
+    }
+}
+
+#[test]
+fn a_restart_ends_what_a_search_left_whose_guardian_was_killed_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("[ -e daemon ] || {{{{ {LEAVE} sleep 1; touch ready; sleep 600; }}}}; {SCRIPT}");
+    let more = ["--trials", "1", "--no-stopping"];
+    let mut start = search(folder.path(), &more, &script);
+    let mut running = start.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the trial runs", || folder.path().join("ready").exists());
+    let children = format!("/proc/{0}/task/{0}/children", running.id());
+    let children = std::fs::read_to_string(children).unwrap();
+    let is_guardian = |pid: &&str| {
+        let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split(|&byte| byte == 0).any(|word| word == b"guard")
+    };
+    signal(children.split_whitespace().find(is_guardian).unwrap(), "-KILL");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let daemon = std::fs::read_to_string(folder.path().join("daemon")).unwrap();
+    assert!(runs(daemon.trim()), "nobody was there to end it");
+    output(&mut search(folder.path(), &more, &script), 0);
+    assert!(!runs(daemon.trim()));
+}
+
+#[test]
+fn trainings_with_early_stopping_of_their_own_or_searched_epochs_are_told_what_to_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = ": {lr}; for e in $(seq $((3 + FORETELL_TRIAL % 2))); do echo val_acc=0.$e; done";
+    let (_, said) = output(&mut search(folder.path(), &["--trials", "5", "--no-stopping"], script), 0);
+    assert_eq!(said.matches("the longest after epoch 4; write --epochs 4").count(), 1, "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    let script = ": {lr}; for e in $(seq {epochs}); do echo val_acc=0.$e; done";
+    let more = ["--param", "epochs=int:2:9", "--trials", "2", "--no-stopping"];
+    let (_, said) = output(&mut search(folder.path(), &more, script), 0);
+    assert!(said.contains("the parameter epochs goes to 9, but --epochs 6 ends every trial there"), "{said}");
 }

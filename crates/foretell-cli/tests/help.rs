@@ -14,11 +14,11 @@ fn help(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("help is UTF-8")
 }
 
-/// Without the lines of commands that not every build has: `train` is of the feature `nn`, `serve` and `report` of `serve`.
+/// Without the lines of commands that not every build has: `data` and `train` are of the feature `nn`, `serve` and `report` of `serve`.
 fn without_optional(help: &str) -> String {
     help.lines()
         .filter(|line| {
-            !["train ", "serve ", "report "].iter().any(|name| line.trim_start().starts_with(name))
+            !["data ", "train ", "serve ", "report "].iter().any(|name| line.trim_start().starts_with(name))
         })
         .map(|line| format!("{line}\n"))
         .collect()

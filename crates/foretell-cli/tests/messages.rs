@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A training whose accuracy rises towards a top that depends on the learning rate; it prints one line per epoch.
+/// A training whose accuracy rises towards a top that depends on the learning rate; it prints one line per epoch, slowly enough
+/// that it trains no further once it is stopped.
 const TRAINER: &str = r#"
 epoch=1
 while [ $epoch -le $FORETELL_MAX_RESOURCE ]; do
@@ -11,6 +12,7 @@ while [ $epoch -le $FORETELL_MAX_RESOURCE ]; do
     distance = log(lr) / log(10) + 2; if (distance < 0) distance = -distance
     printf "val_acc=%.6f\n", (0.9 - 0.2 * distance) * (1 - exp(-t / 3))
   }'
+  sleep 0.08
   epoch=$((epoch + 1))
 done
 "#;

@@ -136,7 +136,7 @@ fn what_cannot_work_is_refused_with_what_to_write_instead() {
     assert!(config.contains("no entry `lr`") && config.contains("optim.rate"), "{config}");
     let unused = said(&["--epochs", "6", "--metric", "acc", "--config", "a.yaml"], "echo {lr}");
     assert!(unused.contains("write {config} into the command"), "{unused}");
-    let number = said(&["--epochs", "6", "--metric", r"epoch (\d+)"], &read);
+    let number = said(&["--epochs", "6", "--maximize", "--metric", r"epoch (\d+)"], &read);
     assert!(
         number.contains("`epoch 1`, the number of the epoch") && number.contains("(?P<step>"),
         "{number}"

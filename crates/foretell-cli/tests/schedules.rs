@@ -27,7 +27,7 @@ if [ -n "$FORETELL_RESUME_FROM" ]; then
 fi
 while [ $epoch -lt $FORETELL_UNTIL ]; do
   epoch=$((epoch + 1))
-  sleep 0.005
+  sleep 0.015
   echo "$FORETELL_TRIAL $epoch" >> trained
   echo $epoch > "$FORETELL_CHECKPOINT_DIR/draft" && mv "$FORETELL_CHECKPOINT_DIR/draft" "$FORETELL_CHECKPOINT_DIR/epoch"
   report
@@ -54,8 +54,8 @@ fn search_with(trainer: &str, folder: &Path, workers: &str, more: &[&str]) -> Co
 }
 
 const LEARNING_RATE: [&str; 2] = ["--param", "lr=log:1e-4:1"];
-const F_HYPERBAND: [&str; 8] =
-    ["--scheduler", "f-hyperband", "--epochs", "9", "--runs", "4", "--burn-in", "10"];
+const F_HYPERBAND: [&str; 10] =
+    ["--sampler", "random", "--scheduler", "f-hyperband", "--epochs", "9", "--runs", "4", "--burn-in", "10"];
 const Q_LEARNING: [&str; 12] = [
     "--space",
     "metaqnn",
@@ -89,7 +89,7 @@ fn trained(folder: &Path) -> BTreeMap<String, usize> {
 #[test]
 fn hyperband_pauses_trials_at_rungs_and_trains_no_epoch_twice() {
     let folder = tempfile::tempdir().unwrap();
-    let plain = ["--scheduler", "hyperband", "--epochs", "9", "--runs", "2"];
+    let plain = ["--sampler", "random", "--scheduler", "hyperband", "--epochs", "9", "--runs", "2"];
     let result = json(&search(folder.path(), &[&LEARNING_RATE[..], &plain].concat()).output().unwrap());
     // R = 9, η = 3: 9@1 3@3 1@9, 5@3 1@9, 3@9 is 78 epochs for 17 trials, with resume 9+6+6 + 15+6 + 27
     assert_eq!((&result["scheduler"], &result["sampler"]), (&"hyperband".into(), &"random".into()));
@@ -112,7 +112,7 @@ fn hyperband_pauses_trials_at_rungs_and_trains_no_epoch_twice() {
 fn f_hyperband_stops_inside_the_rungs_and_asha_needs_no_waiting() {
     let (plain, stopping, asha) =
         (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let hyperband = ["--scheduler", "hyperband", "--epochs", "9", "--runs", "4"];
+    let hyperband = ["--sampler", "random", "--scheduler", "hyperband", "--epochs", "9", "--runs", "4"];
     let all = json(&search(plain.path(), &[&LEARNING_RATE[..], &hyperband].concat()).output().unwrap());
     let some = json(&search(stopping.path(), &[&LEARNING_RATE[..], &F_HYPERBAND].concat()).output().unwrap());
     assert_eq!(some["epochs"]["without_stopping"], all["epochs"]["spent"]);
@@ -327,6 +327,24 @@ fn bad_plans_are_one_clear_error_and_exit_code_2() {
     assert!(said.contains("networks or parameters, not both"), "{said}");
 }
 
+/// The records of a kind; of reports, those before their trial was stopped.
+fn counted(folder: &Path, kind: &str) -> Vec<Value> {
+    let mut stopped = BTreeSet::new();
+    let mut counts = |record: &Value| {
+        let trial = record["trial"].as_u64();
+        match record["event"].as_str() {
+            Some("started") => drop(stopped.remove(&trial)),
+            Some("decided") if record["action"] == "stop" => drop(stopped.insert(trial)),
+            Some("reported") => return !stopped.contains(&trial),
+            _ => {}
+        }
+        true
+    };
+    let all = records_of(folder, &["started", "decided", "reported", "paused", "completed", "failed"]);
+    let kept: Vec<Value> = all.into_iter().filter(|record| counts(record)).collect();
+    kept.into_iter().filter(|record| record["event"] == kind).collect()
+}
+
 /// Kills the search `kills` times, each time a few records further on, at an irregular moment; then lets it finish.
 /// Everything it decided must be as if nothing had happened.
 fn kill_often(flags: &[&str], kills: u64) {
@@ -349,10 +367,7 @@ fn kill_often(flags: &[&str], kills: u64) {
     let survived = json(&search(wild.path(), flags).output().unwrap());
     for event in ["reported", "decided", "paused", "completed", "failed"] {
         // not assert_eq: it would print hundreds of records
-        assert!(
-            records_of(calm.path(), &[event]) == records_of(wild.path(), &[event]),
-            "other `{event}` records"
-        );
+        assert!(counted(calm.path(), event) == counted(wild.path(), event), "other `{event}` records");
     }
     let jobs = |folder: &Path| -> BTreeSet<(u64, u64, String)> {
         let started = records_of(folder, &["started"]);
@@ -364,8 +379,12 @@ fn kill_often(flags: &[&str], kills: u64) {
     assert_eq!(jobs(calm.path()), jobs(wild.path()), "rungs");
     let table = |folder: &Path| std::fs::read_to_string(folder.join("study/q_table.json")).ok();
     assert!(table(calm.path()) == table(wild.path()), "another Q-table");
+    // how far a process trains while it is being stopped differs from time to time
     let timeless = |mut result: Value| {
-        result.as_object_mut().unwrap().remove("time");
+        result
+            .as_object_mut()
+            .unwrap()
+            .retain(|key, _| !["time", "epochs", "speedup"].contains(&key.as_str()));
         result
     };
     assert_eq!(timeless(survived), timeless(undisturbed));

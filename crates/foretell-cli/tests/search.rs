@@ -101,13 +101,17 @@ fn the_same_command_again_repeats_nothing_and_more_trials_go_on() {
     assert_eq!(before, records(folder.path())[..before.len()]);
 }
 
+/// Proposals that do not depend on what is learnt when.
+const RANDOM: [&str; 2] = ["--sampler", "random"];
+
 #[test]
 fn killed_ten_times_a_study_ends_like_an_undisturbed_one() {
     let (calm, wild) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    json(&search(calm.path(), &[]).output().unwrap());
+    json(&search(calm.path(), &RANDOM).output().unwrap());
     let mut kills = 0;
     for attempt in 0_u64..10 {
-        let mut child = search(wild.path(), &[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child =
+            search(wild.path(), &RANDOM).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // an irregular, but repeatable, moment
         std::thread::sleep(Duration::from_millis(30 + attempt * attempt * 7919 % 90));
         kills += u64::from(child.try_wait().unwrap().is_none());
@@ -115,11 +119,27 @@ fn killed_ten_times_a_study_ends_like_an_undisturbed_one() {
         child.wait().unwrap();
     }
     assert_eq!(kills, 10, "the study was over before the tenth kill");
-    json(&search(wild.path(), &[]).output().unwrap());
+    json(&search(wild.path(), &RANDOM).output().unwrap());
     let (undisturbed, killed) = (records(calm.path()), records(wild.path()));
     let of = |records: &[Value], event: &str| -> Vec<Value> {
         records.iter().filter(|r| r["event"] == event).cloned().collect()
     };
+    // what a process reports while it is being stopped differs from time to time
+    let before_stops = |records: &[Value]| -> Vec<Value> {
+        let mut stopped = std::collections::BTreeSet::new();
+        let mut kept = Vec::new();
+        for record in records {
+            let trial = record["trial"].as_u64();
+            if record["event"] == "decided" && record["action"] == "stop" {
+                stopped.insert(trial);
+            }
+            if record["event"] != "reported" || !stopped.contains(&trial) {
+                kept.push(record.clone());
+            }
+        }
+        kept
+    };
+    let (undisturbed, killed) = (before_stops(&undisturbed), before_stops(&killed));
     for event in ["reported", "decided", "completed", "failed"] {
         assert_eq!(of(&undisturbed, event), of(&killed, event), "{event}");
     }
@@ -228,7 +248,7 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
         (&["search", "--param", "lr=log:1:2"], &["--param needs a command"]),
         (&["search", "--out", "file"], &["file"]),
         (&["search", "--no-stopping", "--shadow"], &["--shadow"]),
-        (&["search", "--policy", "none", "--shadow"], &["--shadow", "--policy none"]),
+        (&["search", "--policy", "none", "--shadow"], &["--shadow", "the policy none"]),
         (&["search", "--workers", "0"], &["workers"]),
     ];
     for (arguments, expected) in cases {
@@ -268,7 +288,7 @@ fn trials_count_with_the_best_they_reached_if_that_is_asked_for() {
     let best = &document["best"];
     let peak = best["configuration"]["peak"].as_f64().unwrap();
     assert!((best["score"].as_f64().unwrap() - peak / 10.0).abs() < 1e-12 && peak > 3.0, "{best}");
-    let another = search(&[]);
+    let another = search(&["--score", "last"]);
     assert_eq!(another.status.code(), Some(2));
     let said = text(&another.stderr);
     assert!(said.contains("run_score (--score) is \"best\" there and the default here"), "{said}");
@@ -549,18 +569,15 @@ fn a_wrong_study_file_is_told_by_file_line_and_key() {
     };
     for (file, wanted) in [
         ("epochs = 3\ntrails = 4\n", ["study.toml:2:1: ", "`trails`", "did you mean `trials`?"].as_slice()),
-        ("\n\ntrials = \"four\"\n", &["study.toml:3:1: ", "invalid value 'four'", "--trials"]),
+        ("\n\ntrials = \"four\"\n", &["study.toml:3:1: ", "trials: ", "\"four\"", "a whole number"]),
         ("trials = 4\ntrials = 5\n", &["study.toml:2:1: ", "duplicate key"]),
         ("command = \"python train.py\"\n", &["study.toml:1:1: ", "must be a list of words"]),
-        (
-            "[param]\nlr = 3\nopt = [1]\n",
-            &["study.toml:3:1: ", "`opt` must be a text or a number, not of kind array"],
-        ),
-        ("trials = { a = 1 }\n", &["study.toml:1:1: ", "`trials` is a table; the only one is [param]"]),
+        ("[param]\nlr = \"log:1e-4:1\"\nopt = [1]\n", &["study.toml:1:2: ", "parameter opt", "found [1]"]),
+        ("trials = { a = 1 }\n", &["study.toml:1:1: ", "trials: ", "a whole number"]),
         ("help = true\n", &["study.toml:1:1: ", "command line only"]),
         (
-            "trials = 4\nruns = 2\n",
-            &["study.toml and the command line: ", "'--trials", "cannot be used with"],
+            "command = [\"sh\", \"{lr}\"]\nmetric = \"acc\"\nepochs = 3\ntrials = 4\nruns = 2\n[param]\nlr = \"log:1e-4:1\"\n",
+            &["--runs: ", "--scheduler"],
         ),
     ] {
         let said = said(file, &[]);
@@ -592,7 +609,8 @@ fn a_stored_study_is_listed_shown_exported_and_examined() {
     let trial = study(&["show", "study", &stopped["trial"].to_string()]);
     let last = trial["decisions"].as_array().unwrap().last().unwrap();
     assert_eq!((&last["action"], &last["probability"]), (&"stop".into(), &stopped["probability"]));
-    assert_eq!(trial["values"].as_array().unwrap().len() as u64, stopped["step"].as_u64().unwrap());
+    // what it reported while it was being stopped is kept, too
+    assert!(trial["values"].as_array().unwrap().len() as u64 >= stopped["step"].as_u64().unwrap());
     let table =
         foretell(folder.path(), &["study", "show", "study", &stopped["trial"].to_string()]).output().unwrap();
     assert!(text(&table.stdout).contains("stopped: will not win"), "{}", text(&table.stdout));
@@ -604,9 +622,9 @@ fn a_stored_study_is_listed_shown_exported_and_examined() {
             .success()
     );
     for path in ["study", "study/events.jsonl"] {
-        let output = foretell(folder.path(), &["replay", path]).output().unwrap();
+        let output = foretell(folder.path(), &["replay", path, "--policy", "none"]).output().unwrap();
         let said = text(&output.stderr);
-        assert!(output.status.code() == Some(2) && said.contains("`foretell study export study"), "{said}");
+        assert!(output.status.success() && said.contains("not learnt from as finished"), "{said}");
     }
     let replay = ["replay", "curves.jsonl", "--policy", "none", "--format", "json", "--metric", "val_acc"];
     let replayed = json(&foretell(folder.path(), &replay).output().unwrap());
@@ -616,7 +634,7 @@ fn a_stored_study_is_listed_shown_exported_and_examined() {
     let whole = std::fs::read(&log).unwrap();
     std::fs::write(&log, &whole[..whole.len() - 5]).unwrap();
     let torn = study(&["doctor", "study"]);
-    assert!(torn["torn_bytes"].as_u64().unwrap() > 5 && torn["done"] == false, "{torn}");
+    assert!(torn["torn_bytes"].as_u64().unwrap() > 5, "{torn}");
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 1;
     std::fs::write(&log, &flipped).unwrap();

@@ -28,8 +28,23 @@ pub(crate) fn collect(raw: Raw, name: String, file: &Path, options: &ReadOptions
     let repeats = repeats(&runs, &configurations(&raw, &columns, options), &declared);
     note_repeats(&repeats, &mut notes);
     let metric = Metric::new(raw.metric.clone(), direction);
+    let (ended, seconds) = raw.runs.iter().map(|run| (run.ended, run.seconds)).unzip();
+    let (target, other_metrics) = (raw.target, raw.others);
     let configurations = Configurations { raw: without_curves(raw), options: options.clone() };
-    let recorded = Recorded { name, runs, metric, columns, repeats, empty_between, notes, configurations };
+    let recorded = Recorded {
+        name,
+        runs,
+        metric,
+        columns,
+        repeats,
+        empty_between,
+        ended,
+        seconds,
+        target,
+        other_metrics,
+        notes,
+        configurations,
+    };
     Ok(if options.deduplicate { recorded.without_identical_curves().without_repeats() } else { recorded })
 }
 

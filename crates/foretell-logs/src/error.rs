@@ -231,6 +231,14 @@ pub enum Error {
         /// The earlier line.
         first_line: u64,
     },
+    /// Logs of a tool cannot be read.
+    #[error("{}: {problem}", file.display())]
+    Old {
+        /// The file or folder.
+        file: PathBuf,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// A line is not a JSON object of the expected shape.
     #[error("{}:{line}: {message}; expected one object a line: {{\"id\", \"configuration\": {{…}}, \"values\": […], \"steps\": […]?}}", file.display())]
     Json {

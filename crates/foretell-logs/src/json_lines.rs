@@ -2,7 +2,9 @@
 
 use crate::error::Error;
 use crate::note::{Note, Topic};
+use crate::old::{self, Ended};
 use crate::raw::{Raw, RawRun};
+use crate::recorded::Recorded;
 use crate::source::Source;
 use foretell::{Configuration, Direction, Metric, Run, Value};
 use serde::Serialize;
@@ -11,7 +13,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-const FIELDS: [&str; 6] = ["id", "metric", "direction", "configuration", "values", "steps"];
+const FIELDS: [&str; 8] =
+    ["id", "metric", "direction", "configuration", "values", "steps", "ended", "seconds"];
 
 /// One run, as a line.
 #[derive(Serialize)]
@@ -22,6 +25,14 @@ struct Line<'a> {
     configuration: &'a Configuration,
     values: Vec<Option<f64>>,
     steps: Vec<f64>,
+    #[serde(skip_serializing_if = "is_unknown")]
+    ended: Ended,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+}
+
+fn is_unknown(ended: &Ended) -> bool {
+    *ended == Ended::Unknown
 }
 
 /// Writes one JSON object per run, each on one line: `{"id", "metric", "direction", "configuration", "values",
@@ -46,13 +57,30 @@ struct Line<'a> {
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn write_json_lines<'a>(
-    mut writer: impl Write,
+    writer: impl Write,
     runs: impl IntoIterator<Item = &'a Run>,
+    metric: &Metric,
+) -> io::Result<()> {
+    write_lines(writer, runs.into_iter().map(|run| (run, Ended::Unknown, None)), metric)
+}
+
+/// As [`write_json_lines`], with how each run ended and how long a unit of its resource took: `"ended"` and `"seconds"`.
+///
+/// # Errors
+/// As [`write_json_lines`].
+pub fn write_recorded(writer: impl Write, recorded: &Recorded) -> io::Result<()> {
+    let runs = recorded.runs.iter().zip(&recorded.ended).zip(&recorded.seconds);
+    write_lines(writer, runs.map(|((run, &ended), &seconds)| (run, ended, seconds)), &recorded.metric)
+}
+
+fn write_lines<'a>(
+    mut writer: impl Write,
+    runs: impl Iterator<Item = (&'a Run, Ended, Option<f64>)>,
     metric: &Metric,
 ) -> io::Result<()> {
     let Metric { name: metric, direction, .. } = metric;
     let direction = *direction;
-    for run in runs {
+    for (run, ended, seconds) in runs {
         let curve = &run.curve;
         if curve.direction().is_some_and(|own| own != direction) {
             let reason = format!(
@@ -67,7 +95,8 @@ pub fn write_json_lines<'a>(
         let mut points: Vec<(f64, Option<f64>)> = finite.chain(lost).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (steps, values) = points.into_iter().unzip();
-        let line = Line { id: &run.id, metric, direction, configuration: &run.configuration, values, steps };
+        let configuration = &run.configuration;
+        let line = Line { id: &run.id, metric, direction, configuration, values, steps, ended, seconds };
         serde_json::to_writer(&mut writer, &line)?;
         writer.write_all(b"\n")?;
     }
@@ -135,6 +164,8 @@ impl Lines<'_> {
             values: self
                 .numbers(&object, "values")?
                 .ok_or_else(|| self.fail("the field `values` is missing"))?,
+            ended: self.ended(&object)?,
+            seconds: object.get("seconds").and_then(Json::as_f64),
             ..RawRun::default()
         };
         let steps = self.numbers(&object, "steps")?;
@@ -211,6 +242,16 @@ impl Lines<'_> {
         }
     }
 
+    fn ended(&self, object: &Map<String, Json>) -> Result<Ended, Error> {
+        match object.get("ended") {
+            None | Some(Json::Null) => Ok(Ended::Unknown),
+            Some(word) => serde_json::from_value(word.clone()).map_err(|_| {
+                let known = "finished, failed, pruned, stopped or running";
+                self.fail(format!("`ended` is {word}, not {known}"))
+            }),
+        }
+    }
+
     fn configuration(&self, object: &Map<String, Json>) -> Result<Configuration, Error> {
         let mut configuration = Configuration::new();
         match object.get("configuration") {
@@ -244,6 +285,9 @@ impl Lines<'_> {
     }
 
     fn finish(mut self) -> Raw {
+        if self.raw.runs.iter().any(|run| run.ended != Ended::Unknown) {
+            self.raw.target = old::common_end(&self.raw.runs);
+        }
         self.raw.metric = self.metric.unwrap_or_else(|| "value".to_owned());
         if !self.unknown.is_empty() {
             let names = crate::table::list(self.unknown.iter().map(String::as_str));
@@ -254,7 +298,7 @@ impl Lines<'_> {
 }
 
 /// Adds the values by name. Values of nested objects are named `outer.inner`; lists are added as JSON text.
-fn flatten(prefix: &str, values: &Map<String, Json>, configuration: &mut Configuration) {
+pub(crate) fn flatten(prefix: &str, values: &Map<String, Json>, configuration: &mut Configuration) {
     for (name, value) in values {
         let name = format!("{prefix}{name}");
         let value = match value {
@@ -284,6 +328,15 @@ fn kind(value: &Json) -> &'static str {
 
 /// The text with `NaN`, `Infinity` and `-Infinity`, which Python writes, replaced by `null`; `None` if it has none.
 fn finite_only(text: &str) -> Option<String> {
+    replaced(text, |_| "null".to_owned())
+}
+
+/// The same with texts of these names.
+pub(crate) fn quoted(text: &str) -> Option<String> {
+    replaced(text, |word| format!("\"{word}\""))
+}
+
+fn replaced(text: &str, by: impl Fn(&str) -> String) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
     let (mut quoted, mut found) = (false, false);
@@ -297,7 +350,10 @@ fn finite_only(text: &str) -> Option<String> {
         };
         quoted ^= letter == '"';
         found |= word.is_some();
-        result.push_str(if word.is_some() { "null" } else { &rest[..length] });
+        match word {
+            Some(word) => result.push_str(&by(word)),
+            None => result.push_str(&rest[..length]),
+        }
         rest = &rest[length..];
     }
     found.then_some(result)

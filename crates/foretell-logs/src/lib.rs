@@ -21,6 +21,8 @@
 //! | `read`, `locate`, `source` | the file or folder that was named, its format, its lines |
 //! | `wide`, `long`, `json_lines`, `table` | one reader a format, each with the line of whatever is wrong |
 //! | `raw`, `collect`, `columns`, `repeats`, `names` | from the cells of a file to runs: direction, features, repeats |
+//! | `parquet` | Parquet files, as the text of a table |
+//! | `old` | the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell |
 //! | `options`, `recorded`, `note`, `error` | what a user may declare, what a reader returns, what can be wrong |
 
 mod collect;
@@ -31,7 +33,9 @@ mod locate;
 mod long;
 mod names;
 mod note;
+mod old;
 mod options;
+mod parquet;
 mod raw;
 mod read;
 mod recorded;
@@ -42,8 +46,12 @@ mod wide;
 
 pub use error::Error;
 pub use foretell::direction_of;
-pub use json_lines::write_json_lines;
+pub use json_lines::{write_json_lines, write_recorded};
 pub use note::{Note, Topic};
+pub use old::{
+    Ended, Format, LeftOut, Manifest, MetricFound, Progress, RunFound, Survey, configuration_beside, survey,
+};
 pub use options::{EmptyEnds, ReadOptions};
-pub use read::read;
+pub use read::{is_log, read, read_logs, read_watched, update_logs};
 pub use recorded::Recorded;
+pub use source::Limits;

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::table::list;
 use std::path::{Path, PathBuf};
 
-const ENDINGS: [&str; 6] = [".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt"];
+const ENDINGS: [&str; 7] = [".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json", ".txt"];
 const CONFIGURATIONS: [&str; 4] = ["configs", "configurations", "config", "configuration"];
 
 /// The curve file of `path`, which is `path` itself or the one in that folder; and the other tables of the folder.
@@ -58,6 +58,12 @@ fn stem(name: &str) -> &str {
     let plain = if lower.ends_with(".gz") { &name[..name.len() - 3] } else { name };
     let ending = ENDINGS.iter().find(|ending| plain.to_lowercase().ends_with(**ending));
     ending.map_or(name, |ending| plain.get(..plain.len() - ending.len()).unwrap_or(name))
+}
+
+/// Whether the file is named like a table or a file of curves.
+pub(crate) fn is_named_table(file: &Path) -> bool {
+    let name = file_name(file);
+    stem(&name) != name && !name.to_lowercase().ends_with(".txt")
 }
 
 fn file_name(path: &Path) -> String {

@@ -200,6 +200,7 @@ impl Rows {
                     raw.notes.push(Note::new(Topic::Excluded, departure));
                 }
             }
+            raw.others += usize::from(series);
             if series || varying > 0 {
                 left_out.push(name.as_str());
             }
@@ -300,7 +301,7 @@ fn same(a: f64, b: f64) -> bool {
 
 /// Adds the configurations of a second table, one row a run, to the runs of `curves` with the same id.
 fn join(raw: &mut Raw, curves: &Path, file: &Path, options: &ReadOptions) -> Result<(), Error> {
-    let mut table = Table::open(Source::open(file)?)?;
+    let mut table = Table::open(Source::open(file, options.limits)?)?;
     let name = raw.id_column.clone().unwrap_or_default();
     let id = table.column(&name, "id column")?;
     let known: Vec<usize> = (0..table.headers().len()).filter(|&at| at != id).collect();

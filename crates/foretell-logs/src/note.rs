@@ -8,6 +8,8 @@ use std::fmt;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Topic {
+    /// What was found in the logs of a tool, and what of it is left out.
+    Found,
     /// Which metric was taken, and which were there besides.
     Metric,
     /// Why larger or smaller is better.

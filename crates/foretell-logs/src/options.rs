@@ -1,5 +1,6 @@
 //! What a user may say about a file when its names do not.
 
+use crate::source::Limits;
 use foretell::{Columns, Direction};
 use std::path::PathBuf;
 
@@ -39,6 +40,10 @@ impl EmptyEnds {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadOptions {
+    /// How large lines and files may be.
+    pub limits: Limits,
+    /// The tool that wrote the logs; `None`: recognised by their content.
+    pub format: Option<crate::Format>,
     /// The metric: a column of a long file, the prefix of a wide one (`acc` or `acc_`). Default: by name, see
     /// [`read`](crate::read()).
     pub metric: Option<String>,

@@ -1,9 +1,10 @@
 //! What the readers of the three formats have in common: runs as they stand in the file, before any is judged.
 
 use crate::note::{Note, Topic};
+use crate::old::Ended;
 use crate::options::{EmptyEnds, ReadOptions};
 use foretell::{Configuration, Direction};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One run as it stands in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,9 +21,18 @@ pub(crate) struct RawRun {
     pub(crate) values: Vec<f64>,
     /// The most empty cells in a row inside the curve: not measured there.
     pub(crate) empty_inside: usize,
+    /// How it ended.
+    pub(crate) ended: Ended,
+    /// Seconds for one unit of the resource, where times were logged.
+    pub(crate) seconds: Option<f64>,
 }
 
 impl RawRun {
+    /// Its last step; `None` if its last value is not finite.
+    pub(crate) fn end(&self) -> Option<f64> {
+        self.steps.last().copied().filter(|_| self.values.last().is_some_and(|value| value.is_finite()))
+    }
+
     /// With the curve of `cells` at `steps`. Empty cells inside it were not measured; those at its end are values that are not
     /// finite.
     pub(crate) fn with_curve(mut self, steps: impl IntoIterator<Item = f64>, cells: &[Option<f64>]) -> Self {
@@ -60,6 +70,12 @@ pub(crate) struct Raw {
     pub(crate) id_column: Option<String>,
     /// The columns that were joined from a second file: the lines of the runs are not theirs.
     pub(crate) joined: BTreeSet<String>,
+    /// The step at which finished runs are compared, where it is known how runs ended.
+    pub(crate) target: Option<f64>,
+    /// How many other metrics are left out.
+    pub(crate) others: usize,
+    /// How many runs ended in which way.
+    pub(crate) ends: BTreeMap<Ended, usize>,
     /// What was done so far.
     pub(crate) notes: Vec<Note>,
 }

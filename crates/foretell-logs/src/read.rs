@@ -5,13 +5,14 @@ use crate::error::Error;
 use crate::locate::{locate, set_name};
 use crate::names::{id_rank, is_curve_prefix, step_rank};
 use crate::note::{Note, Topic};
+use crate::old::{self, Manifest, Progress};
 use crate::options::ReadOptions;
 use crate::raw::Raw;
 use crate::recorded::Recorded;
 use crate::source::{Kind, Source};
 use crate::table::{Table, list};
 use crate::{json_lines, long, wide};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads the recorded runs at `path`: a wide or long CSV or JSON lines, plain or `.gz`, or a folder holding them.
 ///
@@ -42,8 +43,23 @@ use std::path::Path;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
+    read_watched(path, options, &mut |_| {})
+}
+
+/// As [`read()`]; `watch` hears how far the reading of a tool's logs has come.
+///
+/// # Errors
+/// As [`read()`].
+pub fn read_watched(
+    path: &Path,
+    options: &ReadOptions,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Recorded, Error> {
+    if old::is_old(path, options)? {
+        return read_logs(&[path.to_owned()], options, watch);
+    }
     let (curves, others) = locate(path)?;
-    let mut source = Source::open(&curves)?;
+    let mut source = Source::open(&curves, options.limits)?;
     let (raw, joined) = match source.kind()? {
         Kind::JsonLines => (json_lines::read(source, options.metric.as_deref())?, false),
         Kind::Csv => read_table(Table::open(source)?, options)?,
@@ -65,6 +81,48 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
         recorded.notes.push(Note::new(Topic::Identity, text));
     }
     Ok(recorded)
+}
+
+/// Whether `path` holds logs of a tool, also those of a single run.
+///
+/// # Errors
+/// [`Error`] if it cannot be read.
+pub fn is_log(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
+    old::holds_logs(path, options)
+}
+
+/// Reads the logs of tools below `paths` as one set of runs; `watch` hears how far it has come.
+///
+/// # Errors
+/// [`Error`] if a path cannot be read or holds no log of a tool, and if there is no metric to take.
+pub fn read_logs(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Recorded, Error> {
+    let (raw, _) = old::read(paths, options, None, watch)?;
+    let first = paths.first().map_or(Path::new("."), PathBuf::as_path);
+    collect(raw, set_name(first), first, options)
+}
+
+/// As [`read_logs`], with what `before` was read from these paths and written into the file of curves `kept`: only sources that
+/// changed since are read. The manifest says from which files the runs are now.
+///
+/// # Errors
+/// As [`read_logs`], and those of reading `kept`.
+pub fn update_logs(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    before: Option<(Manifest, &Path)>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(Recorded, Manifest), Error> {
+    let runs_of = |(manifest, kept): (Manifest, &Path)| {
+        let raw = json_lines::read(Source::open(kept, options.limits)?, None)?;
+        Ok::<_, Error>(old::Before { manifest, runs: raw.runs })
+    };
+    let (raw, manifest) = old::read(paths, options, before.map(runs_of).transpose()?, watch)?;
+    let first = paths.first().map_or(Path::new("."), PathBuf::as_path);
+    Ok((collect(raw, set_name(first), first, options)?, manifest))
 }
 
 /// Distinguishes wide from long tables by the header; returns whether it was long.

@@ -2,6 +2,7 @@
 
 use crate::columns::Configurations;
 use crate::note::{Note, Topic};
+use crate::old::Ended;
 use foretell::evaluate::{Fold, Split};
 use foretell::{Columns, Configuration, HistoryError, HistoryOptions, Metric, Run};
 use std::collections::{BTreeMap, HashSet};
@@ -23,6 +24,15 @@ pub struct Recorded {
     /// The most empty cells in a row inside a curve, the median over the runs: above 0 where the metric is reported now and then
     /// only.
     pub empty_between: usize,
+    /// How each run ended, as far as its log says.
+    pub ended: Vec<Ended>,
+    /// Seconds that one unit of the resource took in each run, where its log has times.
+    pub seconds: Vec<Option<f64>>,
+    /// The step at which finished runs are compared, where the logs say how runs ended; `None`: the last that at least half of the
+    /// runs reach.
+    pub target: Option<f64>,
+    /// How many metrics there are besides, which are left out.
+    pub other_metrics: usize,
     /// What was done on the way.
     pub notes: Vec<Note>,
     /// The configurations of `runs` with every column of the file.
@@ -98,8 +108,13 @@ impl Recorded {
             let place = repeats.len();
             repeats.push(*first_left.entry(self.repeats[at]).or_insert(place));
         }
-        let mut kept = keep.iter();
-        self.runs.retain(|_| *kept.next().unwrap_or(&true));
+        fn only<T>(list: &mut Vec<T>, keep: &[bool]) {
+            let mut kept = keep.iter();
+            list.retain(|_| *kept.next().unwrap_or(&true));
+        }
+        only(&mut self.runs, keep);
+        only(&mut self.ended, keep);
+        only(&mut self.seconds, keep);
         self.configurations.keep(keep);
         self.repeats = repeats;
         self.notes.push(Note::new(

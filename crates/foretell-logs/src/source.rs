@@ -1,10 +1,56 @@
 //! Opens a file of curves: plain or gzip, any line ending, with the number of lines read so far.
 
 use crate::error::Error;
+use crate::parquet;
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+
+/// How large a line and an expanded file may be: a small file can hold a gigabyte of zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a line.
+    pub line: u64,
+    /// Bytes that a compressed file may expand to; `None`: 64 MiB, or 200 times its size.
+    pub file: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { line: 8 << 20, file: None }
+    }
+}
+
+impl Limits {
+    fn expanded(self, packed: u64) -> u64 {
+        self.file.unwrap_or_else(|| packed.saturating_mul(200).max(64 << 20))
+    }
+}
+
+/// A compressed file that may not expand without end.
+struct Expanding<R> {
+    inner: R,
+    left: u64,
+    packed: u64,
+}
+
+impl<R: Read> Read for Expanding<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
+            let packed = self.packed;
+            too_large(format!(
+                "its {packed} bytes expand to more than a file of curves should hold; allow more by --largest-file MB if it is what you expect"
+            ))
+        })?;
+        Ok(read)
+    }
+}
+
+fn too_large(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, text)
+}
 
 /// The two kinds of curve files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +70,20 @@ pub(crate) struct Source {
 
 impl Source {
     /// Opens `file`; the first two bytes show whether it is gzip.
-    pub(crate) fn open(file: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(file: &Path, limits: Limits) -> Result<Self, Error> {
         let fail = |source| Error::io(file, source);
         let mut raw = BufReader::with_capacity(1 << 16, File::open(file).map_err(fail)?);
-        let gzip = raw.fill_buf().map_err(fail)?.starts_with(&[0x1f, 0x8b]);
-        let plain: Box<dyn Read> = if gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
-        let reader = BufReader::with_capacity(1 << 16, Lines::new(plain));
+        let start = raw.fill_buf().map_err(fail)?;
+        let (gzip, parquet) = (start.starts_with(&[0x1f, 0x8b]), start.starts_with(b"PAR1"));
+        let plain: Box<dyn Read> = if parquet {
+            Box::new(parquet::Text::open(raw.into_inner()).map_err(fail)?)
+        } else if gzip {
+            let packed = raw.get_ref().metadata().map_err(fail)?.len();
+            Box::new(Expanding { left: limits.expanded(packed), packed, inner: MultiGzDecoder::new(raw) })
+        } else {
+            Box::new(raw)
+        };
+        let reader = BufReader::with_capacity(1 << 16, Lines::new(plain, limits.line));
         Ok(Self { file: file.to_owned(), gzip, reader })
     }
 
@@ -102,11 +156,31 @@ struct Lines<R> {
     after_return: bool,
     last: u8,
     pending: Option<io::Error>,
+    /// Bytes of the line that is being read, and how many there may be.
+    line: u64,
+    longest: u64,
 }
 
 impl<R: Read> Lines<R> {
-    fn new(inner: R) -> Self {
-        Self { inner, started: false, after_return: false, last: b'\n', pending: None }
+    fn new(inner: R, longest: u64) -> Self {
+        Self { inner, started: false, after_return: false, last: b'\n', pending: None, line: 0, longest }
+    }
+
+    /// Counts the bytes of a line.
+    fn measure(&mut self, read: &[u8]) -> io::Result<()> {
+        for part in read.split_inclusive(|&byte| byte == b'\n') {
+            self.line += part.len() as u64;
+            if self.line > self.longest {
+                let megabytes = self.longest >> 20;
+                return Err(too_large(format!(
+                    "a line is longer than {megabytes} MB; allow more by --largest-line MB if it is what you expect"
+                )));
+            }
+            if part.ends_with(b"\n") {
+                self.line = 0;
+            }
+        }
+        Ok(())
     }
 
     /// Reads available bytes; the first time as many as fit, so that the whole header can be inspected.
@@ -173,6 +247,7 @@ impl<R: Read> Read for Lines<R> {
             }
             let kept = self.rewrite(buffer, read);
             if kept > 0 {
+                self.measure(&buffer[..kept])?;
                 self.last = buffer[kept - 1];
                 return Ok(kept);
             }
@@ -183,6 +258,25 @@ impl<R: Read> Read for Lines<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_and_an_expanded_file_have_limits() {
+        let long = format!("a\n{}\n", "b".repeat(50));
+        let read = |longest| {
+            let mut found = Vec::new();
+            Lines::new(long.as_bytes(), longest).read_to_end(&mut found).map_err(|error| error.to_string())
+        };
+        assert!(read(51).is_ok());
+        assert!(read(50).unwrap_err().contains("--largest-line"));
+        let zeros = io::repeat(b'0').take(100);
+        let mut expanding = Expanding { inner: zeros, left: 99, packed: 3 };
+        let error = expanding.read_to_end(&mut Vec::new()).unwrap_err().to_string();
+        assert!(error.starts_with("its 3 bytes expand") && error.contains("--largest-file"), "{error}");
+        assert_eq!(
+            [Limits::default().expanded(10), Limits::default().expanded(1 << 20)],
+            [64 << 20, 200 << 20]
+        );
+    }
 
     #[test]
     fn every_line_ending_becomes_one() {
@@ -196,7 +290,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             let mut read = Vec::new();
-            BufReader::with_capacity(3, Lines::new(text)).read_to_end(&mut read).unwrap();
+            BufReader::with_capacity(3, Lines::new(text, 100)).read_to_end(&mut read).unwrap();
             assert_eq!(String::from_utf8(read).unwrap(), expected, "{text:?}");
         }
     }

@@ -140,6 +140,7 @@ fn note_series(raw: &mut Raw, family: &Family, others: &[&Family], short: usize)
         let text = format!("curves from {columns} `{prefix}{}` to `{prefix}{}`", first.0, last.0);
         raw.notes.push(Note::new(Topic::Metric, text));
     }
+    raw.others = others.len();
     if !others.is_empty() {
         let names = list(others.iter().map(|family| family.prefix.as_str()));
         raw.notes.push(Note::new(Topic::Excluded, format!("other series left out: {names}")));

@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::atomic_write::write_atomically;
-use crate::group::{ProcessIdentity, processes, signal_process, stat};
+use crate::control_group::ControlGroup;
+use crate::group::{ProcessIdentity, Stat, processes, signal_process};
 
 /// The environment variable that names one start of one trial, inherited by all that it starts.
-pub(crate) const TOKEN: &str = "FORETELL_TOKEN";
+pub(crate) const TOKEN: &str = "FORETELL_START";
 /// How long killed processes may take to vanish before that is an error.
 const VANISH: Duration = Duration::from_secs(10);
 /// How often they are looked for.
@@ -84,6 +85,12 @@ pub(crate) struct ProcessRecord {
     boot: Option<String>,
     /// The leader of its process group; `None` from just before the start to just after.
     pub(crate) leader: Option<ProcessIdentity>,
+    /// Its control group, where there are such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) control_group: Option<ControlGroup>,
+    /// What may be its own, and has left its process group and its environment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) strays: Vec<ProcessIdentity>,
 }
 
 impl ProcessRecord {
@@ -93,7 +100,8 @@ impl ProcessRecord {
         let start = STARTS.fetch_add(1, Ordering::Relaxed);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let token = format!("{trial}-{}-{start}-{now}", std::process::id());
-        Self { token, driver: Some(ProcessIdentity::current()), boot: boot(), leader: None }
+        let driver = Some(ProcessIdentity::current());
+        Self { token, driver, boot: boot(), leader: None, control_group: None, strays: Vec::new() }
     }
 
     /// Writes the record into the trial's folder.
@@ -111,33 +119,50 @@ impl ProcessRecord {
         }
     }
 
-    /// The processes of this start that still run.
-    fn running(&self) -> Vec<u32> {
-        let mut running: BTreeSet<u32> = self.token_bearers().collect();
-        let Some(leader) = self.leader else { return running.into_iter().collect() };
-        let members = || processes().filter(|(_, stat)| stat.group == leader.pid).map(|(pid, _)| pid);
+    /// The processes of this start that still run, among all that do.
+    fn running(&self, all: &[Running]) -> BTreeSet<u32> {
+        let bears = |it: &&Running| it.token.as_deref() == Some(self.token.as_str());
+        let mut running: BTreeSet<u32> = all.iter().filter(bears).map(|it| it.pid).collect();
+        running.extend(self.control_group.iter().flat_map(ControlGroup::processes));
+        running.extend(self.strays.iter().filter(|stray| stray.is_alive()).map(|stray| stray.pid));
+        let members = |leader: u32| all.iter().filter(move |it| it.stat.group == leader).map(|it| it.pid);
         // A group outlives its leader; its id is ours as long as one of its members descends from our start.
-        if leader.is_alive() || members().any(|pid| running.contains(&pid)) {
-            running.extend(members());
+        if let Some(leader) = self.leader
+            && (leader.is_alive() || members(leader.pid).any(|pid| running.contains(&pid)))
+        {
+            running.extend(members(leader.pid));
         }
-        running.into_iter().collect()
+        let mut more = running.len();
+        while more > 0 {
+            let children = all.iter().filter(|it| running.contains(&it.stat.parent)).map(|it| it.pid);
+            let found: Vec<u32> = children.filter(|pid| !running.contains(pid)).collect();
+            more = found.len();
+            running.extend(found);
+        }
+        running
     }
+}
 
-    fn token_bearers(&self) -> impl Iterator<Item = u32> {
-        processes().map(|(pid, _)| pid).filter(|&pid| bears(pid, &self.token))
-    }
+/// A process that runs.
+struct Running {
+    pid: u32,
+    stat: Stat,
+    /// The value of [`TOKEN`] in its environment.
+    token: Option<String>,
+}
 
-    fn signal(&self, running: &[u32], signal: Signal) {
-        running.iter().for_each(|&pid| signal_process(pid, signal));
-    }
+/// All processes that run now.
+fn running_now() -> Vec<Running> {
+    processes().map(|(pid, stat)| Running { pid, stat, token: token_of(pid) }).collect()
 }
 
 /// Ends what still runs of the trial in `directory`, after the Foretell that started it was killed.
 ///
 /// SIGTERM to its process group, up to `grace` of waiting, SIGKILL; returns when all of it is gone. A process that
 /// merely has the remembered id by now is never touched: the start time, the machine's boot, or for a group without
-/// its leader the inherited `FORETELL_TOKEN` must agree. So what another machine started is not looked for.
-/// Processes that left the group (by `setsid`, say) are found by the token.
+/// its leader the inherited `FORETELL_START` must agree. So what another machine started is not looked for.
+/// Processes that left the group (by `setsid`, say) are found by the token, those without it by the trial's control group
+/// where there is one, else as descendants of the others, or because they were seen before.
 ///
 /// Call it for each trial once the study's log is opened, that is, locked: a running Foretell's trials are not abandoned.
 ///
@@ -145,19 +170,52 @@ impl ProcessRecord {
 /// [`AbandonedError::Record`], [`AbandonedError::Unverifiable`] (only on systems without `/proc`),
 /// [`AbandonedError::Unkillable`] after 10 s.
 pub fn end_abandoned(directory: &Path, grace: Duration) -> Result<Abandoned, AbandonedError> {
+    let Some(trial) = read(directory)? else { return Ok(Abandoned::None) };
+    end(std::slice::from_ref(&trial), grace).remove(0).and_then(|outcome| forgotten(directory, outcome))
+}
+
+/// Ends what still runs of the trials in `directories`, as [`end_abandoned`] does, all of them at once: one grace period for all.
+/// Answers how many processes there were.
+///
+/// # Errors
+/// The first of [`end_abandoned`]'s; what could be ended is.
+pub fn end_all_abandoned(
+    directories: impl IntoIterator<Item = PathBuf>,
+    grace: Duration,
+) -> Result<usize, AbandonedError> {
+    let read: Vec<_> = directories.into_iter().filter_map(|directory| read(&directory).transpose()).collect();
+    let mut first_error = None;
+    let mut note = |error| {
+        first_error.get_or_insert(error);
+    };
+    let trials: Vec<_> = read.into_iter().filter_map(|trial| trial.map_err(&mut note).ok()).collect();
+    let mut ended = 0;
+    for (outcome, (_, directory)) in end(&trials, grace).into_iter().zip(&trials) {
+        match outcome.and_then(|outcome| forgotten(directory, outcome)) {
+            Ok(Abandoned::Killed { processes }) => ended += processes,
+            Ok(_) => {}
+            Err(error) => note(error),
+        }
+    }
+    first_error.map_or(Ok(ended), Err)
+}
+
+/// What the trial in `directory` remembers, and where.
+fn read(directory: &Path) -> Result<Option<Remembered>, AbandonedError> {
     let path = record_path(directory);
-    let failed = |what| {
-        let path = path.clone();
-        move |source| AbandonedError::Record { what, path, source }
-    };
-    let Some(record) = ProcessRecord::read(&path).map_err(failed("read"))? else {
-        return Ok(Abandoned::None);
-    };
-    let outcome = if record.boot == boot() { end(&record, directory, grace)? } else { Abandoned::Ended };
+    let record = ProcessRecord::read(&path);
+    let record = record.map_err(|source| AbandonedError::Record { what: "read", path, source })?;
+    Ok(record.map(|record| (record, directory.to_owned())))
+}
+
+/// Removes the record of processes that are gone.
+fn forgotten(directory: &Path, outcome: Abandoned) -> Result<Abandoned, AbandonedError> {
+    let path = record_path(directory);
     match fs::remove_file(&path) {
+        Ok(()) => Ok(outcome),
         // somebody else has seen to it meanwhile
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(outcome),
-        removed => removed.map(|()| outcome).map_err(failed("remove")),
+        Err(source) => Err(AbandonedError::Record { what: "remove", path, source }),
     }
 }
 
@@ -165,49 +223,64 @@ pub fn end_abandoned(directory: &Path, grace: Duration) -> Result<Abandoned, Aba
 /// search started since then is left alone.
 pub(crate) fn end_all_of(driver: ProcessIdentity, directory: &Path, grace: Duration) {
     let trials = fs::read_dir(directory.join("trials")).into_iter().flatten().flatten();
-    for trial in trials.map(|entry| entry.path()) {
-        let record = ProcessRecord::read(&record_path(&trial)).ok().flatten();
-        if let Some(record) = record.filter(|record| record.driver == Some(driver)) {
-            // nobody is left to be told of an error; the study's next start tries again, and removes the record, which
-            // by then may be that of another start
-            let _ = end(&record, &trial, grace);
+    let remembered = trials.filter_map(|trial| read(&trial.path()).ok().flatten());
+    let own: Vec<_> = remembered.filter(|(record, _)| record.driver == Some(driver)).collect();
+    // nobody is left to be told of an error; the study's next start tries again, and removes the records, which
+    // by then may be those of other starts
+    let _ = end(&own, grace);
+}
+
+/// What a trial remembers, and its folder.
+type Remembered = (ProcessRecord, PathBuf);
+
+/// Ends the processes of all `trials` at once.
+fn end(trials: &[Remembered], grace: Duration) -> Vec<Result<Abandoned, AbandonedError>> {
+    let here = boot();
+    let untold = |(record, _): &Remembered| {
+        let leader = record.leader.filter(|leader| leader.start.is_none() && leader.is_alive());
+        leader.filter(|_| record.boot == here)
+    };
+    let is_ours = |trial: &&Remembered| trial.0.boot == here && untold(trial).is_none();
+    let ours: Vec<&ProcessRecord> = trials.iter().filter(is_ours).map(|(record, _)| record).collect();
+    let first = count(&ours);
+    if first.iter().any(|&count| count > 0) && signal_until_gone(&ours, Signal::SIGTERM, grace) > 0 {
+        signal_until_gone(&ours, Signal::SIGKILL, VANISH);
+    }
+    let mut counts = first.into_iter().zip(count(&ours));
+    ours.iter().filter_map(|record| record.control_group.as_ref()).for_each(ControlGroup::remove);
+    let outcome = |trial: &Remembered| {
+        if let Some(ProcessIdentity { pid, .. }) = untold(trial) {
+            return Err(AbandonedError::Unverifiable { pid, path: record_path(&trial.1) });
         }
-    }
+        match Some(trial).filter(|trial| is_ours(trial)).and_then(|_| counts.next()) {
+            None | Some((0, 0)) => Ok(Abandoned::Ended),
+            Some((processes, 0)) => Ok(Abandoned::Killed { processes }),
+            Some((_, count)) => Err(AbandonedError::Unkillable { count, path: trial.1.clone() }),
+        }
+    };
+    trials.iter().map(outcome).collect()
 }
 
-fn end(record: &ProcessRecord, directory: &Path, grace: Duration) -> Result<Abandoned, AbandonedError> {
-    if let Some(pid) =
-        record.leader.filter(|leader| leader.start.is_none() && leader.is_alive()).map(|it| it.pid)
-    {
-        return Err(AbandonedError::Unverifiable { pid, path: record_path(directory) });
-    }
-    let first = record.running().len();
-    if first == 0 {
-        return Ok(Abandoned::Ended);
-    }
-    let mut left = signal_until_gone(record, Signal::SIGTERM, grace);
-    if left > 0 {
-        left = signal_until_gone(record, Signal::SIGKILL, VANISH);
-    }
-    match left {
-        0 => Ok(Abandoned::Killed { processes: first }),
-        count => Err(AbandonedError::Unkillable { count, path: directory.to_owned() }),
-    }
+/// How many processes of each run.
+fn count(records: &[&ProcessRecord]) -> Vec<usize> {
+    let all = running_now();
+    records.iter().map(|record| record.running(&all).len()).collect()
 }
 
-/// Signals what runs and waits up to `patience` for it to be gone; answers how many are left.
+/// Signals what runs of all `records` and waits up to `patience` for it to be gone; answers how many are left.
 ///
 /// SIGKILL is sent again and again: a process that was forking just then may have got away.
-fn signal_until_gone(record: &ProcessRecord, signal: Signal, patience: Duration) -> usize {
+fn signal_until_gone(records: &[&ProcessRecord], signal: Signal, patience: Duration) -> usize {
     let until = Instant::now() + patience;
     let mut sent = false;
     loop {
-        let running = record.running();
+        let all = running_now();
+        let running: BTreeSet<u32> = records.iter().flat_map(|record| record.running(&all)).collect();
         if running.is_empty() || (sent && Instant::now() >= until) {
             return running.len();
         }
         if !sent || signal == Signal::SIGKILL {
-            record.signal(&running, signal);
+            running.iter().for_each(|&pid| signal_process(pid, signal));
             sent = true;
         }
         thread::sleep(POLL);
@@ -228,16 +301,23 @@ fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok().map(|id| id.trim().to_owned())
 }
 
+/// The value of [`TOKEN`] in the environment of process `pid`.
+pub(crate) fn token_of(pid: u32) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let name = format!("{TOKEN}=");
+    let value =
+        environment.split(|&byte| byte == 0).find_map(|variable| variable.strip_prefix(name.as_bytes()))?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
 /// Whether `token` is in the environment of process `pid`.
 pub(crate) fn bears(pid: u32, token: &str) -> bool {
-    let entry = format!("{TOKEN}={token}");
-    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|&byte| byte == 0).any(|variable| variable == entry.as_bytes()) && stat(pid).is_some()
+    token_of(pid).is_some_and(|it| it == token)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Abandoned, ProcessRecord, end_abandoned};
+    use super::{Abandoned, ProcessRecord, end_abandoned, end_all_abandoned};
     use crate::group::ProcessIdentity;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command};
@@ -308,6 +388,51 @@ mod tests {
         assert_eq!(outlives(&record, child), (false, Abandoned::Killed { processes: 1 }));
         let other = sleeper(Some("another-token"));
         assert_eq!(outlives(&ProcessRecord::new(1), other), (true, Abandoned::Ended));
+    }
+
+    #[test]
+    fn all_trials_are_ended_at_once_with_one_grace_period_for_all() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let grace = Duration::from_secs(1);
+        let start = |trial: u64| {
+            let ready = dir.path().join(format!("ready-{trial}"));
+            let script = format!("trap '' TERM; touch {}; while :; do sleep 0.1; done", ready.display());
+            let child = Command::new("sh").args(["-c", &script]).process_group(0).spawn().expect("sh starts");
+            let leader = Some(ProcessIdentity::of(child.id()));
+            let folder = dir.path().join(trial.to_string());
+            std::fs::create_dir(&folder).expect("a folder");
+            ProcessRecord { leader, ..ProcessRecord::new(trial) }.write(&folder).expect("it is written");
+            while !ready.exists() {
+                std::thread::sleep(super::POLL);
+            }
+            (child, folder)
+        };
+        let mut trials: Vec<(Child, std::path::PathBuf)> = (0..8).map(start).collect();
+        let nowhere = dir.path().join("nowhere");
+        let folders = trials.iter().map(|(_, folder)| folder.clone()).chain([nowhere]);
+        let begun = std::time::Instant::now();
+        let ended = end_all_abandoned(folders, grace).expect("nothing is in the way");
+        let took = begun.elapsed();
+        assert!(ended >= 8, "{ended}");
+        assert!(took < 4 * grace, "eight trials took {took:?}, at a grace period of {grace:?}");
+        for (child, folder) in &mut trials {
+            assert!(child.try_wait().expect("our child").is_some());
+            assert!(!super::record_path(folder).exists(), "it was forgotten");
+        }
+    }
+
+    #[test]
+    fn an_empty_control_group_that_is_remembered_without_a_process_is_removed() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let group = dir.path().join("group");
+        let written = serde_json::to_value(ProcessRecord::new(1)).expect("it has a JSON form");
+        let mut fields = written.as_object().cloned().expect("it has fields");
+        fields.insert("control_group".to_owned(), group.to_str().into());
+        let record: ProcessRecord = serde_json::from_value(fields.into()).expect("it is a record");
+        record.write(dir.path()).expect("the record is written");
+        std::fs::create_dir(&group).expect("a folder");
+        assert_eq!(end_abandoned(dir.path(), GRACE).expect("nothing is in the way"), Abandoned::Ended);
+        assert!(!group.exists());
     }
 
     #[test]

@@ -68,6 +68,20 @@ pub enum Event<'a> {
         /// The report.
         report: &'a Report,
     },
+    /// All that a training reported came at once with its end: nothing could be decided by it.
+    Late {
+        /// The trial's number.
+        trial: u64,
+        /// How many reports.
+        reports: usize,
+    },
+    /// A training has reported nothing for long.
+    Quiet {
+        /// The trial's number.
+        trial: u64,
+        /// For how long.
+        silence: Duration,
+    },
     /// A training printed a report that cannot be used.
     Unusable {
         /// The trial's number.
@@ -338,6 +352,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let Message { trial, kind } = message;
         match kind {
             MessageKind::Report(report) => self.take_report(trial, &report, observe),
+            MessageKind::Late { reports } => self.take_late(trial, &reports, observe),
+            MessageKind::Quiet { silence } => self.notify(observe, Event::Quiet { trial, silence }),
             MessageKind::Unusable { line, problem: problem @ ReportProblem::Epoch { .. } } => {
                 self.refuse(trial, format!("trial {trial} printed `{line}`: {problem}"))
             }
@@ -409,16 +425,49 @@ impl<E: Executor, S: Store> Driver<E, S> {
         report: &Report,
         observe: &mut Observer<'_>,
     ) -> Result<(), DriverError> {
+        self.show_report(trial, report, observe)?;
+        let (value, metrics) = numbers(report);
+        let answer = self.session.report(trial, report.step, value, metrics);
+        self.publish(observe)?;
+        self.carry_out(trial, &answer?, observe)
+    }
+
+    /// What a training has reported that has ended: it was trained, and nothing can be saved of it any more.
+    fn take_late(
+        &mut self,
+        trial: u64,
+        reports: &[Report],
+        observe: &mut Observer<'_>,
+    ) -> Result<(), DriverError> {
+        for report in reports {
+            self.show_report(trial, report, observe)?;
+            let (value, metrics) = numbers(report);
+            let reported = self.session.report_late(trial, report.step, value, metrics);
+            self.publish(observe)?;
+            reported?;
+        }
+        self.notify(observe, Event::Late { trial, reports: reports.len() })?;
+        self.say_overrun(trial, observe)
+    }
+
+    fn show_report(
+        &mut self,
+        trial: u64,
+        report: &Report,
+        observe: &mut Observer<'_>,
+    ) -> Result<(), DriverError> {
         if let Err(refused) = observe(self.session.study(), Event::Report { trial, report }) {
             self.fail_if_silent(trial, &refused)?;
             return Err(DriverError::Refused(refused));
         }
-        let number = |(name, value): (&String, &Value)| value.as_f64().map(|value| (name.clone(), value));
-        let metrics = report.metrics.iter().filter_map(number).collect();
-        let value = report.value.unwrap_or(f64::NAN);
-        let answer = self.session.report(trial, report.step, value, metrics);
-        self.publish(observe)?;
-        self.carry_out(trial, &answer?, observe)
+        Ok(())
+    }
+
+    fn say_overrun(&self, trial: u64, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        match self.session.overran(trial) {
+            Some(_) => self.notify(observe, Event::Overran { trial }),
+            None => Ok(()),
+        }
     }
 
     fn carry_out(
@@ -431,10 +480,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
             return Ok(());
         }
         self.executor.stop(trial);
-        match self.session.overran(trial) {
-            Some(_) => self.notify(observe, Event::Overran { trial }),
-            None => Ok(()),
-        }
+        self.say_overrun(trial, observe)
     }
 
     /// What a training should have printed, and what it did.
@@ -515,4 +561,10 @@ impl<E: Executor, S: Store> Driver<E, S> {
             }
         }
     }
+}
+
+/// The metric's value and the other numbers of a report.
+fn numbers(report: &Report) -> (Option<f64>, BTreeMap<String, f64>) {
+    let number = |(name, value): (&String, &Value)| value.as_f64().map(|value| (name.clone(), value));
+    (report.value, report.metrics.iter().filter_map(number).collect())
 }

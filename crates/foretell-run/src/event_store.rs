@@ -5,7 +5,8 @@ use std::path::Path;
 use foretell_search::{Moment, Record, Records, Store, StoreError, StudySpec, Times};
 
 use crate::flusher::Flusher;
-use crate::log::{Dropped, EventLog, EventLogError, Position, Stamp};
+use crate::log::{Dropped, EventLog, EventLogError, LogReader, Position, Stamp};
+use crate::room::Room;
 
 /// A study's event log, `events.jsonl` in its folder.
 ///
@@ -16,6 +17,7 @@ pub struct EventStore {
     log: EventLog<Record>,
     flusher: Flusher,
     times: Times,
+    room: Room,
 }
 
 /// What was seen in a log when it was opened.
@@ -23,6 +25,8 @@ pub struct EventStore {
 pub struct Survey {
     /// The description in its first record, with the settings that hold at its end; `None` if the log is empty or begins with another record.
     pub study: Option<Box<StudySpec>>,
+    /// How many records there are.
+    pub records: u64,
     /// How many trials were started.
     pub trials: u64,
     /// Whether any trial has reported.
@@ -36,8 +40,25 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// Looks through the records of the log at `path`, without a lock, as far as they can be read; the second half of the answer
+    /// says why not to the end.
+    pub fn read(path: impl AsRef<Path>) -> (Self, Option<EventLogError>) {
+        let mut survey = Self::default();
+        let read = || {
+            let mut reader = LogReader::open(path, Position::START)?;
+            while let Some(record) = reader.next() {
+                survey.see(record?, reader.stamp());
+            }
+            survey.dropped = reader.into_dropped();
+            Ok(())
+        };
+        let trouble = read().err();
+        (survey, trouble)
+    }
+
     fn see(&mut self, record: Record, stamp: Option<Stamp>) {
         self.times.see(&record, stamp.map(Moment::from));
+        self.records += 1;
         self.trials = self.trials.max(record.trials_started());
         match record {
             Record::Created { study } => self.study = Some(study),
@@ -73,7 +94,12 @@ impl EventStore {
             path: log.path().to_owned(),
             source,
         })?;
-        Ok((Self { log, flusher, times }, survey))
+        Ok((Self { log, flusher, times, room: Room::default() }, survey))
+    }
+
+    /// From now on a full disk is waited out as `room` says.
+    pub fn wait_by(&mut self, room: Room) {
+        self.room = room;
     }
 
     /// Forgets all records.
@@ -95,17 +121,24 @@ impl EventStore {
     /// # Errors
     /// Those of [`EventLog::sync`].
     pub fn sync(&mut self) -> Result<(), EventLogError> {
-        self.log.sync()
+        let Self { room, log, .. } = self;
+        room.until_there_is(|error| error, || log.sync())
+    }
+
+    fn append_once(&mut self, record: &Record) -> Result<(), StoreError> {
+        if let Some(source) = self.flusher.failure() {
+            self.flusher.ask();
+            let (path, acknowledged) = (self.log.path().to_owned(), self.log.len());
+            return Err(StoreError::new(EventLogError::Sync { path, acknowledged, source }));
+        }
+        self.log.append(record).map_err(StoreError::new)
     }
 }
 
 impl Store for EventStore {
     fn append(&mut self, record: &Record) -> Result<(), StoreError> {
-        if let Some(source) = self.flusher.failure() {
-            let (path, acknowledged) = (self.log.path().to_owned(), self.log.len());
-            return Err(StoreError::new(EventLogError::Sync { path, acknowledged, source }));
-        }
-        self.log.append(record).map_err(StoreError::new)?;
+        let room = self.room.clone();
+        room.until_there_is(|error| error, || self.append_once(record))?;
         self.times.see(record, self.log.stamp().map(Moment::from));
         if record.ends().is_some() {
             self.flusher.ask();

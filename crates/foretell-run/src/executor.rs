@@ -6,12 +6,15 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use crate::abandoned::{ProcessRecord, forget};
+use crate::control_group::ControlGroup;
 use crate::group::ProcessIdentity;
 use crate::message::Message;
 use crate::output::OutputLog;
 use crate::process::{Output, Process};
 use crate::reader::ReportReader;
 use crate::start_error::StartError;
+use crate::strays::adopts;
+use crate::terminal::Terminal;
 use crate::trial::TrialSpec;
 use crate::watcher::{Running, Watcher};
 
@@ -98,12 +101,14 @@ impl LocalProcesses {
         if self.running.lock().contains(&spec.trial) {
             return Err(StartError::Running { trial: spec.trial });
         }
-        let record = ProcessRecord::new(spec.trial);
+        let mut record = ProcessRecord::new(spec.trial);
         let command = spec.command(&record.token)?;
         check_working_dir(spec)?;
         spec.prepare()?;
         let log_path = spec.directory.join("output.log");
         let log = OutputLog::open(&log_path).map_err(StartError::folder("write", &log_path))?;
+        // remembered before it is made, so that it is removed whenever this process is killed
+        record.control_group = adopts().then(|| ControlGroup::named(&record.token)).flatten();
         record.write(&spec.directory).map_err(StartError::folder("write into", &spec.directory))?;
         let started = self.run(spec, command, log, record);
         if started.is_err() {
@@ -144,19 +149,26 @@ impl LocalProcesses {
         let (grace, running) = (self.grace, self.running.clone());
         let watcher = self.watcher().map_err(no_thread)?;
         let followed = spec.followed()?;
+        let starting = running.starting();
+        let terminal = Terminal::open();
+        let (terminal, writes) = terminal.map(|it| (it.reads, it.writes)).unzip();
+        if let Some(writes) = writes {
+            command.stdout(writes);
+        }
         let child = command.spawn().map_err(|source| spawn_error(&command, source))?;
         let identity = ProcessIdentity::of(child.id());
         record.leader = Some(identity);
+        record.control_group = record.control_group.take().filter(|group| group.make_for(identity.pid));
         // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
         let _ = record.write(&spec.directory);
         let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at).of(spec.max_resource);
         let missed_after = (spec.max_resource / 2).max(FEWEST_MISSED);
         let output = Output::new(trial, reports, log, missed_after);
-        let process = Process::new(child, spec.directory.clone(), output, grace)
+        let process = Process::new(child, terminal, spec.directory.clone(), output, grace)
             .watched(spec.watch.clone(), followed)
-            .bearing(record.token);
+            .remembered(record);
         running.lock().insert(trial);
-        if watcher.watch(process) {
+        if watcher.watch(process, starting) {
             return Ok(identity);
         }
         running.lock().remove(&trial);

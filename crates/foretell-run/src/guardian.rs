@@ -10,11 +10,16 @@ use std::time::Duration;
 use crate::abandoned::end_all_of;
 use crate::group::ProcessIdentity;
 use crate::parent::{name, parse};
+use crate::strays::{adopt, is_helper};
 
 /// From now on processes whose parent has ended become children of this one (a *subreaper*), so that what a trial left
 /// behind in groups of its own (by `setsid`, say) is found when the trial ends, and ended. A program calls this once, before
 /// its first trial. Answers whether the system can do that (Linux).
-pub fn adopt_orphans() -> bool {
+///
+/// `has_other_children` says whether this program, or what it is a part of, starts other processes, too. If not, an orphan
+/// without a name belongs to the trials that ran when it began, and is ended with the last of them.
+pub fn adopt_orphans(has_other_children: bool) -> bool {
+    adopt(!has_other_children);
     #[cfg(target_os = "linux")]
     return nix::sys::prctl::set_child_subreaper(true).is_ok();
     #[cfg(not(target_os = "linux"))]
@@ -42,7 +47,9 @@ impl Guardian {
         command.args(rest).arg(name(ProcessIdentity::current())).arg(directory);
         // a group of its own: Ctrl-C is for the search
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(Self { child: command.spawn()? })
+        let child = command.spawn()?;
+        is_helper(child.id());
+        Ok(Self { child })
     }
 }
 

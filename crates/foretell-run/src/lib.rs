@@ -39,12 +39,17 @@
 //! | `message`     | what is heard of a trial                                               |
 //! | `outbox`      | messages on their way through a channel that may be full               |
 //! | `group`       | process groups: who is in one, signalling it                           |
+//! | `control_group`| where the system has them: all that a trial has started               |
+//! | `strays`      | what has left its trial, and is a child of this process by now         |
 //! | `process`     | the life of one trial's process                                        |
 //! | `watcher`     | one thread that watches the processes of all trials                    |
 //! | `executor`    | many trials, one channel                                               |
 //! | `driver`      | runs a study: the loop between its session, an executor and an observer |
 //! | `local_trials`| the executor of local processes                                        |
 //! | `event_store` | the event log as a study's store                                       |
+//! | `hosted`      | a study that this process hosts for trainings elsewhere                 |
+//! | `leases`      | who runs which of them                                                 |
+//! | `room`        | waiting for room on a full disk                                        |
 //! | `orders`      | what a person orders about trials that another process drives          |
 //! | `abandoned`   | processes that a killed Foretell left running                          |
 //! | `flusher`     | flushes a file to its device on a thread of its own                    |
@@ -53,6 +58,7 @@
 //! | `parent`      | a child that ends when its parent is gone                              |
 //! | `guardian`    | a process that ends the trials of a search that was killed             |
 //! | `atomic_write`| small files that are written whole                                     |
+//! | `no_links`    | files are opened as themselves, not through symbolic links             |
 //!
 //! # Systems
 //!
@@ -65,6 +71,7 @@ compile_error!("foretell-run needs a Unix system: process groups, signals and ad
 mod abandoned;
 mod atomic_write;
 mod config_file;
+mod control_group;
 mod driver;
 mod event_store;
 mod executor;
@@ -72,9 +79,12 @@ mod flusher;
 mod followed;
 mod group;
 mod guardian;
+mod hosted;
+mod leases;
 mod local_trials;
 mod log;
 mod message;
+mod no_links;
 mod orders;
 mod outbox;
 mod output;
@@ -86,22 +96,29 @@ mod process;
 mod protocol;
 mod reader;
 mod report;
+mod room;
 pub mod scan;
 mod start_error;
+mod stored;
+mod strays;
+mod terminal;
 mod trial;
 mod watcher;
 
-pub use abandoned::{Abandoned, AbandonedError, end_abandoned};
+pub use abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
+pub use atomic_write::write_atomically;
 pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
 pub use driver::{Begin, Driver, DriverError, Event, Executor, ExecutorError, Finish, Limits, Observer};
 pub use event_store::{EventStore, Survey};
 pub use executor::LocalProcesses;
 pub use group::ProcessIdentity;
 pub use guardian::{Guardian, adopt_orphans, guard};
+pub use hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
+pub use leases::Leases;
 pub use local_trials::{LocalTrials, TrialSetup, trial_directory};
 pub use log::{
-    Dropped, EventLog, EventLogError, LineProblem, LockError, LogReader, Opened, Position, Salvage, Salvaged,
-    Stamp, UnsoundLine, read_log,
+    Displacement, Dropped, EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened,
+    Position, Repair, Salvage, Salvaged, Stamp, UnsoundLine, read_log,
 };
 pub use message::{Message, MessageKind, Status};
 pub use orders::Orders;
@@ -109,7 +126,9 @@ pub use parent::{ParentGuard, parent_alive_guard};
 pub use pattern::{MetricPattern, PatternError};
 pub use placeholder::{PARAMS_FILE, PARAMS_JSON, PlaceholderError, TRIAL_DIR, fill_in, substitute};
 pub use protocol::MetricSource;
-pub use reader::{ReportReader, Seen};
+pub use reader::{Read, ReportReader, Seen};
 pub use report::{Report, ReportProblem};
+pub use room::Room;
 pub use start_error::StartError;
+pub use stored::{Stored, StoredError, log_in};
 pub use trial::{TrialSpec, Watch};

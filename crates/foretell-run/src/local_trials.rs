@@ -15,6 +15,7 @@ use crate::executor::LocalProcesses;
 use crate::message::{Message, MessageKind, Status};
 use crate::params_watch::ParamsWatch;
 use crate::protocol::MetricSource;
+use crate::room::Room;
 use crate::trial::{TrialSpec, Watch};
 
 /// What the trials of a study have in common.
@@ -49,6 +50,7 @@ pub struct LocalTrials {
     params_watch: Option<ParamsWatch>,
     /// Whether one trial is, or was, watched.
     is_watched: bool,
+    room: Room,
 }
 
 /// The folder of a trial of the study in `directory`.
@@ -59,14 +61,31 @@ pub fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
 impl LocalTrials {
     /// Trials by `setup`, with the time `grace` between SIGTERM and SIGKILL for those that are stopped.
     pub fn new(setup: TrialSetup, grace: Duration) -> Self {
-        Self { processes: LocalProcesses::new(grace), setup, params_watch: None, is_watched: false }
+        let processes = LocalProcesses::new(grace);
+        Self { processes, setup, params_watch: None, is_watched: false, room: Room::default() }
+    }
+
+    /// The same, which wait out a full disk as `room` says before they start.
+    #[must_use]
+    pub fn waiting_by(self, room: Room) -> Self {
+        Self { room, ..self }
+    }
+
+    fn start_once(&mut self, start: &Start, worker: usize, resumes: bool) -> Result<(), ExecutorError> {
+        let spec = self.spec(start, worker, resumes)?;
+        Ok(self.processes.start(&spec).map(drop)?)
     }
 
     /// Where in `messages` the watched trial reports for the first time, or ends well.
     fn first_word(&self, messages: &[Message]) -> Option<usize> {
         let watched = self.params_watch.as_ref()?.trial;
         let is_word = |kind: &MessageKind| {
-            matches!(kind, MessageKind::Report(_) | MessageKind::Ended { status: Status::Exited(0), .. })
+            matches!(
+                kind,
+                MessageKind::Report(_)
+                    | MessageKind::Late { .. }
+                    | MessageKind::Ended { status: Status::Exited(0), .. }
+            )
         };
         messages.iter().position(|message| message.trial == watched && is_word(&message.kind))
     }
@@ -130,8 +149,11 @@ impl Executor for LocalTrials {
             let directory = trial_directory(&self.setup.directory, start.trial);
             self.params_watch = ParamsWatch::new(start.trial, &directory);
         }
-        let spec = self.spec(start, worker, resumes)?;
-        self.processes.start(&spec)?;
+        let room = self.room.clone();
+        room.until_there_is(
+            |error: &ExecutorError| error.as_ref(),
+            || self.start_once(start, worker, resumes),
+        )?;
         Ok(if resumes { Begin::Resumed } else { Begin::Anew })
     }
 

@@ -1,32 +1,37 @@
 //! An append-only event log: JSON lines, one checksummed record a line.
 
 mod checksum;
+mod chunks;
 mod error;
 mod file;
-mod finite;
 mod line;
 mod lock;
 mod reader;
+mod recover;
 mod salvage;
 
 pub use error::EventLogError;
+pub use file::Displacement;
 pub use line::{LineProblem, Stamp};
 pub use lock::LockError;
 pub use reader::{Dropped, LogReader, Position, read_log};
-pub use salvage::{Salvage, Salvaged, UnsoundLine};
+pub use salvage::{Fate, Repair, Salvage, Salvaged, UnsoundLine};
 
+use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use file::{LogFile, write_all};
-use finite::check_finite;
+use file::{LogFile, moved, with_suffix, write_all};
 use line::{decode, encode_into};
 use lock::Lock;
+
+use crate::atomic_write::write_atomically;
+use crate::no_links;
 
 /// An opened log, and what was in it.
 #[derive(Debug)]
@@ -49,18 +54,18 @@ pub struct Opened<R> {
 /// | disk full, write error                   | every acknowledged record; writing goes on once there is room  |
 /// | any one bit flipped                      | found on opening: a dropped last line, or an error             |
 /// | a line taken out, doubled or moved       | found on opening by its sequence number: an error              |
-/// | the file deleted or replaced             | found before the next write: an error                          |
+/// | the file deleted, replaced, cut, written | found before the next write: an error                          |
 ///
-/// What cannot be read back is never written: a number that is not finite is an error that names its field, and each line
-/// is decoded once before it is written. Nothing rewrites a line: what a reader does not know in it stays there.
+/// What cannot be read back is never written: each line is decoded once before it is written, and
+/// must give the same record. Nothing rewrites a line: what a reader does not know in it stays there.
 ///
 /// [`append`](Self::append) hands the whole line to the operating system in one write before it returns, so it costs
 /// microseconds; [`append_all`](Self::append_all) does the same for several records at once. [`sync`](Self::sync) waits for the device, milliseconds; call it where losing power may not lose what
 /// came before, in a study at each trial's end and before the result is printed. A power loss in between costs the
 /// unsynced reports of running trials, which have to run again in any case.
 ///
-/// One process writes a log at a time: it holds a lock on `PATH.lock`, which dies with it. Readers need no lock:
-/// [`read_log`].
+/// One process writes a log at a time: it holds a lock on the file, which dies with it; `PATH.lock` only names it. Readers need
+/// no lock: [`read_log`]. A symbolic link in the place of the file is refused.
 pub struct EventLog<R> {
     path: PathBuf,
     file: Box<dyn LogFile>,
@@ -73,13 +78,13 @@ pub struct EventLog<R> {
     _record: PhantomData<fn(&R)>,
 }
 
-impl<R> std::fmt::Debug for EventLog<R> {
+impl<R> Debug for EventLog<R> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("EventLog").field("path", &self.path).field("end", &self.end).finish_non_exhaustive()
     }
 }
 
-impl<R: Serialize + DeserializeOwned> EventLog<R> {
+impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     /// Opens the log at `path` for writing and reads what it holds into memory; makes it, and its folder, where there is
     /// none. [`open_each`](Self::open_each) does the same in bounded memory.
     ///
@@ -105,8 +110,7 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
         mut each: impl FnMut(R, Option<Stamp>),
     ) -> Result<(Self, Option<Dropped>), EventLogError> {
         let path = path.as_ref();
-        let (file, path) = open_file(path).map_err(EventLogError::file("open", path))?;
-        let lock = Lock::acquire(with_suffix(&path, ".lock"))?;
+        let (file, path, lock) = open_locked(path)?;
         let mut reader = LogReader::open(&path, Position::START)?;
         while let Some(record) = reader.next() {
             each(record?, reader.stamp());
@@ -122,6 +126,9 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
             _record: PhantomData,
         };
         log.mend().map_err(EventLogError::file("cut the torn end off", &log.path))?;
+        if !log.is_empty() {
+            log.keep_first();
+        }
         Ok((log, reader.into_dropped()))
     }
 
@@ -130,7 +137,7 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
     /// # Errors
     /// [`EventLogError::Write`]: the record is not in the log, all before it are, and the log can be used further:
     /// append again once the cause is gone. [`EventLogError::Displaced`]: the log's file was deleted, replaced or cut by
-    /// somebody else; nothing was written. [`EventLogError::NotFinite`], [`EventLogError::Encode`] and
+    /// somebody else; nothing was written. [`EventLogError::ReadsOtherwise`], [`EventLogError::Encode`] and
     /// [`EventLogError::Unreadable`]: the record has no line that could be read back; nothing was written.
     pub fn append(&mut self, record: &R) -> Result<(), EventLogError> {
         self.append_all(std::slice::from_ref(record))
@@ -142,7 +149,7 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
     /// # Errors
     /// Those of [`append`](Self::append); the log holds none of `records` then.
     pub fn append_all(&mut self, records: &[R]) -> Result<(), EventLogError> {
-        if let Some(how) = self.file.displaced(&self.path, self.end.bytes) {
+        if let Some(how) = self.file.displaced(&self.path, self.end.bytes, self.torn) {
             let (path, acknowledged) = (self.path.clone(), self.end.records);
             return Err(EventLogError::Displaced { path, how, acknowledged });
         }
@@ -153,16 +160,23 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
             let start = lines.len();
             let stamp = Stamp { number, run, time };
             last = Some(stamp);
-            check_finite(record)
-                .map_err(|it| EventLogError::NotFinite { field: it.field, value: it.value })?;
             encode_into(&mut lines, stamp, record).map_err(|source| EventLogError::Encode { source })?;
-            decode::<R>(&lines[start..]).map_err(|problem| EventLogError::Unreadable { problem })?;
+            let (_, read) =
+                decode::<R>(&lines[start..]).map_err(|problem| EventLogError::Unreadable { problem })?;
+            if read != *record {
+                // a number that is not finite, say: JSON holds `null` in its place
+                let (written, read) = (format!("{record:?}"), format!("{read:?}"));
+                return Err(EventLogError::ReadsOtherwise { written, read });
+            }
         }
         self.write(&lines).map_err(|source| EventLogError::Write {
             path: self.path.clone(),
             acknowledged: self.end.records,
             source,
         })?;
+        if self.is_empty() && !records.is_empty() {
+            self.keep_first();
+        }
         self.stamp = last;
         self.end.records += records.len() as u64;
         self.end.bytes += lines.len() as u64;
@@ -240,6 +254,22 @@ impl<R: Serialize + DeserializeOwned> EventLog<R> {
         written
     }
 
+    /// Keeps a copy of the first line beside the log, unless there is one: it says what the study is, and nothing else does, should
+    /// it be damaged. Where the copy cannot be written the log is as good as without.
+    fn keep_first(&self) {
+        let first = |path: &Path| {
+            let mut line = Vec::new();
+            File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line))?;
+            io::Result::Ok(line)
+        };
+        let copy = first_of(&self.path);
+        if let Ok(line) = first(&self.path)
+            && first(&copy).ok().as_ref() != Some(&line)
+        {
+            let _ = write_atomically(&copy, &line);
+        }
+    }
+
     /// Cuts what was not acknowledged off the end.
     fn mend(&mut self) -> io::Result<()> {
         if self.torn {
@@ -256,22 +286,33 @@ fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The log's file, opened for appending, and its path without links, so that one log has one lock.
+/// The log's file, opened for appending and locked, and its path without links in its folders.
+fn open_locked(path: &Path) -> Result<(File, PathBuf, Lock), EventLogError> {
+    loop {
+        let (file, real) = open_file(path).map_err(EventLogError::file("open", path))?;
+        let lock = Lock::acquire(&file, &real)?;
+        // between opening and locking somebody may have repaired the log, which puts another file in its place
+        if moved(&file, &real).is_none() {
+            return Ok((file, real, lock));
+        }
+    }
+}
+
 fn open_file(path: &Path) -> io::Result<(File, PathBuf)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let is_new = !path.exists();
-    let file = OpenOptions::new().append(true).create(true).open(path)?;
+    let file = no_links::open(OpenOptions::new().append(true).create(true), path)?;
     if is_new {
         File::open(folder)?.sync_all()?; // the file's name, too, must survive a loss of power
     }
-    Ok((file, fs::canonicalize(path)?))
+    let name = path.file_name().unwrap_or_default();
+    Ok((file, fs::canonicalize(folder)?.join(name)))
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
+/// The file that has a copy of the first line of the log at `path`.
+fn first_of(path: &Path) -> PathBuf {
+    with_suffix(path, ".first")
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What is heard of a trial: its reports, and how it ended.
 
+use std::time::Duration;
+
 use crate::report::{Report, ReportProblem};
 
 /// What a trial says, or what became of it.
@@ -17,6 +19,16 @@ pub struct Message {
 pub enum MessageKind {
     /// A report.
     Report(Report),
+    /// All that it has reported, where it came at once with its end: its program held its output back.
+    Late {
+        /// The reports, in order.
+        reports: Vec<Report>,
+    },
+    /// It has reported nothing for long; said once, until it reports again.
+    Quiet {
+        /// For how long.
+        silence: Duration,
+    },
     /// A line that should be a report, but cannot be used.
     Unusable {
         /// The line, its first 1,000 bytes.

@@ -1,10 +1,12 @@
 //! What a person orders about the trials of a study that another process, or thread, drives.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use foretell_search::Order;
+
+use crate::no_links;
 
 /// The folder of the orders, in a study's folder.
 const FOLDER: &str = "orders";
@@ -32,7 +34,8 @@ impl Orders {
     pub fn give(&self, trial: u64, order: Order) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         self.withdraw(trial, opposite(order));
-        File::create(self.file(trial, order)).map(drop)
+        let file = self.file(trial, order);
+        no_links::open(OpenOptions::new().write(true).create(true), &file).map(drop)
     }
 
     /// The orders that are not carried out yet, by trial.

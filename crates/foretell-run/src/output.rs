@@ -5,6 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::room::is_full;
+
 /// How many lines a failure message shows.
 pub(crate) const TAIL_LINES: usize = 20;
 /// How many bytes of a line a message shows.
@@ -13,6 +15,8 @@ const SHOWN_BYTES: usize = 1_000;
 pub(crate) const LINE_BYTES: usize = 1024 * 1024;
 /// How much of a trial's output is kept on disk.
 const LOG_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of it waits in memory while it cannot be written.
+const PENDING_BYTES: usize = 1024 * 1024;
 
 /// Splits a stream of bytes into lines; a carriage return ends a line, too, as progress bars use it.
 #[derive(Debug, Default)]
@@ -94,37 +98,88 @@ pub(crate) fn shown(line: &[u8]) -> String {
 
 /// The file that keeps a trial's output: what it printed before a pause, a restart or a crash stays in front.
 ///
-/// A full disk does not end a trial: what cannot be written is left out.
+/// A full disk does not end a trial: what cannot be written waits here, and where that is too much, the log says how much is
+/// missing.
 #[derive(Debug)]
-pub(crate) struct OutputLog {
-    file: File,
+pub(crate) struct OutputLog<W = File> {
+    file: W,
     room: u64,
+    /// What is not written yet.
+    pending: Vec<u8>,
+    /// How many bytes were left out since, for which there was no room here either.
+    missing: usize,
+    /// Whether a full disk refused the last write.
+    is_full: bool,
 }
 
 impl OutputLog {
     /// Opens the log at `path`, or makes it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        let file = crate::no_links::open(OpenOptions::new().append(true).create(true), path)?;
         let room = LOG_BYTES.saturating_sub(file.metadata()?.len());
-        Ok(Self { file, room })
+        Ok(Self::of(file, room))
+    }
+}
+
+impl<W: Write> OutputLog<W> {
+    fn of(file: W, room: u64) -> Self {
+        Self { file, room, pending: Vec::new(), missing: 0, is_full: false }
     }
 
     /// Adds `text`, as long as there is room for it.
     pub(crate) fn write(&mut self, text: &[u8]) {
         let fits = text.len() as u64 <= self.room;
         if fits {
-            let _ = self.file.write_all(text);
+            self.put(text);
             self.room -= text.len() as u64;
         } else if self.room > 0 {
-            let _ = writeln!(self.file, "[foretell keeps {LOG_BYTES} bytes of output; the rest is left out]");
+            self.put(
+                format!("[foretell keeps {LOG_BYTES} bytes of output; the rest is left out]\n").as_bytes(),
+            );
             self.room = 0;
+        }
+    }
+
+    /// Whether it waits for room on a full disk; tries again.
+    pub(crate) fn is_waiting(&mut self) -> bool {
+        self.write_pending();
+        self.is_full
+    }
+
+    fn put(&mut self, text: &[u8]) {
+        if self.missing == 0 && self.pending.len() + text.len() <= PENDING_BYTES {
+            self.pending.extend_from_slice(text);
+        } else {
+            self.missing += text.len();
+        }
+        self.write_pending();
+    }
+
+    fn write_pending(&mut self) {
+        self.is_full = false;
+        while !self.pending.is_empty() {
+            match self.file.write(&self.pending) {
+                Ok(written) if written > 0 => drop(self.pending.drain(..written)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                refused => {
+                    self.is_full = refused.is_err_and(|error| is_full(&error));
+                    return;
+                }
+            }
+            if self.pending.is_empty() && self.missing > 0 {
+                let missing = std::mem::take(&mut self.missing);
+                let said = format!(
+                    "[foretell: there was no room on the disk; {missing} bytes of output are missing here]\n"
+                );
+                self.pending = said.into_bytes();
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LINE_BYTES, LOG_BYTES, Line, LineSplitter, OutputLog, TAIL_LINES, Tail};
+    use super::{LINE_BYTES, LOG_BYTES, Line, LineSplitter, OutputLog, PENDING_BYTES, TAIL_LINES, Tail};
     use proptest::prelude::*;
 
     fn lines(chunks: &[&[u8]]) -> (Vec<(Vec<u8>, bool)>, Vec<u8>) {
@@ -176,6 +231,50 @@ mod tests {
         let text = std::fs::read_to_string(&path).expect("readable");
         assert!(text.starts_with("first\n[foretell keeps") && !text.contains("more"), "{text}");
         assert!(text.contains(&LOG_BYTES.to_string()));
+    }
+
+    /// A disk with so much room.
+    #[derive(Default)]
+    struct Disk {
+        text: Vec<u8>,
+        room: usize,
+    }
+
+    impl std::io::Write for Disk {
+        fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+            let fits = text.len().min(self.room - self.text.len());
+            self.text.extend(&text[..fits]);
+            if fits > 0 { Ok(fits) } else { Err(std::io::ErrorKind::StorageFull.into()) }
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn output_waits_for_room_on_a_full_disk_and_what_did_not_fit_is_said() {
+        let mut log = OutputLog::of(Disk { room: 9, ..Disk::default() }, LOG_BYTES);
+        log.write(b"before\n");
+        assert!(!log.is_waiting());
+        log.write(b"waits\n");
+        assert!(log.is_waiting());
+        assert_eq!(log.file.text, b"before\nwa");
+        log.file.room = 100;
+        assert!(!log.is_waiting());
+        assert_eq!(log.file.text, b"before\nwaits\n");
+        log.file.room = 13;
+        let flood = vec![b'x'; PENDING_BYTES];
+        log.write(&flood);
+        log.write(b"lost\n");
+        log.write(b"too\n");
+        log.file.room = usize::MAX;
+        log.write(b"after\n");
+        log.write(b"and on\n");
+        let text = String::from_utf8(log.file.text).expect("text");
+        assert!(text.starts_with("before\nwaits\nxxx"), "nothing overtakes");
+        let said = "no room on the disk; 15 bytes of output are missing here]\nand on\n";
+        assert!(text.ends_with(said), "{}", &text[text.len() - 100..]);
     }
 
     proptest! {

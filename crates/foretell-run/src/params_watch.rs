@@ -2,18 +2,34 @@
 
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 /// The file that holds a trial's parameters.
+#[cfg(target_os = "linux")]
 const FILE: &str = "params.json";
 
 /// Watches one trial's folder.
 #[derive(Debug)]
 pub(crate) struct ParamsWatch {
     pub(crate) trial: u64,
+    #[cfg(target_os = "linux")]
     inotify: Inotify,
 }
 
+/// Only Linux tells it.
+#[cfg(not(target_os = "linux"))]
+impl ParamsWatch {
+    pub(crate) fn new(_: u64, _: &Path) -> Option<Self> {
+        None
+    }
+
+    pub(crate) fn was_opened(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(target_os = "linux")]
 impl ParamsWatch {
     /// Watches the folder of `trial`, which is made if it is missing; `None` where the system does not tell.
     pub(crate) fn new(trial: u64, directory: &Path) -> Option<Self> {

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use crate::abandoned::{bears, forget};
+use crate::abandoned::{ProcessRecord, bears, forget};
+use crate::control_group::ControlGroup;
 use crate::followed::Followed;
-use crate::group::{Census, reap, signal_group, signal_process};
+use crate::group::{Census, ProcessIdentity, reap, signal_group, signal_process};
 use crate::message::{Message, MessageKind, Status};
 use crate::outbox::Outbox;
 use crate::output::{Line, LineSplitter, OutputLog, Tail, shown};
@@ -30,6 +31,15 @@ const ENDING: Duration = Duration::from_millis(100);
 const SILENT_LINES: usize = 100;
 /// A shorter silence is no stall.
 const SHORTEST_STALL: Duration = Duration::from_secs(1);
+/// A silence of so many times the usual interval is worth a word, if it is longer than [`SHORTEST_QUIET`].
+const QUIET: u32 = 10;
+const SHORTEST_QUIET: Duration = Duration::from_secs(60);
+/// The interval that is assumed while no trial has shown any.
+const UNKNOWN_INTERVAL: Duration = Duration::from_secs(600);
+/// So many reports in the first read that brings any may be all there are, written at the end.
+const MANY: usize = 3;
+/// So long they are held back to see whether the end follows.
+const HOLD: Duration = Duration::from_millis(100);
 /// The most that a pipe can hold (Linux: `pipe-max-size`): what a process wrote before its end is within this.
 const PIPE_BYTES: usize = 1024 * 1024;
 
@@ -44,8 +54,19 @@ pub(crate) struct Output {
     /// After how many epochs that it named without a report this is said.
     missed_after: u64,
     long_line_said: bool,
-    /// When it reported first and last, and how often.
+    /// When something was read that held reports first and last, and how often.
     heard: Option<(Instant, Instant, u32)>,
+    /// What is to be said of the bytes being read.
+    batch: Vec<MessageKind>,
+    /// Many reports that came at once, as the first ones, and when: the end may follow.
+    held: Option<(Vec<MessageKind>, Instant)>,
+}
+
+/// How long the trials so far took at most to their first report, and from that to the second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    first: Option<Duration>,
+    second: Option<Duration>,
 }
 
 impl Output {
@@ -60,57 +81,56 @@ impl Output {
             missed_after,
             long_line_said: false,
             heard: None,
+            batch: Vec::new(),
+            held: None,
         }
     }
 
     /// Keeps a line, and hands its reports over.
-    fn take(&mut self, line: Line<'_>, is_report: bool, outbox: &mut Outbox) {
+    fn take(&mut self, line: Line<'_>, is_report: bool) {
         if !line.bytes.is_empty() {
             self.tail.push(line.bytes);
         }
         if is_report && !line.cut {
-            self.take_reports(line, outbox);
+            self.take_reports(line);
         } else if is_report && line.cut && !std::mem::replace(&mut self.long_line_said, true) {
             let kind = MessageKind::Unusable { line: shown(line.bytes), problem: ReportProblem::Long };
-            self.send(kind, outbox);
+            self.batch.push(kind);
         }
         if let Some(lines) = &mut self.silent {
             *lines += 1;
             if *lines == SILENT_LINES {
-                let kind = MessageKind::Silent { lines: SILENT_LINES, line: shown(line.bytes) };
-                self.send(kind, outbox);
+                self.batch.push(MessageKind::Silent { lines: SILENT_LINES, line: shown(line.bytes) });
             }
         }
     }
 
-    /// How long it has been silent, if that is more than so many `times` its mean interval, and more than a second.
-    fn stalled(&self, times: f64, now: Instant) -> Option<Duration> {
-        let (first, last, reports) = self.heard.filter(|(.., reports)| *reports >= 2)?;
-        let usual = (last - first) / (reports - 1);
-        let silence = now.saturating_duration_since(last);
-        (silence > usual.mul_f64(times).max(SHORTEST_STALL)).then_some(silence)
+    /// How long it has been silent, and the usual interval, if one is known: its own, or where it has none the longest of other
+    /// trials.
+    fn silence(&self, begun: Instant, now: Instant, others: Pace) -> (Duration, Option<Duration>) {
+        let (since, usual) = match self.heard {
+            None => (begun, others.first),
+            Some((first, _, 1)) => (first, others.second),
+            Some((first, last, times)) => (last, Some((last - first) / (times - 1))),
+        };
+        (now.saturating_duration_since(since), usual)
     }
 
-    fn take_reports(&mut self, line: Line<'_>, outbox: &mut Outbox) {
+    fn take_reports(&mut self, line: Line<'_>) {
         let read = if line.transient { ReportReader::read_transient } else { ReportReader::read };
         for report in read(&mut self.reports, line.bytes) {
-            let kind = match report {
+            self.batch.push(match report {
                 Ok(report) => {
                     self.silent = None;
-                    let now = Instant::now();
-                    let (first, _, reports) = self.heard.unwrap_or((now, now, 0));
-                    self.heard = Some((first, now, reports + 1));
                     MessageKind::Report(report)
                 }
                 Err(problem) => MessageKind::Unusable { line: shown(line.bytes), problem },
-            };
-            self.send(kind, outbox);
+            });
         }
         let misses = |seen: &&Seen| seen.epochs >= self.missed_after;
         if let Some(seen) = self.reports.seen().filter(misses) {
-            let kind = MessageKind::Missed { epochs: seen.epochs, seen: seen.text() };
             self.missed_after = u64::MAX;
-            self.send(kind, outbox);
+            self.batch.push(MessageKind::Missed { epochs: seen.epochs, seen: seen.text() });
         }
     }
 
@@ -121,15 +141,55 @@ impl Output {
         let mut copy = Vec::with_capacity(bytes.len() + 1);
         pipe.push(bytes, |line| {
             copy.extend_from_slice(line.bytes);
-            copy.push(b'\n');
-            self.take(line, is_report, outbox);
+            copy.push(if line.transient { b'\r' } else { b'\n' });
+            self.take(line, is_report);
         });
         self.log.write(&copy);
+        self.hand_over(Instant::now(), outbox);
+    }
+
+    /// Sends what was read, or holds it back where the end may follow.
+    fn hand_over(&mut self, now: Instant, outbox: &mut Outbox) {
+        let is_report = |kind: &&MessageKind| matches!(kind, MessageKind::Report(_));
+        let reports = self.batch.iter().filter(is_report).count();
+        let is_first = self.heard.is_none();
+        if reports > 0 {
+            let (first, _, times) = self.heard.unwrap_or((now, now, 0));
+            self.heard = Some((first, now, times + 1));
+        }
+        if is_first && reports >= MANY {
+            self.held = Some((std::mem::take(&mut self.batch), now));
+        } else if !self.batch.is_empty() {
+            self.release(outbox);
+        }
+    }
+
+    /// Sends what was held back, and what was read since.
+    fn release(&mut self, outbox: &mut Outbox) {
+        let held = self.held.take().map(|(kinds, _)| kinds).unwrap_or_default();
+        for kind in held.into_iter().chain(std::mem::take(&mut self.batch)) {
+            self.send(kind, outbox);
+        }
+    }
+
+    /// Sends the last of it: as late reports, if all that there are came with an end that was its own.
+    fn finish(&mut self, is_own_end: bool, outbox: &mut Outbox) {
+        let last = self.reports.flush().map(MessageKind::Report);
+        self.batch.extend(last);
+        let Some((held, _)) = self.held.take_if(|_| is_own_end) else { return self.release(outbox) };
+        let mut reports = Vec::new();
+        for kind in held.into_iter().chain(std::mem::take(&mut self.batch)) {
+            match kind {
+                MessageKind::Report(report) => reports.push(report),
+                kind => self.send(kind, outbox),
+            }
+        }
+        self.send(MessageKind::Late { reports }, outbox);
     }
 
     /// What stands after the last newline: a report if the process ended by itself; if a signal cut its writing short,
     /// only a JSON report is surely whole.
-    fn take_rest(&mut self, rest: &[u8], is_stdout: bool, status: Status, outbox: &mut Outbox) {
+    fn take_rest(&mut self, rest: &[u8], is_stdout: bool, status: Status) {
         if rest.is_empty() {
             return;
         }
@@ -137,7 +197,7 @@ impl Output {
         let whole = matches!(status, Status::Exited(_)) && (is_stdout || self.reports.reads_stderr());
         let closed = rest.trim_ascii_end().ends_with(b"}") && !self.reports.reads_stderr() && is_stdout;
         self.reports.turn_to(is_stdout);
-        self.take(Line { bytes: rest, cut: false, transient: false }, whole || closed, outbox);
+        self.take(Line { bytes: rest, cut: false, transient: false }, whole || closed);
     }
 
     fn send(&self, kind: MessageKind, outbox: &mut Outbox) {
@@ -164,8 +224,10 @@ impl Pipe {
 /// A started trial, and all that is needed to see it through.
 pub(crate) struct Process {
     child: Child,
-    /// What its environment, and that of all it starts, holds; empty if it is not known.
-    token: String,
+    /// What its folder remembers of it: its name in its environment, its control group.
+    record: Option<ProcessRecord>,
+    /// What has left it without a name, and is to end with it.
+    nameless: Vec<ProcessIdentity>,
     directory: PathBuf,
     pipes: [Pipe; 2],
     output: Output,
@@ -186,17 +248,26 @@ pub(crate) struct Process {
     begun: Instant,
     /// Why it was ended for its own part: it took too long, or nothing was heard of it.
     fault: Option<String>,
+    /// How often it had been heard when its silence was told last.
+    quiet_after: Option<u32>,
 }
 
 impl Process {
-    /// Takes over a child that leads its process group.
-    pub(crate) fn new(mut child: Child, directory: PathBuf, output: Output, grace: Duration) -> Self {
-        let stdout = Pipe::new(child.stdout.take().map(OwnedFd::from), true);
+    /// Takes over a child that leads its process group, and the `terminal` that it prints to, if it has one.
+    pub(crate) fn new(
+        mut child: Child,
+        terminal: Option<OwnedFd>,
+        directory: PathBuf,
+        output: Output,
+        grace: Duration,
+    ) -> Self {
+        let stdout = Pipe::new(terminal.or(child.stdout.take().map(OwnedFd::from)), true);
         let stderr = Pipe::new(child.stderr.take().map(OwnedFd::from), false);
         let pipes = [stdout, stderr];
         Self {
             child,
-            token: String::new(),
+            record: None,
+            nameless: Vec::new(),
             directory,
             pipes,
             output,
@@ -211,6 +282,7 @@ impl Process {
             followed: None,
             begun: Instant::now(),
             fault: None,
+            quiet_after: None,
         }
     }
 
@@ -224,17 +296,59 @@ impl Process {
         self
     }
 
-    /// The same, known by `token` in its environment: processes that left its group are found by it.
-    pub(crate) fn bearing(self, token: String) -> Self {
-        Self { token, ..self }
+    /// The same, which its folder remembers by `record`: processes that left its group are found by it.
+    pub(crate) fn remembered(self, record: ProcessRecord) -> Self {
+        Self { record: Some(record), ..self }
     }
 
-    /// What runs of it outside its group, adopted by this process when their parents ended: see
-    /// [`adopt_orphans`](crate::adopt_orphans).
+    /// What runs of it outside its group: members of its control group, and what this process has adopted when their parents
+    /// ended, see [`adopt_orphans`](crate::adopt_orphans).
     fn strays(&self, census: &Census) -> Vec<u32> {
         let leader = self.child.id();
-        let adopted = census.children_beside(leader).filter(|&pid| bears(pid, &self.token));
-        adopted.flat_map(|pid| census.tree(pid)).collect()
+        let Some(record) = &self.record else { return Vec::new() };
+        let adopted = census.children_beside(leader).filter(|&pid| bears(pid, &record.token));
+        let nameless = self.nameless.iter().filter(|it| it.is_alive()).map(|it| it.pid);
+        let members = record.control_group.iter().flat_map(ControlGroup::processes);
+        adopted
+            .chain(nameless)
+            .flat_map(|pid| census.tree(pid))
+            .chain(members.filter(|&pid| pid != leader))
+            .collect()
+    }
+
+    /// The id of its first process.
+    pub(crate) fn leader(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether its first process has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        has_ended(&self.child)
+    }
+
+    /// Whether it may have started `stray`: it ran already when that began, and something of it still does. Then it is
+    /// remembered, should this process be killed.
+    pub(crate) fn may_have_started(&mut self, stray: ProcessIdentity) -> bool {
+        let is_elder = |leader: ProcessIdentity| leader.start <= stray.start;
+        let Some(record) = self.record.as_mut().filter(|it| it.leader.is_some_and(is_elder)) else {
+            return false;
+        };
+        if self.gone {
+            return false;
+        }
+        if !record.strays.contains(&stray) {
+            record.strays.push(stray);
+            // without it, what is left of a killed search's trials is found less surely
+            let _ = record.write(&self.directory);
+        }
+        true
+    }
+
+    /// It answers for `stray`, which ends with it.
+    pub(crate) fn answer_for(&mut self, stray: ProcessIdentity) {
+        if !self.nameless.contains(&stray) {
+            self.nameless.push(stray);
+        }
     }
 
     /// Reads the file that it appends its metrics to.
@@ -250,23 +364,42 @@ impl Process {
     }
 
     /// Notes that it takes too long, or that nothing is heard of it, and asks for its end.
-    fn check_limits(&mut self, now: Instant) {
+    fn check_limits(&mut self, now: Instant, others: Pace, outbox: &mut Outbox) {
         if self.stop || self.fault.is_some() {
             return;
         }
+        let (silence, usual) = self.output.silence(self.begun, now, others);
         let over = self.watch.timeout.filter(|&timeout| now >= self.begun + timeout);
-        let stalled = self.watch.stall.and_then(|times| self.output.stalled(times, now));
+        let stalled = self
+            .watch
+            .stall
+            .filter(|&times| silence > usual.unwrap_or(UNKNOWN_INTERVAL).mul_f64(times).max(SHORTEST_STALL));
+        let usually =
+            if usual.is_some() { "its usual interval" } else { "10 min, as no interval is known yet" };
         self.fault = match (over, stalled) {
             (Some(timeout), _) => {
                 Some(format!("it ran for longer than --trial-timeout {} s", timeout.as_secs_f64()))
             }
-            (None, Some(silence)) => Some(format!(
-                "it has reported nothing for {:.0} s, --stall times its usual interval",
-                silence.as_secs_f64()
+            (None, Some(times)) => Some(format!(
+                "it has reported nothing for {:.0} s, longer than --stall {times} times {usually}",
+                silence.as_secs_f64(),
             )),
             (None, None) => None,
         };
         self.stop |= self.fault.is_some();
+        let quiet = usual.map_or(UNKNOWN_INTERVAL, |usual| (usual * QUIET).max(SHORTEST_QUIET));
+        let heard = self.output.heard.map_or(0, |(.., times)| times);
+        if silence > quiet && self.fault.is_none() && self.quiet_after != Some(heard) {
+            self.quiet_after = Some(heard);
+            self.output.send(MessageKind::Quiet { silence }, outbox);
+        }
+    }
+
+    /// `others`, with how long this one took.
+    pub(crate) fn pace(&self, others: Pace) -> Pace {
+        let Some((first, last, times)) = self.output.heard else { return others };
+        let second = (times == 2).then(|| last - first);
+        Pace { first: others.first.max(Some(first - self.begun)), second: others.second.max(second) }
     }
 
     /// The trial's number.
@@ -328,9 +461,10 @@ impl Process {
         !self.gone && self.closed.is_some_and(|closed| now < closed + ENDING)
     }
 
-    /// Whether nothing of it runs any more, and all that it printed was read.
-    pub(crate) fn is_finished(&self) -> bool {
-        self.gone && self.pipes.iter().all(|pipe| pipe.file.is_none())
+    /// Whether nothing of it runs any more, and all that it printed was read, and written unless it shall stop.
+    pub(crate) fn is_finished(&mut self) -> bool {
+        let is_read = self.gone && self.pipes.iter().all(|pipe| pipe.file.is_none());
+        is_read && (self.stop || !self.output.log.is_waiting())
     }
 
     /// Looks whether it has ended, and sends the signal that is due. The `census` is taken at most once, and only if the
@@ -338,13 +472,22 @@ impl Process {
     ///
     /// The process is not reaped before its group is empty: until then its id, which is the group's, belongs to nobody
     /// else, so that no signal can hit a stranger. Orphans of a trial that ended by itself are stopped, too.
-    pub(crate) fn look_after(&mut self, now: Instant, census: &OnceCell<Census>) {
-        self.check_limits(now);
+    pub(crate) fn look_after(
+        &mut self,
+        now: Instant,
+        others: Pace,
+        census: &OnceCell<Census>,
+        outbox: &mut Outbox,
+    ) {
+        self.check_limits(now, others, outbox);
         if self.gone {
             return;
         }
         let leader = self.child.id();
         let ended = has_ended(&self.child);
+        if !ended && self.output.held.as_ref().is_some_and(|(_, since)| now >= *since + HOLD) {
+            self.output.release(outbox);
+        }
         let mut strays = Vec::new();
         if ended {
             let census = census.get_or_init(Census::take);
@@ -379,13 +522,12 @@ impl Process {
         let status = status(self.child.wait());
         self.read_followed(buffer, outbox);
         for Pipe { lines, is_stdout, .. } in self.pipes {
-            self.output.take_rest(&lines.rest(), is_stdout, status, outbox);
+            self.output.take_rest(&lines.rest(), is_stdout, status);
         }
-        if let Some(report) = self.output.reports.flush() {
-            self.output.send(MessageKind::Report(report), outbox);
-        }
+        self.output.finish(matches!(status, Status::Exited(_)) && !self.stopped_by_us, outbox);
         let seen = self.output.reports.seen().map(Seen::text).unwrap_or_default();
         forget(&self.directory);
+        self.record.iter().filter_map(|it| it.control_group.as_ref()).for_each(ControlGroup::remove);
         forgotten();
         let tail = std::mem::take(&mut self.output.tail).into_lines();
         let kind =
@@ -419,5 +561,72 @@ fn status(waited: io::Result<ExitStatus>) -> Status {
         Ok((None, Some(signal))) => Status::Signalled(signal),
         // Somebody else reaped our child (SIGCHLD ignored): it is gone, how is not known.
         Ok((None, None)) | Err(_) => Status::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Output, Pace, Process};
+    use crate::message::MessageKind;
+    use crate::outbox::Outbox;
+    use crate::output::OutputLog;
+    use crate::protocol::MetricSource;
+    use crate::reader::ReportReader;
+    use crate::trial::Watch;
+    use std::os::unix::process::CommandExt;
+    use std::path::Path;
+    use std::process::Command;
+    use std::sync::mpsc::sync_channel;
+    use std::time::{Duration, Instant};
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn output(folder: &Path) -> Output {
+        let log = OutputLog::open(&folder.join("output.log")).expect("the log opens");
+        Output::new(4, ReportReader::new(MetricSource::default(), 0), log, 10)
+    }
+
+    #[test]
+    fn until_its_second_report_the_silence_of_other_trials_is_usual() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut output = output(folder.path());
+        let begun = Instant::now();
+        let others = Pace { first: Some(seconds(30)), second: None };
+        assert_eq!(output.silence(begun, begun + seconds(90), others), (seconds(90), Some(seconds(30))));
+        let heard = begun + seconds(90);
+        output.heard = Some((heard, heard, 1));
+        assert_eq!(output.silence(begun, heard + seconds(10), others), (seconds(10), None));
+        output.heard = Some((heard, heard + seconds(20), 3));
+        assert_eq!(output.silence(begun, heard + seconds(25), others), (seconds(5), Some(seconds(10))));
+    }
+
+    #[test]
+    fn a_trial_that_never_reports_is_told_of_once_and_ended_by_a_stall() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let child = Command::new("sleep").arg("60").process_group(0).spawn().expect("a process");
+        let mut process =
+            Process::new(child, None, folder.path().to_owned(), output(folder.path()), seconds(1));
+        let (sender, messages) = sync_channel(10);
+        let mut outbox = Outbox::new(sender);
+        let begun = process.begun;
+        let mut after = |process: &mut Process, minutes: u64, others: Pace| {
+            process.check_limits(begun + seconds(60 * minutes), others, &mut outbox);
+            messages.try_iter().map(|message| message.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(after(&mut process, 9, Pace::default()), []);
+        let quick = Pace { first: Some(seconds(1)), second: None };
+        assert_eq!(after(&mut process, 1, quick), [], "a minute is not long");
+        let silence = seconds(11 * 60);
+        assert_eq!(after(&mut process, 11, Pace::default()), [MessageKind::Quiet { silence }]);
+        assert_eq!(after(&mut process, 12, Pace::default()), [], "it was said");
+        process.watch = Watch { stall: Some(2.0), ..Watch::default() };
+        assert_eq!(after(&mut process, 19, Pace::default()), []);
+        assert!(process.fault.is_none());
+        after(&mut process, 21, Pace::default());
+        let fault = process.fault.clone().unwrap_or_default();
+        assert!(fault.contains("--stall 2 times 10 min") && process.stop, "{fault}");
+        process.kill();
     }
 }

@@ -24,14 +24,39 @@ pub struct ReportReader {
     enveloped: bool,
     /// The columns of comma-separated values.
     columns: Option<Vec<String>>,
+    /// The step that it went on from.
+    from: u64,
     /// The epoch that was named since the last report.
-    epoch: Option<u64>,
+    heading: Option<Heading>,
+    /// The last number of each word for an epoch or a step that stood in a line without a report.
+    headings: BTreeMap<String, u64>,
+    /// A report below a number that may be no epoch.
+    doubted: Option<Doubted>,
+    /// What was reported last within an epoch that is not over: its last value counts.
+    within: Option<Report>,
     /// What a progress bar shows that is drawn again and again: its last value counts.
     pending: Option<Report>,
     /// Whether that bar, and whether the line being read, is on standard output.
     pending_on_stdout: bool,
     on_stdout: bool,
     seen: Option<Seen>,
+}
+
+/// A number that was named as an epoch or a step, in a line without a report.
+#[derive(Clone, Debug)]
+struct Heading {
+    word: String,
+    number: u64,
+    /// Whether it surely counts: `epoch: 10` may as well say how many there are.
+    counts: bool,
+}
+
+/// A report below such a number. If the number has grown when it comes again, it was the report's epoch.
+#[derive(Clone, Debug)]
+struct Doubted {
+    report: Report,
+    word: String,
+    number: u64,
 }
 
 /// What a trial has printed that could be its metric.
@@ -66,7 +91,8 @@ impl Seen {
     }
 }
 
-type Read = Result<Report, ReportProblem>;
+/// A report, or why a line that should be one cannot be used.
+pub type Read = Result<Report, ReportProblem>;
 
 impl ReportReader {
     /// A reader for a trial that goes on after step `resumed_at` (0 for one that starts afresh).
@@ -77,7 +103,11 @@ impl ReportReader {
             whole: None,
             enveloped: false,
             columns: None,
-            epoch: None,
+            from: resumed_at,
+            heading: None,
+            headings: BTreeMap::new(),
+            doubted: None,
+            within: None,
             pending: None,
             pending_on_stdout: true,
             on_stdout: true,
@@ -111,9 +141,19 @@ impl ReportReader {
         let line = scan::plain(line);
         let text = String::from_utf8_lossy(&line);
         let pairs = if self.needs_pairs() { scan::pairs(&text) } else { Vec::new() };
-        let found = self.found(&text, &line, &pairs);
-        self.note(&pairs, !found.is_empty());
-        let mut reports = Vec::new();
+        let mut reports = self.settle(&pairs);
+        let is_doubted = self.doubted.is_some();
+        let mut found = self.found(&text, &line, &pairs);
+        if !found.is_empty()
+            && let Some(doubted) = self.doubted.take_if(|_| is_doubted)
+        {
+            // two reports below one number: it was no epoch
+            reports.push(self.count(Ok(doubted.report)));
+            if matches!(found.first(), Some(Ok(next)) if next.step <= self.step) {
+                found = self.found(&text, &line, &pairs);
+            }
+        }
+        self.note(&text, &pairs, !found.is_empty());
         if self.pending_on_stdout == self.on_stdout
             && let Some(before) = self.pending.take()
         {
@@ -122,8 +162,40 @@ impl ReportReader {
                 reports.push(self.count(Ok(before)));
             }
         }
-        reports.extend(found.into_iter().map(|report| self.count(report)));
+        for report in found {
+            reports.extend(self.take(report, &pairs));
+        }
         reports
+    }
+
+    /// The report that is certain now, if there is one: within an epoch the last value counts.
+    fn take(&mut self, report: Read, pairs: &[Pair<'_>]) -> Vec<Read> {
+        let under_way = scan::epoch_under_way(pairs).filter(|_| !self.enveloped && self.reads_names());
+        let step = under_way.or(report.as_ref().ok().map(|report| report.step));
+        let before = self.within.take_if(|before| Some(before.step) != step);
+        let mut certain: Vec<Read> = before.into_iter().map(|before| self.count(Ok(before))).collect();
+        match (report, under_way) {
+            (Ok(report), Some(step)) => self.within = Some(Report { step, ..report }),
+            (report, _) => {
+                self.within = None;
+                certain.push(self.count(report));
+            }
+        }
+        certain
+    }
+
+    /// The reports in `text`, a whole output as it was recorded, carriage returns included.
+    pub fn read_all(mut self, text: &str) -> (Vec<Read>, Option<Seen>) {
+        let mut reports = Vec::new();
+        for line in text.split('\n') {
+            let (drawn, last) = line.trim_end_matches('\r').rsplit_once('\r').unwrap_or(("", line));
+            for part in drawn.split('\r').filter(|part| !part.is_empty()) {
+                reports.extend(self.read_transient(part.as_bytes()));
+            }
+            reports.extend(self.read(last.as_bytes()));
+        }
+        reports.extend(self.flush().map(Ok));
+        (reports, self.seen)
     }
 
     /// The reports that are certain once a line is drawn that the next one will replace, as progress bars do.
@@ -131,14 +203,17 @@ impl ReportReader {
         let line = scan::plain(line);
         let text = String::from_utf8_lossy(&line);
         let pairs = scan::pairs(&text);
+        let mut settled = self.settle(&pairs);
+        // what is drawn again and again waits for its last value anyway
+        self.heading = self.heading.take().filter(|heading| heading.counts);
         let mut found = self.found(&text, &line, &pairs);
         if self.enveloped {
             return found.into_iter().map(|report| self.count(report)).collect();
         }
-        self.note(&pairs, !found.is_empty());
+        self.note(&text, &pairs, !found.is_empty());
         let epochs = scan::bar(&text).filter(|(_, of)| Some(*of) == self.whole).map(|(at, _)| at);
-        let Some(mut last) = found.pop() else { return Vec::new() };
-        match (&mut last, epochs.filter(|_| scan::step(&pairs).is_none())) {
+        let Some(mut last) = found.pop() else { return settled };
+        settled.extend(match (&mut last, epochs.filter(|_| scan::step(&pairs).is_none())) {
             // a bar of epochs: the first value that it shows at each
             (Ok(report), Some(at)) if at > self.step => {
                 report.step = at;
@@ -153,14 +228,30 @@ impl ReportReader {
                 before.into_iter().map(|before| self.count(Ok(before))).collect()
             }
             (Err(_), None) => vec![last],
-        }
+        });
+        settled
     }
 
-    /// What a progress bar showed last, if that was not reported yet.
+    /// What was not certain before the end: what a progress bar showed last, say.
     pub fn flush(&mut self) -> Option<Report> {
-        let report = self.pending.take()?;
+        let doubted = self.doubted.take().map(|doubted| doubted.report);
+        let report = self.pending.take().or(self.within.take()).or(doubted)?;
         self.step = report.step;
         Some(report)
+    }
+
+    /// The doubted report, once the number above it has grown: it was its epoch.
+    fn settle(&mut self, pairs: &[Pair<'_>]) -> Vec<Read> {
+        let Some((pair, number)) = scan::named_step(pairs) else { return Vec::new() };
+        let grown = |doubted: &mut Doubted| doubted.word == pair.name && doubted.number < number;
+        let settled = self.doubted.take_if(grown);
+        let report = |doubted: Doubted| Report { step: doubted.number, ..doubted.report };
+        settled.map(|doubted| self.count(Ok(report(doubted)))).into_iter().collect()
+    }
+
+    /// Whether the metric is a name that may stand in any line.
+    fn reads_names(&self) -> bool {
+        matches!(self.source, MetricSource::Json { field: Some(_) })
     }
 
     /// Names are looked for where they may be the metric, or to be suggested.
@@ -168,15 +259,18 @@ impl ReportReader {
         !self.enveloped && (self.seen.is_some() || self.reads_stderr())
     }
 
-    fn note(&mut self, pairs: &[Pair<'_>], reports: bool) {
+    fn note(&mut self, text: &str, pairs: &[Pair<'_>], reports: bool) {
         if let Some(seen) = self.seen.as_mut().filter(|_| !reports) {
             seen.take(pairs);
         }
-        self.epoch = match (reports, scan::step(pairs)) {
-            (true, _) => None,
-            (false, Some(step)) => Some(step),
-            (false, None) => self.epoch,
-        };
+        if reports {
+            self.heading = None;
+        } else if let Some((pair, number)) = scan::named_step(pairs) {
+            let before = self.headings.insert(pair.name.to_owned(), number);
+            let of_many = ["/", " /", " of "].iter().any(|sign| text[pair.end..].starts_with(sign));
+            let counts = of_many || number <= self.from + 1 || before.is_some_and(|before| before < number);
+            self.heading = Some(Heading { word: pair.name.to_owned(), number, counts });
+        }
     }
 
     fn count(&mut self, report: Read) -> Read {
@@ -213,8 +307,19 @@ impl ReportReader {
     /// The value beside the name `field`, the last one in the line, or in the column of that name.
     fn named(&mut self, field: &str, text: &str, pairs: &[Pair<'_>]) -> Option<Read> {
         if let Some(pair) = pairs.iter().rfind(|pair| pair.name == field && !pair.is_past) {
-            let step = scan::step(pairs).or(self.epoch);
-            return Some(Ok(self.report(step, pair.value, metrics(pairs))));
+            let heading = self.heading.take_if(|_| scan::step(pairs).is_none());
+            let (counts, doubtful) = match heading {
+                Some(heading) if heading.counts => (Some(heading.number), None),
+                heading => (None, heading),
+            };
+            let report = self.report(scan::step(pairs).or(counts), pair.value, metrics(pairs));
+            return match doubtful {
+                Some(Heading { word, number, .. }) if self.doubted.is_none() => {
+                    self.doubted = Some(Doubted { report, word, number });
+                    None
+                }
+                _ => Some(Ok(report)),
+            };
         }
         let cells: Vec<&str> =
             text.split([',', ';', '\t']).map(|cell| cell.trim().trim_matches('"')).collect();
@@ -332,17 +437,7 @@ mod tests {
     /// Lines with their ends, as (step, value).
     fn reports(metric: &str, whole: u64, output: &str) -> Vec<(u64, Option<f64>)> {
         let source = MetricSource::parse(metric).expect("a metric");
-        let mut reader = ReportReader::new(source, 0).of(whole);
-        let mut reports = Vec::new();
-        for part in output.split_inclusive(['\n', '\r']) {
-            let line = part.trim_end_matches(['\n', '\r']).as_bytes();
-            reports.extend(if part.ends_with('\r') {
-                reader.read_transient(line)
-            } else {
-                reader.read(line)
-            });
-        }
-        reports.extend(reader.flush().map(Ok));
+        let (reports, _) = ReportReader::new(source, 0).of(whole).read_all(output);
         reports
             .into_iter()
             .map(|report| report.expect("a report"))
@@ -371,6 +466,38 @@ mod tests {
             let expected: Vec<_> = expected.iter().map(|&(step, value)| (step, Some(value))).collect();
             assert_eq!(reports("val_acc", 3, output), expected, "{output}");
         }
+    }
+
+    #[test]
+    fn a_number_above_the_reports_is_their_epoch_only_if_it_grows_with_them() {
+        let settings = ["Namespace(lr=0.1, epochs=4)", "Namespace(lr=0.1, epoch=4)", "epoch: 4\nstep: 400"];
+        for first in settings {
+            let output = format!("{first}\nval_acc=0.5\nval_acc=0.6\n");
+            assert_eq!(reports("val_acc", 4, &output), [(1, Some(0.5)), (2, Some(0.6))], "{first}");
+            let alone = format!("{first}\nval_acc=0.5\n");
+            assert_eq!(reports("val_acc", 4, &alone), [(1, Some(0.5))], "{first}");
+        }
+        let every_fifth = "epoch 5\nval_acc=0.5\nepoch 10\nval_acc=0.6\nval_acc=0.7\n";
+        assert_eq!(reports("val_acc", 20, every_fifth), [(5, Some(0.5)), (10, Some(0.6)), (11, Some(0.7))]);
+        let after_settings = "Namespace(epoch=9)\nepoch 1\nval_acc=0.5\nepoch 2\nval_acc=0.6\n";
+        assert_eq!(reports("val_acc", 9, after_settings), [(1, Some(0.5)), (2, Some(0.6))]);
+        let resumed = "Epoch 31/40\nval_acc=0.5\nEpoch 32/40\nval_acc=0.6\n";
+        assert_eq!(reports("val_acc", 40, resumed), [(31, Some(0.5)), (32, Some(0.6))]);
+    }
+
+    #[test]
+    fn of_an_epoch_named_in_parts_the_last_value_counts() {
+        let lines = "{'loss': 3.0, 'epoch': 0.5}\n{'loss': 2.0, 'epoch': 0.9}\n{'eval': 1, 'epoch': 1.0}\n{'loss': 1.0, 'epoch': 1.5}\n{'loss': 0.5, 'epoch': 2.0}\n{'loss': 0.4, 'epoch': 2.5}\n";
+        assert_eq!(reports("loss", 3, lines), [(1, Some(2.0)), (2, Some(0.5)), (3, Some(0.4))]);
+    }
+
+    #[test]
+    fn maps_of_yaml_and_names_with_capitals_are_read() {
+        assert_eq!(reports("val_acc", 3, "{epoch: 3, val_acc: 0.7}\n"), [(3, Some(0.7))]);
+        assert_eq!(
+            reports("mIoU", 3, "Epoch 1: mIoU: 0.5\nEpoch 2: mIoU: 0.61\n"),
+            [(1, Some(0.5)), (2, Some(0.61))]
+        );
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words that name an epoch, the unit of a step where nothing else is said.
-const EPOCH: [&str; 2] = ["epoch", "epochs"];
+/// The word that names an epoch, the unit of a step where nothing else is said.
+const EPOCH: [&str; 1] = ["epoch"];
 /// Words that name a step where no epoch is named.
-const STEP: [&str; 8] =
-    ["step", "steps", "global_step", "iter", "iteration", "iterations", "round", "generation"];
+const STEP: [&str; 6] = ["step", "global_step", "iter", "iteration", "round", "generation"];
+/// Words that say how many there are: `Namespace(epochs=10)` names no step.
+const COUNT: [&str; 6] = ["epochs", "steps", "global_steps", "iterations", "rounds", "generations"];
 /// Words before a name that speak of what was reported before.
 const PAST: [&str; 8] = ["best", "final", "highest", "lowest", "previous", "max", "min", "from"];
 
@@ -79,9 +80,9 @@ fn is_past(before: &str) -> bool {
     PAST.contains(&word.to_ascii_lowercase().as_str())
 }
 
-/// Whether `name` is that of an epoch or a step.
+/// Whether `name` is that of an epoch or a step, or of how many there are: never that of a metric.
 pub fn names_step(name: &str) -> bool {
-    is_one_of(name, &EPOCH) || is_one_of(name, &STEP)
+    is_one_of(name, &EPOCH) || is_one_of(name, &STEP) || is_one_of(name, &COUNT)
 }
 
 fn is_one_of(name: &str, words: &[&str]) -> bool {
@@ -90,11 +91,20 @@ fn is_one_of(name: &str, words: &[&str]) -> bool {
 
 /// The epoch that a line names, or else its step. One that is no whole number is none.
 pub fn step(pairs: &[Pair<'_>]) -> Option<u64> {
-    let find = |words: &[&str]| {
-        let mut found = pairs.iter().filter(|pair| is_one_of(pair.name, words));
-        found.find_map(|pair| crate::report::whole_step(pair.value?))
-    };
-    find(&EPOCH).or_else(|| find(&STEP))
+    named_step(pairs).map(|(_, step)| step)
+}
+
+/// The epoch that a line names, or else its step, with the name and where it is.
+pub(crate) fn named_step<'p, 'a>(pairs: &'p [Pair<'a>]) -> Option<(&'p Pair<'a>, u64)> {
+    let named = |words: &[&str]| pairs.iter().find(|pair| is_one_of(pair.name, words) && !pair.is_past);
+    let pair = named(&EPOCH).or_else(|| named(&STEP))?;
+    Some((pair, crate::report::whole_step(pair.value?)?))
+}
+
+/// The epoch that is being trained where a line names a part of one: 1 of `'epoch': 0.37`.
+pub(crate) fn epoch_under_way(pairs: &[Pair<'_>]) -> Option<u64> {
+    let value = pairs.iter().find(|pair| is_one_of(pair.name, &EPOCH))?.value?;
+    if crate::report::whole_step(value).is_some() { None } else { crate::report::whole_step(value.ceil()) }
 }
 
 /// `3/10` of a progress bar such as tqdm draws it.
@@ -131,7 +141,7 @@ pub fn plain(line: &[u8]) -> Cow<'_, [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bar, pairs, plain, step};
+    use super::{bar, epoch_under_way, pairs, plain, step};
 
     fn found(line: &str) -> Vec<(&str, Option<f64>)> {
         pairs(line).into_iter().filter(|pair| !pair.is_past).map(|pair| (pair.name, pair.value)).collect()
@@ -164,12 +174,32 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_comes_before_a_step_and_parts_of_one_count_for_nothing() {
+    fn an_epoch_comes_before_a_step_and_a_part_of_one_is_none() {
         assert_eq!(step(&pairs("step 500 epoch 3: loss 1")), Some(3));
         assert_eq!(step(&pairs("step 500: loss 1")), Some(500));
-        assert_eq!(step(&pairs("{'loss': 1.0, 'epoch': 0.37}")), None);
+        assert_eq!(step(&pairs("{'loss': 1.0, 'epoch': 0.37, 'step': 40}")), None);
+        assert_eq!(step(&pairs("best epoch 3")), None);
+        assert_eq!(epoch_under_way(&pairs("{'loss': 1.0, 'epoch': 0.37}")), Some(1));
+        assert_eq!(epoch_under_way(&pairs("{'loss': 1.0, 'epoch': 2.0}")), None);
         assert_eq!(bar("train:  30%|###       | 3/10 [00:03<00:07, val_acc=0.71]"), Some((3, 10)));
         assert_eq!(bar("3/10 [00:03]"), None);
+    }
+
+    #[test]
+    fn how_many_epochs_there_are_is_no_epoch() {
+        let lines = [
+            "Namespace(lr=0.1, epochs=10)",
+            "Epochs: 10",
+            "  Num Epochs = 10",
+            "{'epochs': 10, 'lr': 0.1}",
+            "steps: 10",
+            "iterations=100 rounds=7",
+        ];
+        for line in lines {
+            assert_eq!(step(&pairs(line)), None, "{line}");
+        }
+        assert_eq!(step(&pairs("{epoch: 3, val_acc: 0.7}")), Some(3));
+        assert_eq!(found("mIoU: 0.61"), [("mIoU", Some(0.61))]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::parent;
 use crate::placeholder::{PARAMS_FILE, TRIAL_DIR, fill_in, substitute};
 use crate::protocol::MetricSource;
 use crate::start_error::StartError;
+use crate::terminal::VARIABLES;
 
 /// One trial to run as a child process.
 ///
@@ -32,8 +33,9 @@ use crate::start_error::StartError;
 /// | `FORETELL_UNTIL`          | `until`                                                   |
 /// | `FORETELL_RESUME_FROM`    | `resume_from`; not set when there is none                 |
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
-/// | `FORETELL_TOKEN`          | a name of this start, for [`crate::end_abandoned`]        |
+/// | `FORETELL_START`          | a name of this start, for [`crate::end_abandoned`]        |
 /// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
+/// | `TERM`, `PAGER`           | `dumb` and `cat`: standard output is a terminal           |
 ///
 /// All paths in it are absolute. The rest of the environment is Foretell's own, with `environment` added.
 #[derive(Clone, Debug)]
@@ -90,7 +92,7 @@ impl TrialSpec {
         write_atomically(&path, text.as_bytes()).map_err(StartError::folder("write", &path))
     }
 
-    /// The command to execute, in its own process group, with everything piped.
+    /// The command to execute, in its own process group, with everything piped. The caller may give it a terminal.
     pub(crate) fn command(&self, token: &str) -> Result<Command, StartError> {
         let arguments = self.arguments()?;
         let (program, rest) = arguments.split_first().ok_or(StartError::NoCommand { trial: self.trial })?;
@@ -134,9 +136,11 @@ impl TrialSpec {
 
     fn variables(&self, token: &str) -> Result<Vec<(String, OsString)>, StartError> {
         let mut variables: Vec<(String, OsString)> = Vec::new();
+        let set = |name: &str, value: &str| (name.to_owned(), OsString::from(value));
         if std::env::var_os("PYTHONUNBUFFERED").is_none() {
-            variables.push(("PYTHONUNBUFFERED".to_owned(), "1".into()));
+            variables.push(set("PYTHONUNBUFFERED", "1"));
         }
+        variables.extend(VARIABLES.map(|(name, value)| set(name, value)));
         variables.extend(self.environment.iter().map(|(name, value)| (name.clone(), value.into())));
         let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), value));
         set("FORETELL_TRIAL", self.trial.to_string().into());

@@ -9,32 +9,60 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
 
+use crate::group::signal_process;
 use crate::message::Message;
 use crate::outbox::Outbox;
-use crate::process::Process;
+use crate::process::{Pace, Process};
+use crate::strays::nameless;
 
 /// How often processes are looked after, and the longest that a new trial or a stop waits.
 const LOOK_MILLISECONDS: u8 = 20;
 const LOOK: Duration = Duration::from_millis(LOOK_MILLISECONDS as u64);
+/// How often it is looked for what has left its trial.
+const STRAYS: Duration = Duration::from_millis(100);
 /// How soon a full channel is tried again.
 const RETRY: Duration = Duration::from_millis(1);
 /// How much is read from one pipe before the next one has its turn.
 const READ_BYTES: usize = 64 * 1024;
 
 enum Command {
-    Watch(Box<Process>),
+    Watch(Box<Process>, Starting),
     Stop(u64),
 }
 
 /// The numbers of the trials that are watched.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Running(Arc<Mutex<BTreeSet<u64>>>);
+pub(crate) struct Running {
+    trials: Arc<Mutex<BTreeSet<u64>>>,
+    /// How many are being started: their processes may be there, and are not watched yet.
+    starting: Arc<Mutex<usize>>,
+}
+
+/// A trial that is being started, from before there is a process until it is watched.
+pub(crate) struct Starting(Arc<Mutex<usize>>);
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        *locked(&self.0) -= 1;
+    }
+}
 
 impl Running {
     pub(crate) fn lock(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.trials)
     }
+
+    /// Counts one that is being started, once nobody looks for strays.
+    pub(crate) fn starting(&self) -> Starting {
+        *locked(&self.starting) += 1;
+        Starting(Arc::clone(&self.starting))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The thread's handle. Dropping it stops all trials and waits until they are gone.
@@ -52,16 +80,17 @@ impl Watcher {
         let watch = move || {
             let outbox = Outbox::new(messages);
             let (processes, buffer) = (Vec::new(), vec![0; READ_BYTES]);
-            Loop { commands, running, outbox, processes, buffer, turn: 0, next_look: Instant::now() }.run();
+            let (turn, next_look, next_strays, pace) = (0, Instant::now(), Instant::now(), Pace::default());
+            Loop { commands, running, outbox, processes, buffer, turn, next_look, next_strays, pace }.run();
         };
         let thread = thread::Builder::new().name("trials".to_owned()).spawn(watch)?;
         Ok(Self { commands: Some(sender), thread: Some(thread) })
     }
 
     /// Watches `process` from now on; kills it and answers `false` if the thread has ended.
-    pub(crate) fn watch(&self, process: Process) -> bool {
-        match self.send(Command::Watch(Box::new(process))) {
-            Err(Command::Watch(process)) => {
+    pub(crate) fn watch(&self, process: Process, starting: Starting) -> bool {
+        match self.send(Command::Watch(Box::new(process), starting)) {
+            Err(Command::Watch(process, _)) => {
                 process.kill();
                 false
             }
@@ -100,6 +129,8 @@ struct Loop {
     /// Whose pipe is read first: each in turn, so that no trial waits for another that prints without end.
     turn: usize,
     next_look: Instant,
+    next_strays: Instant,
+    pace: Pace,
 }
 
 impl Loop {
@@ -129,7 +160,10 @@ impl Loop {
                 Ok(command) => Some(command),
             };
             match command {
-                Some(Command::Watch(process)) => self.processes.push(*process),
+                Some(Command::Watch(process, starting)) => {
+                    self.processes.push(*process);
+                    drop(starting);
+                }
                 Some(Command::Stop(trial)) => {
                     self.processes.iter_mut().filter(|it| it.trial() == trial).for_each(Process::stop);
                 }
@@ -187,14 +221,44 @@ impl Loop {
         if now < self.next_look && !is_soon {
             return;
         }
+        if self.processes.iter().any(Process::has_ended) || now >= self.next_strays {
+            let starting = Arc::clone(&self.running.starting);
+            let starting = locked(&starting);
+            if *starting > 0 {
+                return; // a process that is not watched yet would be taken for a stray: the next round is soon
+            }
+            self.find_strays(); // nothing is started meanwhile
+            self.next_strays = now + STRAYS;
+        }
         let census = OnceCell::new();
+        self.pace = self.processes.iter().fold(self.pace, |pace, process| process.pace(pace));
         for process in &mut self.processes {
             if !self.outbox.is_full() {
                 process.read_followed(&mut self.buffer, &mut self.outbox);
             }
-            process.look_after(now, &census);
+            process.look_after(now, self.pace, &census, &mut self.outbox);
         }
         self.next_look = now + LOOK;
+    }
+
+    /// Finds what has left its trial without a name. It belongs to one of those that ran when it began, and ends with the last of
+    /// them.
+    fn find_strays(&mut self) {
+        let leaders = self.processes.iter().map(Process::leader).collect();
+        for stray in nameless(&leaders) {
+            let elders = self
+                .processes
+                .iter_mut()
+                .filter_map(|process| process.may_have_started(stray).then_some(process));
+            let elders: Vec<&mut Process> = elders.collect();
+            if elders.iter().any(|process| !process.has_ended()) {
+                continue;
+            }
+            match elders.into_iter().next_back() {
+                Some(last) => last.answer_for(stray),
+                None => signal_process(stray.pid, Signal::SIGKILL),
+            }
+        }
     }
 
     /// Takes the processes out that have ended and are read to the end.

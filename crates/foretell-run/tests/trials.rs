@@ -103,6 +103,8 @@ fn a_trial_gets_its_configuration_every_way_the_protocol_names() {
     spec.resume_from = Some(folder.path().join("old"));
     spec.working_dir = Some(folder.path().to_owned());
     spec.environment.insert("EXTRA".to_owned(), "more".to_owned());
+    // the token of a server is the user's; a trial's own name is another variable
+    spec.environment.insert("FORETELL_TOKEN".to_owned(), "key".to_owned());
     let (status, stopped_by_us, tail) = end(&run(&spec));
     let output = tail.join("\n");
     assert_eq!((status, stopped_by_us), (Status::Exited(0), false), "{output}");
@@ -113,6 +115,7 @@ fn a_trial_gets_its_configuration_every_way_the_protocol_names() {
         r#"args --lr=0.1 {"lr":0.1,"layers":[1,2]} a b; c"#,
         "FORETELL_TRIAL=3",
         "FORETELL_SEED=7",
+        "FORETELL_TOKEN=key",
         "FORETELL_MAX_RESOURCE=30",
         &checkpoints,
         &resume,

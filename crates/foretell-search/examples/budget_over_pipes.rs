@@ -18,9 +18,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (budget, max_resource) = (budget.parse()?, epochs.parse()?);
     let space = Space::Parameters(ParameterSpace::parse(parameters)?);
-    let Choice { sampler, schedule, policy, .. } = Choice::new(&space, max_resource, true);
+    let Choice { schedule, policy, .. } = Choice::new(&space, max_resource, true);
     let mut study = Study::new(StudySpec {
-        sampler,
         schedule,
         policy,
         max_resource,

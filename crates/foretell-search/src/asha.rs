@@ -28,6 +28,8 @@ pub struct Asha {
     started: u64,
     running: BTreeMap<u64, usize>,
     rungs: Vec<Rung>,
+    /// Whether trials are paused at rungs.
+    pauses: bool,
 }
 
 /// The results of one rung.
@@ -79,7 +81,14 @@ impl Asha {
             started: 0,
             running: BTreeMap::new(),
             rungs: vec![Rung::default(); rungs],
+            pauses: true,
         })
+    }
+
+    /// The highest rung that has a trial to promote, and that trial.
+    fn promotable(&self) -> Option<(usize, Ranked)> {
+        let below = (0..self.levels.len() - 1).rev().filter(|_| self.pauses);
+        below.filter_map(|rung| Some((rung, self.rungs[rung].promotable(self.eta)?))).next()
     }
 
     fn run(&mut self, trial: u64, rung: usize) -> Next {
@@ -90,15 +99,13 @@ impl Asha {
 
 impl Scheduler for Asha {
     fn next(&mut self) -> Next {
-        for rung in (0..self.levels.len() - 1).rev() {
-            if let Some(best) = self.rungs[rung].promotable(self.eta) {
-                self.rungs[rung].waiting.remove(&best);
-                return self.run(best.trial, rung + 1);
-            }
+        if let Some((rung, best)) = self.promotable() {
+            self.rungs[rung].waiting.remove(&best);
+            return self.run(best.trial, rung + 1);
         }
         if self.started < self.trials {
             self.started += 1;
-            return self.run(self.started - 1, 0);
+            return self.run(self.started - 1, if self.pauses { 0 } else { self.levels.len() - 1 });
         }
         if self.running.is_empty() { Next::Done } else { Next::Wait }
     }
@@ -115,10 +122,13 @@ impl Scheduler for Asha {
         }
     }
 
+    fn pause_no_more(&mut self) -> bool {
+        self.pauses = false;
+        true
+    }
+
     fn is_done(&self) -> bool {
-        self.started == self.trials
-            && self.running.is_empty()
-            && self.rungs[..self.levels.len() - 1].iter().all(|rung| rung.promotable(self.eta).is_none())
+        self.started == self.trials && self.running.is_empty() && self.promotable().is_none()
     }
 
     fn reference(&self, trial: u64) -> Option<f64> {

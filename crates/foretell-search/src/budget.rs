@@ -1,20 +1,16 @@
 //! One default for a budget: which sampler, scheduler and policy spend it best.
 
+use crate::defaults::DEFAULT_ETA as ETA;
 use crate::policy::Policy;
-use crate::sampler::SamplerSpec;
 use crate::schedule::Schedule;
 use crate::space::Space;
 
-/// η of the rungs.
-const ETA: u64 = 3;
 /// Rungs below the end: at R/9 and R/3.
 const RUNGS: u32 = 2;
 
 /// What spends a budget best, as measured by `benches/peers/budget.py`, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// Which configuration is tried next.
-    pub sampler: SamplerSpec,
     /// Who is trained, and how far.
     pub schedule: Schedule,
     /// By what rule trials are stopped.
@@ -27,18 +23,17 @@ impl Choice {
     /// The choice for trials of `space` with up to `max_resource` each. With `checkpoints` a paused trial goes on from where it
     /// was; without, nobody is paused, so that no epoch is trained twice.
     pub fn new(space: &Space, max_resource: u64, checkpoints: bool) -> Self {
-        let (sampler, proposals) = match space {
-            Space::Parameters(_) => (
-                SamplerSpec::TpeGp,
-                "tpe-gp proposes in turn what resembles good trials and where a Gaussian process expects most",
-            ),
-            Space::Metaqnn(_) => (SamplerSpec::Random, "networks are drawn at random"),
+        let proposals = match space {
+            Space::Parameters(_) => {
+                "tpe-gp proposes in turn what resembles good trials and where a Gaussian process expects most"
+            }
+            Space::Metaqnn(_) => "networks are drawn at random",
         };
         if max_resource < ETA {
             let why = format!(
                 "{proposals}; {max_resource} epoch(s) are too few for rungs: each trial is trained to its end"
             );
-            return Self { sampler, schedule: Schedule::Full, policy: Policy::None, why };
+            return Self { schedule: Schedule::Full, policy: Policy::None, why };
         }
         let (schedule, policy, rungs) = if checkpoints {
             let schedule = Schedule::Asha { eta: ETA, rungs: Some(RUNGS) };
@@ -46,7 +41,7 @@ impl Choice {
             levels.pop();
             let again: u64 = levels.iter().sum();
             let rungs = format!(
-                "asha trains the best third of each rung further, from its checkpoint (a command that keeps none trains {again} epochs of a finished trial again: give --no-checkpoints)"
+                "asha trains the best third of each rung further, from its checkpoint (the first trial that has none trains its epochs again, at most {again}, and from then on no trial is paused; --no-checkpoints pauses none from the beginning)"
             );
             (schedule, Policy::None, rungs)
         } else {
@@ -56,7 +51,7 @@ impl Choice {
         };
         let why =
             format!("{proposals}; {rungs}; no rung lies below a ninth of a training, where ranks say little");
-        Self { sampler, schedule, policy, why }
+        Self { schedule, policy, why }
     }
 }
 
@@ -70,10 +65,8 @@ mod tests {
         let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).unwrap());
         for max_resource in [1, 2, 3, 8, 9, 100] {
             for checkpoints in [true, false] {
-                let Choice { sampler, schedule, policy, why } =
-                    Choice::new(&space, max_resource, checkpoints);
+                let Choice { schedule, policy, why } = Choice::new(&space, max_resource, checkpoints);
                 let study = crate::StudySpec {
-                    sampler,
                     schedule,
                     policy,
                     max_resource,
@@ -81,7 +74,7 @@ mod tests {
                 };
                 study.validate().unwrap();
                 assert!(why.contains("tpe"));
-                assert_eq!(why.contains("trains 44 epochs"), checkpoints && max_resource == 100);
+                assert_eq!(why.contains("at most 44"), checkpoints && max_resource == 100);
             }
         }
     }

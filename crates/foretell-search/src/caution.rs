@@ -6,25 +6,26 @@ use serde::{Deserialize, Serialize};
 /// How much risk a study takes to save training: a point on the frontier of saving against keeping the best trial. The figures
 /// behind the three are in the book, on the page "How much stopping saves".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Caution {
-    /// The best trial is nearly never lost: Δ = 0.999.
+    /// Almost never loses the best trial: Δ = 0.999.
     Safe,
-    /// Most of the saving for little risk: Δ = 0.99.
+    /// Saves most of it at little risk: Δ = 0.99.
     #[default]
     Balanced,
-    /// More saving, and now and then the second best instead of the best: Δ = 0.95.
+    /// Saves more, and sometimes ends with the second best: Δ = 0.95.
     Fast,
 }
 
 /// When trials are stopped, and what forecasts are learnt from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Stopping {
     /// Trials that are trained to their end before any is stopped.
     pub burn_in: u64,
     /// The predictor's name.
-    pub predictor: &'static str,
-    /// Learn again when this many times as many trials are finished; `None`: once.
+    pub predictor: String,
+    /// Refit when the number of finished trials has grown by this factor; `None`: once.
     pub refit: Option<f64>,
     /// When a forecast stops a trial.
     pub criterion: StopCriterion,
@@ -49,7 +50,7 @@ impl Caution {
     /// ```
     /// use foretell_search::Caution;
     /// let usual = Caution::default().stopping();
-    /// assert_eq!((usual.burn_in, usual.predictor, usual.criterion.stop_probability), (3, "mean-gain", 0.99));
+    /// assert_eq!((usual.burn_in, usual.predictor.as_str(), usual.criterion.stop_probability), (3, "mean-gain", 0.99));
     /// ```
     pub fn stopping(self) -> Stopping {
         let stop_probability = match self {
@@ -59,7 +60,7 @@ impl Caution {
         };
         Stopping {
             burn_in: 3,
-            predictor: "mean-gain",
+            predictor: "mean-gain".to_owned(),
             refit: Some(1.05),
             criterion: StopCriterion { stop_probability, agreeing_checks: 2, ..StopCriterion::default() },
         }
@@ -73,7 +74,7 @@ impl Stopping {
     pub fn paper() -> Self {
         Self {
             burn_in: 100,
-            predictor: "svr-rbf+gaussian",
+            predictor: "svr-rbf+gaussian".to_owned(),
             refit: None,
             criterion: StopCriterion { stop_probability: 0.95, ..StopCriterion::default() },
         }
@@ -88,7 +89,7 @@ impl Stopping {
     pub fn in_rungs() -> Self {
         Self {
             burn_in: 20,
-            predictor: "auto",
+            predictor: "auto".to_owned(),
             refit: None,
             criterion: StopCriterion { stop_probability: 0.9, ..StopCriterion::default() },
         }

@@ -6,12 +6,13 @@ use thiserror::Error;
 
 /// Of how many configurations κ is a share; the paper's algorithm and its text differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum KappaOf {
-    /// Of those that go on, n_next: algorithm 2.
+    /// The promoted ones, n_next: algorithm 2 of the paper.
     #[default]
     Next,
-    /// Of those in the rung, n_i: the text.
+    /// All in the rung, n_i: the text of the paper.
     Rung,
 }
 
@@ -74,12 +75,13 @@ impl Kappa {
 
 /// With whom a running trial is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reference {
-    /// With its own rung so far: as the paper prints it.
+    /// Those of its own rung so far, as in the paper.
     #[default]
     Rung,
-    /// With everything seen at that level, in this and earlier brackets and runs.
+    /// All at that level, in this and earlier brackets and runs.
     Level,
 }
 

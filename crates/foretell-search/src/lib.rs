@@ -22,10 +22,14 @@
 //! | `brackets`, `full`, `successive_halving`, `hyperband`, `f_hyperband`, `asha`, `schedule`, `scheduler` | who is trained next, and how far: [`Schedule`], [`Scheduler`] |
 //! | `budget` | what spends a budget best: [`Choice`] |
 //! | `rank` | by what trials are compared at a rung: [`Rank`] |
+//! | `stopping/` | stop rules, one file each: [`StopRule`] |
 //! | `policy` | by what rule trials are stopped: [`Policy`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
+//! | `judge` | the same for trials that another tool runs: [`Judge`] |
 //! | `times` | how long it took, by the times in its log: [`Times`] |
-//! | `study_request` | a study as other programs ask for it, by names: [`StudyRequest`] |
+//! | `request/` | a study as anybody asks for it, every choice optional, and all defaults: [`StudyRequest`] |
+//! | `defaults` | those that stand nowhere else |
+//! | `difference` | in what two descriptions differ |
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
 
@@ -33,9 +37,13 @@ mod asha;
 mod brackets;
 mod budget;
 mod caution;
+mod decision;
+mod defaults;
+mod difference;
 mod f_hyperband;
 mod full;
 mod hyperband;
+mod judge;
 mod layer_space;
 mod parameter;
 mod parameter_space;
@@ -46,14 +54,15 @@ mod range;
 mod rank;
 mod record;
 mod replay;
+mod request;
 mod sampler;
 mod schedule;
 mod scheduler;
 mod session;
 mod space;
+mod stopping;
 mod store;
 mod study;
-mod study_request;
 mod successive_halving;
 mod summary;
 mod surrogate;
@@ -64,9 +73,14 @@ pub use asha::Asha;
 pub use brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
 pub use budget::Choice;
 pub use caution::{Caution, Stopping};
+pub use defaults::{
+    DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
+};
+pub use difference::{Difference, differences};
 pub use f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
 pub use full::Full;
 pub use hyperband::Hyperband;
+pub use judge::Judge;
 pub use layer_space::{
     Action as LayerAction, LayerSpace, LayerSpaceError, NETWORK, Pool, State, StateKey, Trajectory,
 };
@@ -84,17 +98,22 @@ pub use replay::{
     Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table, Taken,
     Trace, TrialTrace, replay, replay_log,
 };
+pub use request::{
+    MOST_TRIALS, PolicyName, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest,
+};
 pub use sampler::{Sampler, SamplerSpec};
 pub use schedule::{Schedule, ScheduleError};
 pub use scheduler::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
+pub use stopping::{
+    AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, StopRule, Watched,
+};
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Best, Fit, Fitted, Order, Parts, Progress, RestoreError, Settings, Study, StudyError, StudySpec, Tally,
-    Trial, TrialState, Turn,
+    Best, Fit, Fitted, Losses, Mended, Order, Parts, Progress, RestoreError, Settings, Study, StudyError,
+    StudySpec, Tally, Trial, TrialState, Turn,
 };
-pub use study_request::{StudyRequest, StudyRequestError};
 pub use successive_halving::SuccessiveHalving;
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
 pub use surrogate::{Relevance, Relevances, relevances};

@@ -200,6 +200,17 @@ impl ParameterSpace {
         Ok(configuration)
     }
 
+    /// `values`, where a text writes a number of its parameter with the number.
+    pub(crate) fn typed(&self, values: &Configuration) -> Configuration {
+        let typed = |(name, value): (&String, &Value)| {
+            let parameter = self.parameters.iter().find(|parameter| parameter.name == *name);
+            let read =
+                parameter.zip(value.text()).and_then(|(parameter, text)| parameter.kind.value_of(text));
+            (name.clone(), read.unwrap_or_else(|| value.clone()))
+        };
+        values.iter().map(typed).collect()
+    }
+
     /// Checks that `configuration` is a point of this space: a value inside for each parameter that applies,
     /// [`Value::Missing`] or nothing for each that does not, and no other names.
     ///

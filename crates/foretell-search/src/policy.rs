@@ -1,10 +1,6 @@
 //! Policies: by what rule running trials are stopped.
 
-use crate::brackets::last_levels;
 use serde::{Deserialize, Serialize};
-
-/// Rungs of ASHA.
-const RUNGS: u32 = 2;
 
 /// By what rule running trials are stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,14 +28,4 @@ pub enum Policy {
     /// Perfect foresight: stop a trial that ends at or below what it has to beat. The most that any forecast could save;
     /// in replays only.
     Oracle,
-}
-
-impl Policy {
-    /// The rungs below `max_resource` at which it stops; none but with ASHA.
-    pub(crate) fn rungs(self, max_resource: u64) -> Vec<u64> {
-        let Self::Asha(eta) = self else { return Vec::new() };
-        let mut levels = last_levels(max_resource, eta, Some(RUNGS)).unwrap_or_default();
-        levels.pop();
-        levels
-    }
 }

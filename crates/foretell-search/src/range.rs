@@ -12,6 +12,14 @@ pub enum RangeError {
         /// The field.
         field: &'static str,
     },
+    /// A number that no search counts up to.
+    #[error("{field} {value} is more than any search comes to; the most is {MOST}")]
+    Endless {
+        /// The field.
+        field: &'static str,
+        /// As given.
+        value: u64,
+    },
     /// A share outside [0, 1).
     #[error("{field} {value} is outside [0, 1)")]
     Share {
@@ -28,6 +36,29 @@ pub enum RangeError {
         /// As given.
         value: f64,
     },
+}
+
+impl RangeError {
+    /// The field.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Zero { field }
+            | Self::Endless { field, .. }
+            | Self::Share { field, .. }
+            | Self::Growth { field, .. } => field,
+        }
+    }
+}
+
+/// The most trials and epochs: sums and products of them stay far from the largest number there is.
+const MOST: u64 = 1_000_000_000_000;
+
+/// That no field is above [`MOST`].
+pub(crate) fn countable(fields: &[(&'static str, u64)]) -> Result<(), RangeError> {
+    match fields.iter().find(|(_, value)| *value > MOST) {
+        Some(&(field, value)) => Err(RangeError::Endless { field, value }),
+        None => Ok(()),
+    }
 }
 
 /// That no field is 0.
@@ -58,6 +89,12 @@ mod tests {
     #[test]
     fn each_range_ends_where_it_says() {
         assert_eq!(at_least_one(&[("a", 1), ("b", 0)]), Err(RangeError::Zero { field: "b" }));
+        assert!(countable(&[("a", MOST)]).is_ok());
+        let endless = countable(&[("a", 1), ("epochs", u64::MAX)]).unwrap_err();
+        assert_eq!(
+            endless.to_string(),
+            "epochs 18446744073709551615 is more than any search comes to; the most is 1000000000000"
+        );
         assert!(share("s", 0.0).is_ok() && share("s", 1.0).is_err() && share("s", f64::NAN).is_err());
         assert!(growth("f", None).is_ok() && growth("f", Some(1.25)).is_ok());
         for value in [1.0, f64::NAN, f64::INFINITY] {

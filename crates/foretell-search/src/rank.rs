@@ -13,14 +13,15 @@ const SILENT: f64 = 0.25;
 
 /// By what trials are compared at a rung.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rank {
-    /// By their score at the rung.
+    /// By score at the rung.
     #[default]
     Value,
-    /// By the mean of the forecast of their end.
+    /// By mean of the forecast of the end.
     Mean,
-    /// By the mean of the forecast and one standard deviation: those first that may still become the best.
+    /// By mean plus one standard deviation of the forecast: favours trials that may still become the best.
     Upper,
 }
 

@@ -3,6 +3,7 @@
 mod drive;
 mod error;
 mod nearest;
+mod oracle;
 mod outcome;
 mod recording;
 mod spec;
@@ -24,10 +25,12 @@ use crate::record::Record;
 use crate::sampler::{Sampler, SamplerSpec};
 use crate::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
+use crate::stopping::StopRule;
 use crate::study::{Parts, Recording, Study, StudyError, StudySpec};
 use drive::Drive;
 use foretell::{Configuration, Predictor, Run};
 use nearest::space_of;
+use oracle::Oracle;
 use rand::RngExt;
 use rayon::prelude::*;
 use recording::{Bank, Recorded, Replayer};
@@ -149,7 +152,7 @@ fn replay_one(
     let parts = Parts {
         sampler: Some(proposals(spec, table, draw, &taken)?),
         predictor: bank.as_ref().map(|bank| bank.predictor()),
-        scheduler: None,
+        ..Parts::default()
     };
     let recorded = Arc::new(Recorded::new(
         spec,
@@ -159,6 +162,13 @@ fn replay_one(
     ));
     let study_spec = study_spec(spec, table, draw.trials.len() as u64);
     let recording: Arc<dyn Recording> = recorded.clone();
+    let oracle = || Oracle {
+        recording: Arc::clone(&recording),
+        warm_start: draw.warm_start.len(),
+        offset: spec.criterion.offset,
+    };
+    let foresight = (spec.policy == Policy::Oracle).then(|| Arc::new(oracle()) as Arc<dyn StopRule>);
+    let parts = Parts { stop_rule: foresight, ..parts };
     let mut study = Study::assembled(study_spec, parts, Some(recording))?;
     let whole =
         |&run: &usize| Run { curve: table.curve(run, table.points() as u64), ..table.run(run).clone() };

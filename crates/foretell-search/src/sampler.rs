@@ -51,6 +51,14 @@ pub trait Sampler: Send + Sync {
 }
 
 impl SamplerSpec {
+    /// The one for `space` unless told otherwise: parameters by [`TpeGp`](Self::TpeGp), networks at random.
+    pub fn usual(space: &Space) -> Self {
+        match space {
+            Space::Parameters(_) => Self::TpeGp,
+            Space::Metaqnn(_) => Self::Random,
+        }
+    }
+
     /// Whether it learns from forecasts of trials that were not trained to their end.
     pub(crate) fn learns_from_forecasts(&self) -> bool {
         matches!(self, Self::Tpe | Self::Gp | Self::TpeGp)

@@ -44,6 +44,12 @@ pub trait Scheduler: Send + Sync {
     /// By what trials that were trained to a rung are compared from now on.
     fn rank(&mut self, ranks: &Ranks);
 
+    /// A paused trial has no checkpoint to go on from: from now on no trial is to be paused, or promoted. Whether it can do so; then
+    /// each new trial is trained to its end in one go.
+    fn pause_no_more(&mut self) -> bool {
+        false
+    }
+
     /// Whether there is nothing left to hand out, once the running jobs have ended.
     fn is_done(&self) -> bool;
 

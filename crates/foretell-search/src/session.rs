@@ -8,7 +8,7 @@ pub use open::SessionError;
 use crate::record::{Decision, Input, Record};
 use crate::store::{Memory, Store, StoreError};
 use crate::study::Best;
-use crate::study::{Fit, Fitted, Study, TrialState, Turn};
+use crate::study::{Fit, Fitted, Study, Trial, TrialState, Turn};
 use foretell::{Action, Configuration};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -148,7 +148,21 @@ impl<S: Store> Session<S> {
         }
     }
 
-    /// A training reports its metric in the user's unit and direction. `metrics` is what else it reported.
+    /// The training of `trial`, which was to go on, begins after only `from` epochs, since it has no later checkpoint: what it trains
+    /// once more counts. A trial that was paused and begins anew shows that none is kept: asha then pauses no trial any more.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored.
+    pub fn began_after(&mut self, trial: u64, from: u64) -> Result<(), StoreError> {
+        self.news.clear();
+        self.with_study(|study, append| study.began_after(trial, from, append))?;
+        // it runs already
+        self.take_start(trial);
+        Ok(())
+    }
+
+    /// A training reports its metric in the user's unit and direction; `None`, or a value that is not finite, says that it
+    /// diverged. `metrics` is what else it reported.
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored; report the same again.
@@ -156,11 +170,11 @@ impl<S: Store> Session<S> {
         &mut self,
         trial: u64,
         step: u64,
-        value: f64,
+        value: impl Into<Option<f64>>,
         metrics: BTreeMap<String, f64>,
     ) -> Result<Answer, StoreError> {
         self.news.clear();
-        let report = Input::Reported { trial, step, value: Some(value), metrics };
+        let report = Input::Reported { trial, step, value: value.into(), metrics };
         if self.has_start(trial) {
             // its stopped training still runs; what that reports is not the promoted trial's
             return Ok(Answer::CONTINUE);
@@ -169,7 +183,34 @@ impl<S: Store> Session<S> {
             waiting.push_back(report);
             return Ok(Answer::CONTINUE);
         }
+        let is_stopped = |trial: &Trial| matches!(trial.state, TrialState::Stopped { .. });
+        if !self.running.contains(&trial) && self.study.trial(trial).is_some_and(is_stopped) {
+            return Ok(Answer { action: Action::Stop, decision: None });
+        }
         self.take_report(&report)
+    }
+
+    /// A training that has ended by itself had reported this: it is recorded, and nothing is decided by it any more.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored; report the same again.
+    pub fn report_late(
+        &mut self,
+        trial: u64,
+        step: u64,
+        value: impl Into<Option<f64>>,
+        metrics: BTreeMap<String, f64>,
+    ) -> Result<(), StoreError> {
+        self.news.clear();
+        let report = Input::Reported { trial, step, value: value.into(), metrics };
+        if self.has_start(trial) {
+            return Ok(());
+        }
+        if let Some(waiting) = self.held.get_mut(&trial) {
+            waiting.push_back(report);
+            return Ok(());
+        }
+        self.record(&report)
     }
 
     /// A training ended, by itself or because it was to stop.
@@ -333,17 +374,26 @@ impl<S: Store> Session<S> {
 
     fn take_report(&mut self, report: &Input) -> Result<Answer, StoreError> {
         let Input::Reported { trial, step, .. } = *report else { return Ok(Answer::CONTINUE) };
-        self.with_study(|study, append| study.take_report(report, append))?;
+        self.record(report)?;
         let mut answer = if self.is_held(trial) { Answer::CONTINUE } else { self.decide(trial)? };
         if self.study.trial(trial).is_some_and(|trial| step > trial.until) {
-            self.overrun.entry(trial).or_insert(step);
             answer.action = Action::Stop;
         }
         Ok(answer)
     }
 
+    /// Records a report, and notes whether it is past the step that the training was to train to.
+    fn record(&mut self, report: &Input) -> Result<(), StoreError> {
+        let Input::Reported { trial, step, .. } = *report else { return Ok(()) };
+        self.with_study(|study, append| study.take_report(report, append))?;
+        if self.study.trial(trial).is_some_and(|trial| step > trial.until) {
+            self.overrun.entry(trial).or_insert(step);
+        }
+        Ok(())
+    }
+
     fn take_end(&mut self, trial: u64, ended: Input) -> Result<(), StoreError> {
-        let reported = self.study.trial(trial).is_some_and(crate::Trial::has_reported);
+        let reported = self.study.trial(trial).is_some_and(Trial::has_reported);
         let ended = match ended {
             // it was stopped because it went on, and not because anything went wrong
             _ if reported && self.overrun.contains_key(&trial) => Input::Ended { trial, failure: None },

@@ -96,8 +96,8 @@ impl Summary {
         let epochs = Spent {
             spent: trials.iter().map(Trial::cost).sum(),
             without_stopping: trials.iter().map(|t| t.cost_to(t.until)).sum(),
-            from_scratch: trials.iter().map(|t| t.earlier_jobs + t.cost()).sum(),
-            full_training: trials.iter().map(|t| t.cost_to(spec.max_resource)).sum(),
+            from_scratch: trials.iter().map(Trial::cost_from_scratch).sum(),
+            full_training: trials.iter().map(|t| t.cost_to(spec.max_resource) - t.again).sum(),
         };
         // without a stopper what saves is the schedule itself
         let by_rungs = spec.policy == Policy::None && !spec.schedule.is_full();

@@ -27,6 +27,36 @@ pub struct Times {
     last: Option<Moment>,
     elapsed: u64,
     trials: BTreeMap<u64, TrialTime>,
+    /// Milliseconds from start or report to report, and how many such pauses.
+    pauses: (u64, u64),
+    totals: Totals,
+}
+
+/// Sums over all trials, kept in step with them: how long a search will take is asked for at each record.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Totals {
+    /// Milliseconds of training.
+    spent: u64,
+    /// Those of trials that run.
+    running: u64,
+    /// Those of trials that have ended, and how many they are.
+    ended: (u64, u64),
+}
+
+impl Totals {
+    fn add(&mut self, time: &TrialTime) {
+        let (running, ended) = time.parts();
+        self.spent += time.spent;
+        self.running += running;
+        self.ended = (self.ended.0 + ended.0, self.ended.1 + ended.1);
+    }
+
+    fn remove(&mut self, time: &TrialTime) {
+        let (running, ended) = time.parts();
+        self.spent -= time.spent;
+        self.running -= running;
+        self.ended = (self.ended.0 - ended.0, self.ended.1 - ended.1);
+    }
 }
 
 /// How long a trial has been trained.
@@ -63,24 +93,44 @@ impl Times {
         self.elapsed += self.last.map_or(0, |last| now.since(last));
         self.last = Some(now);
         match record {
-            Record::Started { trial, from, .. } => {
-                let time = self.trials.entry(*trial).or_default();
+            Record::Started { trial, from, .. } => self.change(*trial, |time| {
                 time.pass(now);
                 (time.since, time.step) = (Some(now), *from);
-            }
-            Record::Reported { trial, step, .. } => {
-                let time = self.trials.entry(*trial).or_default();
-                if let (Some(passed), Some(epochs)) = (time.pass(now), step.checked_sub(time.step)) {
-                    time.epochs = (time.epochs.0 + passed, time.epochs.1 + epochs);
+            }),
+            // what is reported after the end takes no time of the trial's
+            Record::Reported { trial, step, .. } if self.is_timed(*trial) => {
+                let mut pause = None;
+                self.change(*trial, |time| {
+                    pause = time.pass(now);
+                    if let (Some(passed), Some(epochs)) = (pause, step.checked_sub(time.step)) {
+                        time.epochs = (time.epochs.0 + passed, time.epochs.1 + epochs);
+                    }
+                    (time.since, time.step) = (Some(now), *step);
+                });
+                if let Some(passed) = pause {
+                    self.pauses = (self.pauses.0 + passed, self.pauses.1 + 1);
                 }
-                (time.since, time.step) = (Some(now), *step);
             }
             _ => {}
         }
-        if let Some(time) = record.ends().and_then(|trial| self.trials.get_mut(&trial)) {
-            time.pass(now);
-            time.since = None;
+        if let Some(trial) = record.ends().filter(|trial| self.trials.contains_key(trial)) {
+            self.change(trial, |time| {
+                time.pass(now);
+                time.since = None;
+            });
         }
+    }
+
+    /// Changes the time of `trial` and keeps the totals in step. O(log trials).
+    fn change(&mut self, trial: u64, change: impl FnOnce(&mut TrialTime)) {
+        let time = self.trials.entry(trial).or_default();
+        self.totals.remove(time);
+        change(time);
+        self.totals.add(time);
+    }
+
+    fn is_timed(&self, trial: u64) -> bool {
+        self.trials.get(&trial).is_none_or(|time| time.since.is_some())
     }
 
     /// While the search ran so far, in milliseconds.
@@ -88,17 +138,26 @@ impl Times {
         self.elapsed
     }
 
+    /// How long trainings were silent between two reports so far, or before the first: milliseconds in all, and how often.
+    pub fn pauses(&self) -> (u64, u64) {
+        self.pauses
+    }
+
     /// What `study`, whose records were seen, has taken; `None` if no record had a time.
     pub fn timing(&self, study: &Study) -> Option<Timing> {
         self.last?;
-        let training: u64 = self.trials.values().map(|time| time.spent).sum();
-        let seconds = |milliseconds: f64| (milliseconds.round() / 1e3).max(0.0);
         Some(Timing {
             elapsed_seconds: seconds(self.elapsed as f64),
-            training_seconds: seconds(training as f64),
+            training_seconds: seconds(self.totals.spent as f64),
             saved_seconds: seconds(self.saved(study)),
-            left_seconds: self.left(study, training as f64).map(seconds),
+            left_seconds: self.left_seconds(study),
         })
+    }
+
+    /// How long `study` will go on, in seconds: see [`Timing::left_seconds`]. O(1), other than [`timing`](Self::timing).
+    pub fn left_seconds(&self, study: &Study) -> Option<f64> {
+        self.last?;
+        self.left(study).map(seconds)
     }
 
     /// Milliseconds of training that stopping has saved.
@@ -114,7 +173,8 @@ impl Times {
     }
 
     /// Milliseconds until the study ends, where each trial takes as long as those that ended have, as many at a time.
-    fn left(&self, study: &Study, training: f64) -> Option<f64> {
+    fn left(&self, study: &Study) -> Option<f64> {
+        let training = self.totals.spent as f64;
         let (spec, trials) = (study.spec(), study.progress().trials);
         if study.is_done() {
             return Some(0.0);
@@ -125,20 +185,30 @@ impl Times {
             let left = budget.saturating_sub(spent) as f64;
             return (spent > 0 && self.elapsed > 0).then(|| left * training / spent as f64 / at_a_time);
         }
-        let ended = self.trials.values().filter(|time| time.since.is_none() && time.spent > 0);
-        let (count, sum) = ended.fold((0_u64, 0), |(count, sum), time| (count + 1, sum + time.spent));
+        let Totals { running, ended: (sum, count), .. } = self.totals;
         if !spec.schedule.is_full() || count == 0 || self.elapsed == 0 {
             return None;
         }
-        let running: u64 =
-            self.trials.values().filter(|time| time.since.is_some()).map(|time| time.spent).sum();
         let each = sum as f64 / count as f64;
         let left = each * spec.trials.saturating_sub(trials.ended()) as f64 - running as f64;
         Some(left.max(0.0) / at_a_time)
     }
 }
 
+/// Milliseconds as seconds.
+fn seconds(milliseconds: f64) -> f64 {
+    (milliseconds.round() / 1e3).max(0.0)
+}
+
 impl TrialTime {
+    /// Its milliseconds if it runs; those and 1 if it has ended.
+    fn parts(&self) -> (u64, (u64, u64)) {
+        match self.since {
+            Some(_) => (self.spent, (0, 0)),
+            None => (0, (self.spent, u64::from(self.spent > 0))),
+        }
+    }
+
     /// Counts the time until `now`, if it runs; answers how long that was, if no other run began meanwhile.
     fn pass(&mut self, now: Moment) -> Option<u64> {
         let since = self.since?;
@@ -225,6 +295,13 @@ mod tests {
         for (found, expected) in found.into_iter().zip([10.0, 14.0, 6.0]) {
             assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
         }
+        // 1 second before each of 4 and 10 reports
+        assert_eq!(times.pauses(), (14_000, 14));
+        // the totals that are kept are those of the trials
+        let mut summed = super::Totals::default();
+        times.trials.values().for_each(|time| summed.add(time));
+        assert_eq!(times.totals, summed);
+        assert_eq!((summed.spent, summed.running, summed.ended), (14_000, 0, (14_000, 2)));
         // two more of 7 seconds, 1.4 at a time
         assert_eq!(timing.left_seconds, Some(10.0));
     }

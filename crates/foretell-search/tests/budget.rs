@@ -2,7 +2,8 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Choice, Input, ParameterSpace, Policy, Reason, Record, Space, Study, StudyError, StudySpec, TrialState,
+    Choice, Ending, Input, ParameterSpace, Parts, Policy, Reason, Record, Session, Space, Start, Study,
+    StudyError, StudySpec, Trial, TrialState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,15 +35,9 @@ fn drive(study: &mut Study, score: impl Fn(u64) -> f64) {
 #[test]
 fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
     for checkpoints in [true, false] {
-        let Choice { sampler, schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
+        let Choice { schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
         for budget in [9, 50, 200] {
-            let spec = StudySpec {
-                sampler: sampler.clone(),
-                schedule,
-                budget_epochs: Some(budget),
-                trials: budget,
-                ..spec(policy)
-            };
+            let spec = StudySpec { schedule, budget_epochs: Some(budget), trials: budget, ..spec(policy) };
             let mut study = Study::new(spec).unwrap();
             drive(&mut study, |trial| ((trial * 7) % 11) as f64);
             let spent = study.progress().spent;
@@ -55,9 +50,8 @@ fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
 #[test]
 fn the_choice_for_a_budget_trains_no_epoch_twice() {
     for checkpoints in [true, false] {
-        let Choice { sampler, schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
-        let spec =
-            StudySpec { sampler, schedule, policy, budget_epochs: Some(300), trials: 300, ..spec(policy) };
+        let Choice { schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
+        let spec = StudySpec { schedule, policy, budget_epochs: Some(300), trials: 300, ..spec(policy) };
         let (mut study, mut trained) = (Study::new(spec).unwrap(), BTreeSet::new());
         while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
             for step in from + 1..=until {
@@ -126,4 +120,67 @@ fn queued_configurations_are_the_first_trials_and_must_be_in_the_space() {
         Study::new(StudySpec { queue: outside, ..spec(Policy::None) }),
         Err(StudyError::Queue(_))
     ));
+}
+
+#[test]
+fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_from_then_on() {
+    let schedule = Choice::new(&space(), 9, true).schedule;
+    let spec = StudySpec { schedule, budget_epochs: Some(90), trials: 90, ..spec(Policy::None) };
+    let mut session = Session::new(spec.clone()).unwrap();
+    let (mut printed, mut anew) = (0, Vec::new());
+    while let Some(Start { trial, from, until, .. }) = session.ask().unwrap() {
+        if from > 0 {
+            anew.push(trial);
+            session.began_after(trial, 0).unwrap();
+        }
+        for step in 1..=until {
+            printed += 1;
+            let value = ((trial * 7) % 11) as f64;
+            if session.report(trial, step, value, BTreeMap::new()).unwrap().stops() {
+                break;
+            }
+        }
+        session.tell(trial, Ending::Finished).unwrap();
+    }
+    let study = session.study();
+    assert_eq!(anew.len(), 1, "no other trial is paused");
+    assert!(!study.keeps_checkpoints() && session.is_done());
+    assert_eq!(study.progress().spent, printed);
+    assert!(printed <= 90 && printed + 9 > 90, "{printed} of 90");
+    let later = &study.trials()[anew[0] as usize + 3..];
+    let below_rung =
+        |trial: &Trial| matches!(trial.state, TrialState::Stopped { reason: Reason::BelowRung, .. });
+    assert!(later.iter().any(below_rung) && !later.iter().any(|trial| trial.earlier_jobs > 0));
+    let mut again = Session::open(spec, Parts::default(), session.store().clone()).unwrap();
+    assert!(again.ask().unwrap().is_none());
+    assert_eq!(again.study().progress(), study.progress());
+    assert!(again.is_done() && !again.study().keeps_checkpoints());
+}
+
+#[test]
+fn an_interrupted_trial_counts_the_epochs_that_it_trains_again_and_goes_on_pausing() {
+    let schedule = Choice::new(&space(), 9, true).schedule;
+    let mut session = Session::new(StudySpec { schedule, ..spec(Policy::None) }).unwrap();
+    session.ask().unwrap();
+    session.report(0, 1, 0.5, BTreeMap::new()).unwrap();
+    session.began_after(0, 0).unwrap();
+    assert_eq!(session.study().progress().spent, 2);
+    assert!(session.study().keeps_checkpoints());
+}
+
+#[test]
+fn a_budget_ends_the_search_whatever_stops_its_trials() {
+    let request = |text: &str| {
+        let fields: serde_json::Map<_, _> = serde_json::from_str(text).unwrap();
+        foretell_search::StudyRequest::from_fields(&fields).unwrap().resolve(None).unwrap()
+    };
+    for flags in ["", r#", "checkpoints": false"#, r#", "scheduler": "full", "policy": "srm""#] {
+        let text = format!(
+            r#"{{"space": {{"x": "float:0:1"}}, "metric": "val_acc", "epochs": 9, "budget_epochs": 180{flags}}}"#
+        );
+        let mut study = Study::new(request(&text)).unwrap();
+        drive(&mut study, |trial| ((trial * 7) % 11) as f64);
+        let spent = study.progress().spent;
+        assert!(spent <= 180 && spent + 9 > 180, "{spent} of 180 with {flags}");
+    }
 }

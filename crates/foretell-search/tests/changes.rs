@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Ending, Memory, ParameterSpace, Parts, Policy, Record, Session, SessionError, Space, Study, StudySpec,
-    Summary,
+    Ending, Losses, Memory, Mended, ParameterSpace, Parts, Policy, Record, SamplerSpec, Session,
+    SessionError, Space, Study, StudySpec, Summary,
 };
 
 const EPOCHS: u64 = 9;
@@ -11,7 +11,15 @@ const EPOCHS: u64 = 9;
 fn spec(policy: Policy, trials: u64) -> StudySpec {
     let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"]).unwrap());
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    StudySpec { max_resource: EPOCHS, trials, burn_in: 12, policy, seed: 3, ..usual }
+    StudySpec {
+        max_resource: EPOCHS,
+        trials,
+        burn_in: 12,
+        policy,
+        sampler: SamplerSpec::Random,
+        seed: 3,
+        ..usual
+    }
 }
 
 fn accuracy(configuration: &Configuration, step: u64) -> f64 {
@@ -22,11 +30,19 @@ fn accuracy(configuration: &Configuration, step: u64) -> f64 {
 
 /// Runs the study in `store` to its end by `spec`.
 fn run(spec: StudySpec, store: Memory) -> Result<Session, SessionError> {
+    run_with(spec, store, 0)
+}
+
+/// The same, where trainings that are stopped run on for `late` more steps.
+fn run_with(spec: StudySpec, store: Memory, late: u64) -> Result<Session, SessionError> {
     let mut session = Session::open(spec, Parts::default(), store)?;
     while let Some(start) = session.ask()? {
         for step in start.from + 1..=start.until {
             let value = accuracy(&start.configuration, step);
             if session.report(start.trial, step, value, Default::default())?.stops() {
+                for step in (step + 1..=start.until).take(late as usize) {
+                    session.report(start.trial, step, 0.1, Default::default())?;
+                }
                 break;
             }
         }
@@ -112,19 +128,73 @@ fn what_may_not_change_is_another_study() {
 }
 
 #[test]
-fn records_that_follow_from_lost_ones_are_found_and_the_others_kept() {
-    let session = run(spec(Policy::Median, 16), Memory::default()).unwrap();
+fn what_follows_from_the_records_that_are_left_is_computed_and_all_of_them_are_kept() {
+    for sampler in [SamplerSpec::Random, SamplerSpec::Tpe] {
+        let session = run(StudySpec { sampler, ..spec(Policy::Median, 16) }, Memory::default()).unwrap();
+        let whole = session.store().records();
+        assert_eq!(mended(whole, 0..0), (whole.to_vec(), 0));
+        for place in 1..whole.len() {
+            let (mended, refused) = mended(whole, place..place + 1);
+            assert_eq!(refused, 0, "without record {place}");
+            let is_computed = matches!(&whole[place], Record::Started { .. })
+                || whole[place].ends().is_some() && place + 1 < whole.len();
+            if is_computed {
+                assert_eq!(mended, whole, "without record {place}");
+            }
+        }
+        for place in 1..whole.len() - 30 {
+            let (mended, refused) = mended(whole, place..place + 30);
+            assert_eq!(refused, 0, "without 30 records from {place} on");
+            let starts = |records: &[Record]| -> Vec<u64> {
+                let started = |record: &Record| match record {
+                    Record::Started { trial, .. } => Some(*trial),
+                    _ => None,
+                };
+                records.iter().filter_map(started).collect()
+            };
+            assert_eq!(starts(&mended), starts(whole), "without 30 records from {place} on");
+        }
+        let (_, refused) = mended(&whole[1..], 0..0);
+        assert_eq!(refused, usize::MAX, "without its description there is no study");
+    }
+}
+
+#[test]
+fn reports_that_follow_a_stop_imply_no_lost_start() {
+    let session = run_with(spec(Policy::Median, 24), Memory::default(), 2).unwrap();
     let whole = session.store().records();
-    assert!(Study::check_records(whole).unwrap().iter().all(Option::is_none));
-    // without a report all the others follow; without the first start nothing of its trial does
-    let without = |place: usize| {
-        let mut records = whole.to_vec();
-        records.remove(place);
-        let verdicts = Study::check_records(&records).unwrap();
-        verdicts.into_iter().filter(Option::is_some).count()
-    };
-    assert!(matches!(whole[2], Record::Reported { .. }));
-    assert_eq!(without(2), 0);
-    assert!(without(1) > EPOCHS as usize);
-    assert!(Study::check_records(&whole[1..]).is_err());
+    let stops: Vec<usize> = (0..whole.len() - 1)
+        .filter(|&place| matches!(&whole[place], Record::Decided(_)) && whole[place].ends().is_some())
+        .collect();
+    let is_late = |&&place: &&usize| matches!(whole[place + 1], Record::Reported { .. });
+    assert!(stops.iter().filter(is_late).count() > 3, "{stops:?}");
+    for place in (1..whole.len()).filter(|&place| matches!(whole[place], Record::Started { .. })) {
+        assert_eq!(mended(whole, place..place + 1), (whole.to_vec(), 0), "without record {place}");
+    }
+}
+
+/// The study of `whole` without the records of the `hole`, mended; and how many records were refused, but for ends of trials of
+/// which no report is left: what they came to is lost.
+fn mended(whole: &[Record], hole: std::ops::Range<usize>) -> (Vec<Record>, usize) {
+    let left: Vec<(u64, &Record)> = (0..)
+        .zip(whole)
+        .filter(|(place, _)| !hole.contains(place))
+        .map(|(place, record)| (if place == hole.end { hole.len() as u64 } else { 0 }, record))
+        .collect();
+    let mut losses = Losses::default();
+    left.iter().for_each(|(missing, record)| losses.see(*missing, record));
+    let reported =
+        |trial| left.iter().any(|(_, of)| matches!(of, Record::Reported { trial: of, .. } if *of == trial));
+    let (mut records, mut refused, mut there) = (Vec::new(), 0, left.iter());
+    let all = left.iter().map(|(_, record)| Ok::<_, std::convert::Infallible>((*record).clone()));
+    let study = Study::mend(&losses, all, &mut |mended: Mended| {
+        let (_, record) = there.next().unwrap();
+        // what else is lost in a longer hole may have taught the sampler something
+        assert!(mended.certain || hole.len() > 1, "nothing else is lost before {:?}", mended.inserted);
+        records.extend(mended.inserted);
+        records.push((*record).clone());
+        let is_told = record.ends().is_none_or(reported);
+        refused += usize::from(mended.refused.is_some() && is_told);
+    });
+    (records, if study.is_err() { usize::MAX } else { refused })
 }

@@ -4,7 +4,7 @@ use foretell::{
     Configuration, Direction, FitError, Forecast, Model, Predictor, Query, RunScore, TrainingSet, Value,
 };
 use foretell_search::{
-    Answer, End, Ending, Job, Kappa, Memory, Next, ParameterSpace, Parts, Record, Records, Reference,
+    Answer, End, Ending, Job, Kappa, Memory, Next, ParameterSpace, Parts, Policy, Record, Records, Reference,
     Sampler, Schedule, Scheduler, Session, SessionError, Space, Start, Store, StoreError, Study, StudyError,
     StudySpec, Summary, TrialState, Worth, plan,
 };
@@ -87,6 +87,38 @@ fn again<T>(
         assert_eq!(remembered(&folded.unwrap()), remembered(session.study()));
         call(session).expect("it fails once")
     })
+}
+
+#[test]
+fn a_loss_without_a_logarithm_gets_no_forecast_where_all_before_have_one() {
+    let losses = StudySpec {
+        metric: "val_loss".to_owned(),
+        direction: Direction::Minimize,
+        policy: Policy::Forecast,
+        burn_in: 3,
+        predictor: "last-value".to_owned(),
+        ..spec()
+    };
+    let mut session = Session::open(losses, Parts::default(), Memory::default()).unwrap();
+    for trial in 0..4 {
+        let start = session.ask().unwrap().unwrap();
+        for step in 1..=EPOCHS {
+            let loss = 2.0 + trial as f64 * 0.1 - 0.1 * step as f64;
+            session.report(start.trial, step, loss, BTreeMap::new()).unwrap();
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+    }
+    let start = session.ask().unwrap().unwrap();
+    let mut reasons = Vec::new();
+    for (step, loss) in [(1, 1.5), (2, -0.5), (3, 0.5)] {
+        let decision = session.report(start.trial, step, loss, BTreeMap::new()).unwrap().decision.unwrap();
+        assert_eq!(decision.forecast.is_some(), step == 1, "{decision:?}");
+        reasons.push(format!("{:?}", decision.reason));
+    }
+    assert!(
+        reasons[1..].iter().all(|reason| reason.contains("-0.5 at step 2 has no logarithm")),
+        "{reasons:?}"
+    );
 }
 
 /// One training of the lone worker.
@@ -178,8 +210,22 @@ fn deferred(spec: &StudySpec, workers: usize, delay: usize) -> (Vec<Record>, usi
     }
 }
 
+/// All records but those of epochs that were trained while a decision to stop was on its way.
+fn decided(records: &[Record]) -> Vec<Record> {
+    let mut ended = std::collections::BTreeSet::new();
+    let counts = |record: &&Record| {
+        match record {
+            Record::Started { trial, .. } => drop(ended.remove(trial)),
+            Record::Reported { trial, .. } => return !ended.contains(trial),
+            _ => ended.extend(record.ends()),
+        }
+        true
+    };
+    records.iter().filter(counts).cloned().collect()
+}
+
 #[test]
-fn with_one_worker_models_fitted_elsewhere_change_no_record() {
+fn with_one_worker_models_fitted_elsewhere_change_no_record_but_of_epochs_trained_meanwhile() {
     let mut stopped = 0;
     for spec in [spec(), in_rungs(), asha()] {
         let mut session = Session::new(spec.clone()).unwrap();
@@ -195,7 +241,7 @@ fn with_one_worker_models_fitted_elsewhere_change_no_record() {
         stopped += session.study().progress().trials.stopped;
         for delay in [0, 2] {
             let (records, _) = deferred(&spec, 1, delay);
-            assert!(records == session.store().records(), "{delay} epochs late");
+            assert!(decided(&records) == session.store().records(), "{delay} epochs late");
         }
     }
     assert!(stopped > 3, "{stopped}");
@@ -389,6 +435,7 @@ fn a_caller_brings_sampler_scheduler_and_predictor() {
         sampler: Some(Box::new(InARow(0))),
         scheduler: Some(Box::new(Dozen(0))),
         predictor: Some(Arc::new(Gloomy)),
+        ..Parts::default()
     };
     let spec = StudySpec { predictor: "mine".to_owned(), burn_in: 3, max_resource: 5, ..spec() };
     assert!(Study::new(spec.clone()).is_err(), "nobody else knows this predictor");
@@ -443,4 +490,60 @@ fn totals_kept_in_step_are_those_of_the_summary() {
             }
         }
     }
+}
+
+#[test]
+fn what_a_stopped_training_goes_on_to_report_was_trained_and_is_not_saved() {
+    let mut session = Session::new(spec()).unwrap();
+    let (mut stopped_at, mut after) = (None, 0);
+    while let Some(start) = session.ask().unwrap() {
+        for step in 1..=EPOCHS {
+            let value = accuracy(&start.configuration, step);
+            let stops = session.report(start.trial, step, value, BTreeMap::new()).unwrap().stops();
+            if stops && stopped_at.is_none() {
+                stopped_at = Some((start.trial, step, Summary::of(session.study())));
+            }
+            // the first one that is stopped goes on for two epochs, the others end at once
+            let goes_on = matches!(stopped_at, Some((trial, at, _)) if trial == start.trial && step < at + 2);
+            if stops && !goes_on {
+                break;
+            }
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+        if let Some((trial, at, before)) = stopped_at.as_ref().filter(|_| after == 0) {
+            let summary = Summary::of(session.study());
+            after = 2.min(EPOCHS - at);
+            assert_eq!(summary.epochs.spent, before.epochs.spent + after);
+            assert_eq!(summary.epochs.without_stopping, before.epochs.without_stopping);
+            let known = session.study().trial(*trial).unwrap();
+            assert_eq!(
+                (known.step, known.curve.len() as u64),
+                (*at, *at),
+                "its curve ends where it was stopped"
+            );
+            // its process has ended: what comes now is nobody's
+            assert!(session.report(*trial, EPOCHS, 0.5, BTreeMap::new()).unwrap().stops());
+            assert_eq!(Summary::of(session.study()).epochs, summary.epochs);
+        }
+    }
+    assert!(after > 0, "a trial was stopped before its end");
+    let read = Study::resume(spec(), session.store().records()).unwrap();
+    assert_eq!(Summary::of(&read), Summary::of(session.study()));
+    let spent: u64 = read.trials().iter().map(foretell_search::Trial::cost).sum();
+    assert_eq!(read.progress().spent, spent);
+}
+
+#[test]
+fn nothing_is_decided_by_reports_that_come_with_the_end() {
+    let mut session = Session::new(spec()).unwrap();
+    while let Some(start) = session.ask().unwrap() {
+        for step in 1..=EPOCHS {
+            let value = accuracy(&start.configuration, step);
+            session.report_late(start.trial, step, value, BTreeMap::new()).unwrap();
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+    }
+    let summary = Summary::of(session.study());
+    assert_eq!((summary.trials.completed, summary.trials.stopped), (spec().trials, 0));
+    assert_eq!(summary.epochs.spent, summary.epochs.without_stopping);
 }

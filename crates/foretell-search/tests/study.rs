@@ -403,7 +403,12 @@ fn a_diverged_trial_is_stopped_after_two_reports_even_in_burn_in() {
     assert!(
         matches!(&records[1], Record::Decided(d) if d.action == Action::Stop && d.reason == Reason::Diverged)
     );
-    assert_eq!(study.step(&report(4, Some(0.2))), [], "a stopped trial is heard no more");
+    let late = study.step(&report(4, Some(0.2)));
+    assert!(
+        matches!(late[..], [Record::Reported { .. }]),
+        "its epoch counts, and nothing is decided: {late:?}"
+    );
+    assert!(matches!(study.trials()[0].state, TrialState::Stopped { step: 3, .. }));
 }
 
 #[test]
@@ -471,9 +476,10 @@ fn impossible_studies_are_refused() {
         assert!(error.contains(text), "{error}");
     }
     let long = StudySpec { burn_in: 35, ..spec() };
-    for (warm_start, text) in
-        [(0, "burn-in of 35 is larger than the study's 30 trials: no"), (4, "30 trials and the 4 runs of")]
-    {
+    for (warm_start, text) in [
+        (0, "burn-in of 35 is larger than the study's 30 trials: no"),
+        (4, "30 trials and the 4 earlier runs"),
+    ] {
         let error = long.check_burn_in(warm_start).unwrap_err().to_string();
         assert!(error.contains(text), "{error}");
     }

@@ -16,6 +16,11 @@ pub enum ServeError {
         /// The address.
         address: SocketAddr,
     },
+    /// The token cannot be sent in a header.
+    #[error(
+        "the token (--token, or FORETELL_TOKEN) must be visible ASCII characters, at least one, without spaces around them"
+    )]
+    Token,
     /// The address cannot be bound to.
     #[error("{address}: {source}; name another by --address")]
     Bind {
@@ -27,7 +32,12 @@ pub enum ServeError {
     /// The system gives no more threads or sockets.
     #[error("the server cannot run: {0}")]
     System(#[from] std::io::Error),
-    /// The log of a study cannot be read.
-    #[error(transparent)]
-    Log(#[from] foretell_run::EventLogError),
+    /// The log of a study cannot be read, or is none.
+    #[error("{name}: {problem}")]
+    Study {
+        /// The study's name.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
 }

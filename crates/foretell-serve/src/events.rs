@@ -1,70 +1,145 @@
-//! A study's records as server-sent events, each batch numbered by its last record.
+//! What follows in a study's log as server-sent events: its records as they are, or what they make of the study.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
 use foretell_run::Position;
 use futures_util::Stream;
-use futures_util::stream::unfold;
+use futures_util::StreamExt;
+use futures_util::stream::{iter, unfold};
 
+use crate::fold::Fold;
+use crate::folds::locked;
+use crate::problem::Problem;
 use crate::records::{Reader, list, timed};
+use crate::views::{Shown, news};
 
 /// How often the log is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 /// How many records are sent at a time.
 const BATCH: usize = 10_000;
 
+/// What is sent as it comes.
+trait Follow: Send + 'static {
+    /// What is new; nothing if there is nothing.
+    fn look(&mut self) -> Vec<Event>;
+}
+
+fn stream(follow: impl Follow) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let events = unfold(Some(follow), |follow| async move {
+        let mut follow = follow?;
+        loop {
+            // a long log takes a while: other readers are answered meanwhile
+            let look = tokio::task::spawn_blocking(move || (follow.look(), follow));
+            let found;
+            (found, follow) = look.await.ok()?;
+            if !found.is_empty() {
+                return Some((iter(found.into_iter().map(Ok)), Some(follow)));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    });
+    Sse::new(events.flatten()).keep_alive(KeepAlive::default())
+}
+
+/// The records of `log` after the first `seen`, and those that follow.
+pub(crate) fn records(log: PathBuf, seen: u64) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    stream(Tail { log, position: Position::START, skip: seen, trouble: Trouble::default() })
+}
+
+/// The study of `fold` for a reader that has seen the first `seen` records, and how it goes on.
+pub(crate) fn state(fold: Arc<Mutex<Fold>>, seen: u64) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    stream(State { fold, seen, shown: None, trouble: Trouble::default() })
+}
+
 struct Tail {
     log: PathBuf,
     position: Position,
     /// Records that the reader has already.
     skip: u64,
+    trouble: Trouble,
 }
 
-/// The records of `log` after the first `seen`, and those that follow.
-pub(crate) fn stream(log: PathBuf, seen: u64) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let tail = Tail { log, position: Position::START, skip: seen };
-    let events = unfold(tail, |mut tail| async move {
-        loop {
-            if let Some(event) = tail.next() {
-                return Some((Ok(event), tail));
+impl Follow for Tail {
+    fn look(&mut self) -> Vec<Event> {
+        let mut reader = match Reader::open(&self.log, self.position) {
+            Ok(reader) => reader,
+            Err(error) => {
+                let known = (std::mem::take(&mut self.position), std::mem::take(&mut self.skip));
+                let anew = (known != (Position::START, 0)).then(begun_anew);
+                let trouble =
+                    if self.log.is_file() { None } else { self.trouble.of(Some(error.to_string())) };
+                return anew.into_iter().chain(trouble).collect();
             }
-            tokio::time::sleep(LOOK).await;
-        }
-    });
-    Sse::new(events).keep_alive(KeepAlive::default())
-}
-
-impl Tail {
-    /// The next batch, if there is anything new. A log that was begun anew is announced.
-    fn next(&mut self) -> Option<Event> {
-        let Ok(mut reader) = Reader::open(&self.log, self.position) else {
-            let known = (std::mem::take(&mut self.position), std::mem::take(&mut self.skip));
-            return (known != (Position::START, 0)).then(begun_anew);
         };
         let mut records = Vec::new();
-        let mut at_end = false;
-        while records.len() < BATCH && !at_end {
+        let mut end = None;
+        while records.len() < BATCH && end.is_none() {
             match reader.next() {
                 Some(Ok(record)) if reader.position().records > self.skip => {
                     records.push(timed(&record, reader.stamp()));
                 }
                 Some(Ok(_)) => {}
-                _ => at_end = true,
+                Some(Err(error)) => end = Some(Some(error.to_string())),
+                None => end = Some(None),
             }
         }
         self.position = reader.position();
-        if at_end && self.position.records < self.skip {
+        if end.is_some() && self.position.records < self.skip {
             // the reader knows of more than there is: another log had this name
             (self.position, self.skip) = (Position::START, 0);
-            return Some(begun_anew());
+            return vec![begun_anew()];
         }
-        if records.is_empty() {
+        let number = self.position.records.to_string();
+        let found = (!records.is_empty()).then(|| Event::default().id(number).data(list(&records)));
+        let trouble = end.and_then(|end| self.trouble.of(end));
+        found.into_iter().chain(trouble).collect()
+    }
+}
+
+struct State {
+    fold: Arc<Mutex<Fold>>,
+    seen: u64,
+    shown: Option<Shown>,
+    trouble: Trouble,
+}
+
+impl Follow for State {
+    fn look(&mut self) -> Vec<Event> {
+        let mut fold = locked(&self.fold);
+        let updated = fold.update();
+        let mut found = Vec::new();
+        if fold.study().is_some() {
+            let shown = self.shown.get_or_insert_with(|| Shown::until(self.seen, &fold));
+            let news = news(&fold, shown);
+            let last = news.len();
+            for (place, news) in (1..).zip(news) {
+                let event = Event::default().data(news.to_string());
+                // whoever is cut off before the last part is sent all of them again
+                found.push(if place == last { event.id(shown.records.to_string()) } else { event });
+            }
+        }
+        found.extend(self.trouble.of(updated.err()));
+        found
+    }
+}
+
+/// What a reader was last told to be wrong with the log.
+#[derive(Default)]
+struct Trouble(Option<String>);
+
+impl Trouble {
+    /// The event that says what is wrong now, or that nothing is any more; nothing if the reader knows.
+    fn of(&mut self, now: Option<String>) -> Option<Event> {
+        if self.0 == now {
             return None;
         }
-        Some(Event::default().id(self.position.records.to_string()).data(list(&records)))
+        self.0 = now;
+        let Some(text) = &self.0 else { return Some(Event::default().event("mended").data("{}")) };
+        Some(Event::default().event("trouble").data(Problem::document(text, None).to_string()))
     }
 }
 

@@ -8,19 +8,22 @@ use crate::problem::Problem;
 /// The fields of a request's body, a JSON object; no body is an empty one.
 pub(crate) struct Fields(Map<String, Value>);
 
+/// The object that `body` is; no body is an empty one.
+pub(crate) fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
+    let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
+        Problem::field("body", format!("not JSON: {error}; a value that is not finite is written null"))
+    })?;
+    match value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(Problem::field("body", "expected a JSON object, such as {\"step\": 1, \"value\": 0.5}")),
+    }
+}
+
 impl Fields {
     /// Reads `body`, which may have the fields `known`.
     pub(crate) fn read(body: &[u8], known: &[&str]) -> Result<Self, Problem> {
-        let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
-        let value: Value = serde_json::from_slice(body).map_err(|error| {
-            Problem::field("body", format!("not JSON: {error}; a value that is not finite is written null"))
-        })?;
-        let Value::Object(fields) = value else {
-            return Err(Problem::field(
-                "body",
-                "expected a JSON object, such as {\"step\": 1, \"value\": 0.5}",
-            ));
-        };
+        let fields = object(body)?;
         match fields.keys().find(|name| !known.contains(&name.as_str())) {
             Some(unknown) if known.is_empty() => {
                 Err(Problem::field(unknown, "unknown; this takes no fields"))

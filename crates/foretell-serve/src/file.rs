@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::error::ServeError;
-use crate::{records, views};
+use crate::fold::Fold;
+use crate::views;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
@@ -20,19 +21,21 @@ const SCRIPT: [&str; 7] = [
     include_str!("page/main.js"),
 ];
 
-/// The page with the records of the study called `name`, whose log is `log`: one HTML file that needs nothing else.
+/// The page with the study called `name`, whose log is `log`: one HTML file that needs nothing else.
 ///
 /// # Errors
-/// [`ServeError::Log`] if the log cannot be read.
+/// [`ServeError::Study`] if the log cannot be read, or is no study's.
 pub fn page(name: &str, log: &Path) -> Result<String, ServeError> {
-    let records = records::all(log)?;
-    // records that are no study have curves, but no model of their parameters
-    let importance = views::importance(name, log).unwrap_or_default();
-    let (name, importance) = (json!(name), json!(importance));
-    Ok(with(&format!(r#"{{"study":{name},"records":{records},"importance":{importance}}}"#)))
+    let wrong = |problem: String| ServeError::Study { name: name.to_owned(), problem };
+    let mut fold = Fold::new(log);
+    fold.update().map_err(wrong)?;
+    let Some(study) = fold.study() else { return Err(wrong("nothing is recorded yet".to_owned())) };
+    let state = views::news(&fold, &mut views::Shown::default());
+    let importance = views::importance(name, &fold, study);
+    Ok(with(&json!({"study": name, "state": state, "importance": importance}).to_string()))
 }
 
-/// The page without records: it asks the server for them.
+/// The page without a study: it asks the server for them.
 pub(crate) fn empty() -> String {
     with("null")
 }

@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use axum::http::StatusCode;
+
+use crate::problem::Problem;
+
 /// The log of a study, in its folder.
 pub(crate) const LOG: &str = "events.jsonl";
 
@@ -26,8 +30,22 @@ pub(crate) fn studies(folder: &Path) -> Vec<(String, PathBuf)> {
 }
 
 /// The log of the study called `name`.
-pub(crate) fn log(folder: &Path, name: &str) -> Option<PathBuf> {
-    studies(folder).into_iter().find(|(known, _)| known == name).map(|(_, log)| log)
+pub(crate) fn log(folder: &Path, name: &str) -> Result<PathBuf, Problem> {
+    there(folder)?;
+    let found = studies(folder).into_iter().find(|(known, _)| known == name);
+    found.map(|(_, log)| log).ok_or_else(|| Problem::no_study(name))
+}
+
+/// Refuses where the folder itself is gone: a device that is not mounted any more, say.
+pub(crate) fn there(folder: &Path) -> Result<(), Problem> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let text = format!(
+        "the folder {} that this server serves is gone; put it back, and send the same again",
+        folder.display()
+    );
+    Err(Problem::new(StatusCode::GONE, text))
 }
 
 /// Whether `folder` is a study's own.

@@ -1,33 +1,62 @@
-//! Who is let in: browsers on this machine that were not sent here by another page, or who knows the token.
+//! Who is let in: browsers on this machine that were not sent here by another page, or who knows the token. Of who is let in, a
+//! body of a decent length that comes in time.
 
 use std::sync::Arc;
 
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HOST, ORIGIN,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::options::Options;
+use crate::options::{Limits, Options};
 use crate::problem::Problem;
 use crate::served::Served;
 
 /// Nothing from elsewhere; script and style are the page's own.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Refuses whom it does not know.
+/// Refuses whom it does not know, before the body is read.
 pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
     if let Err((status, why)) = admit(&served.options, request.headers(), request.uri()) {
         return Problem::new(status, why).into_response();
     }
+    let request = match whole(request, served.options.limits).await {
+        Ok(request) => request,
+        Err(problem) => return problem.into_response(),
+    };
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// The request with its body read.
+async fn whole(request: Request, limits: Limits) -> Result<Request, Problem> {
+    let (head, body) = request.into_parts();
+    let most = limits.body_bytes;
+    let too_large = || {
+        let text = format!("body: longer than {most} bytes; the longest report has a few thousand");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, text).at("body")
+    };
+    let length = text(&head.headers, &CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
+    if length.is_some_and(|length| length > most) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(limits.body, to_bytes(body, most)).await {
+        Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
+        Ok(Err(_)) => Err(too_large()),
+        Err(_) => {
+            let text = format!("body: it did not come within {} seconds", limits.body.as_secs_f64());
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, text).at("body"))
+        }
+    }
 }
 
 type Refused = (StatusCode, &'static str);
@@ -45,14 +74,20 @@ fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), Refuse
     }
     let Some(token) = &options.token else { return Ok(()) };
     let bearer = text(headers, &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-    let query = uri.query().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("token="));
-    if bearer.or(query).is_some_and(|given| is_equal(given, token)) {
+    let query = word(uri.query(), "token");
+    if bearer.or(query.as_deref()).is_some_and(|given| is_equal(given, token)) {
         return Ok(());
     }
     Err((
         StatusCode::UNAUTHORIZED,
         "the token is missing or wrong: open the address that foretell serve printed",
     ))
+}
+
+/// The value of `name` in a query.
+pub(crate) fn word(query: Option<&str>, name: &str) -> Option<String> {
+    let mut words = form_urlencoded::parse(query?.as_bytes());
+    words.find_map(|(known, value)| (known == name).then(|| value.into_owned()))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &axum::http::HeaderName) -> Option<&'a str> {

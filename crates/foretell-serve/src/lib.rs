@@ -1,35 +1,40 @@
 //! Studies in the browser: a page that follows the logs of studies while they run, and the same page as one file.
 //!
-//! The page is a fold over a study's records, as the study itself is. [`Server`] sends it the records as server-sent events,
-//! numbered from 1: a browser that reconnects names the last number that it has seen, and misses nothing. [`page`] writes the
-//! records into the page.
+//! The page shows a study as the server has it: the server folds the log ([`Server`]), and sends what is new as server-sent
+//! events, numbered by the log's last record. A browser that reconnects names the last number that it has seen, and misses
+//! nothing. [`page`] writes the same into the page.
 //!
-//! | module    | what it is                                   |
-//! |-----------|----------------------------------------------|
-//! | `folder`  | the studies in a folder, read without a lock |
-//! | `guard`   | who is let in                                |
-//! | `routes`  | the addresses and their answers              |
-//! | `verbs`   | the four verbs, and what a person orders     |
-//! | `owner`   | the studies that this server owns            |
-//! | `owned`   | one of them: its session, and who runs which trial |
-//! | `views`   | what is worked out from a log                |
-//! | `served`  | what all requests share                      |
-//! | `fields`  | the fields of a request's body               |
-//! | `problem` | why a request is refused                     |
-//! | `events`  | a study's records as server-sent events      |
-//! | `file`    | the page as one file                         |
-//! | `server`  | listens and answers                          |
-//! | `options` | what is served, to whom                      |
-//! | `error`   | why there is no page                         |
+//! | module        | what it is                                   |
+//! |---------------|----------------------------------------------|
+//! | `folder`      | the studies in a folder, read without a lock |
+//! | `guard`       | who is let in, with how long a body          |
+//! | `connections` | how many connections there are               |
+//! | `routes`      | the addresses and their answers              |
+//! | `verbs`       | the four verbs, and what a person orders     |
+//! | `owner`       | the studies that this server hosts           |
+//! | `fold`        | a study as its log makes it                  |
+//! | `folds`       | those of all studies that somebody reads     |
+//! | `views`       | what readers are shown of a study            |
+//! | `records`     | a study's records as they are                |
+//! | `events`      | both as server-sent events                   |
+//! | `served`      | what all requests share                      |
+//! | `fields`      | the fields of a request's body               |
+//! | `problem`     | why a request is refused                     |
+//! | `file`        | the page as one file                         |
+//! | `server`      | listens and answers                          |
+//! | `options`     | what is served, to whom, and how much of it  |
+//! | `error`       | why there is no page                         |
 
+mod connections;
 mod error;
 mod events;
 mod fields;
 mod file;
+mod fold;
 mod folder;
+mod folds;
 mod guard;
 mod options;
-mod owned;
 mod owner;
 mod problem;
 mod records;
@@ -41,5 +46,5 @@ mod views;
 
 pub use error::ServeError;
 pub use file::page;
-pub use options::Options;
+pub use options::{Limits, Options};
 pub use server::Server;

@@ -1,4 +1,4 @@
-//! What is served, to whom.
+//! What is served, to whom, and what one reader may take.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,11 +13,46 @@ pub struct Options {
     pub address: SocketAddr,
     /// What a reader must know; needed where other machines can reach the address.
     pub token: Option<String>,
-    /// How long a trial that runs elsewhere may be silent before it is given to another worker.
+    /// How long a training that renews its lease may be silent before another worker gets it: see [`foretell_run::Leases`].
     pub lease: Duration,
+    /// What one reader may take.
+    pub limits: Limits,
 }
 
 impl Options {
-    /// The usual lease: an hour.
-    pub const LEASE: Duration = Duration::from_secs(3600);
+    /// The usual lease.
+    pub const LEASE: Duration = Duration::from_secs(60);
+
+    /// The studies in `folder`, served at `address` to whoever may reach it.
+    pub fn new(folder: impl Into<PathBuf>, address: SocketAddr) -> Self {
+        let limits = Limits::default();
+        Self { folder: folder.into(), address, token: None, lease: Self::LEASE, limits }
+    }
+}
+
+/// What one reader may take, so that none keeps the others out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a request's head may take, from the connection's beginning or the answer before: idle connections end by it.
+    pub head: Duration,
+    /// How long a request's body may take.
+    pub body: Duration,
+    /// The longest body, in bytes.
+    pub body_bytes: usize,
+    /// How many connections there are.
+    pub connections: usize,
+    /// How many of them an address has.
+    pub connections_per_address: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(20),
+            body: Duration::from_secs(20),
+            body_bytes: 2 << 20,
+            connections: 512,
+            connections_per_address: 256,
+        }
+    }
 }

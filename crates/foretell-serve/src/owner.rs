@@ -1,28 +1,39 @@
-//! The studies that this server owns: opened by the first request that writes, closed once they are done.
+//! The studies that this server hosts: opened by the first request that writes, closed once they are done.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::http::StatusCode;
-use foretell_run::{EventLogError, EventStore, LockError, Orders, Survey};
-use foretell_search::{Order, Parts, Session, StudyRequest, StudyRequestError, StudySpec};
+use foretell::Run;
+use foretell_run::Stored;
+use foretell_run::{
+    EventLogError, EventStore, HostError, Hosted, Leases, LockError, Next, Orders, Survey, by_hand,
+    check_open,
+};
+use foretell_search::{Order, Parts, Refusal, Session, StoreError, StudyRequest, StudySpec};
 
-use crate::owned::{self, Next, Owned};
+use crate::folder;
+use crate::folds::{Folds, locked};
 use crate::problem::Problem;
-use crate::{folder, views};
 
 /// The longest name of a study.
 const LONGEST: usize = 100;
 
-type Shared = Arc<Mutex<Owned>>;
+/// A study's place in the list: empty until it is opened, and again once it is closed. Opening one holds up no other.
+type Place = Arc<Mutex<Option<Open>>>;
 
-/// The studies that this server owns.
+/// A study that this server hosts.
+pub(crate) struct Open {
+    log: PathBuf,
+    host: Hosted<EventStore>,
+}
+
+/// The studies that this server hosts.
 pub(crate) struct Owner {
     folder: PathBuf,
-    patience: Duration,
-    studies: Mutex<BTreeMap<String, Shared>>,
+    lease: Duration,
+    studies: Mutex<BTreeMap<String, Place>>,
 }
 
 /// What became of an order.
@@ -34,50 +45,56 @@ pub(crate) enum Ordered {
 }
 
 impl Owner {
-    pub(crate) fn new(folder: PathBuf, patience: Duration) -> Self {
-        Self { folder, patience, studies: Mutex::default() }
+    pub(crate) fn new(folder: PathBuf, lease: Duration) -> Self {
+        Self { folder, lease, studies: Mutex::default() }
     }
 
-    /// Calls the study called `name`, and closes it if it is done then.
+    /// Calls the study called `name`, and closes it if it is done then, or its log is not its own any more. The second half of
+    /// the answer is whether it is done.
     pub(crate) fn call<T>(
         &self,
         name: &str,
-        call: impl FnOnce(&mut Owned) -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
-        let shared = self.shared(name)?;
-        let mut owned = lock(&shared);
-        let (called, done) = (call(&mut owned), owned.session().is_done());
-        drop(owned);
-        let mut studies = lock(&self.studies);
-        // the list and this call have it, and nobody waits for it
-        if done && Arc::strong_count(&shared) == 2 {
-            studies.remove(name);
+        call: impl FnOnce(&mut Hosted<EventStore>) -> Result<T, HostError>,
+    ) -> Result<(T, bool), Problem> {
+        let place = self.place(name);
+        let mut place = locked(&place);
+        close_if_gone(name, &mut place)?;
+        let open = match place.take() {
+            Some(open) => open,
+            None => self.open_there(name)?,
+        };
+        let open = place.insert(open);
+        let called = call(&mut open.host);
+        let done = open.host.session().is_done();
+        let displaced = called.as_ref().err().and_then(displaced);
+        if done || displaced.is_some() {
+            *place = None;
         }
-        drop(shared); // before anybody can look for it in the list
-        drop(studies);
-        called
+        match displaced {
+            Some(how) => Err(Problem::gone(name, &how)),
+            None => Ok((called?, done)),
+        }
     }
 
     /// Makes the study called `name`, or goes on with it. The first half of the answer is whether it is new.
-    pub(crate) fn create(&self, name: &str, settings: &StudyRequest) -> Result<(bool, StudySpec), Problem> {
-        let mut studies = lock(&self.studies);
-        if let Some(shared) = studies.get(name) {
-            let there = lock(shared).session().study().spec().clone();
-            let spec = settings.continued(there.clone()).map_err(|error| unfit(&error))?;
+    pub(crate) fn create(&self, name: &str, asked: &StudyRequest) -> Result<(bool, StudySpec), Problem> {
+        let place = self.place(name);
+        let mut place = locked(&place);
+        if let Some(open) = place.as_ref().filter(|open| open.log.is_file()) {
+            let there = open.host.session().study().spec().clone();
+            let spec = resolved(asked, Some(&there))?;
             if spec == there {
                 return Ok((false, spec));
             }
-            if Arc::strong_count(shared) > 1 {
-                return Err(Problem::conflict(format!(
-                    "{name}: another request is under way; send the same again"
-                )));
-            }
-            studies.remove(name); // to be opened again with more trials
         }
+        *place = None; // to be opened again, with more trials say
         let log = match folder::log(&self.folder, name) {
-            Some(log) => log,
-            None if folder::is_study(&self.folder) => return Err(Problem::no_study(name)),
-            None => self.folder.join(checked(name)?).join(folder::LOG),
+            Ok(log) => log,
+            Err(_) if folder::is_study(&self.folder) => return Err(Problem::no_study(name)),
+            Err(_) => {
+                folder::there(&self.folder)?;
+                self.folder.join(checked(name)?).join(folder::LOG)
+            }
         };
         if let Some(folder) = log.parent() {
             std::fs::create_dir_all(folder)
@@ -85,64 +102,112 @@ impl Owner {
         }
         let (store, survey) = open_log(&log)?;
         let is_new = survey.study.is_none();
-        let spec = match survey.study {
-            Some(there) => settings.continued(*there),
-            None => settings.new_study(),
-        };
-        let spec = match spec {
-            Ok(spec) => spec,
-            Err(error) => {
+        let spec = resolved(asked, survey.study.as_deref());
+        match spec.and_then(|spec| Ok((self.lessons(asked, &spec)?, spec))) {
+            Ok((lessons, spec)) => {
+                let mut open = self.opened(log, spec.clone(), store)?;
+                open.host.warm_start(&lessons)?;
+                *place = Some(open);
+                Ok((is_new, spec))
+            }
+            Err(problem) => {
                 drop(store);
                 if is_new {
                     discard(&log);
                 }
-                return Err(unfit(&error));
+                Err(problem)
             }
-        };
-        let owned = self.opened(spec.clone(), store)?;
-        studies.insert(name.to_owned(), Arc::new(Mutex::new(owned)));
-        Ok((is_new, spec))
+        }
+    }
+
+    /// The runs of the studies beside it that a new study is to learn from.
+    fn lessons(&self, asked: &StudyRequest, spec: &StudySpec) -> Result<Vec<Run>, Problem> {
+        let mut runs = Vec::new();
+        for name in asked.learn_from.iter().flatten() {
+            let wrong = |error: &dyn std::fmt::Display| Problem::field("learn_from", error);
+            let log = folder::log(&self.folder, name)
+                .map_err(|_| wrong(&format!("no study here is called {name:?}")))?;
+            let stored = Stored::read(log.parent().unwrap_or(&self.folder)).map_err(|error| wrong(&error))?;
+            runs.extend(stored.lessons(spec).map_err(|error| wrong(&error))?);
+        }
+        spec.check_burn_in(runs.len()).map_err(Refusal::from)?;
+        Ok(runs)
     }
 
     /// A person's order about a trial: recorded at once, or handed on to the process that drives the study.
-    pub(crate) fn by_hand(&self, name: &str, trial: u64, order: Order) -> Result<Ordered, Problem> {
-        let log = folder::log(&self.folder, name).ok_or_else(|| Problem::no_study(name))?;
-        let studies = lock(&self.studies);
-        if let Some(shared) = studies.get(name).cloned() {
-            drop(studies);
-            return lock(&shared).by_hand(trial, order).map(Ordered::Recorded);
+    pub(crate) fn by_hand(
+        &self,
+        folds: &Folds,
+        name: &str,
+        trial: u64,
+        order: Order,
+    ) -> Result<Ordered, Problem> {
+        let log = folder::log(&self.folder, name)?;
+        let place = self.place(name);
+        let mut place = locked(&place);
+        close_if_gone(name, &mut place)?;
+        if let Some(open) = place.as_mut() {
+            return Ok(Ordered::Recorded(open.host.order(trial, order)?));
         }
         if let Ok((store, survey)) = open_log(&log) {
             // nobody drives it: its trials stay interrupted, and the log is left to whoever goes on with it
             let spec = *survey.study.ok_or_else(|| Problem::no_study(name))?;
-            let mut session = open_session(spec, store)?;
-            return owned::by_hand(&mut session, trial, order).map(Ordered::Recorded);
+            return Ok(Ordered::Recorded(by_hand(&mut open_session(spec, store)?, trial, order)?));
         }
-        drop(studies);
-        let study = views::study(name, &log)?;
-        owned::check_open(&study, trial)?;
+        drop(place);
+        folds.read(name, &log, |_, study| check_open(study, trial))??;
         let folder = log.parent().unwrap_or(&self.folder);
         Orders::of(folder).give(trial, order).map_err(|error| Problem::midway(&error))?;
         Ok(Ordered::HandedOn)
     }
 
-    fn shared(&self, name: &str) -> Result<Shared, Problem> {
-        let mut studies = lock(&self.studies);
-        if let Some(shared) = studies.get(name) {
-            return Ok(Arc::clone(shared));
-        }
-        let log = folder::log(&self.folder, name).ok_or_else(|| Problem::no_study(name))?;
+    fn place(&self, name: &str) -> Place {
+        let mut studies = locked(&self.studies);
+        // places that are empty and that nobody waits for
+        studies.retain(|_, place| {
+            Arc::strong_count(place) > 1 || place.try_lock().is_ok_and(|open| open.is_some())
+        });
+        Arc::clone(studies.entry(name.to_owned()).or_default())
+    }
+
+    fn open_there(&self, name: &str) -> Result<Open, Problem> {
+        let log = folder::log(&self.folder, name)?;
         let (store, survey) = open_log(&log)?;
         let spec = survey.study.ok_or_else(|| {
             Problem::conflict(format!("{name}: its log does not begin with a study's description"))
         })?;
-        let shared = Arc::new(Mutex::new(self.opened(*spec, store)?));
-        studies.insert(name.to_owned(), Arc::clone(&shared));
-        Ok(shared)
+        self.opened(log, *spec, store)
     }
 
-    fn opened(&self, spec: StudySpec, store: EventStore) -> Result<Owned, Problem> {
-        Owned::new(open_session(spec, store)?, self.patience).map_err(|error| Problem::midway(&error))
+    fn opened(&self, log: PathBuf, spec: StudySpec, store: EventStore) -> Result<Open, Problem> {
+        let leases = Leases::new(self.lease).knowing(store.times().pauses());
+        let folder = log.parent().unwrap_or(&self.folder);
+        let (leases, orders) = (leases.noted_in(folder), Orders::of(folder));
+        let host = Hosted::new(open_session(spec, store)?).leasing(leases)?.obeying(orders);
+        Ok(Open { log, host })
+    }
+}
+
+/// The study that is `asked` for, where `there` is one already.
+fn resolved(asked: &StudyRequest, there: Option<&StudySpec>) -> Result<StudySpec, Problem> {
+    Ok(asked.clone().resolve(there)?)
+}
+
+/// Closes a study whose log was removed: it is opened again once its log is back.
+fn close_if_gone(name: &str, place: &mut Option<Open>) -> Result<(), Problem> {
+    let gone = place.as_ref().filter(|open| !open.log.is_file()).map(|open| open.log.clone());
+    let Some(log) = gone else { return Ok(()) };
+    *place = None;
+    Err(Problem::gone(name, &format!("its log {} is gone", log.display())))
+}
+
+/// How the log was taken away from under its writer, if that is why it cannot be written.
+fn displaced(error: &HostError) -> Option<String> {
+    let HostError::Store(error) = error else { return None };
+    let error: &StoreError = error;
+    match std::error::Error::source(error)?.downcast_ref()? {
+        EventLogError::Displaced { path, how, .. } => Some(format!("{} {how}", path.display())),
+        _ => None,
     }
 }
 
@@ -150,12 +215,8 @@ fn open_session(spec: StudySpec, store: EventStore) -> Result<Session<EventStore
     Session::open(spec, Parts::default(), store).map_err(|error| Problem::conflict(error.to_string()))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The log for writing; a conflict if another process writes it.
-fn open_log(log: &std::path::Path) -> Result<(EventStore, Survey), Problem> {
+fn open_log(log: &Path) -> Result<(EventStore, Survey), Problem> {
     EventStore::open(log).map_err(|error| match &error {
         EventLogError::Lock(LockError::Held { .. }) => {
             Problem::conflict(format!("{error}; its trials are run there, and report there"))
@@ -165,9 +226,9 @@ fn open_log(log: &std::path::Path) -> Result<(EventStore, Survey), Problem> {
 }
 
 /// Removes a log that holds nothing, and its folder if that holds nothing else.
-fn discard(log: &std::path::Path) {
-    let lock = log.with_extension("jsonl.lock");
-    for file in [log, lock.as_path()] {
+fn discard(log: &Path) {
+    let [first, lock] = ["first", "lock"].map(|what| log.with_extension(format!("jsonl.{what}")));
+    for file in [log, first.as_path(), lock.as_path()] {
         // what cannot be removed is an empty log, which is no study
         let _ = std::fs::remove_file(file);
     }
@@ -177,22 +238,11 @@ fn discard(log: &std::path::Path) {
 /// A name from outside becomes a folder's only if it is a plain word.
 fn checked(name: &str) -> Result<&str, Problem> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    if !name.is_empty() && name.len() <= LONGEST && !name.starts_with('.') && name.chars().all(plain) {
+    if !name.is_empty() && name.len() <= LONGEST && !name.starts_with(['.', '-']) && name.chars().all(plain) {
         return Ok(name);
     }
     let text = format!(
-        "a new study's name has letters, digits, '.', '_' and '-', does not begin with '.', and is at most {LONGEST} long"
+        "a new study's name has letters, digits, '.', '_' and '-', begins with neither '.' nor '-', and is at most {LONGEST} long"
     );
     Err(Problem::field("study", text))
-}
-
-fn unfit(error: &StudyRequestError) -> Problem {
-    match error {
-        StudyRequestError::NoSpace | StudyRequestError::Space(_) => Problem::field("space", error),
-        StudyRequestError::NoDirection { .. } => Problem::field("direction", error),
-        StudyRequestError::Another => {
-            Problem::conflict("another study of that name is there; name another, or leave the space out to go on with that study").at("space")
-        }
-        _ => Problem::new(StatusCode::BAD_REQUEST, error.to_string()),
-    }
 }

@@ -2,7 +2,9 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use foretell_run::HostError;
+use foretell_search::Refusal;
+use serde_json::{Value, json};
 
 /// Why a request is refused.
 #[derive(Debug)]
@@ -33,9 +35,10 @@ impl Problem {
             .at("study")
     }
 
-    pub(crate) fn no_trial(trial: u64) -> Self {
-        Self::new(StatusCode::NOT_FOUND, format!("trial {trial}: ask has not given out such a trial"))
-            .at("trial")
+    /// The log of a study that this server had is not where it was.
+    pub(crate) fn gone(name: &str, what: &dyn std::fmt::Display) -> Self {
+        let text = format!("{name}: {what}; put it back, and send the same again");
+        Self::new(StatusCode::GONE, text).at("study")
     }
 
     /// The server cannot do what it should; the same request may be sent again.
@@ -47,14 +50,46 @@ impl Problem {
     pub(crate) fn at(self, name: &str) -> Self {
         Self { field: Some(name.to_owned()), ..self }
     }
+
+    pub(crate) fn document(text: &str, field: Option<&str>) -> Value {
+        let mut document = json!({"schema": "foretell.error/1", "error": text});
+        if let Some(field) = field {
+            document["field"] = field.into();
+        }
+        document
+    }
+
+    /// The problem as a document.
+    pub(crate) fn described(&self) -> Value {
+        Self::document(&self.text, self.field.as_deref())
+    }
+}
+
+impl From<HostError> for Problem {
+    fn from(error: HostError) -> Self {
+        let status = match &error {
+            HostError::NoTrial { .. } => StatusCode::NOT_FOUND,
+            HostError::Store(error) => return Self::midway(error),
+            _ => StatusCode::CONFLICT,
+        };
+        let problem = Self::new(status, error.to_string());
+        match error.field() {
+            Some(field) => problem.at(field),
+            None => problem,
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { field, reason, differs } = refusal;
+        let status = if differs { StatusCode::CONFLICT } else { StatusCode::BAD_REQUEST };
+        Self::new(status, format!("{field}: {reason}")).at(&field)
+    }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut body = json!({"schema": "foretell.error/1", "error": self.text});
-        if let Some(field) = self.field {
-            body["field"] = field.into();
-        }
-        (self.status, axum::Json(body)).into_response()
+        (self.status, axum::Json(self.described())).into_response()
     }
 }

@@ -1,21 +1,35 @@
 //! The addresses and their answers.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
 use axum::handler::Handler;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use axum::{Json, Router, middleware};
+use foretell_search::{Study, StudyRequest};
 use serde_json::{Value, json};
 
+use crate::fold::Fold;
 use crate::problem::Problem;
 use crate::served::{Served, blocking};
-use crate::{events, file, folder, guard, verbs, views};
+use crate::{events, file, guard, verbs, views};
 
 /// The interface's description.
-const OPEN_API: &str = include_str!("page/openapi.json");
+/// The description of the interface; what a study can be made of is the schema of [`StudyRequest`].
+static OPEN_API: LazyLock<String> = LazyLock::new(|| {
+    let mut described: Value = serde_json::from_str(include_str!("page/openapi.json")).unwrap_or_default();
+    let body = "/paths/~1api~1studies~1{study}/put/requestBody/content/application~1json/schema/properties";
+    if let Some(fields) = described.pointer_mut(body) {
+        let mut schema = StudyRequest::schema();
+        for field in schema.values_mut().filter_map(Value::as_object_mut) {
+            field.retain(|key, _| !key.starts_with("x-"));
+        }
+        *fields = Value::Object(schema);
+    }
+    described.to_string()
+});
 
 type Reply = Result<Response, Problem>;
 
@@ -44,17 +58,21 @@ fn route<T: 'static>(
 fn routes() -> Vec<Route> {
     vec![
         route("get", "/", || async { Html(file::empty()) }),
-        route("get", "/openapi.json", || async { ([("content-type", "application/json")], OPEN_API) }),
+        route("get", "/openapi.json", || async {
+            ([("content-type", "application/json")], OPEN_API.as_str())
+        }),
         route("get", "/api/studies", studies),
         route("put", "/api/studies/{study}", verbs::create),
         route("get", "/api/studies/{study}/records", records),
         route("get", "/api/studies/{study}/events", follow),
+        route("get", "/api/studies/{study}/state", state),
         route("get", "/api/studies/{study}/progress", progress),
         route("get", "/api/studies/{study}/importance", importance),
         route("get", "/api/studies/{study}/best", verbs::best),
         route("post", "/api/studies/{study}/ask", verbs::ask),
         route("post", "/api/studies/{study}/trials/{trial}/report", verbs::report),
         route("post", "/api/studies/{study}/trials/{trial}/tell", verbs::tell),
+        route("post", "/api/studies/{study}/trials/{trial}/renew", verbs::renew),
         route("get", "/api/studies/{study}/trials/{trial}/should_stop", verbs::should_stop),
         route("post", "/api/studies/{study}/trials/{trial}/stop", verbs::stop),
         route("post", "/api/studies/{study}/trials/{trial}/keep", verbs::keep),
@@ -72,14 +90,15 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "not by this method; /openapi.json names them all")
         })
+        // the guard has read the body, and refuses one that is too long
+        .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(&served), guard::check))
         .with_state(served)
 }
 
-async fn studies(State(served): State<Arc<Served>>) -> Json<Value> {
-    let names: Vec<String> =
-        folder::studies(&served.options.folder).into_iter().map(|(name, _)| name).collect();
-    Json(json!({"schema": "foretell.studies/1", "studies": names}))
+async fn studies(State(served): State<Arc<Served>>) -> Reply {
+    let names: Vec<String> = served.studies()?.into_iter().map(|(name, _)| name).collect();
+    Ok(Json(json!({"schema": "foretell.studies/1", "studies": names})).into_response())
 }
 
 async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
@@ -98,37 +117,57 @@ async fn follow(
     headers: HeaderMap,
 ) -> Reply {
     let log = served.log(&study)?;
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let after = query.as_deref().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("after="));
-    let seen = match last.or(after) {
-        None => 0,
-        Some(text) => text.parse().map_err(|_| {
-            Problem::field("after", format!("expected the number of a record, found {text:?}"))
-        })?,
-    };
-    Ok(events::stream(log, seen).into_response())
+    Ok(events::records(log, seen(query.as_deref(), &headers)?).into_response())
+}
+
+async fn state(
+    State(served): State<Arc<Served>>,
+    Path(study): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Reply {
+    let log = served.log(&study)?;
+    Ok(events::state(served.folds.of(&log), seen(query.as_deref(), &headers)?).into_response())
+}
+
+/// The number of the last record that a reader has seen.
+fn seen(query: Option<&str>, headers: &HeaderMap) -> Result<u64, Problem> {
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    match last.or_else(|| guard::word(query, "after")) {
+        None => Ok(0),
+        Some(text) => text
+            .parse()
+            .map_err(|_| Problem::field("after", format!("expected the number of a record, found {text:?}"))),
+    }
 }
 
 async fn progress(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
     let log = served.log(&study)?;
-    let found = blocking(move || served.views.of("progress", &study, &log, views::progress)).await?;
-    Ok(Json(found).into_response())
+    let found = move || {
+        let progress = |fold: &Fold, found: &Study| views::progress(&study, fold, found);
+        served.folds.read(&study, &log, progress)
+    };
+    Ok(Json(blocking(found).await?).into_response())
 }
 
 async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
     let log = served.log(&study)?;
-    let found = blocking(move || served.views.of("importance", &study, &log, views::importance)).await?;
-    Ok(Json(found).into_response())
+    let found = move || {
+        let importance = |fold: &Fold, found: &Study| views::importance(&study, fold, found);
+        served.folds.read(&study, &log, importance)
+    };
+    Ok(Json(blocking(found).await?).into_response())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
     use std::collections::BTreeSet;
 
     #[test]
     fn the_description_names_every_route_and_no_other() {
-        let described: Value = serde_json::from_str(OPEN_API).expect("it is JSON");
+        let described: Value = serde_json::from_str(&OPEN_API).expect("it is JSON");
         let paths = described["paths"].as_object().expect("paths");
         let mut named = BTreeSet::new();
         for (path, operations) in paths {

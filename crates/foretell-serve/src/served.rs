@@ -3,26 +3,32 @@
 use std::path::PathBuf;
 
 use crate::folder;
+use crate::folds::Folds;
 use crate::options::Options;
 use crate::owner::Owner;
 use crate::problem::Problem;
-use crate::views::Views;
 
 /// What all requests share.
 pub(crate) struct Served {
     pub(crate) options: Options,
     pub(crate) owner: Owner,
-    pub(crate) views: Views,
+    pub(crate) folds: Folds,
 }
 
 impl Served {
     pub(crate) fn new(options: Options) -> Self {
-        Self { owner: Owner::new(options.folder.clone(), options.lease), views: Views::default(), options }
+        Self { owner: Owner::new(options.folder.clone(), options.lease), folds: Folds::default(), options }
+    }
+
+    /// The studies' names and logs.
+    pub(crate) fn studies(&self) -> Result<Vec<(String, PathBuf)>, Problem> {
+        folder::there(&self.options.folder)?;
+        Ok(folder::studies(&self.options.folder))
     }
 
     /// The log of the study called `name`.
     pub(crate) fn log(&self, name: &str) -> Result<PathBuf, Problem> {
-        folder::log(&self.options.folder, name).ok_or_else(|| Problem::no_study(name))
+        folder::log(&self.options.folder, name)
     }
 }
 

@@ -1,13 +1,24 @@
 //! Listens and answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::net::TcpListener;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
 
+use crate::connections::Connections;
 use crate::error::ServeError;
-use crate::options::Options;
+use crate::options::{Limits, Options};
+use crate::problem::Problem;
 use crate::routes;
 use crate::served::Served;
+
+/// How long to wait where the system gives no more sockets.
+const WAIT: Duration = Duration::from_millis(500);
 
 /// A server that listens, and answers once it [runs](Self::run).
 #[derive(Debug)]
@@ -24,7 +35,10 @@ impl Server {
     /// [`ServeError`].
     pub fn bind(options: Options) -> Result<Self, ServeError> {
         let address = options.address;
-        if !address.ip().is_loopback() && options.token.as_deref().is_none_or(str::is_empty) {
+        if options.token.as_deref().is_some_and(|token| !is_token(token)) {
+            return Err(ServeError::Token);
+        }
+        if !address.ip().is_loopback() && options.token.is_none() {
             return Err(ServeError::Open { address });
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -36,8 +50,10 @@ impl Server {
     /// The address to open in a browser.
     pub fn url(&self) -> String {
         let address = self.listener.local_addr().unwrap_or(self.options.address);
-        let token = self.options.token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
-        format!("http://{address}/{token}")
+        let token = self.options.token.as_ref().map(|token| {
+            form_urlencoded::Serializer::new(String::from("?")).append_pair("token", token).finish()
+        });
+        format!("http://{address}/{}", token.unwrap_or_default())
     }
 
     /// Answers, for as long as the program runs.
@@ -46,7 +62,54 @@ impl Server {
     /// [`ServeError::System`].
     pub fn run(self) -> Result<(), ServeError> {
         let Self { runtime, listener, options } = self;
-        let served = Arc::new(Served::new(options));
-        Ok(runtime.block_on(async { axum::serve(listener, routes::router(served)).await })?)
+        let limits = options.limits;
+        let router = routes::router(Arc::new(Served::new(options)));
+        runtime.block_on(accept(&listener, &router, limits));
+        Ok(())
     }
+}
+
+/// Whether `token` can be sent in a header: visible characters, and spaces between them.
+fn is_token(token: &str) -> bool {
+    !token.is_empty() && token.trim() == token && token.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
+async fn accept(listener: &TcpListener, router: &Router, limits: Limits) {
+    let connections = Connections::new(limits);
+    loop {
+        // no more sockets, or a connection that is gone already
+        let Ok((stream, address)) = listener.accept().await else {
+            tokio::time::sleep(WAIT).await;
+            continue;
+        };
+        match connections.open(address.ip()) {
+            Err(why) => drop(tokio::spawn(refuse(stream, why))),
+            Ok(connection) => {
+                let answered = answer(stream, router.clone(), limits);
+                tokio::spawn(async move {
+                    answered.await;
+                    drop(connection);
+                });
+            }
+        }
+    }
+}
+
+async fn answer(stream: TcpStream, router: Router, limits: Limits) {
+    let _ = stream.set_nodelay(true);
+    let mut connection = http1::Builder::new();
+    connection.timer(TokioTimer::new()).header_read_timeout(limits.head);
+    let service = TowerToHyperService::new(router);
+    // what is wrong with a connection is its client's matter
+    let _ = connection.serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// Tells a client that is one too many, without waiting for what it asks.
+async fn refuse(mut stream: TcpStream, why: String) {
+    let body = Problem::document(&why, None).to_string();
+    let text = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: {}\r\nretry-after: 5\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let _ = tokio::time::timeout(WAIT, stream.write_all(text.as_bytes())).await;
 }

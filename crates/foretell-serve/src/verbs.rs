@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use foretell::{Direction, RunScore};
-use foretell_search::{Order, StudyRequest};
+use foretell_run::{HostError, Next, Reading, Task};
+use foretell_search::{Order, Start, StudyRequest, TrialState};
 use serde_json::{Value, json};
 
-use crate::fields::Fields;
-use crate::owned::{Next, Report};
+use crate::fields::{self, Fields};
 use crate::owner::Ordered;
 use crate::problem::Problem;
 use crate::served::{Served, blocking};
@@ -21,64 +20,13 @@ use crate::served::{Served, blocking};
 type Shared = State<Arc<Served>>;
 type Reply = Result<Response, Problem>;
 
-/// What a study can be made of.
-const SETTINGS: [&str; 16] = [
-    "space",
-    "metric",
-    "direction",
-    "epochs",
-    "trials",
-    "burn_in",
-    "stopping",
-    "stop_probability",
-    "offset",
-    "nth_best",
-    "agreeing_checks",
-    "predictor",
-    "refit",
-    "score",
-    "seed",
-    "shadow",
-];
 const WHOLE: &str = "a whole number from 0";
-
-fn settings(body: &[u8]) -> Result<StudyRequest, Problem> {
-    let mut fields = Fields::read(body, &SETTINGS)?;
-    let space = "an object such as {\"lr\": \"log:1e-4:1\"}";
-    let space: Option<serde_json::Map<String, Value>> = fields.take("space", space)?;
-    let parameter = |(name, kind): (&String, &Value)| match kind.as_str() {
-        Some(kind) => Ok(format!("{name}={kind}")),
-        None => Err(Problem::field(
-            "space",
-            format!("{name}: expected a text such as \"log:1e-4:1\", found {kind}"),
-        )),
-    };
-    let space = space.map(|space| space.iter().map(parameter).collect::<Result<_, _>>()).transpose()?;
-    Ok(StudyRequest {
-        space,
-        metric: fields.take("metric", "a text")?,
-        direction: fields.take::<Direction>("direction", "\"maximize\" or \"minimize\"")?,
-        epochs: fields.take("epochs", WHOLE)?,
-        trials: fields.take("trials", WHOLE)?,
-        burn_in: fields.take("burn_in", WHOLE)?,
-        stopping: fields.take("stopping", "true or false")?,
-        stop_probability: fields.take("stop_probability", "a number")?,
-        offset: fields.take("offset", "a number")?,
-        nth_best: fields.take("nth_best", WHOLE)?,
-        agreeing_checks: fields.take("agreeing_checks", WHOLE)?,
-        predictor: fields.take("predictor", "a text")?,
-        refit: fields.take("refit", "a number")?,
-        score: fields.take::<RunScore>("score", "\"last\" or \"best\"")?,
-        seed: fields.take("seed", WHOLE)?,
-        shadow: fields.take("shadow", "true or false")?,
-    })
-}
 
 /// Makes a study, or goes on with it.
 pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
-    let settings = settings(&body)?;
+    let asked = StudyRequest::from_fields(&fields::object(&body)?).map_err(Problem::from)?;
     let name = study.clone();
-    let (is_new, spec) = blocking(move || served.owner.create(&name, &settings)).await?;
+    let (is_new, spec) = blocking(move || served.owner.create(&name, &asked)).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     let text = json!({
         "schema": "foretell.study/1", "study": study, "metric": spec.metric, "direction": spec.direction,
@@ -90,11 +38,18 @@ pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, bod
 /// The next training to do.
 pub(crate) async fn ask(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
     let worker: Option<String> = Fields::read(&body, &["worker"])?.take("worker", "a text")?;
-    let asked = blocking(move || {
-        served.owner.call(&study, |owned| Ok((owned.ask(worker)?, owned.session().is_done())))
-    });
+    let asked = blocking(move || served.owner.call(&study, |host| host.ask(worker.as_deref())));
     let (task, done) = asked.await?;
-    Ok(Json(json!({"schema": "foretell.ask/1", "done": done, "start": task})).into_response())
+    Ok(Json(json!({"schema": "foretell.ask/1", "done": done, "start": task.map(described)})).into_response())
+}
+
+fn described(task: Task) -> Value {
+    let Start { trial, configuration, seed, from, until } = task.start;
+    let (lease, time) = task.lease.unwrap_or_default();
+    json!({
+        "trial": trial, "configuration": configuration, "seed": seed, "from": from, "until": until, "lease": lease,
+        "lease_seconds": time.as_secs_f64(),
+    })
 }
 
 /// A training reports.
@@ -114,10 +69,23 @@ pub(crate) async fn report(
     let metrics = metrics.unwrap_or_default();
     let metrics = metrics.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let lease: Option<String> = fields.take("lease", "a text")?;
-    let report = Report { step, value, metrics };
-    let next =
-        blocking(move || served.owner.call(&study, |owned| owned.report(trial, report, lease.as_deref())));
-    Ok(answer(&next.await?))
+    let reading = Reading { step, value, metrics };
+    let next = move || served.owner.call(&study, |host| host.report(trial, reading, lease.as_deref()));
+    let (next, _) = blocking(next).await?;
+    let recorded = next.recorded;
+    Ok(answer(next, Some(recorded)))
+}
+
+/// A worker shows that it is alive.
+pub(crate) async fn renew(
+    State(served): Shared,
+    Path((study, trial)): Path<(String, String)>,
+    body: Bytes,
+) -> Reply {
+    let trial = number(&trial)?;
+    let lease: Option<String> = Fields::read(&body, &["lease"])?.take("lease", "a text")?;
+    let next = move || served.owner.call(&study, |host| host.renew(trial, lease.as_deref()));
+    Ok(answer(blocking(next).await?.0, None))
 }
 
 /// A training has ended.
@@ -131,39 +99,44 @@ pub(crate) async fn tell(
     let failure: Option<String> = fields.take("failure", "a text that says what went wrong")?;
     let lease: Option<String> = fields.take("lease", "a text")?;
     let told = blocking(move || {
-        served.owner.call(&study, |owned| {
-            let state = owned.tell(trial, failure, lease.as_deref())?;
-            Ok((state, owned.session().is_done()))
-        })
+        served.owner.call(&study, |host| host.tell(trial, failure, lease.as_deref()).map(TrialState::name))
     });
     let (state, done) = told.await?;
     Ok(Json(json!({"schema": "foretell.told/1", "trial": trial, "state": state, "done": done}))
         .into_response())
 }
 
-/// Whether a training is to stop.
+/// Whether a training is to stop, by the study's log: whoever drives the study is not disturbed, and the study not taken over.
 pub(crate) async fn should_stop(
     State(served): Shared,
     Path((study, trial)): Path<(String, String)>,
-    RawQuery(query): RawQuery,
 ) -> Reply {
     let trial = number(&trial)?;
-    let lease = query.as_deref().unwrap_or_default().split('&').find_map(|pair| pair.strip_prefix("lease="));
-    let lease = lease.map(str::to_owned);
-    let next =
-        blocking(move || served.owner.call(&study, |owned| owned.should_stop(trial, lease.as_deref())));
-    Ok(answer(&next.await?))
+    let log = served.log(&study)?;
+    let next = move || {
+        served.folds.read(&study, &log, |_, study| {
+            let known = study.trial(trial).ok_or(HostError::NoTrial { trial })?;
+            Ok::<_, HostError>(Next {
+                trial,
+                stop: !known.is_open(),
+                recorded: false,
+                decision: known.decision.clone(),
+            })
+        })
+    };
+    Ok(answer(blocking(next).await??, None))
 }
 
 /// The best trial so far.
 pub(crate) async fn best(State(served): Shared, Path(study): Path<String>) -> Reply {
     let log = served.log(&study)?;
-    let found = blocking(move || served.views.of("progress", &study, &log, crate::views::progress)).await?;
-    let part = |name: &str| found[name].clone();
-    let text = json!({
-        "schema": "foretell.best/1", "study": part("study"), "best": part("best"), "trials": part("trials"), "done": part("done"),
+    let found = blocking(move || {
+        served.folds.read(&study, &log, |_, found| {
+            let trials = found.progress().trials;
+            json!({"schema": "foretell.best/1", "study": study, "best": found.best(), "trials": trials, "done": found.is_done()})
+        })
     });
-    Ok(Json(text).into_response())
+    Ok(Json(found.await?).into_response())
 }
 
 /// A person stops a trial.
@@ -184,8 +157,11 @@ async fn by_hand(
 ) -> Reply {
     let trial = number(&trial)?;
     Fields::read(body, &[])?;
-    match blocking(move || served.owner.by_hand(&study, trial, order)).await? {
-        Ordered::Recorded(next) => Ok(answer(&next)),
+    match blocking(move || served.owner.by_hand(&served.folds, &study, trial, order)).await? {
+        Ordered::Recorded(next) => {
+            let recorded = next.recorded;
+            Ok(answer(next, Some(recorded)))
+        }
         Ordered::HandedOn => {
             let text = json!({"schema": "foretell.answer/1", "trial": trial, "recorded": false});
             Ok((StatusCode::ACCEPTED, Json(text)).into_response())
@@ -193,11 +169,14 @@ async fn by_hand(
     }
 }
 
-fn answer(next: &Next) -> Response {
-    let mut text = json!(next);
-    if let Value::Object(fields) = &mut text {
-        fields.shift_insert(0, "schema".to_owned(), "foretell.answer/1".into());
+/// What a training does next; `recorded` where something was to be.
+fn answer(next: Next, recorded: Option<bool>) -> Response {
+    let Next { trial, stop, decision, .. } = next;
+    let mut text = json!({"schema": "foretell.answer/1", "trial": trial, "stop": stop});
+    if let Some(recorded) = recorded {
+        text["recorded"] = recorded.into();
     }
+    text["decision"] = json!(decision);
     Json(text).into_response()
 }
 

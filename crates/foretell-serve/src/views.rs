@@ -1,110 +1,130 @@
-//! What is worked out from a study's log: its progress, and which parameters matter.
+//! What readers are shown of a study: its trials and totals, its progress, which parameters matter.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use foretell_run::{LogReader, Position};
-use foretell_search::{Parts, Record, Study, Summary, relevances};
+use foretell_search::{Study, Summary, relevances};
 use serde_json::{Value, json};
 
-use crate::problem::Problem;
+use crate::fold::{Fold, Seen};
 
 /// Points of the line of the best score so far, at most.
 const POINTS: usize = 1_000;
+/// How many trials are sent at a time.
+const BATCH: usize = 500;
 
-/// Works something out of the log of the study called so.
-type View = fn(&str, &Path) -> Result<Value, Problem>;
+/// What a reader has of a study.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    life: u64,
+    /// The number of the last record that is in what it has.
+    pub(crate) records: u64,
+    /// How many points and decisions of each trial it has.
+    trials: BTreeMap<usize, (usize, usize)>,
+}
 
-/// By study and kind: the length of the log, and what was worked out.
-type Known = BTreeMap<(String, &'static str), (u64, Value)>;
-
-/// What was worked out, with the length of the log that it is of: worked out again only once the log has grown.
-#[derive(Default)]
-pub(crate) struct Views(Mutex<Known>);
-
-impl Views {
-    pub(crate) fn of(
-        &self,
-        kind: &'static str,
-        name: &str,
-        log: &Path,
-        view: View,
-    ) -> Result<Value, Problem> {
-        let length = std::fs::metadata(log).map_or(0, |data| data.len());
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (name.to_owned(), kind);
-        if let Some((_, value)) = known().get(&key).filter(|(of, _)| *of == length) {
-            return Ok(value.clone());
-        }
-        let value = view(name, log)?;
-        known().insert(key, (length, value.clone()));
-        Ok(value)
+impl Shown {
+    /// A reader that comes back, and has seen the first so many records.
+    pub(crate) fn until(records: u64, fold: &Fold) -> Self {
+        Self { records, life: fold.life(), trials: BTreeMap::new() }
     }
 }
 
-/// The study in `log`, as it stands.
-pub(crate) fn study(name: &str, log: &Path) -> Result<Study, Problem> {
-    watched(name, log, &mut |_, _| ())
+/// What is new of a study for a reader, some trials at a time; nothing if it has all.
+pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
+    let Some(study) = fold.study() else { return Vec::new() };
+    let anew = shown.life != fold.life() || shown.records > fold.records();
+    if anew {
+        *shown = Shown { life: fold.life(), ..Shown::default() };
+    } else if shown.records == fold.records() {
+        return Vec::new();
+    }
+    let is_new = |(_, seen): &(usize, &Seen)| seen.changed > shown.records;
+    let changed: Vec<usize> =
+        fold.trials().iter().enumerate().filter(is_new).map(|(trial, _)| trial).collect();
+    shown.records = fold.records();
+    let head = head(fold, study);
+    let mut parts: Vec<&[usize]> = changed.chunks(BATCH).collect();
+    if parts.is_empty() {
+        parts.push(&[]);
+    }
+    let mut part = |(place, trials): (usize, &[usize])| {
+        let mut event = head.clone();
+        event["anew"] = (anew && place == 0).into();
+        event["trials"] = trials.iter().map(|&number| trial(fold, study, number, shown)).collect();
+        event
+    };
+    parts.into_iter().enumerate().map(&mut part).collect()
 }
 
-fn watched(name: &str, log: &Path, watch: &mut dyn FnMut(&Study, &Record)) -> Result<Study, Problem> {
-    let wrong = |error: &dyn std::fmt::Display| Problem::conflict(format!("{name}: {error}"));
-    let reader = || LogReader::<Record>::open(log, Position::START).map_err(|error| wrong(&error));
-    let mut spec = None;
-    let mut trials = 0;
-    for record in reader()? {
-        let record = record.map_err(|error| wrong(&error))?;
-        trials = trials.max(record.trials_started());
-        if let Record::Created { study } = record {
-            spec = Some(*study);
-        }
+/// The study and its totals.
+fn head(fold: &Fold, study: &Study) -> Value {
+    let (spec, summary) = (study.spec(), Summary::of(study));
+    let timing = fold.times().timing(study);
+    json!({
+        "schema": "foretell.state/1", "records": fold.records(),
+        "study": {
+            "metric": spec.metric, "direction": spec.direction, "epochs": spec.max_resource, "score": spec.run_score,
+        },
+        "totals": {
+            "planned": study.settings().trials, "trials": summary.trials, "epochs": summary.epochs, "done": study.is_done(),
+            "best": summary.best.map(|best| json!({"trial": best.trial, "score": best.score})),
+            "training_seconds": timing.map(|timing| timing.training_seconds),
+            "saved_seconds": timing.map(|timing| timing.saved_seconds),
+        },
+    })
+}
+
+/// What is new of trial `number`: its state, and the points and decisions that the reader has not.
+fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value {
+    let (known, seen, spec) = (&study.trials()[number], &fold.trials()[number], study.spec());
+    let (steps, scores) = (known.curve.steps(), known.curve.scores());
+    let has = shown.trials.insert(number, (steps.len(), seen.decisions.len()));
+    let (points, decisions) = has.unwrap_or_default();
+    let value = |score: &f64| spec.direction.value(*score);
+    let mut view = json!({
+        "trial": number, "state": known.state.name(), "epochs": known.trained(), "until": known.until, "kept": known.kept,
+        "score": spec.run_score.of(&known.curve).map(|score| value(&score)),
+        "from": points, "steps": &steps[points..], "values": scores[points..].iter().map(value).collect::<Vec<_>>(),
+        "gaps": known.curve.gaps().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
+        "decided": decisions, "decisions": &seen.decisions[decisions..],
+    });
+    if has.is_none() {
+        view["configuration"] = json!(known.configuration);
     }
-    let spec = spec.ok_or_else(|| wrong(&"nothing is recorded yet"))?.covering(trials);
-    // records that were appended meanwhile may start more trials: those are for the next look
-    let records = reader()?
-        .take_while(|record| record.as_ref().is_ok_and(|record| record.trials_started() <= trials.max(1)));
-    let records = records.map(|record| record.map_err(|error| error.to_string()));
-    Study::restore_watching(spec, Parts::default(), records, watch).map_err(|error| wrong(&error))
+    match &known.state {
+        foretell_search::TrialState::Failed { reason } => view["why"] = json!(reason),
+        foretell_search::TrialState::Stopped { reason, .. } => view["why"] = json!(reason),
+        _ => {}
+    }
+    view
 }
 
 /// The best score so far against the epochs spent, and the totals.
-pub(crate) fn progress(name: &str, log: &Path) -> Result<Value, Problem> {
-    let mut line: Vec<(u64, f64)> = Vec::new();
-    let study = watched(name, log, &mut |study, record| {
-        if record.ends().is_none() {
-            return;
-        }
-        let best = study.best().map(|best| best.score);
-        if let Some(best) =
-            best.filter(|best| line.last().is_none_or(|(_, before)| before.total_cmp(best).is_ne()))
-        {
-            line.push((study.progress().spent, best));
-        }
-    })?;
-    let summary = Summary::of(&study);
-    let spec = study.spec();
-    Ok(json!({
+pub(crate) fn progress(name: &str, fold: &Fold, study: &Study) -> Value {
+    let (spec, summary) = (study.spec(), Summary::of(study));
+    json!({
         "schema": "foretell.progress/1", "study": name, "metric": spec.metric, "direction": spec.direction,
-        "epochs_per_trial": spec.max_resource, "planned": spec.trials, "done": study.is_done(),
+        "epochs_per_trial": spec.max_resource, "planned": study.settings().trials, "done": study.is_done(),
         "best": summary.best, "trials": summary.trials, "epochs": summary.epochs, "speedup": summary.speedup,
-        "best_so_far": thinned(line),
-    }))
+        "best_so_far": thinned(fold.best_so_far()),
+    })
 }
 
 /// At most so many points, first and last kept.
-fn thinned(line: Vec<(u64, f64)>) -> Vec<(u64, f64)> {
+fn thinned(line: &[(u64, f64)]) -> Vec<(u64, f64)> {
     if line.len() <= POINTS {
-        return line;
+        return line.to_vec();
     }
     (0..POINTS).map(|i| line[i * (line.len() - 1) / (POINTS - 1)]).collect()
 }
 
-/// Which parameters matter.
-pub(crate) fn importance(name: &str, log: &Path) -> Result<Value, Problem> {
-    let found = relevances(&study(name, log)?);
-    Ok(json!({
-        "schema": "foretell.importance/1", "study": name, "trials": found.trials, "needed": found.needed, "used": found.used,
-        "explained": found.explained, "parameters": found.parameters,
-    }))
+/// Which parameters matter; worked out again only once the study has gone on.
+pub(crate) fn importance(name: &str, fold: &Fold, study: &Study) -> Value {
+    fold.remembered(|| {
+        let found = relevances(study);
+        json!({
+            "schema": "foretell.importance/1", "study": name, "trials": found.trials, "needed": found.needed, "used": found.used,
+            "explained": found.explained, "parameters": found.parameters,
+        })
+    })
 }

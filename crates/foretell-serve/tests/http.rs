@@ -66,10 +66,13 @@ fn only_this_machines_own_pages_are_let_in() {
 fn other_machines_need_the_token() {
     let folder = tempfile::tempdir().expect("a folder");
     let open: SocketAddr = "0.0.0.0:0".parse().expect("an address");
-    for token in [None, Some(String::new())] {
-        let options =
-            Options { folder: folder.path().to_owned(), address: open, token, lease: Options::LEASE };
-        assert!(matches!(Server::bind(options), Err(ServeError::Open { .. })));
+    let of = |token: Option<&str>| Options {
+        token: token.map(str::to_owned),
+        ..Options::new(folder.path(), open)
+    };
+    assert!(matches!(Server::bind(of(None)), Err(ServeError::Open { .. })));
+    for token in ["", " key", "line\nbreak", "grün"] {
+        assert!(matches!(Server::bind(of(Some(token))), Err(ServeError::Token)), "{token}");
     }
     let address = serve(folder.path(), open, Some("key"));
     let address = SocketAddr::from(([127, 0, 0, 1], address.port()));
@@ -104,10 +107,83 @@ fn a_reader_that_comes_back_to_another_server_misses_nothing_and_sees_nothing_tw
 }
 
 #[test]
+fn events_say_that_the_log_is_damaged_and_go_on_once_it_is_mended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = common::made(folder.path());
+    for _ in 0..3 {
+        common::done(address, "POST", "/api/studies/s/ask", "");
+    }
+    let log = folder.path().join("s/events.jsonl");
+    let sound = std::fs::read(&log).expect("a log");
+    let text = String::from_utf8(sound.clone()).expect("text").replacen("\"trial\":1", "\"trial\":7", 1);
+    std::fs::write(&log, text).expect("written");
+    for kind in ["events", "state"] {
+        std::fs::write(&log, String::from_utf8_lossy(&sound).replacen("\"trial\":1", "\"trial\":7", 1))
+            .expect("written");
+        let stream = send(address, "GET", &format!("/api/studies/s/{kind}"), "Host: localhost\r\n", "");
+        let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line"));
+        let until = |lines: &mut dyn Iterator<Item = String>, words: &str| {
+            let mut before = Vec::new();
+            for line in lines {
+                if line.contains(words) {
+                    return before;
+                }
+                before.push(line);
+            }
+            panic!("{kind}: no {words} after {before:?}");
+        };
+        let before = until(&mut lines, "event: trouble");
+        assert!(before.iter().any(|line| line == "id: 2"), "what is sound comes first: {before:?}");
+        assert!(
+            lines.next().is_some_and(|line| line.contains("line 3") && line.contains("foretell.error/1"))
+        );
+        std::fs::write(&log, &sound).expect("written");
+        until(&mut lines, "id: 4");
+        until(&mut lines, "event: mended");
+    }
+}
+
+#[test]
+fn a_study_that_was_raised_shows_its_new_total() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = serve(folder.path(), local(), None);
+    let body = |trials: u64| {
+        json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 2, "trials": trials, "burn_in": 3}).to_string()
+    };
+    common::call(address, "PUT", "/api/studies/s", &body(3));
+    let train = || {
+        let task = common::done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
+        let trial = format!("/api/studies/s/trials/{}", task["trial"]);
+        for step in 1..=2 {
+            let report = json!({"step": step, "value": 0.5}).to_string();
+            common::done(address, "POST", &format!("{trial}/report"), &report);
+        }
+        common::done(address, "POST", &format!("{trial}/tell"), "");
+    };
+    (0..3).for_each(|_| train());
+    let planned = || common::done(address, "GET", "/api/studies/s/progress", "")["planned"].clone();
+    assert_eq!(planned(), 3);
+    assert_eq!(common::call(address, "PUT", "/api/studies/s", &body(6)).0, 200);
+    assert_eq!(planned(), 6);
+    let page = page("s", &folder.path().join("s/events.jsonl")).expect("a page");
+    assert!(page.contains(r#""planned":6"#), "the page in a file, too");
+    train();
+    let found = common::done(address, "GET", "/api/studies/s/progress", "");
+    assert_eq!((&found["planned"], &found["trials"]["completed"]), (&json!(6), &json!(4)), "{found}");
+}
+
+#[test]
 fn a_page_in_a_file_needs_nothing_else_and_its_text_ends_no_script() {
     let folder = tempfile::tempdir().expect("a folder");
-    log(folder.path()).append(&json!({"event": "failed", "reason": "</script><img src=x>"})).expect("stored");
-    let text = page("a study", &folder.path().join("events.jsonl")).expect("a page");
-    assert!(!text.contains("</script><img") && text.contains("a study") && !text.contains("http://"));
+    let address = common::made(folder.path());
+    common::done(address, "POST", "/api/studies/s/ask", "");
+    let failure = json!({"failure": "</script><img src=x>"}).to_string();
+    common::done(address, "POST", "/api/studies/s/trials/0/tell", &failure);
+    let text = page("a study", &folder.path().join("s/events.jsonl")).expect("a page");
+    assert!(text.contains("a study") && text.contains("img src=x") && !text.contains("http://"));
+    assert!(!text.contains("</script><img"));
     assert_eq!(text.matches("</script>").count(), 2);
+    std::fs::write(folder.path().join("empty"), "").expect("written");
+    let error = page("none", &folder.path().join("empty")).expect_err("there is no study").to_string();
+    assert_eq!(error, "none: nothing is recorded yet");
 }

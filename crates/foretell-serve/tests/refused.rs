@@ -52,7 +52,7 @@ const WRONG: &[Wrong] = &[
     ("POST", "/api/studies/no/ask", "", 404, "study", "no study is called"),
     ("POST", "/api/studies/s/ask", r#"{"worker": 1}"#, 400, "worker", "expected a text"),
     ("POST", "/api/studies/s/trials/9/stop", "", 404, "trial", "ask has not given"),
-    ("PUT", OTHER, "{}", 400, "space", "needs a space"),
+    ("PUT", OTHER, "{}", 400, "space", "a new study needs one"),
     ("PUT", OTHER, r#"{"space": {"lr": "cubic:1:2"}}"#, 400, "space", "cubic"),
     ("PUT", OTHER, r#"{"space": {"lr": 1}}"#, 400, "space", "expected a text"),
     (
@@ -67,6 +67,7 @@ const WRONG: &[Wrong] = &[
     ("PUT", OTHER, r#"{"spaces": {}}"#, 400, "spaces", "unknown"),
     ("PUT", "/api/studies/..%2fx", STUDY, 400, "study", "letters"),
     ("PUT", "/api/studies/.hidden", STUDY, 400, "study", "letters"),
+    ("PUT", "/api/studies/-rf", STUDY, 400, "study", "begins with neither"),
     (
         "PUT",
         "/api/studies/s",

@@ -8,8 +8,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{STUDY, call, done, local, made, serve, started};
-use foretell_run::{EventStore, Orders};
-use foretell_search::{Ending, Memory, Order, Parts, Record, Session, Study, StudyRequest};
+use foretell_run::{EventStore, Hosted, Leases, Orders, Reading, Task};
+use foretell_search::{
+    Ending, Memory, Order, ParameterSpace, Parts, Record, Session, Space, Study, StudyRequest,
+};
 use foretell_serve::Options;
 use serde_json::{Value, json};
 
@@ -49,11 +51,36 @@ fn records(folder: &Path) -> Vec<Record> {
 }
 
 #[test]
+fn the_same_words_make_the_same_study_over_http_and_in_a_request() {
+    let choices = [
+        json!({}),
+        json!({"trials": 7, "burn_in": 2, "seed": 5, "score": "best", "nth_best": 2}),
+        json!({"sampler": "tpe", "caution": "fast", "exempt": 0.25, "enqueue": ["lr=0.5"]}),
+        json!({"scheduler": "asha", "eta": 2, "rank": "upper", "rungs": 1}),
+        json!({"budget_epochs": 40, "checkpoints": false}),
+        json!({"policy": "patience", "patience": 3, "refit": "once", "predictor": "gp"}),
+    ];
+    for words in choices {
+        let folder = tempfile::tempdir().expect("a folder");
+        let address = serve(folder.path(), local(), None);
+        let mut body = words.as_object().expect("fields").clone();
+        body.insert("space".to_owned(), json!({"lr": "log:1e-4:1"}));
+        body.insert("metric".to_owned(), json!("val_acc"));
+        let (status, answer) = call(address, "PUT", "/api/studies/s", &json!(body).to_string());
+        assert_eq!(status, 201, "{answer}");
+        let study =
+            StudyRequest::from_fields(&body).and_then(|request| request.resolve(None)).expect("a study");
+        let created = Record::Created { study: Box::new(study) };
+        assert_eq!(records(folder.path()).first(), Some(&created), "{words}");
+    }
+}
+
+#[test]
 fn one_worker_decides_as_a_study_in_this_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let address = made(folder.path());
     work(address, "a");
-    let space = Some(vec!["lr=log:1e-4:1".to_owned()]);
+    let space = ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters);
     let metric = Some("val_acc".to_owned());
     let settings = StudyRequest {
         space,
@@ -63,7 +90,7 @@ fn one_worker_decides_as_a_study_in_this_process() {
         burn_in: Some(6),
         ..StudyRequest::default()
     };
-    let spec = settings.new_study().expect("a study");
+    let spec = settings.resolve(None).expect("a study");
     let mut session = Session::open(spec, Parts::default(), Memory::default()).expect("a session");
     while let Some(start) = session.ask().expect("it is stored") {
         let lr = start.configuration["lr"].number().expect("a number");
@@ -172,7 +199,7 @@ fn a_repeated_tell_of_a_whole_training_agrees_or_is_a_conflict() {
 fn a_silent_workers_trial_runs_elsewhere_and_its_late_reports_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let lease = Duration::from_millis(300);
-    let address = started(Options { folder: folder.path().to_owned(), address: local(), token: None, lease });
+    let address = started(Options { lease, ..Options::new(folder.path(), local()) });
     assert_eq!(call(address, "PUT", "/api/studies/s", STUDY).0, 201);
     let ask = |worker: &str| {
         done(address, "POST", "/api/studies/s/ask", &json!({"worker": worker}).to_string())["start"].clone()
@@ -200,7 +227,7 @@ fn workers_go_on_when_the_server_is_started_anew() {
     let start;
     {
         // a server that is gone, as its log shows it
-        let space = Some(vec!["lr=log:1e-4:1".to_owned()]);
+        let space = ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters);
         let settings = StudyRequest {
             space,
             metric: Some("val_acc".to_owned()),
@@ -210,7 +237,7 @@ fn workers_go_on_when_the_server_is_started_anew() {
             ..StudyRequest::default()
         };
         let (store, _) = EventStore::open(&log).expect("a log");
-        let mut session = Session::open(settings.new_study().expect("a study"), Parts::default(), store)
+        let mut session = Session::open(settings.resolve(None).expect("a study"), Parts::default(), store)
             .expect("a session");
         start = session.ask().expect("it is stored").expect("a trial");
         session.report(start.trial, 1, 0.3, Default::default()).expect("it is stored");
@@ -226,6 +253,160 @@ fn workers_go_on_when_the_server_is_started_anew() {
     let (status, answer) =
         call(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 3, "value": 0.4, "lease": "x"}"#);
     assert_eq!((status, &answer["field"]), (409, &json!("lease")), "{answer}");
+}
+
+/// The study `s` as a server hosts it that is gone when this is dropped.
+fn hosted(folder: &Path) -> Hosted<EventStore> {
+    let settings = StudyRequest {
+        space: ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters),
+        metric: Some("val_acc".to_owned()),
+        epochs: Some(9),
+        trials: Some(16),
+        burn_in: Some(6),
+        ..StudyRequest::default()
+    };
+    let (store, _) = EventStore::open(folder.join("s/events.jsonl")).expect("a log");
+    let spec = settings.resolve(None).expect("a study");
+    let session = Session::open(spec, Parts::default(), store).expect("a session");
+    let leases = Leases::new(Options::LEASE).noted_in(&folder.join("s"));
+    Hosted::new(session).leasing(leases).expect("a host")
+}
+
+fn key(task: &Task) -> String {
+    task.lease.clone().expect("it has a lease").0
+}
+
+#[test]
+fn a_named_worker_gets_its_own_trial_back_from_a_server_that_is_started_anew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut before = hosted(folder.path());
+    let [first, second] =
+        ["gpu-0", "gpu-1"].map(|worker| before.ask(Some(worker)).expect("stored").expect("a trial"));
+    let reading = Reading { step: 1, value: Some(0.3), ..Reading::default() };
+    before.report(second.start.trial, reading, Some(&key(&second))).expect("stored");
+    drop(before);
+    let address = serve(folder.path(), local(), None);
+    let ask = |worker: &str| {
+        done(address, "POST", "/api/studies/s/ask", &json!({"worker": worker}).to_string())["start"].clone()
+    };
+    assert_eq!(ask("gpu-2")["trial"], 2);
+    let again = ask("gpu-1");
+    assert_eq!(
+        (&again["trial"], &again["from"], &again["lease"]),
+        (&json!(1), &json!(1), &json!(key(&second)))
+    );
+    assert_eq!(ask("gpu-0")["lease"], json!(key(&first)));
+    let (status, answer) =
+        call(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 1, "value": 0.4, "lease": "x"}"#);
+    assert_eq!((status, &answer["field"]), (409, &json!("lease")), "{answer}");
+}
+
+#[test]
+fn a_trial_whose_worker_is_gone_with_the_server_waits_for_a_lease_and_no_longer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut before = hosted(folder.path());
+    let task = before.ask(None).expect("stored").expect("a trial");
+    let reading = Reading { step: 1, value: Some(0.3), ..Reading::default() };
+    before.report(task.start.trial, reading, None).expect("stored");
+    drop(before);
+    let lease = Duration::from_millis(300);
+    let address = started(Options { lease, ..Options::new(folder.path(), local()) });
+    let ask = || done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
+    assert_eq!(ask()["trial"], 1);
+    std::thread::sleep(2 * lease);
+    let again = ask();
+    assert_eq!((&again["trial"], &again["from"]), (&json!(0), &json!(1)));
+}
+
+#[test]
+fn a_worker_that_renews_keeps_its_trial_however_long_its_epochs_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lease = Duration::from_millis(400);
+    let address = started(Options { lease, ..Options::new(folder.path(), local()) });
+    assert_eq!(call(address, "PUT", "/api/studies/s", STUDY).0, 201);
+    let ask = || done(address, "POST", "/api/studies/s/ask", "")["start"].clone();
+    let own = ask();
+    assert_eq!(own["lease_seconds"], json!(0.4));
+    let renew = || {
+        let body = json!({"lease": own["lease"]}).to_string();
+        call(address, "POST", "/api/studies/s/trials/0/renew", &body)
+    };
+    for _ in 0..8 {
+        std::thread::sleep(lease / 4);
+        let (status, answer) = renew();
+        assert_eq!((status, &answer["stop"]), (200, &json!(false)), "{answer}");
+    }
+    assert_eq!(ask()["trial"], 1);
+    std::thread::sleep(2 * lease);
+    assert_eq!(ask()["trial"], 0, "it is silent now, and has promised not to be");
+    assert_eq!(renew().0, 409);
+}
+
+#[test]
+fn a_stopped_training_whose_worker_asks_for_another_is_not_given_out_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = made(folder.path());
+    let ask = || done(address, "POST", "/api/studies/s/ask", r#"{"worker": "a"}"#)["start"]["trial"].clone();
+    assert_eq!(ask(), 0);
+    done(address, "POST", "/api/studies/s/trials/0/stop", "");
+    assert_eq!(ask(), 1);
+}
+
+#[test]
+fn reading_whether_to_stop_takes_nothing_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut before = hosted(folder.path());
+    before.ask(None).expect("stored");
+    drop(before);
+    let log = folder.path().join("s/events.jsonl");
+    let written = std::fs::read(&log).expect("a log");
+    let address = serve(folder.path(), local(), None);
+    for (trial, status) in [("0", 200), ("7", 404), ("x", 400)] {
+        let path = format!("/api/studies/s/trials/{trial}/should_stop");
+        assert_eq!(call(address, "GET", &path, "").0, status, "{trial}");
+    }
+    assert_eq!(std::fs::read(&log).expect("a log"), written);
+    let (store, _) = EventStore::open(&log).expect("a search can go on with the study");
+    assert_eq!(
+        done(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"],
+        false,
+        "also meanwhile"
+    );
+    drop(store);
+}
+
+#[test]
+fn opening_a_long_log_holds_up_no_other_study() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = made(folder.path());
+    done(address, "POST", "/api/studies/s/ask", "");
+    let settings = StudyRequest {
+        space: ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters),
+        metric: Some("val_acc".to_owned()),
+        epochs: Some(1_000),
+        trials: Some(100),
+        stopping: Some(false),
+        ..StudyRequest::default()
+    };
+    let (store, _) = EventStore::open(folder.path().join("long/events.jsonl")).expect("a log");
+    let mut session =
+        Session::open(settings.resolve(None).expect("a study"), Parts::default(), store).expect("a session");
+    for _ in 0..60 {
+        let start = session.ask().expect("stored").expect("a trial");
+        for step in 1..=1_000 {
+            session.report(start.trial, step, 0.5, Default::default()).expect("stored");
+        }
+        session.tell(start.trial, Ending::Finished).expect("stored");
+    }
+    drop(session);
+    let opening = std::thread::spawn(move || done(address, "POST", "/api/studies/long/ask", ""));
+    let mut answered = 0;
+    while !opening.is_finished() {
+        done(address, "POST", "/api/studies/s/trials/0/renew", "");
+        answered += 1;
+    }
+    opening.join().expect("it is opened");
+    assert!(answered > 10, "{answered} answers while the long log was opened");
 }
 
 #[test]
@@ -244,7 +425,8 @@ fn a_person_stops_and_keeps_trials_that_workers_run() {
     );
     assert_eq!(done(address, "GET", "/api/studies/s/trials/0/should_stop", "")["stop"], true);
     let next = done(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 2, "value": 0.3}"#);
-    assert_eq!((&next["stop"], &next["recorded"]), (&json!(true), &json!(false)), "{next}");
+    // what was trained until it heard of the stop counts as trained
+    assert_eq!((&next["stop"], &next["recorded"]), (&json!(true), &json!(true)), "{next}");
     assert_eq!(next["decision"]["reason"], "by_hand", "{next}");
     assert_eq!(done(address, "POST", "/api/studies/s/trials/0/tell", "")["state"], "stopped");
     let (status, answer) = call(address, "POST", "/api/studies/s/trials/0/keep", "");
@@ -257,11 +439,11 @@ fn a_person_stops_and_keeps_trials_that_workers_run() {
 fn an_order_about_another_processs_study_is_handed_on_and_one_about_nobodys_is_recorded() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("s/events.jsonl");
-    let space = Some(vec!["lr=log:1e-4:1".to_owned()]);
+    let space = ParameterSpace::parse(&["lr=log:1e-4:1"]).ok().map(Space::Parameters);
     let settings = StudyRequest { space, metric: Some("val_acc".to_owned()), ..StudyRequest::default() };
     let (store, _) = EventStore::open(&log).expect("a log");
     let mut session =
-        Session::open(settings.new_study().expect("a study"), Parts::default(), store).expect("a session");
+        Session::open(settings.resolve(None).expect("a study"), Parts::default(), store).expect("a session");
     session.ask().expect("it is stored");
     session.ask().expect("it is stored");
     let address = serve(folder.path(), local(), None);

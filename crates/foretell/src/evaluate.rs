@@ -4,7 +4,7 @@ use crate::curves::configuration::Run;
 use crate::curves::curve::{Curve, RunScore};
 use crate::curves::history::{History, HistoryError, HistoryOptions};
 use crate::curves::standing::Standing;
-use crate::forecaster::{ForecastError, Forecaster};
+use crate::forecaster::Forecaster;
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Predictor};
 use crate::statistics::{mean, mean_absolute_error, r_squared, spearman, standard_error};
@@ -91,6 +91,8 @@ pub struct Outcome {
     pub forecast: Forecast,
     /// The final score as it was recorded, on the scale of the split's history; of a run that diverged later, [`History::lowest`].
     pub truth: f64,
+    /// The end as it was recorded, in the metric's unit; of a run that diverged later, the worst value of any run of the history.
+    pub end: f64,
     /// Whether the run diverged later, so that no final score was recorded.
     pub diverged: bool,
     /// Whether the run ended below the floor of the split's history.
@@ -457,16 +459,11 @@ fn evaluate_fold(
                 let now = history.prefix_of(&one.seen).last().copied().unwrap_or(f64::NEG_INFINITY);
                 let below_floor = !diverged && truth < history.floor();
                 let run = one.number;
-                outcomes.push(Outcome { repeat, run, now, forecast, truth, diverged, below_floor });
+                let recorded = history.recorded_end(&one.run.curve);
+                let end = recorded.unwrap_or_else(|| history.value(truth));
+                outcomes.push(Outcome { repeat, run, now, forecast, truth, end, diverged, below_floor });
             }
-            Err(
-                ForecastError::NothingObserved { .. }
-                | ForecastError::Direction { .. }
-                | ForecastError::NotFinite
-                | ForecastError::Fit(_),
-            ) => {
-                apart.no_forecast += 1;
-            }
+            Err(_) => apart.no_forecast += 1,
         }
     }
     let predict_seconds = started.elapsed().as_secs_f64() / outcomes.len().max(1) as f64;
@@ -521,7 +518,7 @@ fn scores(outcomes: &[Outcome], history: &History) -> Option<Scores> {
     let truths: Vec<f64> = outcomes.iter().map(|o| o.truth).collect();
     let floored = |scores: &[f64]| scores.iter().map(|s| s.max(history.floor())).collect::<Vec<f64>>();
     let rank = |o: &Outcome| if o.diverged { f64::NEG_INFINITY } else { o.truth };
-    let natural_truths: Vec<f64> = truths.iter().map(|&truth| history.value(truth)).collect();
+    let natural_truths: Vec<f64> = outcomes.iter().map(|o| o.end).collect();
     let natural_forecasts: Vec<f64> =
         outcomes.iter().map(|o| history.possible_value(o.forecast.mean, o.now)).collect();
     Some(Scores {
@@ -638,6 +635,7 @@ mod tests {
             now: 0.4,
             forecast: Forecast::gaussian(0.5, 0.1),
             truth: 0.5 + 0.1 * z,
+            end: 0.5 + 0.1 * z,
             diverged: false,
             below_floor: false,
         };
@@ -711,7 +709,8 @@ mod tests {
             measured.outcomes.iter().map(|o| (o.run, o.truth, o.diverged)).collect();
         let history = fold.history();
         assert_eq!(truths, [(2, history.lowest(), true), (5, history.score(-90.0), false), (6, 0.7, false)]);
-        assert!((history.value(truths[1].1) + 90.0).abs() < 1e-9);
+        let ends: Vec<f64> = measured.outcomes.iter().map(|o| o.end).collect();
+        assert_eq!(ends[1..], [-90.0, 0.7], "as recorded, also beyond the worst run that was learnt from");
         assert_eq!(measured.outcomes.iter().map(|o| o.below_floor).collect::<Vec<_>>(), [false, true, false]);
         // the floor is -0.04: truths -0.04, -0.04 and 0.7 for forecasts 0.4, 0.2 and 0.4
         assert!((measured.r2_floored[0] - (1.0 - 0.3412 / 0.365_066_67)).abs() < 1e-6);

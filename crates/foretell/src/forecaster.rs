@@ -5,6 +5,7 @@ use crate::curves::curve::Curve;
 use crate::curves::encoding::Encoder;
 use crate::curves::history::{History, HistoryError, HistoryOptions};
 use crate::curves::metric::Metric;
+use crate::curves::standing::Standing;
 use crate::curves::training::Query;
 use crate::linalg::matrix::Matrix;
 use crate::predict::forecast::Forecast;
@@ -36,6 +37,16 @@ pub enum ForecastError {
     /// The predictor could not be fitted for this τ.
     #[error(transparent)]
     Fit(#[from] FitError),
+    /// The history's scores are logarithms and one of the curve's values has none.
+    #[error(
+        "the value {value} at step {step} has no logarithm: all values of the finished runs are positive, and forecasts are made of their logarithms"
+    )]
+    NoLogarithm {
+        /// The step of that value.
+        step: f64,
+        /// The value, in the metric's own unit.
+        value: f64,
+    },
     /// The forecast is not finite: scores are too large, or too far apart, for the predictor's arithmetic.
     #[error("the forecast is not finite: scores are too large or too far apart; rescale the metric")]
     NotFinite,
@@ -116,12 +127,15 @@ impl Forecaster {
     /// already, its recorded score. The first call for a τ fits the model, later ones reuse it.
     ///
     /// # Errors
-    /// [`ForecastError`] if the curve has the other direction, nothing was observed yet, the predictor could not be fitted or
-    /// its forecast is not finite.
+    /// [`ForecastError`] if the curve has the other direction or a value without a logarithm where one is needed, nothing was
+    /// observed yet, the predictor could not be fitted or its forecast is not finite.
     pub fn forecast(&self, configuration: &Configuration, curve: &Curve) -> Result<Forecast, ForecastError> {
         let metric = self.history.metric();
         if curve.direction().is_some_and(|direction| direction != metric.direction) {
             return Err(ForecastError::Direction { metric: metric.clone() });
+        }
+        if let Standing::NoLogarithm { step, value } = self.history.standing(curve) {
+            return Err(ForecastError::NoLogarithm { step, value });
         }
         let prefix = self.history.prefix_of(curve);
         let grid = self.history.grid();
@@ -277,8 +291,9 @@ mod tests {
         for values in [&[0.3, -7.0][..], &[0.3, -7.0, 0.4]] {
             let curve = Curve::of_epochs(values, up);
             let forecast = forecaster.forecast(&Configuration::new(), &curve).unwrap();
-            let end = forecaster.history().value(forecast.mean);
+            let end = forecaster.history().possible_value(forecast.mean, forecast.mean);
             assert!((end + 7.0).abs() < 1e-9 && forecast.scale == 0.0, "{values:?}: {end}");
+            assert_eq!(forecaster.history().recorded_end(&curve), Some(-7.0), "{values:?}");
             assert!((forecaster.lost_probability(&forecast) - 1.0).abs() < 1e-12, "{values:?}");
         }
     }
@@ -313,6 +328,16 @@ mod tests {
         let error = forecaster.forecast(&Configuration::new(), &loss).unwrap_err();
         assert!(error.to_string().starts_with("the curve has the other direction: larger values"), "{error}");
         assert!(forecaster.decide(&StopCriterion::default(), &Configuration::new(), &loss).is_err());
+    }
+
+    #[test]
+    fn a_loss_without_a_logarithm_is_refused_where_all_others_have_one() {
+        let down = Direction::Minimize;
+        let finished = runs(&[&[0.3, 0.2], &[0.5, 0.4]], down);
+        let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
+        let forecast = |values| forecaster.forecast(&Configuration::new(), &Curve::of_epochs(values, down));
+        assert!(forecast(&[0.1]).is_ok());
+        assert_eq!(forecast(&[-0.1]).unwrap_err(), ForecastError::NoLogarithm { step: 1.0, value: -0.1 });
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub use curves::configuration::{Configuration, FeatureGroup, Run, Value};
 pub use curves::curve::{Curve, CurveError, RunScore};
 pub use curves::encoding::{ARCHITECTURE_FEATURES, Encoder};
 pub use curves::history::{History, HistoryError, HistoryOptions};
-pub use curves::metric::{Bounds, Direction, Metric, direction_of, is_share};
+pub use curves::metric::{Bounds, Direction, Metric, direction_of, is_error, is_share};
 pub use curves::names::words_of_name;
 pub use curves::scale::Scale;
 pub use curves::standing::Standing;

@@ -27,16 +27,17 @@ pub enum StopCriterionError {
 /// With a budget for the run, the errors α_k allowed at checks k = 1 … K sum to 1 − Δ (a union bound). Δ then holds for the
 /// whole run, however the checks depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorBudget {
-    /// Each check may err with 1 − Δ: the paper's rule. A run may then be stopped wrongly with a larger probability.
+    /// Each check errs with at most 1 − Δ, as in the paper. Over all checks, a wrong stop is likelier than that.
     #[default]
     #[serde(alias = "per-look")]
     PerCheck,
-    /// α_k = (1 − Δ)/(k·H_K), H_K = 1 + ½ + … + 1/K: more for the early checks, where a stop saves most and neighbouring
-    /// checks differ most.
+    /// All checks together err with at most 1 − Δ, and early ones, which save most, get more of it: α_k = (1 − Δ)/(k·H_K),
+    /// H_K = 1 + ½ + … + 1/K.
     PerRun,
-    /// α_k = (1 − Δ)/K (Bonferroni).
+    /// All checks together err with at most 1 − Δ, each with the same share: α_k = (1 − Δ)/K (Bonferroni).
     PerRunEvenly,
 }
 

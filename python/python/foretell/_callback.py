@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ._foretell import Decision, direction_of
-from .judge import Judge
+from ._foretell import direction_of
+from .judge import Judge, Judgement
 
 _log = logging.getLogger("foretell")
 
@@ -34,28 +34,41 @@ class Monitor:
         self.monitor = monitor
         self.config = dict(config or {})
         self.judge = Judge(direction, history=history, shadow=shadow, **settings)
+        self.judge.check_history()
         self.begin()
 
     def begin(self) -> None:
         """A new training begins."""
+        self._key = self.judge.name()
         self.steps: list[float] = []
         self.values: list[float] = []
-        self.decision: Decision | None = None
+        self.decision: Judgement | None = None
         self.stopped = False
+
+    def missing(self, metrics: Mapping[str, Any]) -> KeyError:
+        """The error of a name that is not among `metrics`."""
+        return KeyError(f"no metric {self.monitor!r} among those reported: {', '.join(sorted(map(str, metrics))) or 'none'}")
+
+    def end(self) -> None:
+        """The training has ended."""
+        if not self.steps:
+            _log.warning("the training ended without %r ever reported: nothing was judged", self.monitor)
 
     def report(self, metrics: Mapping[str, Any], step: float) -> bool:
         """The metrics after `step`; returns whether to stop."""
         if self.monitor not in metrics:
-            raise KeyError(f"no metric {self.monitor!r} among those reported: {', '.join(sorted(map(str, metrics))) or 'none'}")
+            raise self.missing(metrics)
         if self.steps and step <= self.steps[-1]:
             return self.stopped
         self.steps.append(float(step))
         self.values.append(float(metrics[self.monitor]))
-        self.decision = self.judge.decide(self.values, self.config, self.steps)
-        if self.decision is not None and self.decision.stop and not self.stopped:
-            kind = "would stop" if self.judge.shadow else "stopped"
-            _log.info("%s at step %g: %s", kind, step, self.decision.reason)
-            self.stopped = not self.judge.shadow
+        decision = self.judge.decide(self.values, self.config, self.steps, self._key)
+        if decision is not None:
+            would, self.decision = self.decision is not None and self.decision.stop, decision
+            if decision.stop and not would:
+                kind = "would stop" if self.judge.shadow else "stopped"
+                _log.info("%s at step %g: %s", kind, step, decision.reason)
+            self.stopped = self.stopped or (decision.stop and not self.judge.shadow)
         return self.stopped
 
     def numbers(self) -> dict[str, float]:
@@ -63,4 +76,4 @@ class Monitor:
         if self.decision is None or self.decision.forecast is None:
             return {}
         named = {"foretell_forecast": self.decision.forecast.mean, "foretell_probability": self.decision.probability}
-        return {name: value for name, value in named.items() if math.isfinite(value)}
+        return {name: value for name, value in named.items() if value is not None and math.isfinite(value)}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import reprlib
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +16,7 @@ from ._foretell import Runs, direction_of
 
 #: What may be said of a file's or frame's columns, as by the flags of the command.
 READING = (
+    "format",
     "id",
     "resource",
     "configurations",
@@ -60,6 +63,36 @@ def _kind(array: np.ndarray) -> str:
     return str(array.dtype)
 
 
+#: Texts for what is neither number nor text, short whatever is in it.
+_SHORT = reprlib.Repr()
+_SHORT.maxtuple = _SHORT.maxlist = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxfrozenset = 50
+_SHORT.maxstring = _SHORT.maxother = 200
+
+
+def plain(config: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
+    """A configuration as numbers, texts and `None`: nested settings as `outer.inner`; lists, classes and other objects as a text that
+    tells them apart in every process."""
+    flat: dict[str, Any] = {}
+    for name, value in (config or {}).items():
+        if isinstance(value, Mapping):
+            flat.update(plain(value, f"{prefix}{name}."))
+        else:
+            flat[f"{prefix}{name}"] = value if value is None or isinstance(value, (bool, str)) else _told(value)
+    return flat
+
+
+def _told(value: Any) -> float | str:
+    """A number, or a text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        pass
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return f"{value.__module__}.{value.__qualname__}"
+    # an object's address differs from process to process
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", _SHORT.repr(value))
+
+
 def is_frame(given: Any) -> bool:
     """Whether it is a pandas or polars frame, without importing either."""
     return type(given).__module__.split(".")[0] in ("pandas", "polars") and hasattr(given, "columns")
@@ -101,14 +134,8 @@ def _of_study(folder: Path, asked: dict[str, Any]) -> Runs:
     """The trials of a stored study."""
     from ._foretell import Study
 
-    stored = Study.open(folder, {})
-    settings = stored.settings
-    records = [
-        (str(trial["number"]), trial["config"], trial["steps"], trial["values"])
-        for trial in stored.trials()
-        if trial["values"]
-    ]
-    return Runs.of(records, settings["direction"], settings["metric"], asked)
+    direction, metric, records = Study.recorded(folder)
+    return Runs.of(records, direction, metric, asked)
 
 
 def _of_frame(frame: Any, asked: dict[str, Any]) -> Runs:

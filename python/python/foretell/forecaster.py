@@ -81,7 +81,7 @@ class Forecaster:
         seed
             The seed of the predictor's draws.
         reading
-            For a file or frame `id`, `resource`, `configurations`, `exclude`, `include`; for all `architecture`, `hyperparameters`,
+            For a file or frame `format`, `id`, `resource`, `configurations`, `exclude`, `include`; for all `architecture`, `hyperparameters`,
             `log_columns`, `linear_columns`. They mean what the command's flags mean.
 
         Raises
@@ -104,7 +104,7 @@ class Forecaster:
             curve = numbers(curve, "curve")
         if steps is not None:
             steps = numbers(steps, "steps")
-        return self._core.forecast(curve, config, steps)
+        return self._core.forecast(curve, _as_dict(config), steps)
 
     def decide(
         self,
@@ -123,11 +123,11 @@ class Forecaster:
         if steps is not None:
             steps = numbers(steps, "steps")
         return self._core.decide(
-            numbers(curve, "curve"), config, steps, stop_probability, offset, nth_best, agreeing_checks
+            numbers(curve, "curve"), _as_dict(config), steps, stop_probability, offset, nth_best, agreeing_checks
         )
 
     def prepare(self, points: int) -> None:
-        """Fits the model for curves of so many `points` now."""
+        """Fits the model for curves of this many `points` now."""
         self._core.fit(points)
 
     @property
@@ -167,7 +167,12 @@ class Forecaster:
         )
 
     def __reduce__(self) -> tuple:
-        return _restored, (self._runs.state(), self._settings)
+        # logs of tools say which step counts, lists of curves do not
+        return _restored, (self._runs.state(), {**self._settings, "target": self.target})
+
+
+def _as_dict(config: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return config if config is None or isinstance(config, dict) else dict(config)
 
 
 def _restored(state: dict[str, Any], settings: dict[str, Any]) -> Forecaster:

@@ -1,25 +1,75 @@
-"""The judge that all adapters share: it learns from finished runs, and decides on running ones."""
+"""The judge that all adapters share: a study's own, fed with the trials of another tool."""
 
 from __future__ import annotations
 
+import itertools
 import logging
-import math
+import os
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ._foretell import Decision
-from ._runs import collect
-from .forecaster import Forecaster
+import numpy as np
+
+from ._foretell import Judge as _Core
+from ._runs import collect, numbers, plain
+from .study import why
 
 _log = logging.getLogger("foretell")
 
 
-class Judge:
-    """Finished runs so far, and whether a running one is to be stopped.
+@dataclass(frozen=True)
+class Expected:
+    """Where a run will end: the mean, the standard deviation, and the central interval that holds 90 %, in the metric's unit."""
 
-    It decides by the finished runs and the curve alone, so that every process with the same runs decides alike. It learns anew
-    whenever there are `refit` times as many finished runs as when it learnt last, from the best and the newest of them.
+    mean: float
+    std: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What to do with a running run, and why."""
+
+    #: Whether to stop it.
+    stop: bool
+    #: Why, in one line.
+    reason: str
+    #: The probability that it ends no better than the incumbent; `None` where there is nothing to compare.
+    probability: float | None
+    #: What it was compared with.
+    incumbent: float | None
+    #: Its forecast; `None` where none was needed, or none could be made.
+    forecast: Expected | None
+
+    def __bool__(self) -> bool:
+        return self.stop
+
+
+class Lock:
+    """A lock that a forked child finds open: the thread that held it is not in the child. A copy is a lock of its own."""
+
+    def __init__(self) -> None:
+        self._process, self._lock = os.getpid(), threading.RLock()
+
+    def __enter__(self) -> None:
+        if self._process != os.getpid():
+            self.__init__()
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple:
+        return Lock, ()
+
+
+class Judge:
+    """Finished runs so far, and whether a running one is to be stopped: decided by the code of a study, with the defaults of
+    `foretell search`.
+
+    A run that ended by itself before the longest did has its last value from there on.
 
     Parameters
     ----------
@@ -28,21 +78,21 @@ class Judge:
     history
         Old runs to learn from, as `Forecaster.fit` takes them: a path, a study's folder, a frame, lists.
     burn_in
-        How many finished runs it takes before any run is stopped; those of `history` count.
+        How many finished runs it takes before any run is stopped; those of `history` count. Default: a study's, 3.
     min_steps
-        No run is stopped before it has reported so many values.
+        No run is stopped before it has reported this many values.
     stop_probability, offset, nth_best, agreeing_checks
-        When a forecast stops a run: see `Forecaster.decide`.
+        When a forecast stops a run: see `Forecaster.decide`. Defaults: a study's, 0.99, 0, 1 and 2.
     refit
-        By how much the number of finished runs grows until it learns anew; at least 1.
-    most_runs
-        It learns from so many runs at most: the `nth_best` best, and the newest others.
+        Refit when the number of finished runs has grown by this factor. Default: a study's, 1.05.
     background
-        Fit models on a thread of their own; until they are there, the models before them decide, and without any no run is stopped. No
-        decision then waits for a fit, but decisions depend on timing.
+        Decide on a thread of its own: the last decision that is there counts, and no report waits for a fit. Decisions then depend on
+        timing.
     shadow
         Decide and say so, but stop nothing.
-    metric, predictor, seed, log_columns
+    predictor
+        See `foretell.predictors()`. Default: a study's, `mean-gain`.
+    metric, seed, log_columns
         See `Forecaster.fit`.
     """
 
@@ -51,133 +101,154 @@ class Judge:
         direction: str,
         *,
         history: Any = None,
-        burn_in: int = 10,
+        burn_in: int | None = None,
         min_steps: int = 1,
-        stop_probability: float = 0.95,
-        offset: float = 0.0,
-        nth_best: int = 1,
-        agreeing_checks: int = 2,
-        refit: float = 1.2,
-        most_runs: int = 200,
+        stop_probability: float | None = None,
+        offset: float | None = None,
+        nth_best: int | None = None,
+        agreeing_checks: int | None = None,
+        refit: float | None = None,
         background: bool = False,
         shadow: bool = False,
         metric: str = "score",
-        predictor: str = "auto",
-        seed: int = 0,
+        predictor: str | None = None,
+        seed: int | None = None,
         log_columns: Sequence[str] = (),
     ) -> None:
-        if direction not in ("maximize", "minimize"):
-            raise ValueError(f"direction {direction!r}: give 'maximize' or 'minimize'")
-        for name, value, least in (("burn_in", burn_in, 3), ("min_steps", min_steps, 1), ("refit", refit, 1), ("most_runs", most_runs, burn_in)):
-            if not value >= least:
-                raise ValueError(f"{name}={value!r} is too small; the least is {least}")
-        self.direction, self.metric, self.burn_in, self.min_steps = direction, metric, burn_in, min_steps
-        self.refit, self.shadow, self.predictor, self.seed = refit, shadow, predictor, seed
-        self.most_runs, self.background = most_runs, background
-        self.log_columns = list(log_columns)
-        self.criterion = {
+        if min_steps < 1:
+            raise ValueError(f"min_steps={min_steps!r} is too small; the least is 1")
+        settings = {
+            "burn_in": burn_in,
             "stop_probability": stop_probability,
             "offset": offset,
             "nth_best": nth_best,
             "agreeing_checks": agreeing_checks,
+            "refit": refit,
+            "predictor": predictor,
+            "seed": seed,
         }
-        self._runs: dict[Any, dict[str, Any]] = {}
-        self._forecaster: Forecaster | None = None
-        self._due = burn_in
-        self._lock = threading.RLock()
+        self.direction, self.metric, self.min_steps = direction, metric, min_steps
+        self.background, self.shadow = background, shadow
+        self._settings = settings
+        self._begin(log_columns)
         if history is not None:
-            self._learn_from(history)
+            runs = collect(history, direction=direction, metric=None if _has_columns(history) else metric)
+            if runs.direction != direction:
+                raise ValueError(f"history: its metric `{runs.metric}` is to {runs.direction}, this one to {direction}")
+            self._core.learn_from(runs)
 
-    def _learn_from(self, history: Any) -> None:
-        state = collect(history, direction=self.direction, metric=None if _has_columns(history) else self.metric).state()
-        if state["direction"] != self.direction:
-            raise ValueError(f"history: its metric `{state['metric']}` is to {state['direction']}, this one to {self.direction}")
-        for name, config, steps, values in state["records"]:
-            self._runs["history", name] = {"id": name, "configuration": config or {}, "steps": steps, "values": values}
+    def _begin(self, log_columns: Sequence[str]) -> None:
+        self._core = _Core(self.metric, self.direction, self._settings)
+        self._log_columns: set[str] = set()
+        self._keys: set[Any] = set()
+        self._names = itertools.count()
+        self._warned = False
+        self._lock = Lock()
+        #: In the background: the last decision on each run, and whether a thread works on the next.
+        self._latest: dict[Any, Judgement | None] = {}
+        self._busy: set[Any] = set()
+        self.search_by_logarithm(log_columns)
+
+    @property
+    def burn_in(self) -> int:
+        """How many finished runs it takes before any run is stopped."""
+        return self._core.burn_in
+
+    def search_by_logarithm(self, names: Sequence[str]) -> None:
+        """These parameters are searched on a logarithmic scale."""
+        if not self._log_columns.issuperset(names):
+            self._log_columns.update(names)
+            self._core.search_by_logarithm(self._log_columns)
 
     def add(self, key: Any, values: Sequence[float], config: Mapping[str, Any] | None = None, steps: Any = None) -> None:
-        """A run has finished: it reached its last step, or diverged."""
-        run = {"id": str(key), "configuration": dict(config or {}), "values": list(values)}
-        run["steps"] = list(range(1, len(run["values"]) + 1)) if steps is None else list(steps)
-        with self._lock:
-            self._runs[key] = run
+        """A run has ended by itself: it reached its last step, gave up by its own early stopping, or diverged."""
+        if len(values) and key not in self._keys:
+            self._keys.add(key)
+            self._core.finish(str(key), plain(config), *_curve(values, steps))
+
+    def check_history(self) -> None:
+        """Says so if no run can ever be stopped, because `history` is all that there is to learn from and is too short."""
+        if len(self) < self.burn_in:
+            _log.warning(
+                "history has %d finished runs, and no run is stopped before there are %d: give more runs, or a smaller burn_in=",
+                len(self), self.burn_in,
+            )  # fmt: skip
 
     def __contains__(self, key: Any) -> bool:
-        return key in self._runs
+        return key in self._keys
 
     def __len__(self) -> int:
-        return len(self._runs)
+        return len(self._core)
+
+    def name(self) -> str:
+        """A key for a run that has none."""
+        return f"run {next(self._names)}"
 
     def decide(
-        self, values: Sequence[float], config: Mapping[str, Any] | None = None, steps: Any = None
-    ) -> Decision | None:
-        """The decision on a running run; `None` while there is too little to decide by."""
+        self,
+        values: Sequence[float],
+        config: Mapping[str, Any] | None = None,
+        steps: Any = None,
+        key: Any = "",
+    ) -> Judgement | None:
+        """The decision on a running run; `None` while there is too little to decide by. `key` is the run's, as for `add`: the checks of a
+        run that is asked about again go on from those before."""
+        if len(values) < self.min_steps or len(self) < self.burn_in:
+            return None
+        given = str(key), plain(config), *_curve(values, steps)
+        if not self.background:
+            return self._judge(*given)
         with self._lock:
-            if len(values) < self.min_steps or len(self._runs) < self.burn_in:
-                return None
-            forecaster = self._learnt()
-        if forecaster is None:
-            return None
-        try:
-            return forecaster.decide(values, config, steps=steps, **self.criterion)
-        except ValueError as error:
-            # no forecast is no reason to stop
-            _log.debug("no decision: %s", error)
-            return None
+            if key not in self._busy:
+                self._busy.add(key)
+                threading.Thread(target=self._judge_later, args=(key, given), daemon=True).start()
+            return self._latest.get(key)
 
-    def _learnt(self) -> Forecaster | None:
-        """The forecaster of the runs there were when their number last reached a mark: burn_in, burn_in · refit, …"""
-        count = len(self._runs)
-        if self._due <= count:
-            while self._due <= count:
-                self._due = max(self._due + 1, int(self._due * self.refit))
-            learnt = self._learn()
-            if self.background:
-                threading.Thread(target=self._prepare, args=(learnt,), daemon=True).start()
-            else:
-                self._forecaster = learnt
-        return self._forecaster
-
-    def _learn(self) -> Forecaster:
-        """A forecaster of the best runs and the newest others."""
-        runs = list(self._runs.values())
-        if len(runs) > self.most_runs:
-            turn = 1.0 if self.direction == "maximize" else -1.0
-            ends = [turn * run["values"][-1] if run["values"] else -math.inf for run in runs]
-            ranked = sorted(range(len(runs)), key=lambda at: -ends[at] if ends[at] == ends[at] else math.inf)
-            best = set(ranked[: self.criterion["nth_best"]])
-            newest = [at for at in range(len(runs) - 1, -1, -1) if at not in best][: self.most_runs - len(best)]
-            runs = [runs[at] for at in sorted(best.union(newest))]
-        return Forecaster.fit(
-            runs,
-            direction=self.direction,
-            metric=self.metric,
-            predictor=self.predictor,
-            seed=self.seed,
-            log_columns=self.log_columns,
+    def _judge(self, *given: Any) -> Judgement | None:
+        decision = self._core.decide(*given)
+        if decision is None:
+            return None
+        reason = decision["reason"]
+        if isinstance(reason, dict) and "no_forecast" in reason and not self._warned:
+            self._warned = True
+            _log.warning("no forecast, and nothing is stopped: %s", reason["no_forecast"])
+        forecast = decision.get("forecast")
+        return Judgement(
+            stop=decision["action"] == "stop",
+            reason=why(decision),
+            probability=decision.get("probability"),
+            incumbent=decision.get("incumbent"),
+            forecast=forecast and Expected(forecast["mean"], forecast["sd"], tuple(forecast["interval"])),
         )
 
-    def _prepare(self, learnt: Forecaster) -> None:
-        """Fits all models of a forecaster, and lets it decide from then on."""
-        for points in range(self.min_steps, learnt.points):
-            try:
-                learnt.prepare(points)
-            except ValueError as error:
-                _log.debug("no model of %d points: %s", points, error)
+    def _judge_later(self, key: Any, given: tuple) -> None:
+        try:
+            judgement = self._judge(*given)
+        finally:
+            with self._lock:
+                self._busy.discard(key)
         with self._lock:
-            self._forecaster = learnt
+            self._latest[key] = judgement or self._latest.get(key)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        del state["_lock"]
-        return state
+        kept = ("direction", "metric", "min_steps", "background", "shadow", "_settings", "_keys", "_warned")
+        state = {name: getattr(self, name) for name in kept}
+        return {"state": state, "columns": sorted(self._log_columns), "runs": self._core.finished.state()["records"]}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.RLock()
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept["state"])
+        self._begin(kept["columns"])
+        self.__dict__.update(kept["state"])
+        for name, config, steps, values in kept["runs"]:
+            self._core.finish(name, config or {}, *_curve(values, steps))
 
 
-def as_dict(decision: Decision) -> dict[str, Any]:
+def _curve(values: Any, steps: Any) -> tuple[np.ndarray, np.ndarray]:
+    values = numbers(values, "values")
+    return (np.arange(1.0, len(values) + 1) if steps is None else numbers(steps, "steps")), values
+
+
+def as_dict(decision: Judgement) -> dict[str, Any]:
     """A decision as plain values, for the place where a tool keeps such things."""
     forecast = decision.forecast
     return {

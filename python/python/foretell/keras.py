@@ -19,7 +19,7 @@ from ._callback import Monitor
 class ForetellCallback(keras.callbacks.Callback):
     """Stops the training when its forecast says that it will not win.
 
-    The forecast and the reason are put into the logs as `foretell_forecast` and `foretell_probability`, so that `History` and loggers
+    Epochs without validation are passed over (`validation_freq`). The forecast and the reason are put into the logs as `foretell_forecast` and `foretell_probability`, so that `History` and loggers
     that come after this callback keep them.
 
     Parameters
@@ -63,6 +63,14 @@ class ForetellCallback(keras.callbacks.Callback):
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """An epoch has ended: its metric is judged. Keras counts epochs from 0, curves from 1."""
         logs = {} if logs is None else logs
+        if self.watch.monitor not in logs:
+            if self.watch.monitor.startswith("val_") and not any(str(name).startswith("val_") for name in logs):
+                return  # an epoch without validation
+            raise self.watch.missing(logs)
         if self.watch.report(logs, epoch + 1):
             self.model.stop_training = True
         logs.update(self.watch.numbers())
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        """The training has ended."""
+        self.watch.end()

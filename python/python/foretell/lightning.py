@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,12 +23,15 @@ from ._callback import Monitor
 class ForetellCallback(pl.Callback):
     """Stops the training when its forecast says that it will not win.
 
+    A metric of the validation is judged after each validation, also where there are several an epoch or one in several epochs; one
+    that is logged in training alone, at the end of each epoch. Steps are epochs, parts of them as fractions.
+
     Forecast and probability are logged by the trainer's loggers. Under DDP the first rank decides and all ranks follow.
 
     Parameters
     ----------
     monitor
-        The name of a metric that the model logs during validation.
+        The name of a metric that the model logs.
     history
         Finished runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
     direction
@@ -57,16 +61,58 @@ class ForetellCallback(pl.Callback):
         """The last decision; on ranks other than the first `None`."""
         return self.watch.decision
 
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """A training begins; a checkpoint's curve comes after this."""
+        if stage == "fit":
+            self.watch.begin()
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Whether the metric is one of the validation shows at the first one."""
+        self._is_of_validation: bool | None = None
+        self._batches, self._is_new = 0, False
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """One more batch of this epoch."""
+        self._batches = batch_idx + 1
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """What is there before the first validation is not of it."""
+        self._was_there = self.watch.monitor in trainer.callback_metrics
+
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """A validation has ended: its metric is judged."""
         if trainer.sanity_checking or trainer.state.fn != "fit":
             return
+        if self._is_of_validation is None:
+            self._is_of_validation = self.watch.monitor in trainer.callback_metrics and not self._was_there
+        self._is_new = self._is_of_validation
+        batches = trainer.num_training_batches
+        # how much of an epoch it is shows only where its length is known; else its last validation counts, at its end
+        if self._is_new and math.isfinite(batches):
+            self._look(trainer, round(trainer.current_epoch + self._batches / batches, 6))
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """An epoch has ended: a metric of the training is judged."""
+        if self._is_of_validation is None and trainer.enable_validation and self.watch.monitor not in trainer.callback_metrics:
+            return  # the first validation is still to come
         # every rank looks for the metric, so that a wrong name is an error everywhere and not a hang
         if self.watch.monitor not in trainer.callback_metrics:
-            self.watch.report(trainer.callback_metrics, trainer.current_epoch + 1)
-        stop = False
+            raise self.watch.missing(trainer.callback_metrics)
+        if self._is_new or not self._is_of_validation:
+            self._look(trainer, trainer.current_epoch + 1)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """The training has ended."""
         if trainer.is_global_zero:
-            stop = self.watch.report(trainer.callback_metrics, trainer.current_epoch + 1)
+            self.watch.end()
+
+    def _look(self, trainer: pl.Trainer, step: float) -> None:
+        """Judges the metric. All ranks come here together: they wait for each other."""
+        stop, self._is_new = False, False
+        if trainer.is_global_zero:
+            stop = self.watch.report(trainer.callback_metrics, step)
             for logger in trainer.loggers:
                 logger.log_metrics(self.watch.numbers(), step=trainer.global_step)
         # true if it is on any rank; the first alone decides

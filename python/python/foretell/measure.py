@@ -58,7 +58,7 @@ def _write(path: Path, curves: Any, flags: dict[str, Any]) -> None:
     if is_frame(curves):
         taken.update({name: flags.pop(name) for name in ("id", "resource", "exclude", "include") if name in flags})
     if "direction" not in taken and (flags.get("minimize") or flags.get("maximize")):
-        taken["direction"] = "minimize" if flags["minimize"] else "maximize"
+        taken["direction"] = "minimize" if flags.get("minimize") else "maximize"
     state = collect(curves, **taken).state()
     with path.open("w") as file:
         for name, config, steps, values in state["records"]:

@@ -15,6 +15,7 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
+from ._runs import plain
 from .judge import Judge, as_dict
 
 _log = logging.getLogger("foretell")
@@ -23,7 +24,8 @@ _log = logging.getLogger("foretell")
 class ForetellScheduler(FIFOScheduler):
     """Stops a trial when its forecast says that it will not win.
 
-    It learns from the trials that reached `max_t`. `decisions` keeps the last forecast and reason of each trial: Ray hands schedulers
+    It learns from the trials that ended by themselves or reached `max_t`. One that ended before the longest did counts with its last
+    value. A result without the metric is passed over. `decisions` keeps the last forecast and reason of each trial: Ray hands schedulers
     a copy of the result, so that nothing can be added to it. The state survives `Tuner.restore`.
 
     Parameters
@@ -35,9 +37,9 @@ class ForetellScheduler(FIFOScheduler):
     time_attr
         The step in the results. Name one that your training counts itself if trials go on from checkpoints.
     grace_period
-        No trial is stopped before it has reported so many results.
+        No trial is stopped before its `time_attr` has come so far, as by Ray's own schedulers.
     n_startup_trials
-        How many trials are trained to their end before any is stopped; runs of `history` count.
+        How many trials are trained to their end before any is stopped; runs of `history` count. Default: a study's burn-in, 3.
     history
         Old runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
     shadow
@@ -56,7 +58,7 @@ class ForetellScheduler(FIFOScheduler):
         max_t: int,
         time_attr: str = "training_iteration",
         grace_period: int = 1,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = None,
         history: Any = None,
         shadow: bool = False,
         **settings: Any,
@@ -66,10 +68,14 @@ class ForetellScheduler(FIFOScheduler):
             raise ValueError(f"mode {mode!r}: give 'max' or 'min'")
         self._metric, self._mode, self._max_t, self._time_attr = metric, mode, max_t, time_attr
         self._history = history
-        self._settings = {"burn_in": n_startup_trials, "min_steps": grace_period, "shadow": shadow, **settings}
+        self._settings = {"burn_in": n_startup_trials, "shadow": shadow, **settings}
+        self._grace_period = grace_period
         Judge("maximize", **self._settings)  # refuses wrong settings now, and not after hours
         self._judge: Judge | None = None
+        #: Until a trial has come to `max_t`, somebody may have to be told.
+        self._awaited = True
         self._curves: dict[str, tuple[list[float], list[float]]] = {}
+        self._stopped: set[str] = set()
         #: The last decision on each trial, by its id: `stop`, `reason`, `forecast`, `std`, `probability`, `incumbent`.
         self.decisions: dict[str, dict[str, Any]] = {}
 
@@ -88,33 +94,53 @@ class ForetellScheduler(FIFOScheduler):
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """A trial reported: whether it goes on."""
-        for name in (self._metric, self._time_attr):
-            if name not in result:
-                raise KeyError(f"no {name!r} among the results reported: {', '.join(sorted(result))}")
-        steps, values = self._curves.setdefault(trial.trial_id, ([], []))
-        step = float(result[self._time_attr])
-        # a trial that went on from a checkpoint reports some steps again: the first values count
-        if not steps or step > steps[-1]:
-            steps.append(step)
-            values.append(float(result[self._metric]))
-        if step >= self._max_t:
+        step = self._take(trial, result)
+        if step is not None and step >= self._max_t:
             self._finish(trial)
             return TrialScheduler.STOP
+        steps, values = self._curves.get(trial.trial_id, ([], []))
+        # nothing new, or too early
+        if not steps or step != steps[-1] or step < self._grace_period:
+            return TrialScheduler.CONTINUE
         judge = self._known()
-        decision = judge.decide(values, _flat(trial.config), steps)
+        decision = judge.decide(values, trial.config, steps, trial.trial_id)
         if decision is None:
             return TrialScheduler.CONTINUE
         self.decisions[trial.trial_id] = as_dict(decision)
         if decision.stop:
             kind = "would stop" if judge.shadow else "stopped"
             _log.info("trial %s %s at %g: %s", trial.trial_id, kind, step, decision.reason)
-        return TrialScheduler.STOP if decision.stop and not judge.shadow else TrialScheduler.CONTINUE
+        if not decision.stop or judge.shadow:
+            return TrialScheduler.CONTINUE
+        self._stopped.add(trial.trial_id)
+        return TrialScheduler.STOP
 
     def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
-        """A trial ended by itself; it teaches if it reached the last step."""
-        steps, _ = self._curves.get(trial.trial_id, ([], []))
-        if steps and steps[-1] >= self._max_t:
+        """A trial ended by itself: it teaches."""
+        if trial.trial_id in self._stopped:
+            return
+        self._take(trial, result)
+        if trial.trial_id in self._curves:
             self._finish(trial)
+        else:
+            names = ", ".join(sorted(map(str, result))) or "none"
+            _log.warning(
+                "trial %s ended without a result that has %r and %r, and teaches nothing; its last one has: %s",
+                trial.trial_id, self._metric, self._time_attr, names,
+            )  # fmt: skip
+
+    def _take(self, trial: Trial, result: dict[str, Any]) -> float | None:
+        """Takes in a result; its step, if it has one. Trials may report other things in between: those are passed over."""
+        if self._time_attr not in result:
+            return None
+        step = float(result[self._time_attr])
+        if result.get(self._metric) is not None:
+            steps, values = self._curves.setdefault(trial.trial_id, ([], []))
+            # a trial that went on from a checkpoint reports some steps again: the first values count
+            if not steps or step > steps[-1]:
+                steps.append(step)
+                values.append(float(result[self._metric]))
+        return step
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
         """A trial failed; it teaches nothing."""
@@ -144,16 +170,17 @@ class ForetellScheduler(FIFOScheduler):
         return self._judge
 
     def _finish(self, trial: Trial) -> None:
+        if trial.trial_id not in self._curves:
+            return
         steps, values = self._curves[trial.trial_id]
-        self._known().add(trial.trial_id, values, _flat(trial.config), steps)
-
-
-def _flat(config: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings as `outer.inner`; what is no number, text or truth value is left out."""
-    flat: dict[str, Any] = {}
-    for name, value in config.items():
-        if isinstance(value, dict):
-            flat.update(_flat(value, f"{prefix}{name}."))
-        elif value is None or isinstance(value, (bool, int, float, str)):
-            flat[prefix + name] = value
-    return flat
+        judge = self._known()
+        judge.add(trial.trial_id, values, trial.config, steps)
+        self._awaited = self._awaited and steps[-1] < self._max_t
+        if self._awaited and len(judge) >= judge.burn_in:
+            self._awaited = False
+            longest = max(ended[-1] for ended, _ in self._curves.values())
+            _log.warning(
+                "none of the %d finished trials came to max_t=%g: the longest has %s=%g. Each counts with its last value. If that is a "
+                "whole training, write ForetellScheduler(max_t=%g)",
+                len(judge), self._max_t, self._time_attr, longest, longest,
+            )  # fmt: skip

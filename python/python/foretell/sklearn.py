@@ -27,7 +27,7 @@ class CurveRegressor(RegressorMixin, BaseEstimator):
     predictor
         See `foretell.predictors()`.
     points
-        The first so many columns of the table are the curve so far, in order; the others describe the configuration. Default: all of
+        Number of columns that are the curve so far: the first ones, in order. The others describe the configuration. Default: all of
         them are the curve.
     seed
         The seed of the predictor's draws.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ._foretell import Study as _Core
+from ._runs import collect
 
 _log = logging.getLogger("foretell")
 
@@ -45,7 +46,7 @@ class Trial:
             self.last = decision
         if stop and not self.stopped:
             self.stopped = True
-            self.reason = _why(decision)
+            self.reason = why(decision)
             _log.info("trial %d stopped at step %d: %s", self.number, step, self.reason)
         return stop
 
@@ -93,14 +94,17 @@ class Study:
         `None` keeps it in memory.
     space
         The parameters by name, written as the command's `--param` has them: `'log:1e-4:1'`, `'int:1:8'`, `'float:0:0.9'`,
-        `'choice:sgd,adam'`, `'float:0:1 if opt=sgd'`. Left out, the study in the folder is opened as it is.
+        `'choice:sgd,adam'`, `'float:0:1 if opt=sgd'`; or typed: `{'kind': 'log', 'lo': 1e-4, 'hi': 1}`. Left out, the study in the
+        folder is opened as it is.
     metric, direction
         The metric's name, and which way is better where the name does not tell: `'maximize'` or `'minimize'`.
     epochs, trials, burn_in
         How long a whole training takes, how many trials there are in all, and how many are trained to their end before any is stopped.
+    learn_from
+        Earlier runs to learn from, too, as `Forecaster.fit` takes them: a path, a study's folder, a frame, lists.
     settings
-        `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `predictor`, `refit`, `score`, `seed`, `shadow`, `stopping`: as the
-        command's flags of these names.
+        Every other choice of `foretell search`, by the name of its flag: `sampler`, `scheduler`, `policy`, `caution`, `budget_epochs`,
+        `enqueue`, `stop_probability`, `predictor`, `score`, `seed`, … (`foretell search --help` names them all).
     """
 
     def __init__(
@@ -113,17 +117,11 @@ class Study:
         epochs: int | None = None,
         trials: int | None = None,
         burn_in: int | None = None,
+        learn_from: Any = None,
         **settings: Any,
     ) -> None:
-        known = {
-            "stop_probability", "offset", "nth_best", "agreeing_checks", "predictor", "refit", "score", "seed", "shadow",
-            "stopping",
-        }  # fmt: skip
-        for name in settings:
-            if name not in known:
-                raise TypeError(f"unknown setting {name!r}; known are {', '.join(sorted(known))}")
         given = {
-            "space": None if space is None else [f"{name}={kind}" for name, kind in space.items()],
+            "space": dict(space) if isinstance(space, Mapping) else space,
             "metric": metric,
             "direction": direction,
             "epochs": epochs,
@@ -131,8 +129,12 @@ class Study:
             "burn_in": burn_in,
             **settings,
         }
+        runs = None
+        if learn_from is not None:
+            runs = collect(learn_from, direction=direction, metric=metric)
+            given["learn_from"] = []
         self.folder = None if folder is None else Path(folder)
-        self._core = _Core.open(self.folder, given)
+        self._core = _Core.open(self.folder, given, runs)
 
     def ask(self) -> Trial | None:
         """The next training to do; `None` while there is none: until another ends, or for good (`done`)."""
@@ -175,7 +177,8 @@ class Study:
         return f"Study({where}, {count} of {settings['trials']} trials of `{settings['metric']}`, best {score})"
 
 
-def _why(decision: dict[str, Any] | None) -> str:
+def why(decision: dict[str, Any] | None) -> str:
+    """The reason of a decision, in one line."""
     if decision is None:
         return "it reported past its last step"
     reason = decision["reason"]

@@ -24,7 +24,8 @@ class ForetellCallback(TrainerCallback):
     Parameters
     ----------
     monitor
-        The name of the metric, with the trainer's `eval_` or without.
+        The name of the metric, with the trainer's `eval_` or without; of several evaluation sets with the set's name, as in
+        `eval_hard_loss`. Evaluations that have no such metric are passed over, as are those outside a training.
     history
         Finished runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
     direction
@@ -47,8 +48,10 @@ class ForetellCallback(TrainerCallback):
         shadow: bool = False,
         **settings: Any,
     ) -> None:
-        monitor = monitor if monitor.startswith("eval_") else f"eval_{monitor}"
         self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
+        self._training = self._seen = False
+        #: The step of an evaluation without the metric, until there is one with it.
+        self._missed: int | None = None
 
     @property
     def decision(self) -> Any:
@@ -60,10 +63,20 @@ class ForetellCallback(TrainerCallback):
     ) -> None:
         """A training begins, or goes on from a checkpoint: its curve so far is in the log history."""
         self.watch.begin()
+        self._training, self._seen, self._missed = True, False, None
         for entry in state.log_history:
-            if self.watch.monitor in entry:
+            if (name := self._name(entry)) is not None and (not self.watch.steps or entry["epoch"] > self.watch.steps[-1]):
                 self.watch.steps.append(float(entry["epoch"]))
-                self.watch.values.append(float(entry[self.watch.monitor]))
+                self.watch.values.append(float(entry[name]))
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any
+    ) -> None:
+        """The training has ended."""
+        self._training = False
+        # in processes other than the first no value is kept
+        if state.is_world_process_zero:
+            self.watch.end()
 
     def on_evaluate(
         self,
@@ -74,14 +87,28 @@ class ForetellCallback(TrainerCallback):
         **others: Any,
     ) -> None:
         """An evaluation has ended: its metric is judged at the epoch, a whole one or a part."""
-        metrics = metrics or {}
+        metrics, name = metrics or {}, self._name(metrics or {})
+        if not self._training:
+            return
         # every process looks for the metric, so that a wrong name is an error everywhere and not a hang
+        if name is None:
+            # the sets of a dictionary are evaluated one after another at one step
+            if self._missed is not None and self._missed != state.global_step:
+                raise self.watch.missing(metrics)
+            self._missed = state.global_step if not self._seen else None
+            return
+        self._seen, self._missed = True, None
         stop = False
-        if state.is_world_process_zero or self.watch.monitor not in metrics:
-            stop = self.watch.report(metrics, round(float(state.epoch or 0), 6))
+        if state.is_world_process_zero:
+            stop = self.watch.report({self.watch.monitor: metrics[name]}, round(float(state.epoch or 0), 6))
             if state.log_history:
                 state.log_history[-1].update(self.watch.numbers())
         control.should_training_stop = control.should_training_stop or _of_first(stop, args)
+
+    def _name(self, metrics: Mapping[str, Any]) -> str | None:
+        """What the metric is called among `metrics`."""
+        named = (self.watch.monitor, f"eval_{self.watch.monitor}")
+        return next((name for name in named if name in metrics), None)
 
 
 def _of_first(stop: bool, args: TrainingArguments) -> bool:

@@ -6,8 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ._foretell import Decision
-from .judge import Judge
+from .judge import Judge, Judgement
 
 _log = logging.getLogger("foretell")
 
@@ -52,26 +51,32 @@ class watch(Iterable):
             if history is None or direction is None:
                 raise TypeError("watch needs history= and direction=, or a judge=")
             judge = Judge(direction, history=history, **settings)
+            judge.check_history()
         elif history is not None or direction is not None or settings:
             raise TypeError("a judge= has its own history, direction and settings")
         self.epochs = epochs
         self.judge = judge
+        self._key = judge.name()
         self.config = dict(config or {})
         self.values: list[float] = []
-        self.decision: Decision | None = None
+        self.decision: Judgement | None = None
         self.stopped = False
 
     def report(self, value: float) -> bool:
         """The metric after this round; returns whether the loop will end."""
         self.values.append(float(value))
-        self.decision = self.judge.decide(self.values, self.config)
-        if self.decision is not None and self.decision.stop and not self.stopped:
-            kind = "would stop" if self.judge.shadow else "stopped"
-            _log.info("%s after %d epochs: %s", kind, len(self.values), self.decision.reason)
-            self.stopped = not self.judge.shadow
+        decision = self.judge.decide(self.values, self.config, key=self._key)
+        if decision is not None:
+            would, self.decision = self.decision is not None and self.decision.stop, decision
+            if decision.stop and not would:
+                kind = "would stop" if self.judge.shadow else "stopped"
+                _log.info("%s after %d epochs: %s", kind, len(self.values), decision.reason)
+            self.stopped = self.stopped or (decision.stop and not self.judge.shadow)
         return self.stopped
 
     def __iter__(self) -> Iterator[Any]:
+        # a second loop is another run
+        self.values, self.decision, self.stopped, self._key = [], None, False, self.judge.name()
         for at, epoch in enumerate(self.epochs):
             if self.stopped:
                 return
@@ -79,4 +84,4 @@ class watch(Iterable):
             if len(self.values) != at + 1:
                 raise RuntimeError(f"{len(self.values)} values after {at + 1} epochs: call report() once in each round")
         if not self.stopped:
-            self.judge.add(object(), self.values, self.config)
+            self.judge.add(self._key, self.values, self.config)

@@ -4,13 +4,12 @@ import logging
 import sys
 import warnings
 
+import lightning.pytorch as pl
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-pl = pytest.importorskip("lightning.pytorch")
-from foretell.lightning import ForetellCallback  # noqa: E402
-from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+import torch
+from foretell.lightning import ForetellCallback
+from torch.utils.data import DataLoader, TensorDataset
 
 EPOCHS = 8
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
@@ -22,10 +21,13 @@ class Line(pl.LightningModule):
 
     def __init__(self, rate):
         super().__init__()
-        self.rate, self.layer, self.seen = rate, torch.nn.Linear(8, 1), []
+        self.rate, self.layer, self.seen, self.losses = rate, torch.nn.Linear(8, 1), [], []
 
     def training_step(self, batch, _):
-        return torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1])
+        loss = torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1])
+        self.log("train_loss", loss, on_step=False, on_epoch=True)
+        self.losses.append(float(loss.detach()))
+        return loss
 
     def validation_step(self, batch, _):
         loss = torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1])
@@ -100,3 +102,89 @@ class Note(pl.Callback):
 
     def on_train_end(self, trainer, module):
         (self.folder / str(trainer.global_rank)).write_text(str(trainer.current_epoch))
+
+
+class Count(pl.Callback):
+    """Writes each batch and each validation into a file: what really happened."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def write(self, *words):
+        with self.path.open("a") as file:
+            print(*words, file=file)
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx):
+        self.write("batch", module.losses[-1])
+
+    def on_validation_end(self, trainer, module):
+        if not trainer.sanity_checking:
+            self.write("validation", float(trainer.callback_metrics["val_loss"]))
+
+
+BATCHES = 8
+
+
+def counted(path):
+    """After how many epochs each validation was, and what it gave; the mean loss of each epoch; how many epochs were trained."""
+    lines = [line.split() for line in path.read_text().splitlines()]
+    batches, validated = [], []
+    for kind, value in lines:
+        if kind == "batch":
+            batches.append(float(value))
+        else:
+            validated.append((len(batches) / BATCHES, float(value)))
+    epochs = [batches[at : at + BATCHES] for at in range(0, len(batches), BATCHES)]
+    return validated, [(at + 1, float(np.mean(losses))) for at, losses in enumerate(epochs)], len(batches) / BATCHES
+
+
+@pytest.mark.parametrize("setting", [{}, {"val_check_interval": 0.25}, {"check_val_every_n_epoch": 2}])
+def test_values_epochs_and_savings_are_those_of_the_training_s_own_count(history, tmp_path, setting):
+    saved = 0
+    for number, rate in enumerate([2e-4, 1e-3, 0.05]):
+        path = tmp_path / str(number)
+        stop = ForetellCallback("val_loss", history, config={"lr": rate})
+        trainer, _ = train(rate, [stop, Count(path)], **setting)
+        validated, _, trained = counted(path)
+        assert list(zip(stop.watch.steps, stop.watch.values)) == validated
+        assert (trained < EPOCHS) == stop.decision.stop
+        saved += EPOCHS - trained
+    assert saved >= 4
+
+
+def test_a_metric_of_the_training_is_judged_at_the_end_of_each_epoch(tmp_path):
+    def runs():
+        for number, rate in enumerate(np.geomspace(1e-4, 0.05, 10)):
+            train(float(rate), [Count(tmp_path / str(number))])
+            values = [value for _, value in counted(tmp_path / str(number))[1]]
+            yield {"values": values, "configuration": {"lr": float(rate)}}
+
+    stop = ForetellCallback("train_loss", list(runs()), config={"lr": 2e-4})
+    train(2e-4, [stop, Count(tmp_path / "count")])
+    trained = counted(tmp_path / "count")[1]
+    assert list(zip(stop.watch.steps, stop.watch.values)) == [(step, pytest.approx(value)) for step, value in trained]
+    assert stop.decision.stop and len(trained) < EPOCHS
+
+
+def test_a_stopped_callback_serves_the_next_fit(history):
+    stop = ForetellCallback("val_loss", history, config={"lr": 2e-4})
+    lengths = [train(2e-4, [stop])[0].current_epoch for _ in range(2)]
+    assert lengths[0] == lengths[1] < EPOCHS
+
+
+def test_a_checkpoint_has_the_curve(history, tmp_path):
+    stop = ForetellCallback("val_loss", history, config={"lr": 0.05})
+    trainer, _ = train(0.05, [stop], max_epochs=4)
+    trainer.save_checkpoint(tmp_path / "checkpoint")
+    again = ForetellCallback("val_loss", history, config={"lr": 0.05})
+    model = Line(0.05)
+    pl.Trainer(
+        max_epochs=EPOCHS, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False,
+        enable_model_summary=False, callbacks=[again],
+    ).fit(model, *loaders(), ckpt_path=tmp_path / "checkpoint")  # fmt: skip
+    assert again.watch.steps == [float(step) for step in range(1, EPOCHS + 1)] and again.watch.values[:4] == stop.watch.values
+
+
+def test_a_metric_of_validation_that_never_ran_is_said(history, caplog):
+    train(0.01, [ForetellCallback("val_loss", history)], check_val_every_n_epoch=EPOCHS + 1)
+    assert "without 'val_loss' ever reported" in caplog.text

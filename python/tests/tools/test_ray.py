@@ -3,16 +3,16 @@
 import os
 import sys
 import tempfile
+import types
 
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "0")
 os.environ["HOME"] = tempfile.mkdtemp()
 
-import numpy as np
-import pytest
-
-ray = pytest.importorskip("ray")
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+import ray  # noqa: E402
 from foretell.ray import ForetellScheduler  # noqa: E402
 from ray import tune  # noqa: E402
 
@@ -22,10 +22,22 @@ ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def train(config):
+    """Writes each epoch into a file, if there is one: what really happened."""
     noise = np.random.default_rng(int(config["seed"])).normal(0, 0.004, EPOCHS)
     for epoch in range(1, EPOCHS + 1):
         value = (0.9 - 0.3 * abs(np.log10(config["lr"]) + 2)) * (1 - 0.7**epoch) + noise[epoch - 1]
-        tune.report({"accuracy": float(value)})
+        if config.get("count"):
+            with open(f"{config['count']}/{config['lr']}", "a") as file:
+                print(epoch, repr(float(value)), file=file)
+        if not config.get("every") or epoch % config["every"] == 0:
+            tune.report({"accuracy": float(value), "epoch": epoch})
+        else:
+            tune.report({"loss": 1.0, "epoch": epoch})
+
+
+def counted(folder, rate):
+    lines = [line.split() for line in (folder / str(rate)).read_text().splitlines()]
+    return [float(epoch) for epoch, _ in lines], [float(value) for _, value in lines]
 
 
 SPACE = {"lr": tune.grid_search([float(rate) for rate in np.geomspace(1e-4, 0.9, 14)]), "seed": 0}
@@ -43,10 +55,10 @@ def cluster():
     cluster.shutdown()
 
 
-def fit(folder, scheduler, **more):
+def fit(folder, scheduler, space=SPACE, **more):
     return tune.Tuner(
         train,
-        param_space=SPACE,
+        param_space=space,
         tune_config=tune.TuneConfig(metric="accuracy", mode="max", scheduler=scheduler, max_concurrent_trials=1, reuse_actors=True),
         run_config=tune.RunConfig(name="run", storage_path=str(folder), verbose=0, **more),
     ).fit()
@@ -102,10 +114,67 @@ def test_state_survives_save_and_restore(tmp_path):
     assert two._max_t == 3
 
 
+def test_values_epochs_and_savings_are_those_of_the_training_s_own_count(cluster, tmp_path):
+    (tmp_path / "count").mkdir()
+    scheduler = ForetellScheduler(max_t=EPOCHS, n_startup_trials=6)
+    results = fit(tmp_path / "run", scheduler, space={**SPACE, "count": str(tmp_path / "count")})
+    trained = 0
+    for result in results:
+        steps, values = counted(tmp_path / "count", result.config["lr"])
+        assert scheduler._curves[result.metrics["trial_id"]] == (steps, values)
+        assert result.metrics["training_iteration"] == steps[-1]
+        stopped = scheduler.decisions.get(result.metrics["trial_id"], {"stop": False})["stop"]
+        assert (steps[-1] < EPOCHS) == stopped
+        trained += len(steps)
+    assert trained <= 0.85 * EPOCHS * len(results)
+
+
+def test_results_without_the_metric_are_passed_over(cluster, tmp_path, monkeypatch):
+    monkeypatch.setenv("TUNE_DISABLE_STRICT_METRIC_CHECKING", "1")
+    (tmp_path / "count").mkdir()
+    scheduler = ForetellScheduler(max_t=EPOCHS, time_attr="epoch", n_startup_trials=6)
+    results = fit(tmp_path / "run", scheduler, space={**SPACE, "every": 2, "count": str(tmp_path / "count")})
+    assert not results.errors
+    lengths = []
+    for result in results:
+        steps, values = counted(tmp_path / "count", result.config["lr"])
+        assert scheduler._curves[result.metrics["trial_id"]] == (steps[1::2], values[1::2])
+        lengths.append(len(steps))
+    assert min(lengths) < EPOCHS and lengths.count(EPOCHS) >= 6
+
+
+def test_a_max_t_that_no_trial_comes_to_is_said_once_and_does_not_keep_it_from_stopping(cluster, tmp_path, caplog):
+    scheduler = ForetellScheduler(max_t=100, n_startup_trials=6)
+    results = fit(tmp_path, scheduler)
+    said = [line for line in caplog.messages if "max_t=" in line]
+    assert len(said) == 1 and said[0].startswith("none of the 6 finished trials came to max_t=100: the longest has training_iteration=12")
+    assert sum(length < EPOCHS for length in lengths(results).values()) >= 3
+
+
+def test_the_grace_period_is_in_units_of_time_attr_as_in_ray(cluster, tmp_path):
+    scheduler = ForetellScheduler(max_t=EPOCHS, n_startup_trials=6, grace_period=6, time_attr="epoch")
+    shortest = min(lengths(fit(tmp_path, scheduler)).values())
+    assert 6 <= shortest <= 7
+
+
+def told(scheduler, trial, *results):
+    """What the scheduler says to each result of a trial, without a cluster."""
+    trial = types.SimpleNamespace(trial_id=trial, config={"lr": 0.1, "layers": [64, 64], "act": max})
+    answers = [scheduler.on_trial_result(None, trial, {"training_iteration": at + 1, **result}) for at, result in enumerate(results)]
+    scheduler.on_trial_complete(None, trial, {"training_iteration": len(results), **results[-1]})
+    return answers
+
+
+def test_a_trial_that_never_reports_the_metric_is_said(caplog):
+    scheduler = ForetellScheduler("accuracy", "max", max_t=5)
+    assert told(scheduler, "a", {"loss": 1.0}, {"loss": 0.5}) == ["CONTINUE", "CONTINUE"]
+    assert "trial a ended without a result that has 'accuracy'" in caplog.text and "loss" in caplog.text
+    told(scheduler, "b", {"accuracy": 0.1}, {"accuracy": 0.2})
+    assert scheduler._curves["b"] == ([1.0, 2.0], [0.1, 0.2]) and len(scheduler._known()) == 1
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="mode 'up'"):
         ForetellScheduler("accuracy", "up", max_t=3)
-    with pytest.raises(ValueError, match="burn_in=0"):
+    with pytest.raises(ValueError, match="burn-in"):
         ForetellScheduler("accuracy", "max", max_t=3, n_startup_trials=0)
-    with pytest.raises(KeyError, match="no 'accuracy' among the results reported: loss"):
-        ForetellScheduler("accuracy", "max", max_t=3).on_trial_result(None, None, {"loss": 1.0})

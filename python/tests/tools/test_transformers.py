@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-from foretell.transformers import ForetellCallback  # noqa: E402
+import torch
+import transformers
+from foretell.transformers import ForetellCallback
 
 EPOCHS = 8
 
@@ -29,25 +28,58 @@ def data():
     return [{"x": a, "labels": b} for a, b in zip(x, y)]
 
 
-def train(folder, rate, callbacks=()):
+class Counting(transformers.Trainer):
+    """Writes each step and each evaluation into a file: what really happened."""
+
+    def training_step(self, *given, **more):
+        loss = super().training_step(*given, **more)
+        self.write("step", float(loss))
+        return loss
+
+    def evaluation_loop(self, *given, metric_key_prefix="eval", **more):
+        output = super().evaluation_loop(*given, metric_key_prefix=metric_key_prefix, **more)
+        self.write(metric_key_prefix, output.metrics[f"{metric_key_prefix}_loss"])
+        return output
+
+    def write(self, *words):
+        with open(self.args.output_dir + "/count", "a") as file:
+            print(*words, file=file)
+
+
+STEPS = 4
+
+
+def counted(folder, name="eval"):
+    """(epochs trained, value) at each evaluation, and how many epochs were trained."""
+    steps, evaluated = 0, []
+    for line in (folder / "count").read_text().splitlines():
+        kind, value = line.split()
+        steps += kind == "step"
+        if kind == name:
+            evaluated.append((steps / STEPS, float(value)))
+    return evaluated, steps / STEPS
+
+
+def train(folder, rate, callbacks=(), sets=None, **more):
+    folder.mkdir(exist_ok=True)
     transformers.set_seed(0)
+    more.setdefault("eval_strategy", "epoch")
     arguments = transformers.TrainingArguments(
-        output_dir=str(folder), num_train_epochs=EPOCHS, learning_rate=rate, per_device_train_batch_size=32, eval_strategy="epoch",
+        output_dir=str(folder), num_train_epochs=EPOCHS, learning_rate=rate, per_device_train_batch_size=32,
         save_strategy="no", logging_strategy="no", report_to="none", disable_tqdm=True, use_cpu=True, lr_scheduler_type="constant",
-        optim="sgd",
+        optim="sgd", **more,
     )  # fmt: skip
-    trainer = transformers.Trainer(
-        Line(), arguments, train_dataset=data(), eval_dataset=data(), callbacks=list(callbacks)
-    )
+    trainer = Counting(Line(), arguments, train_dataset=data(), eval_dataset=sets or data(), callbacks=list(callbacks))
     trainer.remove_callback(transformers.PrinterCallback)
     trainer.train()
+    trainer.evaluate(metric_key_prefix="test")
     return [entry for entry in trainer.state.log_history if "eval_loss" in entry]
 
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory):
-    folder, rates = tmp_path_factory.mktemp("old"), np.geomspace(1e-3, 0.3, 10)
-    curves = [[entry["eval_loss"] for entry in train(folder, float(rate))] for rate in rates]
+    rates = np.geomspace(1e-3, 0.3, 10)
+    curves = [[entry["eval_loss"] for entry in train(tmp_path_factory.mktemp("old"), float(rate))] for rate in rates]
     return [{"values": curve, "configuration": {"lr": float(rate)}} for curve, rate in zip(curves, rates)]
 
 
@@ -55,7 +87,8 @@ def test_a_bad_training_ends_early_and_a_good_one_does_not(history, tmp_path):
     stop = ForetellCallback("loss", history, config={"lr": 2e-3})
     entries = train(tmp_path, 2e-3, [stop])
     assert len(entries) < EPOCHS and stop.decision.stop and "foretell_forecast" in entries[-1]
-    assert len(train(tmp_path, 0.3, [ForetellCallback("eval_loss", history, config={"lr": 0.3})])) == EPOCHS
+    good = ForetellCallback("eval_loss", history, config={"lr": 0.3}, nth_best=5)
+    assert len(train(tmp_path, 0.3, [good])) == EPOCHS
 
 
 def test_shadow_stops_nothing(history, tmp_path):
@@ -64,5 +97,39 @@ def test_shadow_stops_nothing(history, tmp_path):
 
 
 def test_a_metric_that_never_appears(history, tmp_path):
-    with pytest.raises(KeyError, match="no metric 'eval_accuracy' among those reported: .*eval_loss"):
+    with pytest.raises(KeyError, match="no metric 'accuracy' among those reported: .*eval_loss"):
         train(tmp_path, 0.01, [ForetellCallback("accuracy", history)])
+
+
+@pytest.mark.parametrize("setting", [{}, {"eval_strategy": "steps", "eval_steps": 2}])
+def test_values_epochs_and_savings_are_those_of_the_training_s_own_count(history, tmp_path, setting):
+    saved = 0
+    for number, rate in enumerate([2e-3, 4e-3, 0.3]):
+        stop = ForetellCallback("loss", history, config={"lr": rate})
+        train(tmp_path / str(number), rate, [stop], **setting)
+        evaluated, epochs = counted(tmp_path / str(number))
+        assert list(zip(stop.watch.steps, stop.watch.values)) == evaluated
+        assert (epochs < EPOCHS) == stop.decision.stop
+        saved += EPOCHS - epochs
+    assert saved >= 4
+
+
+def test_of_several_evaluation_sets_one_is_judged(history, tmp_path):
+    stop = ForetellCallback("hard_loss", history, config={"lr": 2e-3})
+    train(tmp_path, 2e-3, [stop], sets={"easy": data(), "hard": data(), "other": data()})
+    evaluated, epochs = counted(tmp_path, "eval_hard")
+    assert list(zip(stop.watch.steps, stop.watch.values)) == evaluated
+    assert stop.decision.stop and epochs < EPOCHS
+    with pytest.raises(KeyError, match="no metric 'heavy_loss' among those reported: .*eval_easy_loss"):
+        train(tmp_path, 0.01, [ForetellCallback("heavy_loss", history)], sets={"easy": data(), "hard": data()})
+
+
+def test_a_stopped_callback_serves_the_next_training(history, tmp_path):
+    stop = ForetellCallback("loss", history, config={"lr": 2e-3})
+    lengths = [len(train(tmp_path / str(at), 2e-3, [stop])) for at in range(2)]
+    assert lengths[0] == lengths[1] < EPOCHS
+
+
+def test_a_training_without_evaluations_says_so(history, tmp_path, caplog):
+    train(tmp_path, 2e-3, [ForetellCallback("loss", history)], eval_strategy="no")
+    assert "without 'loss' ever reported" in caplog.text

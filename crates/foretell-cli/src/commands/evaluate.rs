@@ -30,10 +30,10 @@ pub(crate) struct Arguments {
     /// The fractions of the curve that are observed.
     #[arg(long, value_delimiter = ',', default_value = "0.25", value_parser = fraction)]
     observed: Vec<f64>,
-    /// How many finished runs to fit on.
+    /// Number of finished runs to fit on.
     #[arg(long, default_value_t = 100, value_parser = runs)]
     train: usize,
-    /// How many random splits.
+    /// Number of random splits.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
     /// The seed of the splits and of the predictors.

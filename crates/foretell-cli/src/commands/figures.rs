@@ -86,8 +86,7 @@ fn scatter_point(result: &Evaluation, outcome: &Outcome) -> ScatterPoint {
     let history = &result.history;
     let at = |p: f64| history.possible_value(outcome.forecast.quantile(p), outcome.now);
     let (a, b) = (at((1.0 - WHISKER) / 2.0), at((1.0 + WHISKER) / 2.0));
-    let truth = history.value(outcome.truth);
-    ScatterPoint { truth, forecast: at(0.5), low: a.min(b), high: a.max(b) }
+    ScatterPoint { truth: outcome.end, forecast: at(0.5), low: a.min(b), high: a.max(b) }
 }
 
 /// How often each predictor's intervals hold the truth, averaged over sets and fractions.

@@ -221,7 +221,7 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
     let history = forecaster.history();
     let now = worth_now(history, run);
     let value = |score: f64| possible(history, score, now);
-    let recorded = recorded_end(history, run);
+    let recorded = history.recorded_end(&run.curve);
     let problem = problem(history, run);
     let mut failure = None;
     let forecast = match (recorded, &problem) {
@@ -262,16 +262,6 @@ fn row(forecaster: &Forecaster, run: &Run, best: f64, constants: &Configuration)
         failure,
         distribution: forecast,
     }
-}
-
-/// What `run` came to, in the metric's own unit, if it needs no forecast: its value at the target, or what it had reached when it
-/// diverged, where that counts.
-fn recorded_end(history: &History, run: &Run) -> Option<f64> {
-    let curve = history.run_score().curve(&run.curve);
-    let lost = run.curve.diverged_at().is_some() && history.run_score() == RunScore::Best;
-    let reached = curve.last().filter(|_| lost).map(|(_, score)| score);
-    let score = curve.interpolate(last_step(history)).or(reached)?;
-    Some(history.direction().value(score))
 }
 
 /// What keeps `run` from the target, if anything does.

@@ -1,73 +1,260 @@
 //! `foretell import`: old tables and logs as one file of curves, which `forecast`, `replay`, `evaluate` and
 //! `search --learn-from` read.
 
-use super::init::guess_metric;
+use super::init::{ask, guess_metric};
 use super::search::name_in;
-use crate::curves::CurveFlags;
+use crate::curves::{CurveFlags, tool};
 use crate::failure::{Failure, Outcome};
-use crate::output::{note, print};
-use foretell::{Configuration, Curve, Direction, Metric, Run, Value, direction_of};
+use crate::output::{metric_value, note, print, print_json, table};
+use foretell::{Curve, Direction, Metric, Run, direction_of};
+use foretell_logs::{Format, Manifest, Recorded, Survey, Topic};
 use foretell_run::{MetricSource, ReportReader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A larger log is not read whole.
 const MOST_BYTES: u64 = 1 << 30;
-/// Files beside a log, or in its folder, that hold its configuration.
-const CONFIGURATIONS: [&str; 4] = ["params.json", "config.json", "hparams.json", "args.json"];
-
-/// Endings of logs that are no part of a setting in their names.
-const ENDINGS: [&str; 8] = [".log", ".txt", ".out", ".csv", ".tsv", ".jsonl", ".json", ".err"];
-
 /// The arguments of `foretell import`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A table of many runs (wide or long CSV, JSON lines, `.gz` of these), or the logs of runs, one a file: what a
-    /// training printed, or a table of its epochs.
-    #[arg(required = true, value_name = "FILES")]
+    /// Folders and files: the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell;
+    /// a table of many runs (wide or long CSV, Parquet, JSON lines, `.gz` of these); or what trainings printed, one a file.
+    #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
+    /// Only list what there is: tools, runs, metrics, settings, and what is left out.
+    #[arg(long)]
+    list: bool,
+    /// The tool that wrote the logs, as `--log-format` (default: recognised by their content).
+    #[arg(long, value_name = "TOOL", value_parser = tool, conflicts_with = "log_format")]
+    format: Option<Format>,
+    /// With `--list`: as JSON.
+    #[arg(long, requires = "list")]
+    json: bool,
     /// The file of curves to write (JSON lines).
     #[arg(long, value_name = "FILE", default_value = "curves.jsonl")]
     out: PathBuf,
-    /// Write over a file that is there.
+    /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
+    /// Read only what changed since the same import wrote the file: it keeps FILE.sources beside it.
+    #[arg(long)]
+    update: bool,
     #[command(flatten)]
     curves: CurveFlags,
 }
 
+impl Arguments {
+    /// How the files are read.
+    fn reading(&self) -> CurveFlags {
+        let flags = self.curves.clone();
+        CurveFlags { log_format: self.format.or(flags.log_format), ..flags }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if arguments.list {
+        return list(arguments);
+    }
     let out = &arguments.out;
-    if out.exists() && !arguments.force {
+    if out.exists() && !arguments.force && !arguments.update {
         return Err(Failure::input(format!(
-            "{}: is there already; name another file by --out, or write over it by --force",
+            "{}: is there already; name another file by --out, write over it by --force, or read what changed by --update",
             out.display()
         )));
     }
-    let (runs, metric) = match &arguments.files[..] {
-        [file] => match arguments.curves.read(file) {
-            Ok(recorded) => (recorded.runs, recorded.metric),
-            Err(failure) => logs(arguments).map_err(|of_log| neither(file, &failure, &of_log))?,
-        },
-        _ => logs(arguments)?,
-    };
-    if runs.is_empty() {
+    let read = read_all(arguments)?;
+    if read.runs().is_empty() {
         return Err(Failure::input("the files hold no run"));
     }
     let failed = |error| Failure::midway(format!("{}: {error}", out.display()));
     let mut writer = BufWriter::new(File::create(out).map_err(failed)?);
-    foretell_logs::write_json_lines(&mut writer, &runs, &metric).map_err(failed)?;
+    match &read {
+        Imported::Recorded(recorded, _) => foretell_logs::write_recorded(&mut writer, recorded),
+        Imported::Printed(runs, metric) => foretell_logs::write_json_lines(&mut writer, runs, metric),
+    }
+    .map_err(failed)?;
     writer.flush().map_err(failed)?;
-    print(&summary(&runs, &metric, out))
+    if let Imported::Recorded(_, Some(manifest)) = &read {
+        let text = serde_json::to_string(manifest).map_err(Failure::midway)?;
+        std::fs::write(sources(out), text).map_err(failed)?;
+    }
+    print(&summary(&read, out))
+}
+
+/// The file that says from which logs the curves in `out` are.
+fn sources(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(".sources");
+    name.into()
+}
+
+/// What the same import read before, if it is to be updated and there is such a file.
+fn before(arguments: &Arguments) -> Result<Option<(Manifest, &Path)>, Failure> {
+    let (out, sources) = (&arguments.out, sources(&arguments.out));
+    if !arguments.update || !out.exists() || !sources.exists() {
+        return Ok(None);
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::input(format!("{}: {error}; read everything again by --force", sources.display()))
+    };
+    let text = std::fs::read_to_string(&sources).map_err(|error| failed(&error))?;
+    let manifest = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    Ok(Some((manifest, out)))
+}
+
+/// What was read.
+enum Imported {
+    /// Curve files or the logs of tools.
+    Recorded(Box<Recorded>, Option<Manifest>),
+    /// What trainings printed.
+    Printed(Vec<Run>, Metric),
+}
+
+impl Imported {
+    fn runs(&self) -> &[Run] {
+        match self {
+            Self::Recorded(recorded, _) => &recorded.runs,
+            Self::Printed(runs, _) => runs,
+        }
+    }
+
+    fn metric(&self) -> &Metric {
+        match self {
+            Self::Recorded(recorded, _) => &recorded.metric,
+            Self::Printed(_, metric) => metric,
+        }
+    }
+
+    /// What is said first: what was found in the logs of tools, and what is left out.
+    fn found(&self) -> Option<String> {
+        let Self::Recorded(recorded, _) = self else { return None };
+        let found =
+            recorded.notes.iter().find(|note| note.topic == Topic::Found).map(|note| note.text.clone());
+        let others = recorded.other_metrics;
+        found.or_else(|| {
+            (others > 0)
+                .then(|| format!("`{}` is 1 of {} metrics in the file", recorded.metric.name, others + 1))
+        })
+    }
+}
+
+fn read_all(arguments: &Arguments) -> Result<Imported, Failure> {
+    let mut flags = arguments.reading();
+    if flags.are_logs(&arguments.files)? {
+        let before = before(arguments)?;
+        let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        if flags.metric.is_none() && before.is_none() && asks {
+            flags.metric = chosen(&flags.survey(&arguments.files)?)?;
+        }
+        let (recorded, manifest) = flags.read_logs(&arguments.files, before)?;
+        return Ok(Imported::Recorded(Box::new(recorded), Some(manifest)));
+    }
+    let logs = || logs(arguments).map(|(runs, metric)| Imported::Printed(runs, metric));
+    match &arguments.files[..] {
+        [file] => match flags.read(file) {
+            Ok(recorded) => Ok(Imported::Recorded(Box::new(recorded), None)),
+            Err(failure) => logs().map_err(|of_log| neither(file, &failure, &of_log)),
+        },
+        _ => logs(),
+    }
+}
+
+/// Lists what there is.
+fn list(arguments: &Arguments) -> Outcome {
+    let flags = arguments.reading();
+    if !flags.are_logs(&arguments.files)? {
+        let [file] = &arguments.files[..] else {
+            return Err(Failure::input(
+                "--list: not all of these are logs of tools; list curve files one at a time",
+            ));
+        };
+        let recorded = Imported::Recorded(Box::new(flags.read(file)?), None);
+        if arguments.json {
+            return Err(Failure::input(format!(
+                "{}: is a curve file: --json lists the logs of tools; leave it out",
+                file.display()
+            )));
+        }
+        return print(&what(&recorded));
+    }
+    let survey = flags.survey(&arguments.files)?;
+    if arguments.json { print_json(&survey) } else { print(&listed(&survey)) }
+}
+
+/// The metric that somebody at a terminal chooses from the list; `None` if there is no choice.
+fn chosen(survey: &Survey) -> Result<Option<String>, Failure> {
+    if survey.metrics.len() < 2 {
+        return Ok(None);
+    }
+    note(&listed(survey));
+    let default = survey.preferred().map_or(String::new(), |metric| metric.name.clone());
+    loop {
+        let answer = ask("which metric counts", &default)?;
+        if survey.metrics.iter().any(|metric| metric.name == answer) {
+            return Ok(Some(answer));
+        }
+        if answer.is_empty() {
+            return Err(Failure::input("no metric was chosen: name one by --metric"));
+        }
+        note(&format!("there is no metric `{answer}` in the list"));
+    }
+}
+
+/// So many of what is left out for one reason are named.
+const NAMED: usize = 5;
+
+/// What is left out, the first few for each reason.
+fn left_out(survey: &Survey) -> Vec<String> {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for left in &survey.left_out {
+        by_reason.entry(&left.why).or_default().push(&left.what);
+    }
+    let said = by_reason.into_iter().map(|(why, what)| {
+        let more = what.len().saturating_sub(NAMED);
+        let named = what.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("left out: {named}{more}: {why}")
+    });
+    said.collect()
+}
+
+/// What there is in the logs of tools, as text.
+fn listed(survey: &Survey) -> String {
+    let metrics: Vec<Vec<String>> = survey
+        .metrics
+        .iter()
+        .map(|metric| {
+            let range = metric.range.map_or("–".to_owned(), |(low, high)| {
+                format!("{} … {}", metric_value(low), metric_value(high))
+            });
+            let better = metric.direction.map_or("not known", Direction::better);
+            let lost = if metric.not_finite > 0 { metric.not_finite.to_string() } else { String::new() };
+            let cells = [metric.runs.to_string(), metric.values.to_string(), range, better.to_owned(), lost];
+            std::iter::once(metric.name.clone()).chain(cells).collect()
+        })
+        .collect();
+    let mut lines = vec![survey.to_string()];
+    let settings = if survey.settings.is_empty() { "none".to_owned() } else { survey.settings.join(", ") };
+    lines.push(format!("settings: {settings}"));
+    lines.push(format!("resource: {}", survey.resource));
+    lines.push(String::new());
+    lines.push(table(&["metric", "runs", "values", "range", "better", "not finite"], &metrics));
+    if let Some(metric) = survey.preferred() {
+        lines.push(format!("without --metric: {}", metric.name));
+    }
+    lines.extend(left_out(survey));
+    lines.extend(survey.damage.iter().map(|text| format!("damaged: {text}")));
+    lines.join("\n")
 }
 
 fn neither(file: &Path, as_table: &Failure, as_log: &Failure) -> Failure {
-    let is_missing = !file.exists();
-    let message = if is_missing {
+    let message = if !file.exists() {
         as_table.message().to_owned()
+    } else if file.is_dir() {
+        format!("{}; nor was the log of a tool recognised in it or below it", as_table.message())
     } else {
         format!("{}\nnor is it the log of one run: {}", as_table.message(), as_log.message())
     };
@@ -96,9 +283,11 @@ fn logs(arguments: &Arguments) -> Result<(Vec<Run>, Metric), Failure> {
         let curve = curve(text, &parsed, direction)
             .map_err(|why| Failure::input(format!("{}: {why}", file.display())))?;
         match curve {
-            Ok(curve) => {
-                runs.push(Run { id: unique(file, &mut taken), configuration: configuration(file), curve })
-            }
+            Ok(curve) => runs.push(Run {
+                id: unique(file, &mut taken),
+                configuration: foretell_logs::configuration_beside(file),
+                curve,
+            }),
             Err(seen) => silent.push((file, seen)),
         }
     }
@@ -148,30 +337,21 @@ fn curve(
     source: &MetricSource,
     direction: Direction,
 ) -> Result<Result<Curve, String>, foretell_run::ReportProblem> {
-    let mut reader = ReportReader::new(source.clone(), 0);
+    let (reports, seen) = ReportReader::new(source.clone(), 0).read_all(text);
     let mut points = BTreeMap::new();
-    for line in text.split('\n') {
-        let (drawn, last) = line.trim_end_matches('\r').rsplit_once('\r').unwrap_or(("", line));
-        let mut reports = Vec::new();
-        for part in drawn.split('\r').filter(|part| !part.is_empty()) {
-            reports.extend(reader.read_transient(part.as_bytes()));
-        }
-        reports.extend(reader.read(last.as_bytes()));
-        for report in reports {
-            match report {
-                Ok(report) => drop(points.entry(report.step).or_insert(report.value)),
-                Err(problem @ foretell_run::ReportProblem::Epoch { .. }) => return Err(problem),
-                Err(_) => {} // other lines of a log may look like a report
-            }
+    for report in reports {
+        match report {
+            Ok(report) => drop(points.entry(report.step).or_insert(report.value)),
+            Err(problem @ foretell_run::ReportProblem::Epoch { .. }) => return Err(problem),
+            Err(_) => {} // other lines of a log may look like a report
         }
     }
-    points.extend(reader.flush().map(|report| (report.step, report.value)));
     let mut curve = Curve::default();
     for (step, value) in points {
         // steps ascend
         let _ = curve.push(step as f64, value.unwrap_or(f64::NAN), direction);
     }
-    let seen = reader.seen().map(|seen| seen.text()).unwrap_or_default();
+    let seen = seen.map(|seen| seen.text()).unwrap_or_default();
     Ok(if curve.is_empty() { Err(seen) } else { Ok(curve) })
 }
 
@@ -193,70 +373,15 @@ fn unique(file: &Path, taken: &mut BTreeSet<String>) -> String {
     id
 }
 
-/// What is known of a run's configuration: numbers and texts of a file beside the log, and `name=value` in its own and its
-/// folder's name.
-fn configuration(file: &Path) -> Configuration {
-    let mut configuration = Configuration::new();
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let own = file.with_extension("json");
-    let is_log = own.as_path() == file;
-    let beside = CONFIGURATIONS.iter().map(|name| folder.join(name)).chain((!is_log).then_some(own));
-    for path in beside.filter(|path| path != file) {
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        if let Ok(serde_json::Value::Object(fields)) = serde_json::from_str(&text) {
-            configuration.extend(fields.into_iter().filter_map(|(name, value)| Some((name, plain(&value)?))));
-        }
-    }
-    let names = [folder.file_name(), file.file_name()];
-    for name in names.into_iter().flatten().map(|name| name.to_string_lossy().into_owned()) {
-        let ending = ENDINGS.into_iter().find_map(|ending| name.strip_suffix(ending));
-        let mut rest = ending.unwrap_or(&name);
-        while let Some((before, after)) = rest.split_once('=') {
-            let start = before.rfind([',', ' ', ';', '-', '=']).map_or(0, |at| at + 1);
-            let end = after.find('=').map_or(after.len(), |next| {
-                // the value ends where the next name begins
-                after[..next].find(['_', ',', ' ', ';']).unwrap_or(next)
-            });
-            let mut key = before[start..].trim_start_matches('_');
-            // `run3_lr=0.1`: what counts the runs is no part of the setting's name
-            while let Some((first, rest)) = key.split_once('_')
-                && first.ends_with(|c: char| c.is_ascii_digit())
-            {
-                key = rest;
-            }
-            if !key.is_empty() {
-                configuration
-                    .insert(key.to_owned(), of_text(after[..end].trim_end_matches(['_', ',', ' ', ';'])));
-            }
-            rest = &after[end..];
-        }
-    }
-    configuration
-}
-
-fn plain(value: &serde_json::Value) -> Option<Value> {
-    match value {
-        serde_json::Value::Number(number) => number.as_f64().map(Value::Number),
-        serde_json::Value::String(text) => Some(of_text(text)),
-        serde_json::Value::Bool(flag) => Some(of_text(&flag.to_string())),
-        _ => None,
-    }
-}
-
-fn of_text(text: &str) -> Value {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Value::Number(number),
-        _ => Value::Text(text.to_owned()),
-    }
-}
-
-fn summary(runs: &[Run], metric: &Metric, out: &Path) -> String {
+/// What was read, with what was left out first.
+fn what(read: &Imported) -> String {
+    let (runs, metric) = (read.runs(), read.metric());
     let points: usize = runs.iter().map(|run| run.curve.len()).sum();
     let names: BTreeSet<&String> = runs.iter().flat_map(|run| run.configuration.keys()).collect();
     let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
-    let out = out.display();
+    let found = read.found().map_or(String::new(), |found| format!("{found}\n"));
     format!(
-        "{} runs with {points} values of {} ({} is better){} are in {out}\nwhat stopping would have saved:  foretell replay {out}\nlearn from them:                 foretell search --learn-from {out} …\nforecast running ones:           foretell forecast --history {out} RUNNING",
+        "{found}{} runs with {points} values of {} ({} is better){}",
         runs.len(),
         metric.name,
         metric.direction.better(),
@@ -264,24 +389,20 @@ fn summary(runs: &[Run], metric: &Metric, out: &Path) -> String {
     )
 }
 
+fn summary(read: &Imported, out: &Path) -> String {
+    let (what, out) = (what(read), out.display());
+    format!(
+        "{what} are in {out}\nwhat stopping would have saved:  foretell replay {out}\nlearn from them:                 foretell search --learn-from {out} …\nforecast running ones:           foretell forecast --history {out} RUNNING"
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{configuration, curve, unique};
-    use foretell::{Direction, Value};
+    use super::{curve, unique};
+    use foretell::Direction;
     use foretell_run::MetricSource;
     use std::collections::BTreeSet;
     use std::path::Path;
-
-    #[test]
-    fn settings_are_read_from_names() {
-        let found = configuration(Path::new("/nowhere/opt=sgd/run7_lr=0.1_num_layers=4_drop=0.5.log"));
-        let expected = [("drop", Value::Number(0.5)), ("lr", Value::Number(0.1))];
-        for (name, value) in expected {
-            assert_eq!(found.get(name), Some(&value), "{name} of {found:?}");
-        }
-        assert_eq!(found["opt"], Value::Text("sgd".to_owned()));
-        assert_eq!(found["num_layers"], Value::Number(4.0));
-    }
 
     #[test]
     fn the_last_drawing_of_a_bar_and_columns_count() {

@@ -3,7 +3,7 @@
 use super::search::duration;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
-use crate::stored;
+use foretell_run::log_in;
 use foretell_serve::{Options, ServeError, Server};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,9 @@ pub(crate) struct Arguments {
     /// What readers must know; needed where other machines can reach the address.
     #[arg(long, env = "FORETELL_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// How long a trial that reports over HTTP may be silent before it is given to another worker, such as 30m, 8h.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1h")]
+    /// How long a worker that renews its lease may be silent before another one gets its trial, such as 30s, 5m. One that only
+    /// reports has ten times the study's mean pause between reports, from this to an hour.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
     lease: Duration,
 }
 
@@ -52,7 +53,8 @@ pub(crate) fn serve(arguments: &Arguments) -> Outcome {
             folder.display()
         )));
     }
-    let options = Options { folder: folder.clone(), address: *address, token: token.clone(), lease: *lease };
+    let usual = Options::new(folder, *address);
+    let options = Options { token: token.clone(), lease: *lease, ..usual };
     let server = Server::bind(options).map_err(failure)?;
     note(&format!("open {} (Ctrl-C ends it)", server.url()));
     server.run().map_err(failure)
@@ -61,7 +63,7 @@ pub(crate) fn serve(arguments: &Arguments) -> Outcome {
 /// Serves the study in `directory` on a thread of its own, for as long as the program runs.
 pub(crate) fn beside(directory: &Path, address: SocketAddr) -> Outcome {
     let token = std::env::var("FORETELL_TOKEN").ok();
-    let options = Options { folder: directory.to_owned(), address, token, lease: Options::LEASE };
+    let options = Options { token, ..Options::new(directory, address) };
     let server = Server::bind(options).map_err(failure)?;
     note(&format!("live in the browser: {}", server.url()));
     let serve = move || {
@@ -74,11 +76,11 @@ pub(crate) fn beside(directory: &Path, address: SocketAddr) -> Outcome {
 
 /// Writes the page of a study as one file.
 pub(crate) fn report(arguments: &ReportArguments) -> Outcome {
-    let stored = stored::Stored::read(&arguments.study)?;
+    let stored = foretell_run::Stored::read(&arguments.study)?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.study.join("report.html"));
     let folder = std::path::absolute(&stored.directory).map_err(Failure::midway)?;
     let name = folder.file_name().map_or_else(|| "study".into(), |name| name.to_string_lossy().into_owned());
-    let page = foretell_serve::page(&name, &stored::log(&stored.directory)).map_err(failure)?;
+    let page = foretell_serve::page(&name, &log_in(&stored.directory)).map_err(failure)?;
     std::fs::write(&out, page).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     note(&format!("written: {}", out.display()));
     Ok(())

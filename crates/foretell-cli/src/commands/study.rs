@@ -7,7 +7,7 @@ use super::search::{FigureKind, report, study_picture};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, note, print, print_json, table};
 use crate::plot;
-use crate::stored::{self, Stored};
+use foretell_run::{Stored, log_in};
 use foretell_search::{Best, Decision, Record, SamplerSpec, Spent, Summary, Tally, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,9 +41,12 @@ enum Action {
         study: PathBuf,
         /// The trial's number.
         trial: Option<u64>,
-        /// Show so many of the best trials with their parameters.
+        /// Number of best trials to show, with their parameters.
         #[arg(long, value_name = "N", conflicts_with = "trial")]
         top: Option<usize>,
+        /// List all trials that were stopped or failed, not only the newest.
+        #[arg(long, conflicts_with_all = ["trial", "top"])]
+        all: bool,
     },
     /// Write the study's curves as JSON lines, which the other commands read.
     Export {
@@ -73,7 +76,7 @@ enum Action {
     Doctor {
         /// The study's folder.
         study: PathBuf,
-        /// Keep what is sound of a damaged log; the damaged one is kept beside it.
+        /// Keep the sound part of a damaged log; the damaged log is kept next to it.
         #[arg(long)]
         repair: bool,
     },
@@ -83,7 +86,9 @@ enum Action {
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.action {
         Action::Ls { folder } => list(folder, arguments.format),
-        Action::Show { study, trial: None, top } => show(&Stored::read(study)?, *top, arguments.format),
+        Action::Show { study, trial: None, top, all } => {
+            show(&Stored::read(study)?, *top, *all, arguments.format)
+        }
         Action::Show { study, trial: Some(trial), .. } => {
             show_trial(&Stored::read(study)?, *trial, arguments.format)
         }
@@ -123,12 +128,12 @@ fn list(folder: &Path, format: Format) -> Outcome {
         .map_err(failed)?
         .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
         .collect::<Result<_, _>>()?;
-    directories.retain(|directory| stored::log(directory).is_file());
+    directories.retain(|directory| log_in(directory).is_file());
     directories.sort();
     let studies = directories.iter().filter_map(|directory| match Stored::read(directory) {
         Ok(stored) => Some(listed(&stored)),
         Err(failure) => {
-            note(&format!("not listed: {}", failure.message()));
+            note(&format!("not listed: {failure}"));
             None
         }
     });
@@ -173,6 +178,12 @@ fn listing_text(listing: &Listing) -> String {
 /// Draws the study.
 fn draw(stored: &Stored, out: Option<&Path>) -> Outcome {
     let path = out.map_or_else(|| stored.directory.join("curves.svg"), Path::to_owned);
+    if out.is_none() && path.is_symlink() {
+        return Err(Failure::input(format!(
+            "{}: it is a symbolic link, through which nothing is written; name the picture by --out",
+            path.display()
+        )));
+    }
     plot::check_place(&path, None).map_err(Failure::input)?;
     let name = study_picture::name(&stored.directory);
     let kind = match stored.study.spec().sampler {
@@ -183,7 +194,7 @@ fn draw(stored: &Stored, out: Option<&Path>) -> Outcome {
     print(&format!("drawn into {}", path.display()))
 }
 
-fn show(stored: &Stored, top: Option<usize>, format: Format) -> Outcome {
+fn show(stored: &Stored, top: Option<usize>, all: bool, format: Format) -> Outcome {
     let document = report::Document::new(SCHEMA, &stored.study, &stored.times, &stored.directory);
     let (document, table) = match top {
         None => (document, None),
@@ -192,7 +203,7 @@ fn show(stored: &Stored, top: Option<usize>, format: Format) -> Outcome {
     match (format, table) {
         (Format::Json, _) => print_json(&document),
         (Format::Table, Some(table)) => print(&table),
-        (Format::Table, None) => print(&report::text(&stored.study, &document)),
+        (Format::Table, None) => print(&report::text(&stored.study, &document, all)),
     }
 }
 
@@ -207,7 +218,7 @@ struct Shown<'a> {
     steps: Vec<u64>,
     /// Null where a value is not finite.
     values: Vec<Option<f64>>,
-    decisions: Vec<&'a Decision>,
+    decisions: Vec<Decision>,
 }
 
 fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
@@ -219,15 +230,15 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
             trials.len()
         )));
     };
-    let decisions = stored.records.iter().filter_map(|record| match record {
-        Record::Decided(decision) if decision.trial == number => Some(decision),
-        _ => None,
-    });
-    let reports = stored.records.iter().filter_map(|record| match record {
-        Record::Reported { trial, step, value, .. } if *trial == number => Some((*step, *value)),
-        _ => None,
-    });
-    let (steps, values) = reports.unzip();
+    let (mut decisions, mut steps, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    stored.each_record(|record| match record {
+        Record::Decided(decision) if decision.trial == number => decisions.push(decision),
+        Record::Reported { trial, step, value, .. } if trial == number => {
+            steps.push(step);
+            values.push(value);
+        }
+        _ => {}
+    })?;
     let shown = Shown {
         schema: SCHEMA,
         trial: number,
@@ -235,7 +246,7 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
         state: &trial.state,
         steps,
         values,
-        decisions: decisions.collect(),
+        decisions,
     };
     match format {
         Format::Json => print_json(&shown),
@@ -284,9 +295,9 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
 
 /// One decision a step: the last one, as a promoted trial is checked again at the step where it paused; but a stop is not hidden
 /// behind what follows its promotion.
-fn decisive<'a>(decisions: &[&'a Decision]) -> BTreeMap<u64, &'a Decision> {
+fn decisive(decisions: &[Decision]) -> BTreeMap<u64, &Decision> {
     let mut by_step: BTreeMap<u64, &Decision> = BTreeMap::new();
-    for &decided in decisions {
+    for decided in decisions {
         let there = by_step.entry(decided.step).or_insert(decided);
         if there.action != foretell::Action::Stop {
             *there = decided;
@@ -350,9 +361,9 @@ mod tests {
             probability: None,
             shadow: false,
         };
-        let (stop, on) =
-            (decided(Action::Stop, Reason::WillNotWin), decided(Action::Continue, Reason::BurnIn));
-        assert_eq!(decisive(&[&stop, &on])[&3].reason, Reason::WillNotWin);
-        assert_eq!(decisive(&[&on, &stop])[&3].reason, Reason::WillNotWin);
+        let stop = decided(Action::Stop, Reason::WillNotWin);
+        let on = decided(Action::Continue, Reason::BurnIn);
+        assert_eq!(decisive(&[stop.clone(), on.clone()])[&3].reason, Reason::WillNotWin);
+        assert_eq!(decisive(&[on, stop])[&3].reason, Reason::WillNotWin);
     }
 }

@@ -44,6 +44,12 @@ pub(crate) use speedup::{Speedup, SpeedupPoint, SpeedupSeries};
 
 use std::path::Path;
 
+/// A figure as the text of an SVG that stands inside a page.
+pub(crate) fn inline_svg(figure: &Figure) -> String {
+    let text = svg::encode(figure);
+    text.find("<svg").map_or(String::new(), |start| text[start..].to_owned())
+}
+
 /// Writes a figure to `path`, as SVG or PNG by its extension (in upper or lower case).
 ///
 /// # Errors

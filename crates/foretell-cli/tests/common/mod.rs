@@ -1,4 +1,5 @@
 //! What the tests of live searches share: the program, its answer, its log.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use serde_json::Value;
 use std::path::Path;

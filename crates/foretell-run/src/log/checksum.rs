@@ -16,6 +16,21 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| TABLE[((crc ^ u32::from(byte)) & 0xFF) as usize] ^ (crc >> 8))
 }
 
+/// The bit, counted from the first byte's lowest, whose flip changes the CRC-32 of `length` bytes by `difference`; `None` if it is
+/// no single one. O(length).
+///
+/// The sum is linear: what a flipped bit adds to it does not depend on the other bits, only on how many bytes follow.
+pub(crate) fn flipped_bit(length: usize, difference: u32) -> Option<usize> {
+    let mut added: [u32; 8] = std::array::from_fn(|bit| TABLE[1 << bit]);
+    for byte in (0..length).rev() {
+        if let Some(bit) = added.iter().position(|&added| added == difference) {
+            return Some(byte * 8 + bit);
+        }
+        added = added.map(|added| TABLE[(added & 0xFF) as usize] ^ (added >> 8));
+    }
+    None
+}
+
 const fn table() -> [u32; 256] {
     let mut table = [0; 256];
     let mut byte = 0;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::file::Displacement;
 use super::line::LineProblem;
 use super::lock::LockError;
 
@@ -59,15 +60,15 @@ pub enum EventLogError {
         /// What the encoder said.
         source: serde_json::Error,
     },
-    /// A number of the record is not finite: JSON would hold `null` there, which cannot be read back.
+    /// The record's line was made, but gives another record: a number is not finite, say, and JSON holds `null` in its place.
     #[error(
-        "a record's field `{field}` is {value}, and a log holds finite numbers only; nothing was written"
+        "the record {written} would be read back as {read}; nothing was written; please report this as a bug"
     )]
-    NotFinite {
-        /// Where the number is in the record, such as `forecast.interval[1]`.
-        field: String,
-        /// `inf`, `-inf` or `NaN`.
-        value: String,
+    ReadsOtherwise {
+        /// The record.
+        written: String,
+        /// What is read back.
+        read: String,
     },
     /// The record's line was made, but cannot be read back.
     #[error(
@@ -93,15 +94,14 @@ pub enum EventLogError {
     },
     /// The log's file is not where it was opened.
     #[error(
-        "{path} {how} while it was written: this search ends here; {acknowledged} records were acknowledged before; put the \
-         file back and search again, or begin in another folder",
-        path = path.display()
+        "{path} {how} while it was written: this search ends here; {acknowledged} records were acknowledged before; {}",
+        way_back(*how, path), path = path.display()
     )]
     Displaced {
         /// The log.
         path: PathBuf,
-        /// `was deleted`, …
-        how: &'static str,
+        /// What became of it.
+        how: Displacement,
         /// How many records it held.
         acknowledged: u64,
     },
@@ -126,6 +126,17 @@ impl EventLogError {
     pub(super) fn file(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::File { what, path, source }
+    }
+}
+
+/// What to do about a log that is not as its writer left it.
+fn way_back(how: Displacement, path: &Path) -> String {
+    match how {
+        Displacement::Written => {
+            let folder = path.parent().unwrap_or(path).display();
+            format!("end that program, look at the log by `foretell study doctor {folder}`, and search again")
+        }
+        _ => "put the file back and search again, or begin in another folder".to_owned(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The file below the event log, as few operations as the log needs, so that tests can make each of them fail.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file that grows at its end.
 pub(crate) trait LogFile: Send {
@@ -13,8 +14,9 @@ pub(crate) trait LogFile: Send {
     fn truncate(&mut self, length: u64) -> io::Result<()>;
     /// Returns once the file's contents would survive a loss of power.
     fn sync(&mut self) -> io::Result<()>;
-    /// Whether the file no longer is at `path` with at least `length` bytes, and what became of it.
-    fn displaced(&self, path: &Path, length: u64) -> Option<&'static str>;
+    /// What became of the file, if it no longer is at `path`, or has another length than the `length` that its writer gave
+    /// it. One whose last write was `torn` may be longer.
+    fn displaced(&self, path: &Path, length: u64, torn: bool) -> Option<Displacement>;
 }
 
 /// A file opened for appending.
@@ -31,18 +33,55 @@ impl LogFile for File {
         self.sync_data()
     }
 
-    fn displaced(&self, path: &Path, length: u64) -> Option<&'static str> {
-        let there = match fs::metadata(path) {
-            Ok(there) => there,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Some("was deleted"),
-            Err(_) => return None, // the write that follows says what is wrong
-        };
-        let own = self.metadata().ok()?;
-        if (own.dev(), own.ino()) != (there.dev(), there.ino()) {
-            return Some("was replaced by another file");
-        }
-        (there.len() < length).then_some("was cut by another program")
+    fn displaced(&self, path: &Path, length: u64, torn: bool) -> Option<Displacement> {
+        moved(self, path).or_else(|| match self.metadata().ok()?.len() {
+            there if there < length => Some(Displacement::Cut),
+            there if there > length && !torn => Some(Displacement::Written),
+            _ => None,
+        })
     }
+}
+
+/// What became of a log's file while it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Displacement {
+    /// It is not there.
+    Deleted,
+    /// Another file is in its place.
+    Replaced,
+    /// It is shorter.
+    Cut,
+    /// It is longer.
+    Written,
+}
+
+impl fmt::Display for Displacement {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Deleted => "was deleted",
+            Self::Replaced => "was replaced by another file",
+            Self::Cut => "was cut by another program",
+            Self::Written => "was written by another program",
+        })
+    }
+}
+
+/// What became of `file`, if it is not the one at `path` any more.
+pub(crate) fn moved(file: &File, path: &Path) -> Option<Displacement> {
+    let there = match fs::symlink_metadata(path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Displacement::Deleted),
+        Err(_) => return None, // the write that follows says what is wrong
+    };
+    let own = file.metadata().ok()?;
+    ((own.dev(), own.ino()) != (there.dev(), there.ino())).then_some(Displacement::Replaced)
+}
+
+/// `path` with more at its end: the name of a file beside it.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// Writes all of `bytes`: one call, unless the operating system takes only a part of them.

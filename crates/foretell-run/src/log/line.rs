@@ -7,10 +7,10 @@ use super::checksum::crc32;
 
 /// The version of the line format that this crate writes. It reads version 1, too: lines without number, run and time.
 pub(crate) const VERSION: u32 = 2;
-const UNNUMBERED: u32 = 1;
+pub(super) const UNNUMBERED: u32 = 1;
 
-const BEFORE_VERSION: &str = "{\"v\":";
-const BEFORE_CHECKSUM: &str = ",\"crc\":\"";
+pub(super) const BEFORE_VERSION: &str = "{\"v\":";
+pub(super) const BEFORE_CHECKSUM: &str = ",\"crc\":\"";
 const BEFORE_BODY: &str = "\",";
 const BEFORE_NUMBER: &str = "\"seq\":";
 const BEFORE_RUN: &str = ",\"run\":";
@@ -69,6 +69,17 @@ pub enum LineProblem {
         /// The version in the line.
         found: u32,
     },
+    /// One bit of the line is not the one that was written: its checksum tells which.
+    #[error("bit {bit} of its byte {byte} was flipped")]
+    FlippedBit {
+        /// The byte, from 1.
+        byte: usize,
+        /// The bit, from 0.
+        bit: usize,
+    },
+    /// An editor or a transfer has put a byte-order mark before the line, or a carriage return behind it.
+    #[error("an editor or a transfer has put a byte-order mark before it, or a carriage return behind it")]
+    Edited,
     /// The text is what was written, but not a record that this program knows.
     #[error(
         "the record is whole, but this program cannot read it: {problem}; use a newer foretell, or the one that wrote it"
@@ -82,7 +93,9 @@ pub enum LineProblem {
 impl LineProblem {
     /// Whether the bytes are not those that were written (as opposed to written by another program).
     pub fn is_damage(&self) -> bool {
-        self.may_be_torn() || matches!(self, Self::Joined | Self::Sequence { .. } | Self::Unnumbered)
+        use LineProblem::{Edited, FlippedBit, Joined, Sequence, Unnumbered};
+        let is_other = matches!(self, Joined | Sequence { .. } | Unnumbered | FlippedBit { .. } | Edited);
+        is_other || self.may_be_torn()
     }
 
     /// Whether a write that was cut short may have left such a line.
@@ -110,16 +123,22 @@ pub(crate) fn encode_into<R: Serialize>(
     record: &R,
 ) -> Result<(), serde_json::Error> {
     let text = serde_json::to_string(record)?;
-    write_line(lines, stamp, &text);
+    write_line(lines, Some(stamp), &text);
     Ok(())
 }
 
-/// Adds the line, newline included, that holds the record with this `text`.
-pub(super) fn write_line(lines: &mut Vec<u8>, stamp: Stamp, text: &str) {
-    let Stamp { number, run, time } = stamp;
-    let body = format!("{BEFORE_NUMBER}{number}{BEFORE_RUN}{run}{BEFORE_TIME}{time},{BEFORE_RECORD}{text}");
-    let crc = crc32(body.as_bytes());
-    let head = format!("{BEFORE_VERSION}{VERSION}{BEFORE_CHECKSUM}{crc:08x}{BEFORE_BODY}");
+/// Adds the line, newline included, that holds the record with this `text`; without a stamp one of version 1.
+pub(super) fn write_line(lines: &mut Vec<u8>, stamp: Option<Stamp>, text: &str) {
+    let (version, body, crc) = match stamp {
+        None => (UNNUMBERED, format!("{BEFORE_RECORD}{text}"), crc32(text.as_bytes())),
+        Some(Stamp { number, run, time }) => {
+            let stamp = format!("{BEFORE_NUMBER}{number}{BEFORE_RUN}{run}{BEFORE_TIME}{time},");
+            let body = stamp + BEFORE_RECORD + text;
+            let crc = crc32(body.as_bytes());
+            (VERSION, body, crc)
+        }
+    };
+    let head = format!("{BEFORE_VERSION}{version}{BEFORE_CHECKSUM}{crc:08x}{BEFORE_BODY}");
     for part in [&head, &body, AFTER_RECORD, "\n"] {
         lines.extend_from_slice(part.as_bytes());
     }
@@ -144,12 +163,29 @@ fn without_place(error: &serde_json::Error) -> String {
     text.rsplit_once(" at line ").map_or(text.clone(), |(problem, _)| problem.to_owned())
 }
 
-/// `problem`, or [`LineProblem::Joined`] when the damaged `line` starts with a whole one and another follows.
+/// `problem`, or [`LineProblem::Joined`] when the damaged `line` starts with a whole one and another follows, or
+/// [`LineProblem::Frame`] when its version is damaged: with the right one its checksum is right. A later version must let its
+/// checksum cover its version, so that its lines are not taken for such.
 pub(crate) fn diagnose(line: &[u8], problem: LineProblem) -> LineProblem {
+    if matches!(problem, LineProblem::Version { .. }) && is_of_known_version(line) {
+        return LineProblem::Frame;
+    }
     let starts = |at: &usize| line[*at..].starts_with(BEFORE_VERSION.as_bytes());
     let mut second = (1..line.len()).filter(starts);
     let joined = problem.is_damage() && second.any(|at| unframed(&line[..at - 1]).is_ok());
     if joined { LineProblem::Joined } else { problem }
+}
+
+/// Whether `line` is whole but for the digit of its version.
+fn is_of_known_version(line: &[u8]) -> bool {
+    let mut line = line.to_vec();
+    let at = BEFORE_VERSION.len();
+    [UNNUMBERED, VERSION].into_iter().any(|version| {
+        line.get_mut(at).is_some_and(|digit| {
+            *digit = b'0' + version as u8;
+            true
+        }) && parts(&line).is_ok()
+    })
 }
 
 /// The stamp and the record's text, once frame, version and checksum are found right.

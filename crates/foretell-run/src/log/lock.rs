@@ -1,4 +1,4 @@
-//! One writer a log: an exclusive lock on a file beside it, which dies with the process that holds it.
+//! One writer a log: an exclusive lock on the log itself, which dies with the process that holds it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -9,6 +9,9 @@ use nix::errno::Errno;
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 use thiserror::Error;
+
+use super::file::with_suffix;
+use crate::no_links;
 
 /// How often, and how long each time, a lock is waited for whose holder is dead: two seconds in all.
 const WAITS: u32 = 200;
@@ -21,15 +24,15 @@ pub enum LockError {
     /// Another process, or another part of this one, holds it.
     #[error("{path} is held by {holder}: another foretell is writing this study; wait for it or end it", path = path.display())]
     Held {
-        /// The lock file.
+        /// The log.
         path: PathBuf,
         /// `process N`, or `an unknown process`.
         holder: String,
     },
-    /// The lock file cannot be opened, locked or written.
+    /// The log cannot be locked, or the note beside it not be opened.
     #[error("cannot lock {path}: {source}; the folder must be writable and its file system must support locks", path = path.display())]
     Unavailable {
-        /// The lock file.
+        /// The log.
         path: PathBuf,
         /// What the operating system said.
         source: io::Error,
@@ -38,29 +41,33 @@ pub enum LockError {
 
 /// An exclusive lock, held until it is dropped or the process ends, however it ends.
 ///
-/// The lock is the operating system's advisory lock on the open file (`flock`), not the file's existence: a stale file
-/// hinders nobody. Child processes do not inherit it; one that its parent was killed in the act of starting holds it for
+/// The lock is the operating system's advisory lock on the opened log (`flock`). `LOG.lock` beside it only names the holder:
+/// without it, or with a stale one, the lock is the same. It is locked, too, because earlier versions look at nothing else.
+/// Child processes do not inherit the lock; one that its parent was killed in the act of starting holds it for
 /// the moment until it executes its program, which [`Lock::acquire`] waits for.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    _log: File,
+    _note: File,
 }
 
 impl Lock {
-    /// Takes the lock `path`, and writes this process's id into it for others to name. Waits a little if the process
-    /// that signed it is dead.
-    pub(crate) fn acquire(path: PathBuf) -> Result<Self, LockError> {
+    /// Locks `log`, the opened file at `path`, and writes this process's id beside it for others to name. Waits a little if
+    /// the process that signed is dead.
+    pub(crate) fn acquire(log: &File, path: &Path) -> Result<Self, LockError> {
         let mut waits = 0..WAITS;
         loop {
-            match try_acquire(&path) {
-                Ok(file) => return Ok(Self { _file: file }),
-                Err(TryLockError::Error(source)) => return Err(LockError::Unavailable { path, source }),
+            match try_acquire(log, path) {
+                Ok(lock) => return Ok(lock),
+                Err(TryLockError::Error(source)) => {
+                    return Err(LockError::Unavailable { path: path.to_owned(), source });
+                }
                 Err(TryLockError::WouldBlock) => {
-                    let holder = holder(&path);
+                    let holder = holder(path);
                     if !holder.is_some_and(is_dead) || waits.next().is_none() {
                         let holder = holder.map(|pid| format!("process {pid}"));
                         let holder = holder.unwrap_or_else(|| "an unknown process".to_owned());
-                        return Err(LockError::Held { path, holder });
+                        return Err(LockError::Held { path: path.to_owned(), holder });
                     }
                     std::thread::sleep(WAIT);
                 }
@@ -69,25 +76,46 @@ impl Lock {
     }
 }
 
-fn try_acquire(path: &Path) -> Result<File, TryLockError> {
-    let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-    let mut file = options.map_err(TryLockError::Error)?;
-    file.try_lock()?;
-    // The name is a courtesy: a full disk must not keep the log from being opened.
-    let _ = sign(&mut file);
-    Ok(file)
+fn try_acquire(log: &File, path: &Path) -> Result<Lock, TryLockError> {
+    let log = log.try_clone().map_err(TryLockError::Error)?;
+    log.try_lock()?;
+    let mut options = OpenOptions::new();
+    let note = no_links::open(options.read(true).write(true).create(true).truncate(false), &note_of(path));
+    let locked = note.map_err(TryLockError::Error).and_then(|mut note| {
+        note.try_lock()?;
+        // The name is a courtesy: a full disk must not keep the log from being opened.
+        let _ = sign(&mut note);
+        Ok(note)
+    });
+    match locked {
+        Ok(note) => Ok(Lock { _log: log, _note: note }),
+        Err(error) => {
+            let _ = log.unlock(); // the caller's file shares the lock
+            Err(error)
+        }
+    }
+}
+
+/// The file that names who holds the log at `path`.
+fn note_of(path: &Path) -> PathBuf {
+    with_suffix(path, ".lock")
 }
 
 fn sign(file: &mut File) -> io::Result<()> {
+    let mut there = String::new();
+    file.take(32).read_to_string(&mut there)?;
+    if there.trim() == std::process::id().to_string() {
+        return Ok(());
+    }
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "{}", std::process::id())
 }
 
-/// Who signed the lock.
+/// Who signed for the log at `path`.
 fn holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
-    File::open(path).and_then(|file| file.take(32).read_to_string(&mut text)).ok()?;
+    File::open(note_of(path)).and_then(|file| file.take(32).read_to_string(&mut text)).ok()?;
     text.trim().parse().ok()
 }
 
@@ -98,48 +126,86 @@ fn is_dead(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lock, LockError};
+    use super::{Lock, LockError, note_of};
+    use std::fs::{self, File};
+    use std::path::{Path, PathBuf};
+
+    /// A log, and what opens it.
+    fn log() -> (tempfile::TempDir, PathBuf, impl Fn() -> File) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("events.jsonl");
+        fs::write(&path, "").expect("a file is written");
+        let there = path.clone();
+        (folder, path, move || fs::OpenOptions::new().append(true).open(&there).expect("it is there"))
+    }
+
+    fn refusal(log: &File, path: &Path) -> String {
+        Lock::acquire(log, path).expect_err("it is held").to_string()
+    }
 
     #[test]
     fn a_second_holder_is_refused_and_told_who_holds_it() {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        let path = dir.path().join("log.lock");
-        let first = Lock::acquire(path.clone()).expect("nobody holds it");
-        let refusal = Lock::acquire(path.clone()).expect_err("it is held").to_string();
-        assert!(refusal.contains(&format!("process {}", std::process::id())), "{refusal}");
+        let (_folder, path, open) = log();
+        let first = Lock::acquire(&open(), &path).expect("nobody holds it");
+        let said = refusal(&open(), &path);
+        assert!(said.contains(&format!("process {}", std::process::id())), "{said}");
         drop(first);
-        Lock::acquire(path).expect("it was let go");
+        Lock::acquire(&open(), &path).expect("it was let go");
+    }
+
+    #[test]
+    fn removing_the_note_lets_no_second_holder_in() {
+        let (_folder, path, open) = log();
+        let first = Lock::acquire(&open(), &path).expect("nobody holds it");
+        fs::remove_file(note_of(&path)).expect("it is there");
+        assert!(refusal(&open(), &path).contains("an unknown process"));
+        drop(first);
+        Lock::acquire(&open(), &path).expect("it was let go");
+    }
+
+    #[test]
+    fn who_is_refused_by_an_earlier_version_leaves_the_log_unlocked() {
+        let (_folder, path, open) = log();
+        let note = File::create(note_of(&path)).expect("a file is written");
+        note.try_lock().expect("nobody holds it");
+        let log = open();
+        refusal(&log, &path);
+        open().try_lock().expect("the log itself is free");
     }
 
     #[test]
     fn what_a_dead_process_left_locked_is_waited_for() {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        let path = dir.path().join("log.lock");
-        let orphan = std::fs::File::create(&path).expect("a file is written");
+        let (_folder, path, open) = log();
+        let orphan = open();
         orphan.try_lock().expect("nobody holds it");
         let mut dead = std::process::Command::new("true").spawn().expect("a process");
         let pid = dead.id();
         dead.wait().expect("it ends");
-        std::fs::write(&path, format!("{pid}\n")).expect("it is signed");
+        fs::write(note_of(&path), format!("{pid}\n")).expect("it is signed");
         let release = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(50));
             drop(orphan);
         });
-        Lock::acquire(path).expect("it was let go in time");
+        Lock::acquire(&open(), &path).expect("it was let go in time");
         release.join().expect("it ends");
     }
 
     #[test]
-    fn a_stale_lock_file_hinders_nobody() {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        let path = dir.path().join("log.lock");
-        std::fs::write(&path, "1234567890\n").expect("a file is written");
-        Lock::acquire(path).expect("the file is there, but nobody holds the lock");
+    fn a_stale_note_hinders_nobody() {
+        let (_folder, path, open) = log();
+        fs::write(note_of(&path), "1234567890\n").expect("a file is written");
+        Lock::acquire(&open(), &path).expect("the note is there, but nobody holds the lock");
     }
 
     #[test]
-    fn a_missing_folder_is_not_taken_for_a_holder() {
-        let path = std::path::PathBuf::from("no/such/folder/log.lock");
-        assert!(matches!(Lock::acquire(path), Err(LockError::Unavailable { .. })));
+    fn a_note_that_is_a_link_is_refused_and_what_it_points_to_is_left_alone() {
+        let (folder, path, open) = log();
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "precious").expect("a file is written");
+        std::os::unix::fs::symlink(&victim, note_of(&path)).expect("a link is made");
+        let error = Lock::acquire(&open(), &path).expect_err("it is a link");
+        assert!(matches!(error, LockError::Unavailable { .. }), "{error}");
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(&victim).expect("it is there"), "precious");
     }
 }

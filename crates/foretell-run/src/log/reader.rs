@@ -65,9 +65,9 @@ pub struct Dropped {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct LogReader<R> {
+pub struct LogReader<R, F = BufReader<io::Take<File>>> {
     path: PathBuf,
-    file: BufReader<io::Take<File>>,
+    file: F,
     line: Vec<u8>,
     position: Position,
     stamp: Option<Stamp>,
@@ -93,16 +93,23 @@ impl<R: DeserializeOwned> LogReader<R> {
             return Err(EventLogError::Position { path: path.to_owned(), bytes: position.bytes });
         }
         let rest = file.take(end.saturating_sub(position.bytes));
-        Ok(Self {
-            path: path.to_owned(),
-            file: BufReader::with_capacity(BUFFER_BYTES, rest),
+        Ok(Self { position, ..Self::over(path, BufReader::with_capacity(BUFFER_BYTES, rest)) })
+    }
+}
+
+impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
+    /// Reads a log that is not in a file: in memory, say. Errors call it `name`.
+    pub fn over(name: impl Into<PathBuf>, log: F) -> Self {
+        Self {
+            path: name.into(),
+            file: log,
             line: Vec::new(),
-            position,
+            position: Position::START,
             stamp: None,
             dropped: None,
             ended: false,
             _record: PhantomData,
-        })
+        }
     }
 
     /// The place after the last record that was handed over.
@@ -174,7 +181,7 @@ impl<R: DeserializeOwned> LogReader<R> {
     }
 }
 
-impl<R: DeserializeOwned> Iterator for LogReader<R> {
+impl<R: DeserializeOwned, F: BufRead> Iterator for LogReader<R, F> {
     type Item = Result<R, EventLogError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,27 +1,44 @@
 //! What is sound in a damaged log, and a log that has nothing else.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::chunks::{Chunk, Chunks};
 use super::error::EventLogError;
+use super::file::with_suffix;
 use super::line::{LineProblem, Stamp, decode, diagnose, parts, write_line};
 use super::lock::Lock;
-use super::with_suffix;
+use super::recover::recover;
+use super::{first_of, open_locked};
 
 /// A log that is looked through, or repaired, line by line. While it is repaired nobody else can write it.
+///
+/// It holds some 60 bytes a record; the records themselves are read again from the file.
 #[derive(Debug)]
 pub struct Salvage<R> {
     path: PathBuf,
     _lock: Option<Lock>,
-    /// The sound records, in the order of their sequence numbers.
-    pub records: Vec<Salvaged<R>>,
-    /// The lines that are not sound, or not in their place.
-    pub unsound: Vec<UnsoundLine>,
+    /// Where the sound records are, in the order of their sequence numbers.
+    places: Vec<Place>,
+    /// The first line of the log, where only its copy is sound.
+    first: Option<Vec<u8>>,
+    unsound: Vec<UnsoundLine>,
     _record: PhantomData<fn() -> R>,
+}
+
+/// Where a sound record is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    line: usize,
+    stamp: Option<Stamp>,
+    /// The bytes in the file; `None` for the copy of the first line.
+    bytes: Option<(u64, usize)>,
 }
 
 /// A sound record of a log.
@@ -31,9 +48,8 @@ pub struct Salvaged<R> {
     pub record: R,
     /// Its line, from 1.
     pub line: usize,
-    /// When it was written; `None` in lines of version 1.
-    pub stamp: Option<Stamp>,
-    bytes: Vec<u8>,
+    /// How many records are missing just before it.
+    pub missing: u64,
 }
 
 /// A line that is not sound, or a hole between lines.
@@ -43,13 +59,31 @@ pub struct UnsoundLine {
     pub line: usize,
     /// What is wrong.
     pub problem: LineProblem,
-    /// Whether its record is kept: it only stands in the wrong place.
-    pub kept: bool,
-    /// Its text, what was not UTF-8 replaced.
-    pub text: String,
+    /// What becomes of its record.
+    pub fate: Fate,
 }
 
-impl<R: DeserializeOwned> Salvage<R> {
+/// What becomes of a line that is not sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its record is sound; it only stands in the wrong place.
+    Kept,
+    /// Its checksum tells what it was.
+    Corrected,
+    /// It is lost, or a copy of another.
+    LeftOut,
+}
+
+/// What is put into a repaired log, and what not. Records are counted from 0 in the order of [`Salvage::records`].
+#[derive(Clone, Debug)]
+pub struct Repair<R> {
+    /// Records that are put before a sound one.
+    pub inserted: BTreeMap<usize, Vec<R>>,
+    /// Sound records that follow from nothing.
+    pub left_out: BTreeSet<usize>,
+}
+
+impl<R: Serialize + DeserializeOwned> Salvage<R> {
     /// Reads the log at `path` without lock or change, past all that is damaged.
     ///
     /// # Errors
@@ -64,112 +98,237 @@ impl<R: DeserializeOwned> Salvage<R> {
     /// # Errors
     /// Those of [`look`](Self::look), and [`EventLogError::Lock`] while somebody writes the log.
     pub fn locked(path: impl AsRef<Path>) -> Result<Self, EventLogError> {
-        let path = path.as_ref();
-        let real = fs::canonicalize(path).map_err(EventLogError::file("open", path))?;
-        let lock = Lock::acquire(with_suffix(&real, ".lock"))?;
-        Self::read(&real, Some(lock))
+        let (_, path, lock) = open_locked(path.as_ref())?;
+        Self::read(&path, Some(lock))
     }
 
     fn read(path: &Path, lock: Option<Lock>) -> Result<Self, EventLogError> {
-        let mut file = BufReader::new(File::open(path).map_err(EventLogError::file("open", path))?);
-        let (mut records, mut unsound) = (Vec::<Salvaged<R>>::new(), Vec::new());
-        let (mut bytes, mut line) = (Vec::new(), 0);
-        while file.read_until(b'\n', &mut bytes).map_err(EventLogError::file("read", path))? > 0 {
-            line += 1;
-            match decode::<R>(&bytes) {
-                Ok((stamp, record)) => {
-                    records.push(Salvaged { record, line, stamp, bytes: std::mem::take(&mut bytes) });
-                }
-                Err(problem) if problem.is_damage() => {
-                    let problem = diagnose(&bytes, problem);
-                    unsound.push(UnsoundLine { line, problem, kept: false, text: text(&bytes) });
-                }
+        let file = File::open(path).map_err(EventLogError::file("open", path))?;
+        let mut chunks = Chunks::new(BufReader::new(file));
+        let (mut places, mut unsound) = (Vec::new(), Vec::new());
+        while let Some(chunk) = chunks.next().map_err(EventLogError::file("read", path))? {
+            let place = |stamp, chunk: &Chunk| {
+                let bytes = Some((chunk.offset, chunk.bytes.len()));
+                Place { line: chunk.line, stamp, bytes }
+            };
+            match decode::<R>(&chunk.bytes) {
+                Ok((stamp, _)) => places.push(place(stamp, &chunk)),
                 Err(problem) => {
-                    let (good_records, path) = (records.len(), path.to_owned());
-                    return Err(EventLogError::Line { path, line, problem, good_records, good_bytes: 0 });
+                    let problem = diagnose(&chunk.bytes, problem);
+                    if !problem.is_damage() {
+                        let (line, good_records, path) = (chunk.line, places.len(), path.to_owned());
+                        return Err(EventLogError::Line { path, line, problem, good_records, good_bytes: 0 });
+                    }
+                    let pieces = chunks.pieces(chunk).map_err(EventLogError::file("read", path))?;
+                    for piece in pieces {
+                        let (stamp, found) = salvaged::<R>(&piece, &problem);
+                        places.extend(stamp.map(|stamp| place(stamp, &piece)));
+                        unsound.push(found);
+                    }
                 }
             }
-            bytes.clear();
         }
-        let records = in_order(records, &mut unsound);
+        let mut places = in_order(places, &mut unsound);
+        let has_first = places.first().is_some_and(|first| match first.stamp {
+            Some(stamp) => stamp.number == 1,
+            None => first.line == 1,
+        });
+        let first = if has_first { None } else { copy_of_first::<R>(path) };
+        if let Some((stamp, _)) = &first {
+            places.insert(0, Place { line: 1, stamp: *stamp, bytes: None });
+        }
         unsound.sort_by_key(|unsound| unsound.line);
-        Ok(Self { path: path.to_owned(), _lock: lock, records, unsound, _record: PhantomData })
+        let first = first.map(|(_, bytes)| bytes);
+        Ok(Self { path: path.to_owned(), _lock: lock, places, first, unsound, _record: PhantomData })
     }
 
-    /// Writes a log of `keep`, numbered anew, in the place of the damaged one, which is copied aside first. Answers where
-    /// the damaged one is. Records are kept to the letter, and with their times.
+    /// The lines that are not sound, or not in their place.
+    pub fn unsound(&self) -> &[UnsoundLine] {
+        &self.unsound
+    }
+
+    /// The file that the first record comes from, if its line is lost: the copy that is kept of it.
+    pub fn first_from(&self) -> Option<PathBuf> {
+        self.first.is_some().then(|| first_of(&self.path))
+    }
+
+    /// The last line that has anything.
+    pub fn last_line(&self) -> usize {
+        let last = self.places.iter().map(|place| place.line);
+        last.chain(self.unsound.iter().map(|unsound| unsound.line)).max().unwrap_or(0)
+    }
+
+    /// The sound records in the order of their sequence numbers, read one by one.
+    ///
+    /// # Errors
+    /// [`EventLogError::File`] if the log cannot be read, also for single records.
+    pub fn records(&self) -> Result<impl Iterator<Item = Result<Salvaged<R>, EventLogError>>, EventLogError> {
+        let mut file = self.open()?;
+        let (mut written, mut last_line) = (0, 0);
+        Ok(self.places.iter().map(move |place| {
+            let number = match place.stamp {
+                Some(stamp) => stamp.number,
+                None => written + (place.line - last_line) as u64,
+            };
+            let missing = number.saturating_sub(written + 1);
+            (written, last_line) = (number, place.line);
+            let decoded = self.line(place, &mut file).map(|line| decode::<R>(&line));
+            let decoded = decoded.and_then(|decoded| decoded.map_err(|_| changed()));
+            let (_, record) = decoded.map_err(EventLogError::file("read", &self.path))?;
+            Ok(Salvaged { record, line: place.line, missing })
+        }))
+    }
+
+    /// Puts a log that is as `repair` says, numbered anew, in the place of the damaged one, which is copied aside first. Answers
+    /// where the damaged one is. Records are kept to the letter, and with their times; one that is inserted gets the time of the
+    /// one before it.
     ///
     /// # Errors
     /// [`EventLogError::File`]: the log is as it was.
-    pub fn write(&self, keep: &[Salvaged<R>]) -> Result<PathBuf, EventLogError> {
-        let aside = self.free_name().map_err(EventLogError::file("find a name beside", &self.path))?;
-        let copied = fs::copy(&self.path, &aside).and_then(|_| File::open(&aside)?.sync_all());
-        copied.map_err(EventLogError::file("copy the log to", &aside))?;
+    pub fn write(&self, repair: &Repair<R>) -> Result<PathBuf, EventLogError> {
+        let aside = self.put_aside().map_err(EventLogError::file("copy aside", &self.path))?;
         let new = with_suffix(&self.path, ".repaired");
-        let written = self.write_all(keep, &new).and_then(|()| fs::rename(&new, &self.path));
+        let written = self.write_new(repair, &new).and_then(|()| fs::rename(&new, &self.path));
         written.map_err(EventLogError::file("write", &new))?;
         Ok(aside)
     }
 
-    fn write_all(&self, keep: &[Salvaged<R>], path: &Path) -> io::Result<()> {
-        let mut lines = Vec::new();
-        for (number, salvaged) in (1..).zip(keep) {
-            match salvaged.stamp {
-                None => lines.extend_from_slice(&salvaged.bytes),
-                Some(stamp) => {
-                    let record = parts(&salvaged.bytes).map_or(&[][..], |(_, record)| record);
-                    write_line(&mut lines, Stamp { number, ..stamp }, &String::from_utf8_lossy(record));
-                }
+    fn write_new(&self, repair: &Repair<R>, path: &Path) -> io::Result<()> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut out = BufWriter::new(File::create_new(path)?);
+        let mut file = self.open().map_err(io::Error::other)?;
+        let (mut line, mut number) = (Vec::new(), 0);
+        let mut write = |stamp: Option<Stamp>, text: &str| {
+            line.clear();
+            number += 1;
+            write_line(&mut line, stamp.map(|stamp| Stamp { number, ..stamp }), text);
+            out.write_all(&line)
+        };
+        let mut last = self.places.first().and_then(|place| place.stamp);
+        for (index, place) in self.places.iter().enumerate() {
+            for record in repair.inserted.get(&index).into_iter().flatten() {
+                write(last, &serde_json::to_string(record)?)?;
+            }
+            if !repair.left_out.contains(&index) {
+                let bytes = self.line(place, &mut file)?;
+                let (_, record) = parts(&bytes).map_err(|_| changed())?;
+                write(place.stamp, &String::from_utf8_lossy(record))?;
+                last = place.stamp;
             }
         }
-        let mut file = File::create(path)?;
-        file.write_all(&lines)?;
-        file.sync_all()
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
     }
 
-    /// `events.jsonl.damaged`, or with the first number that is free.
-    fn free_name(&self) -> io::Result<PathBuf> {
-        let first = with_suffix(&self.path, ".damaged");
-        let more = (2..).map(|number| with_suffix(&first, &format!(".{number}")));
-        for name in std::iter::once(first.clone()).chain(more) {
-            if !name.try_exists()? {
-                return Ok(name);
-            }
-        }
-        Ok(first)
+    fn open(&self) -> Result<BufReader<File>, EventLogError> {
+        let file = File::open(&self.path).map_err(EventLogError::file("open", &self.path))?;
+        Ok(BufReader::with_capacity(256 * 1024, file))
     }
+
+    /// The line of a sound record, as it was written.
+    fn line(&self, place: &Place, file: &mut BufReader<File>) -> io::Result<Vec<u8>> {
+        let Some((offset, length)) = place.bytes else {
+            return Ok(self.first.clone().unwrap_or_default());
+        };
+        let here = file.stream_position()?;
+        match i64::try_from(i128::from(offset) - i128::from(here)) {
+            Ok(way) => file.seek_relative(way)?, // keeps what is buffered
+            Err(_) => drop(file.seek(SeekFrom::Start(offset))?),
+        }
+        let mut line = vec![0; length];
+        file.read_exact(&mut line)?;
+        if parts(&line).is_err() {
+            line = recover(&line).ok_or_else(changed)?.0;
+        }
+        Ok(line)
+    }
+
+    /// Copies the log to `events.jsonl.damaged`, or to that with the first number that is free.
+    fn put_aside(&self) -> io::Result<PathBuf> {
+        let first = with_suffix(&self.path, ".damaged");
+        let mut names = (1..).map(|number| match number {
+            1 => first.clone(),
+            _ => with_suffix(&first, &format!(".{number}")),
+        });
+        let (name, mut copy) = loop {
+            let name = names.next().unwrap_or_else(|| first.clone());
+            match File::create_new(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => break (name, created?),
+            }
+        };
+        io::copy(&mut File::open(&self.path)?, &mut copy)?;
+        copy.sync_all()?;
+        Ok(name)
+    }
+}
+
+/// The stamp of a piece of a damaged line, if it is a whole record or its checksum tells which it was; and what is said of it.
+fn salvaged<R: DeserializeOwned>(
+    piece: &Chunk,
+    problem: &LineProblem,
+) -> (Option<Option<Stamp>>, UnsoundLine) {
+    let line = piece.line;
+    if let Ok((stamp, _)) = decode::<R>(&piece.bytes) {
+        return (Some(stamp), UnsoundLine { line, problem: LineProblem::Joined, fate: Fate::Kept });
+    }
+    if let Some((whole, problem)) = recover(&piece.bytes)
+        && let Ok((stamp, _)) = decode::<R>(&whole)
+    {
+        return (Some(stamp), UnsoundLine { line, problem, fate: Fate::Corrected });
+    }
+    (None, UnsoundLine { line, problem: problem.clone(), fate: Fate::LeftOut })
+}
+
+/// The copy of the first line, if it is sound.
+fn copy_of_first<R: DeserializeOwned>(path: &Path) -> Option<(Option<Stamp>, Vec<u8>)> {
+    let bytes = fs::read(first_of(path)).ok()?;
+    let (stamp, _) = decode::<R>(&bytes).ok()?;
+    stamp.is_none_or(|stamp| stamp.number == 1).then_some((stamp, bytes))
+}
+
+fn changed() -> io::Error {
+    io::Error::other("it was changed while it was read")
 }
 
 /// The records by their sequence numbers, each once; what stands in a wrong place, and holes, are noted.
-fn in_order<R>(records: Vec<Salvaged<R>>, unsound: &mut Vec<UnsoundLine>) -> Vec<Salvaged<R>> {
-    let is_numbered = |salvaged: &Salvaged<R>| salvaged.stamp.is_some();
-    let first_numbered = records.iter().position(is_numbered).unwrap_or(records.len());
-    let mut note = |salvaged: &Salvaged<R>, problem, kept| {
-        unsound.push(UnsoundLine { line: salvaged.line, problem, kept, text: text(&salvaged.bytes) });
-    };
-    let mut due = first_numbered as u64 + 1;
-    let mut kept: Vec<Salvaged<R>> = Vec::with_capacity(records.len());
-    for (place, salvaged) in records.into_iter().enumerate() {
-        match salvaged.stamp {
-            None if place > first_numbered => note(&salvaged, LineProblem::Unnumbered, false),
-            None => kept.push(salvaged),
-            Some(Stamp { number, .. }) => {
-                let has_it = |other: &Salvaged<R>| other.stamp.is_some_and(|stamp| stamp.number == number);
-                let is_double = number < due && kept.iter().rev().any(has_it);
-                if number != due {
-                    note(&salvaged, LineProblem::Sequence { found: number, due }, !is_double);
-                }
-                due = due.max(number + 1);
-                if !is_double {
-                    kept.push(salvaged);
-                }
+fn in_order(places: Vec<Place>, unsound: &mut Vec<UnsoundLine>) -> Vec<Place> {
+    let first_numbered = places.iter().position(|place| place.stamp.is_some()).unwrap_or(places.len());
+    let number = |place: &Place| place.stamp.map_or(0, |stamp| stamp.number);
+    let mut due = places[..first_numbered].last().map_or(0, |place| place.line as u64) + 1;
+    let mut kept = Vec::with_capacity(places.len());
+    for (index, place) in places.into_iter().enumerate() {
+        let fate = |problem, fate| UnsoundLine { line: place.line, problem, fate };
+        match place.stamp {
+            None if index > first_numbered => {
+                unsound.push(fate(LineProblem::Unnumbered, Fate::LeftOut));
+                continue;
             }
+            Some(Stamp { number: found, .. }) => {
+                if found != due {
+                    unsound.push(fate(LineProblem::Sequence { found, due }, Fate::Kept));
+                }
+                due = due.max(found.saturating_add(1));
+            }
+            None => {}
+        }
+        kept.push(place);
+    }
+    kept[first_numbered..].sort_by_key(number);
+    let mut doubled = BTreeSet::new();
+    kept.dedup_by(|later, earlier| {
+        let is_double = later.stamp.is_some() && number(later) == number(earlier);
+        if is_double {
+            doubled.insert(later.line);
+        }
+        is_double
+    });
+    for unsound in unsound.iter_mut() {
+        if matches!(unsound.problem, LineProblem::Sequence { .. }) && doubled.contains(&unsound.line) {
+            unsound.fate = Fate::LeftOut;
         }
     }
-    kept.sort_by_key(|salvaged| salvaged.stamp.map_or(0, |stamp| stamp.number));
     kept
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim_end().to_owned()
 }

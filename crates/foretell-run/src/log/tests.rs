@@ -77,18 +77,48 @@ fn an_appended_record_is_in_the_file_before_append_returns() {
 }
 
 #[test]
-fn a_second_writer_is_refused_with_the_holder_named_even_through_a_link() {
+fn a_second_writer_is_refused_with_the_holder_named_even_through_a_linked_folder() {
     let folder = folder();
     let path = folder.path().join("events.jsonl");
     let first = open(&path);
-    let link = folder.path().join("link.jsonl");
-    std::os::unix::fs::symlink(&path, &link).expect("a link is made");
+    let link = folder.path().join("link/events.jsonl");
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).expect("a link is made");
     for name in [&path, &link] {
         let refusal = EventLog::<Event>::open(name).expect_err("the log is held").to_string();
         assert!(refusal.contains(&format!("process {}", std::process::id())), "{refusal}");
     }
     drop(first);
     open(&link);
+}
+
+#[test]
+fn a_log_that_is_a_link_is_refused_and_what_it_points_to_is_left_alone() {
+    let folder = folder();
+    let (path, victim) = (folder.path().join("events.jsonl"), folder.path().join("victim"));
+    std::fs::write(&victim, "a line without end").expect("a file is written");
+    std::os::unix::fs::symlink(&victim, &path).expect("a link is made");
+    let refusals = [
+        EventLog::<Event>::open(&path).map(drop).expect_err("it is a link"),
+        Salvage::<Event>::locked(&path).map(drop).expect_err("it is a link"),
+    ];
+    for refusal in refusals {
+        assert!(refusal.to_string().contains("symbolic link"), "{refusal}");
+    }
+    assert_eq!(std::fs::read_to_string(&victim).expect("it is there"), "a line without end");
+}
+
+#[test]
+fn removing_the_file_that_names_the_writer_lets_no_second_one_in() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut first = open(&path).log;
+    first.append(&event(1)).expect("there is room");
+    std::fs::remove_file(with_suffix(&path, ".lock")).expect("it is there");
+    let refusal = EventLog::<Event>::open(&path).expect_err("it is held");
+    assert!(matches!(refusal, EventLogError::Lock(_)), "{refusal}");
+    first.append(&event(2)).expect("the first goes on");
+    drop(first);
+    assert_eq!(open(&path).records, events(2));
 }
 
 #[test]
@@ -230,7 +260,7 @@ impl LogFile for Faulty {
         self.fails()
     }
 
-    fn displaced(&self, _path: &Path, _length: u64) -> Option<&'static str> {
+    fn displaced(&self, _path: &Path, _length: u64, _torn: bool) -> Option<Displacement> {
         None
     }
 }
@@ -342,7 +372,7 @@ fn a_failed_sync_is_reported_and_does_not_unwrite() {
 }
 
 #[test]
-fn what_cannot_be_read_back_is_refused_by_its_field_and_not_written() {
+fn a_record_that_would_be_read_back_as_another_is_refused_by_its_value_and_not_written() {
     let folder = folder();
     let path = folder.path().join("events.jsonl");
     let mut log = open(&path).log;
@@ -350,7 +380,7 @@ fn what_cannot_be_read_back_is_refused_by_its_field_and_not_written() {
     for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
         let bad = Event { value: Some(value), ..event(2) };
         let message = log.append_all(&[event(2), bad]).expect_err("JSON has no such number").to_string();
-        assert!(message.contains(&format!("`value` is {value}")), "{message}");
+        assert!(message.contains(&format!("value: Some({value:?}) }} would be read back as")), "{message}");
     }
     log.append(&event(3)).expect("the log goes on");
     drop(log);
@@ -358,7 +388,7 @@ fn what_cannot_be_read_back_is_refused_by_its_field_and_not_written() {
 }
 
 /// Is written as an object, and read as a number.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 struct OneWay;
 
 impl Serialize for OneWay {
@@ -561,9 +591,9 @@ fn each_opening_that_writes_has_a_number_and_times_do_not_fall() {
 }
 
 #[test]
-fn a_log_that_is_deleted_replaced_or_cut_under_its_writer_is_noticed_before_the_next_write() {
+fn a_log_that_is_deleted_replaced_cut_or_written_under_its_writer_is_noticed_before_the_next_write() {
     type Change = fn(&Path);
-    let ways: [(Change, &str); 3] = [
+    let ways: [(Change, &str); 4] = [
         (|path| std::fs::remove_file(path).expect("it is there"), "was deleted"),
         (
             |path| {
@@ -574,6 +604,13 @@ fn a_log_that_is_deleted_replaced_or_cut_under_its_writer_is_noticed_before_the_
             "was replaced by another file",
         ),
         (|path| std::fs::write(path, "").expect("it is there"), "was cut by another program"),
+        (
+            |path| {
+                let mut file = OpenOptions::new().append(true).open(path).expect("it is there");
+                io::Write::write_all(&mut file, b"another line\n").expect("there is room");
+            },
+            "was written by another program",
+        ),
     ];
     for (change, how) in ways {
         let folder = folder();
@@ -595,27 +632,118 @@ fn what_is_sound_in_a_damaged_log_is_kept_to_the_letter_and_the_rest_put_aside()
     let mut lines = five_lines();
     lines.swap(1, 2); // moved: both are kept
     lines.insert(4, lines[3].clone()); // doubled: one is kept
-    lines[5][60] ^= 1; // damaged: lost
-    lines.push(b"{\"v\":2,\"cr".to_vec()); // torn
+    lines[5][60] ^= 1; // damaged beyond one bit: lost
+    lines[5][70] ^= 2;
+    lines.push(lines[0][..20].to_vec()); // torn
     let damaged = lines.concat();
     std::fs::write(&path, &damaged).expect("a file is written");
     let salvage = Salvage::<Event>::locked(&path).expect("nobody writes it");
     let refusal = EventLog::<Event>::open(&path).expect_err("it is locked");
     assert!(matches!(refusal, EventLogError::Lock(_)), "{refusal}");
-    let kept: Vec<Event> = salvage.records.iter().map(|salvaged| salvaged.record.clone()).collect();
+    let kept: Vec<Event> = salvaged(&salvage).into_iter().map(|salvaged| salvaged.record).collect();
     assert_eq!(kept, events(4));
-    let unsound: Vec<_> = salvage.unsound.iter().map(|unsound| (unsound.line, unsound.kept)).collect();
-    assert_eq!(unsound, [(2, true), (3, true), (5, false), (6, false), (7, false)]);
-    let aside = salvage.write(&salvage.records).expect("there is room");
+    let unsound: Vec<_> = salvage.unsound().iter().map(|unsound| (unsound.line, unsound.fate)).collect();
+    use Fate::{Kept, LeftOut};
+    assert_eq!(unsound, [(2, Kept), (3, Kept), (5, LeftOut), (6, LeftOut), (7, LeftOut)]);
+    let aside = salvage.write(&as_it_is()).expect("there is room");
     drop(salvage);
     assert_eq!(aside, folder.path().canonicalize().expect("a path").join("events.jsonl.damaged"));
     assert_eq!(std::fs::read(&aside).expect("readable"), damaged);
     assert_eq!(std::fs::read(&path).expect("readable"), five_lines()[..4].concat());
     assert_eq!(open(&path).records, events(4));
     let again = Salvage::<Event>::locked(&path).expect("nobody writes it");
-    assert!(again.unsound.is_empty());
-    let second = again.write(&again.records[1..]).expect("there is room");
+    assert!(again.unsound().is_empty());
+    let without_first = Repair { left_out: [0].into(), ..as_it_is() };
+    let second = again.write(&without_first).expect("there is room");
     drop(again);
     assert!(second.ends_with("events.jsonl.damaged.2"), "{second:?}");
     assert_eq!(open(&path).records, &events(4)[1..], "numbered anew");
+}
+
+fn salvaged(salvage: &Salvage<Event>) -> Vec<Salvaged<Event>> {
+    salvage.records().expect("readable").collect::<Result<_, _>>().expect("readable")
+}
+
+fn as_it_is() -> Repair<Event> {
+    Repair { inserted: Default::default(), left_out: Default::default() }
+}
+
+/// The log with this damage, repaired without anything that is inserted, and the lines of what was found.
+fn repaired(damaged: &[u8]) -> (Vec<Event>, Vec<(usize, Fate)>) {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let mut log = open(&path).log;
+    log.append_all(&events(5)).expect("there is room"); // leaves a copy of the first line
+    drop(log);
+    std::fs::write(&path, damaged).expect("a file is written");
+    let salvage = Salvage::<Event>::locked(&path).expect("nobody writes it");
+    let found = salvage.unsound().iter().map(|unsound| (unsound.line, unsound.fate)).collect();
+    salvage.write(&as_it_is()).expect("there is room");
+    drop(salvage);
+    (open(&path).records, found)
+}
+
+#[test]
+fn repair_puts_any_flipped_bit_right_and_loses_no_record() {
+    let whole = bytes_of(&events(5));
+    for bit in (0..whole.len() * 8).step_by(7) {
+        let mut damaged = whole.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let (records, found) = repaired(&damaged);
+        assert_eq!(records, events(5), "bit {bit}: {found:?}");
+    }
+}
+
+#[test]
+fn repair_takes_away_what_an_editor_has_added() {
+    let text = String::from_utf8(bytes_of(&events(5))).expect("JSON is UTF-8");
+    for damaged in [
+        text.replace('\n', "\r\n"),
+        format!("\u{feff}{text}"),
+        format!("\u{feff}{text}").replace('\n', "\r\n"),
+    ] {
+        let (records, found) = repaired(damaged.as_bytes());
+        assert_eq!(records, events(5));
+        assert!(!found.is_empty() && found.iter().all(|(_, fate)| *fate == Fate::Corrected), "{found:?}");
+    }
+}
+
+#[test]
+fn repair_takes_the_first_line_from_its_copy_and_keeps_all_after_a_zeroed_page() {
+    let lines = five_lines();
+    let rest = lines[1..].concat();
+    let zeros = [vec![0; lines[0].len()], rest.clone()].concat();
+    let half = [vec![0; lines[0].len() + 40], rest[40..].to_vec()].concat();
+    for (damaged, kept) in
+        [(zeros, vec![1, 2, 3, 4, 5]), (rest, vec![1, 2, 3, 4, 5]), (half, vec![1, 3, 4, 5])]
+    {
+        let (records, _) = repaired(&damaged);
+        assert_eq!(records.iter().map(|record| record.trial).collect::<Vec<_>>(), kept);
+    }
+}
+
+#[test]
+fn a_repaired_log_has_what_is_inserted_in_its_place_and_says_how_many_are_missing() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let lines = five_lines();
+    std::fs::write(&path, [&lines[0][..], &lines[3], &lines[4]].concat()).expect("a file is written");
+    let salvage = Salvage::<Event>::locked(&path).expect("nobody writes it");
+    let missing: Vec<_> = salvaged(&salvage).iter().map(|salvaged| salvaged.missing).collect();
+    assert_eq!(missing, [0, 2, 0]);
+    let repair = Repair { inserted: [(1, events(3)[1..].to_vec())].into(), left_out: Default::default() };
+    salvage.write(&repair).expect("there is room");
+    drop(salvage);
+    assert_eq!(open(&path).records, events(5));
+}
+
+#[test]
+fn a_version_digit_that_was_flipped_is_damage_and_another_version_is_not() {
+    let folder = folder();
+    let path = folder.path().join("events.jsonl");
+    let flipped =
+        String::from_utf8(bytes_of(&events(3))).expect("JSON is UTF-8").replacen("{\"v\":2", "{\"v\":3", 1);
+    std::fs::write(&path, flipped).expect("a file is written");
+    let message = EventLog::<Event>::open(&path).expect_err("it is damaged").to_string();
+    assert!(message.contains("--repair") && !message.contains("newer"), "{message}");
 }

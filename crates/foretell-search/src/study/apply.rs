@@ -33,11 +33,20 @@ impl Study {
                 Ok(())
             }
             Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
-            Record::Started { trial, configuration, until, .. } => {
+            Record::Started { trial, configuration, from, until, .. } => {
+                if self.trial(*trial).is_some_and(Trial::is_open) {
+                    self.go_on(*trial as usize, *from);
+                    return Ok(());
+                }
                 self.begin(Job { trial: *trial, until: *until }, configuration)
             }
             Record::Reported { trial, step, value, metrics } => {
                 let (direction, index) = (self.spec.direction, self.known(*trial)?);
+                let whole = self.spec.max_resource;
+                if self.trials[index].is_beyond(*step, whole) {
+                    self.change(index, |trial| trial.run_on(*step, whole));
+                    return Ok(());
+                }
                 self.change(index, |trial| trial.take_in(*step, *value, metrics, direction));
                 self.reach_rung(index);
                 Ok(())
@@ -88,13 +97,19 @@ impl Study {
         Ok(())
     }
 
-    /// A job starts, or starts again after an interruption.
+    /// Trial `index` goes on with its job, after `from` epochs. One that was paused and begins anew has shown that there are no
+    /// checkpoints.
+    fn go_on(&mut self, index: usize, from: u64) {
+        let lost = from == 0 && self.trials[index].is_as_paused();
+        self.change(index, |trial| trial.go_on(from));
+        if lost {
+            self.pause_no_more();
+        }
+    }
+
+    /// A job starts.
     fn begin(&mut self, job: Job, configuration: &Configuration) -> Result<(), Misfit> {
         let index = job.trial as usize;
-        if self.trials.get(index).is_some_and(Trial::is_open) {
-            self.change(index, |trial| trial.state = TrialState::Running);
-            return Ok(());
-        }
         if self.next_job() != Some(job) {
             let beyond = job.trial >= self.spec.trials;
             return Err(if beyond { Misfit::Beyond(job.trial) } else { Misfit::Unplanned(job.trial) });

@@ -3,6 +3,8 @@
 use super::{Settings, Study};
 use crate::f_hyperband::LevelData;
 use crate::policy::Policy;
+use crate::schedule::Schedule;
+use crate::stopping::rule_of;
 
 impl Study {
     /// Its settings by its records: those that it began with, or was last changed to.
@@ -20,12 +22,40 @@ impl Study {
         }
         self.spec = changed;
         let data = LevelData::new(self.spec.burn_in as usize, self.spec.refit);
-        let reached = self.knowledge.begin_anew(data, self.spec.policy);
+        self.take_rule();
+        let reached = self.knowledge.begin_anew(data, self.needs.means);
         for (level, indices) in reached {
             for index in indices {
                 self.learn_again(level, index);
             }
         }
+        self.begin_rungs();
+    }
+
+    /// The stop rule by the policy that is in force.
+    fn take_rule(&mut self) {
+        let policy = match (self.spec.policy, self.spec.schedule) {
+            (Policy::None, Schedule::Asha { eta, .. }) if !self.keeps_checkpoints => Policy::Asha(eta),
+            (policy, _) => policy,
+        };
+        self.rule = self.own_rule.clone().or_else(|| rule_of(policy, self.spec.criterion));
+        let needs = self.rule.as_ref().map(|rule| rule.needs(self.spec.max_resource));
+        self.needs = needs.unwrap_or_default();
+    }
+
+    /// There are no checkpoints: no trial is paused any more, if the scheduler can do without. The job that is asked for next becomes
+    /// what the scheduler would ask for now.
+    pub(super) fn pause_no_more(&mut self) {
+        let known = !std::mem::take(&mut self.keeps_checkpoints);
+        if known || !self.scheduler.pause_no_more() {
+            return;
+        }
+        let trials = self.trials.len() as u64;
+        self.pending = self.pending.take().filter(|(job, _)| job.trial >= trials);
+        if let Some((job, _)) = &mut self.pending {
+            job.until = self.spec.max_resource;
+        }
+        self.take_rule();
         self.begin_rungs();
     }
 
@@ -41,13 +71,9 @@ impl Study {
         }
     }
 
-    /// The rungs of the policy, with the scores of all reports so far.
+    /// The rungs of the stop rule, with the scores of all reports so far.
     fn begin_rungs(&mut self) {
-        let rungs = match self.spec.policy {
-            Policy::Asha(_) => self.spec.policy.rungs(self.spec.max_resource),
-            _ => Vec::new(),
-        };
-        self.rungs = rungs.into_iter().map(|rung| (rung, Vec::new())).collect();
+        self.rungs = self.needs.rungs.iter().map(|&rung| (rung, Vec::new())).collect();
         for index in 0..self.trials.len() {
             for point in 0..self.trials[index].curve.steps().len() {
                 self.reach_rung_at(index, point);

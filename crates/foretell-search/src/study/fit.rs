@@ -3,7 +3,6 @@
 use super::judge::Check;
 use super::knowledge::{Level, NoForecast, Outlook};
 use super::{Study, Trial};
-use crate::policy::Policy;
 use foretell::{
     Columns, Configuration, Curve, Forecaster, History, HistoryOptions, Metric, Predictor, PredictorOptions,
     Run, predictor,
@@ -85,7 +84,7 @@ impl Study {
     /// Whether [`fit_for`](Self::fit_for) has a model to fit. O(steps of the trial).
     pub fn needs_fit(&self, trial: u64) -> bool {
         let Some(judged) = self.trial(trial).filter(|_| self.is_undecided(trial)) else { return false };
-        if self.spec.policy != Policy::Forecast || !matches!(self.check(judged), Check::Open) {
+        if !self.needs.forecasts || !matches!(self.check(judged), Check::Open) {
             return false;
         }
         match self.knowledge.level(judged.until) {

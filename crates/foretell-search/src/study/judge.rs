@@ -1,16 +1,14 @@
 //! The judge: from what a study has seen of a running trial to a decision, in live studies and in replays alike.
 
 use super::{Study, Trial};
-use crate::policy::Policy;
 use crate::random::is_exempt;
 use crate::record::{Decision, Reason};
-use foretell::{Action, History, RunScore, StopCriterion};
+use crate::stopping::{Foreseen, Place, Ruling, Watched};
+use foretell::{Action, History, RunScore};
+use std::sync::Arc;
 
 /// Non-finite values in a row that count as divergence.
 const DIVERGED_AFTER: u64 = 2;
-
-/// A forecast with less than this share of the metric's range as its standard deviation knows the end.
-const KNOWN: f64 = 0.005;
 
 /// The metric's range: from the floor, or 0 of a share, to the ceiling or the best final score.
 fn width(history: &History) -> f64 {
@@ -29,8 +27,74 @@ pub(super) enum Check {
     NotDue,
     /// The decision needs no look at the trial's future; this is its reason.
     Settled(Reason),
-    /// The policy decides.
+    /// The stop rule decides.
     Open,
+}
+
+/// A trial as the stop rule sees it.
+struct View<'a> {
+    study: &'a mut Study,
+    index: usize,
+}
+
+impl View<'_> {
+    fn of(&self) -> &Trial {
+        &self.study.trials[self.index]
+    }
+}
+
+impl Watched for View<'_> {
+    fn trial(&self) -> u64 {
+        self.index as u64
+    }
+
+    fn step(&self) -> u64 {
+        self.of().step
+    }
+
+    fn until(&self) -> u64 {
+        self.of().until
+    }
+
+    fn scores(&self) -> Vec<f64> {
+        self.study.spec.run_score.curve(&self.of().curve).scores().to_vec()
+    }
+
+    fn incumbent(&self) -> Option<f64> {
+        self.study.reference(self.index as u64)
+    }
+
+    fn foresee(&mut self) -> Result<Foreseen, String> {
+        let level = self.until();
+        let (known, outlook) = self.study.outlook(self.index, level).map_err(|why| {
+            if let Some(recording) = &self.study.knowledge.recording {
+                recording.without_forecast(&why);
+            }
+            why.to_string()
+        })?;
+        let (direction, range) = (self.study.spec.direction, width(known.forecaster().history()));
+        let on_scale = move |score| known.forecaster().history().score(direction.value(score));
+        let (recorded, forecast) = (outlook.recorded, outlook.forecast.clone());
+        Ok(Foreseen { recorded, forecast, on_scale: Box::new(on_scale), range })
+    }
+
+    fn check(&self) -> (usize, usize) {
+        let checks = self.study.knowledge.checks;
+        (checks.number(self.of().trained()), checks.number(self.until() - 1))
+    }
+
+    fn votes(&self) -> u64 {
+        self.of().votes
+    }
+
+    fn median_of_means(&mut self) -> Option<f64> {
+        let (level, step) = (self.until(), self.step());
+        self.study.knowledge.median_of_peers(level, step)
+    }
+
+    fn place_at_rung(&self) -> Option<Place> {
+        self.study.place_at_rung(self.index)
+    }
 }
 
 impl Study {
@@ -39,9 +103,9 @@ impl Study {
     /// It depends on the trial's curve, what was trained to its level before, what it has to beat, the number of the check
     /// and the checks before it that said "stop"; on nothing else.
     pub(super) fn judge(&mut self, trial: u64, step: u64) -> Option<Decision> {
+        let rule = Arc::clone(self.rule.as_ref()?);
         let judged = &self.trials[trial as usize];
-        let (until, trained) = (judged.until, judged.trained());
-        if self.spec.policy == Policy::None || trained >= until {
+        if judged.trained() >= judged.until {
             return None;
         }
         let open = self.open_decision(trial, step);
@@ -50,15 +114,8 @@ impl Study {
             Check::Settled(reason) => return Some(self.settled(reason, open)),
             Check::Open => {}
         }
-        let decision = match self.spec.policy {
-            Policy::None => open,
-            Policy::Forecast | Policy::Optimistic => self.by_forecast(open),
-            Policy::Median => self.by_median(open),
-            Policy::Patience(reports) => self.by_patience(reports, open),
-            Policy::Asha(eta) => self.by_rung(eta, open),
-            Policy::Oracle => self.by_truth(open),
-        };
-        Some(self.spare(decision))
+        let ruling = rule.rule(&mut View { study: self, index: trial as usize });
+        Some(self.spare(self.decided(ruling, open)))
     }
 
     /// What the state of `judged` alone says about its next check.
@@ -69,7 +126,7 @@ impl Study {
             Check::Settled(Reason::Diverged)
         } else if !self.knowledge.checks.is_due(judged.trained()) {
             Check::NotDue
-        } else if self.needs_burn_in() && self.knowledge.learnt(judged.until).is_none() {
+        } else if self.needs.burn_in && self.knowledge.learnt(judged.until).is_none() {
             Check::Settled(Reason::BurnIn)
         } else if judged.diverged > 0 {
             Check::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
@@ -109,6 +166,21 @@ impl Study {
         }
     }
 
+    /// The decision that a ruling is, in the metric's own direction.
+    fn decided(&self, ruling: Ruling, open: Decision) -> Decision {
+        let Ruling { stop, reason, forecast, incumbent, probability, counts_with } = ruling;
+        let value = |score: Option<f64>| score.map(|score| self.spec.direction.value(score));
+        Decision {
+            action: if stop { Action::Stop } else { Action::Continue },
+            reason,
+            forecast,
+            value: value(counts_with.filter(|score| score.is_finite())),
+            incumbent: value(incumbent),
+            probability,
+            ..open
+        }
+    }
+
     /// Lets a trial go on that a person keeps, or that is exempt from stopping.
     fn spare(&self, mut decision: Decision) -> Decision {
         if decision.action == Action::Stop && self.trials[decision.trial as usize].kept {
@@ -124,123 +196,5 @@ impl Study {
     /// The score that a running `trial` has to beat, the offset not taken off.
     pub(crate) fn reference(&self, trial: u64) -> Option<f64> {
         self.scheduler.reference(trial).filter(|score| score.is_finite())
-    }
-
-    /// Compares the trial's forecast with what it has to beat.
-    fn by_forecast(&mut self, mut decision: Decision) -> Decision {
-        let level = self.trials[decision.trial as usize].until;
-        let (known, outlook) = match self.outlook(decision.trial as usize, level) {
-            Ok(found) => found,
-            Err(why) => {
-                if let Some(recording) = &self.knowledge.recording {
-                    recording.without_forecast(&why);
-                }
-                return Decision { reason: Reason::NoForecast(why.to_string()), ..decision };
-            }
-        };
-        decision.forecast = Some(outlook.recorded);
-        if self.spec.policy == Policy::Optimistic {
-            let (history, spread) = (known.forecaster().history(), outlook.forecast.standard_deviation());
-            if spread < KNOWN * width(history) {
-                return Decision { action: Action::Stop, reason: Reason::EndKnown, ..decision };
-            }
-        }
-        let Some(incumbent) = self.reference(decision.trial) else {
-            return Decision { reason: Reason::NoIncumbent, ..decision };
-        };
-        let (direction, criterion) = (self.spec.direction, &self.spec.criterion);
-        decision.incumbent = Some(direction.value(incumbent));
-        // the offset is in the metric's unit, the forecast on the history's scale
-        let history = known.forecaster().history();
-        let threshold = history.score(direction.value(incumbent - criterion.offset));
-        let trial = &self.trials[decision.trial as usize];
-        let checks = self.knowledge.checks;
-        let at_check = criterion.at_check(checks.number(trial.trained()), checks.number(level - 1));
-        let verdict = StopCriterion { offset: 0.0, ..at_check }.decide(&outlook.forecast, threshold);
-        decision.probability = Some(verdict.probability).filter(|probability| probability.is_finite());
-        let agreed = trial.votes + 1 >= criterion.agreeing_checks as u64;
-        (decision.action, decision.reason) = match verdict.action {
-            Action::Continue => (Action::Continue, Reason::MayWin),
-            Action::Stop if agreed => (Action::Stop, Reason::WillNotWin),
-            Action::Stop => (Action::Continue, Reason::AwaitingConfirmation),
-        };
-        decision
-    }
-
-    /// The median rule.
-    fn by_median(&mut self, decision: Decision) -> Decision {
-        let scores = self.scores(decision.trial);
-        let level = self.trials[decision.trial as usize].until;
-        let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let median = self.knowledge.median_of_peers(level, decision.step);
-        let stop = median.is_some_and(|median| best < median);
-        self.by_curve(stop.then_some(Reason::BelowMedian), &scores, decision)
-    }
-
-    /// Stops a trial that has not improved for `reports` reports.
-    fn by_patience(&self, reports: usize, decision: Decision) -> Decision {
-        let scores = self.scores(decision.trial);
-        let stop = age_of_best(&scores) >= reports;
-        self.by_curve(stop.then_some(Reason::NoImprovement), &scores, decision)
-    }
-
-    /// The trial's finite scores so far.
-    fn scores(&self, trial: u64) -> Vec<f64> {
-        self.spec.run_score.curve(&self.trials[trial as usize].curve).scores().to_vec()
-    }
-
-    /// Stops, for a `reason`, a trial that counts with its last score.
-    pub(super) fn by_curve(
-        &self,
-        reason: Option<Reason>,
-        scores: &[f64],
-        mut decision: Decision,
-    ) -> Decision {
-        if let Some((reason, score)) = reason.zip(scores.last()) {
-            (decision.action, decision.reason) = (Action::Stop, reason);
-            decision.value = Some(self.spec.direction.value(*score));
-        }
-        decision
-    }
-
-    /// Perfect foresight.
-    fn by_truth(&self, mut decision: Decision) -> Decision {
-        let level = self.trials[decision.trial as usize].until;
-        let index = self.warm_start.len() + decision.trial as usize;
-        let Some(truth) = self.knowledge.recording.as_ref().map(|recording| recording.truth(index, level))
-        else {
-            return Decision { reason: Reason::NoForecast("nothing is recorded".to_owned()), ..decision };
-        };
-        let Some(incumbent) = self.reference(decision.trial) else {
-            return Decision { reason: Reason::NoIncumbent, ..decision };
-        };
-        let direction = self.spec.direction;
-        decision.incumbent = Some(direction.value(incumbent));
-        if truth <= incumbent - self.spec.criterion.offset {
-            (decision.action, decision.reason) = (Action::Stop, Reason::WillNotWin);
-            decision.value = truth.is_finite().then(|| direction.value(truth));
-        }
-        decision
-    }
-}
-
-/// How many points ago the best score was first reached.
-fn age_of_best(scores: &[f64]) -> usize {
-    let mut best = (0, f64::NEG_INFINITY);
-    for (i, &score) in scores.iter().enumerate() {
-        if score > best.1 {
-            best = (i, score);
-        }
-    }
-    scores.len().saturating_sub(best.0 + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::age_of_best;
-
-    #[test]
-    fn the_age_of_the_best_counts_from_when_it_was_first_reached() {
-        assert_eq!([&[][..], &[0.4], &[0.4, 0.6, 0.5, 0.6]].map(age_of_best), [0, 0, 2]);
     }
 }

@@ -1,7 +1,6 @@
 //! What a study has learnt from, by level: who was trained to it, forecasters, and running means for the median rule.
 
 use crate::f_hyperband::LevelData;
-use crate::policy::Policy;
 use crate::record::RecordedForecast;
 use foretell::{
     Configuration, Curve, Forecast, ForecastError, Forecaster, HistoryError, HistoryOptions, RunScore,
@@ -173,7 +172,7 @@ pub(crate) trait Recording: Send + Sync {
 pub(super) struct Knowledge {
     /// Who was trained to each level; runs of a warm start are numbered before the trials.
     data: LevelData,
-    /// The same for the median rule; empty under any other.
+    /// The same for a rule that compares means; empty under any other.
     peers: BTreeMap<u64, Peers>,
     keeps_peers: bool,
     /// By level: how many runs it learnt from, and the forecaster or why there is none.
@@ -183,17 +182,17 @@ pub(super) struct Knowledge {
 }
 
 impl Knowledge {
-    pub(super) fn new(data: LevelData, policy: Policy, recording: Option<Arc<dyn Recording>>) -> Self {
+    pub(super) fn new(data: LevelData, keeps_peers: bool, recording: Option<Arc<dyn Recording>>) -> Self {
         let checks = recording.as_ref().map_or(Checks { first: 1, every: 1 }, |recording| recording.checks());
         let (peers, levels) = (BTreeMap::new(), BTreeMap::new());
-        Self { data, peers, keeps_peers: policy == Policy::Median, levels, checks, recording }
+        Self { data, peers, keeps_peers, levels, checks, recording }
     }
 
-    /// Forgets everything but who reached each level, which is the answer; `data` and `policy` hold from here on.
-    pub(super) fn begin_anew(&mut self, data: LevelData, policy: Policy) -> Vec<(u64, Vec<usize>)> {
+    /// Forgets everything but who reached each level, which is the answer; `data` and `keeps_peers` hold from here on.
+    pub(super) fn begin_anew(&mut self, data: LevelData, keeps_peers: bool) -> Vec<(u64, Vec<usize>)> {
         let reached = std::mem::replace(&mut self.data, data).into_reached();
         (self.peers, self.levels) = (BTreeMap::new(), BTreeMap::new());
-        self.keeps_peers = policy == Policy::Median;
+        self.keeps_peers = keeps_peers;
         reached
     }
 

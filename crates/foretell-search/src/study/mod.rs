@@ -7,6 +7,7 @@ mod change;
 mod fit;
 mod judge;
 mod knowledge;
+mod mend;
 mod outlook;
 mod parts;
 mod progress;
@@ -22,6 +23,7 @@ mod trial;
 pub use best::{Best, Tally};
 pub use by_hand::Order;
 pub use fit::{Fit, Fitted};
+pub use mend::{Losses, Mended};
 pub use parts::Parts;
 pub use progress::Progress;
 pub use restore::RestoreError;
@@ -37,6 +39,7 @@ use crate::q_learning::QLearner;
 use crate::rank::Ranks;
 use crate::sampler::Sampler;
 use crate::scheduler::{Job, Scheduler};
+use crate::stopping::{Needs, StopRule, rule_of};
 use foretell::{Configuration, Predictor, Run};
 use knowledge::Knowledge;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +63,11 @@ pub struct Study {
     scheduler: Box<dyn Scheduler>,
     /// The predictor that the caller brought, in place of the one that the description names.
     predictor: Option<Arc<dyn Predictor>>,
+    /// The stop rule that the caller brought, in place of the policy.
+    own_rule: Option<Arc<dyn StopRule>>,
+    /// By what trials are stopped, and what it needs; `None` if none is.
+    rule: Option<Arc<dyn StopRule>>,
+    needs: Needs,
     trials: Vec<Trial>,
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
@@ -73,12 +81,14 @@ pub struct Study {
     /// The levels that trials were started to.
     levels: BTreeSet<u64>,
     progress: Progress,
-    /// The scores, ascending, with which trials reached each rung; empty but under the policy ASHA.
+    /// The scores, ascending, with which trials reached each rung of the stop rule.
     rungs: BTreeMap<u64, Vec<f64>>,
     /// What trials are compared by at rungs, where that is a forecast.
     ranks: Ranks,
     /// From how many trials those were learnt.
     ranked_from: usize,
+    /// Whether a paused trial goes on from a checkpoint, as far as is known.
+    keeps_checkpoints: bool,
     /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
     told_at: u64,
 }
@@ -103,7 +113,7 @@ impl Study {
         Self::with(spec, Parts::default())
     }
 
-    /// A new study with the caller's own sampler, scheduler or predictor in place of those that `spec` names.
+    /// A new study with the caller's own sampler, scheduler, predictor or stop rule in place of those that `spec` names.
     ///
     /// # Errors
     /// [`StudyError`] if `spec` is not valid. What `spec` says about a part that the caller brings is not checked.
@@ -118,7 +128,7 @@ impl Study {
         parts: Parts,
         recording: Option<Arc<dyn Recording>>,
     ) -> Result<Self, StudyError> {
-        let Parts { sampler, scheduler, predictor } = parts;
+        let Parts { sampler, scheduler, predictor, stop_rule } = parts;
         let sampler = match sampler {
             Some(sampler) => sampler,
             None => spec.sampler.sampler(&spec.space, spec.seed)?,
@@ -128,21 +138,27 @@ impl Study {
             Some(scheduler) => scheduler,
             None => spec.schedule.scheduler(spec.trials, spec.max_resource, nth_best, burn_in)?,
         };
+        let rule = stop_rule.clone().or_else(|| rule_of(spec.policy, spec.criterion));
+        let needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(spec.max_resource));
         Ok(Self {
+            own_rule: stop_rule,
+            rule,
             sampler,
             scheduler,
             predictor,
             trials: Vec::new(),
             warm_start: Vec::new(),
-            knowledge: Knowledge::new(LevelData::new(burn_in, spec.refit), spec.policy, recording),
+            knowledge: Knowledge::new(LevelData::new(burn_in, spec.refit), needs.means, recording),
             pending: None,
             interrupted: BTreeSet::new(),
             running: BTreeSet::new(),
             levels: BTreeSet::new(),
             progress: Progress::default(),
-            rungs: spec.policy.rungs(spec.max_resource).into_iter().map(|rung| (rung, Vec::new())).collect(),
+            rungs: needs.rungs.iter().map(|&rung| (rung, Vec::new())).collect(),
+            needs,
             ranks: Ranks::default(),
             ranked_from: 0,
+            keeps_checkpoints: true,
             told_at: 0,
             settings: spec.settings(),
             spec,
@@ -211,6 +227,11 @@ impl Study {
     /// Whether the sampler found no configuration that it has not proposed before.
     pub fn is_space_spent(&self) -> bool {
         matches!(self.pending, Some((_, Proposal::Spent)))
+    }
+
+    /// Whether a paused trial goes on from a checkpoint: so it is taken to, until one has begun anew.
+    pub fn keeps_checkpoints(&self) -> bool {
+        self.keeps_checkpoints
     }
 
     /// Whether `trial` runs.

@@ -2,10 +2,11 @@
 
 use crate::sampler::Sampler;
 use crate::scheduler::Scheduler;
+use crate::stopping::StopRule;
 use foretell::Predictor;
 use std::sync::Arc;
 
-/// A caller's own sampler, scheduler or predictor; `None` means the one that the study's description names.
+/// A caller's own sampler, scheduler, predictor or stop rule; `None` means the one that the study's description names.
 ///
 /// To go on with a stored study the same parts must be brought in the state they had when it began: the study repeats
 /// the calls that it made then, but for [`Sampler::propose`], in the place of which it says what was started.
@@ -17,11 +18,16 @@ pub struct Parts {
     pub scheduler: Option<Box<dyn Scheduler>>,
     /// What forecasts are made with.
     pub predictor: Option<Arc<dyn Predictor>>,
+    /// By what trials are stopped.
+    pub stop_rule: Option<Arc<dyn StopRule>>,
 }
 
 impl Parts {
     /// Whether the caller brings none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.sampler.is_none() && self.scheduler.is_none() && self.predictor.is_none()
+        self.sampler.is_none()
+            && self.scheduler.is_none()
+            && self.predictor.is_none()
+            && self.stop_rule.is_none()
     }
 }

@@ -1,7 +1,6 @@
 //! What trials are compared by at rungs, where that is a forecast of their end, and which rungs say nothing of it.
 
 use super::{Study, TrialState};
-use crate::policy::Policy;
 use crate::rank::{Rank, is_silent};
 use std::collections::BTreeSet;
 
@@ -48,7 +47,7 @@ impl Study {
 
     /// The levels of the rungs below the end, ascending.
     fn rung_levels(&self) -> Vec<u64> {
-        if let Policy::Asha(_) = self.spec.policy {
+        if !self.needs.rungs.is_empty() {
             return self.rungs.keys().copied().collect();
         }
         let mut levels = self.spec.schedule.levels(self.spec.max_resource).unwrap_or_default();

@@ -8,7 +8,6 @@ use thiserror::Error;
 
 /// Why a study cannot be restored.
 #[derive(Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum RestoreError<E> {
     /// The records are not those of a study.
     #[error(transparent)]
@@ -61,12 +60,7 @@ impl Study {
         for record in records {
             let record = record.map_err(RestoreError::Read)?;
             last += 1;
-            let described = matches!(record, Record::Created { .. });
-            if (last == 1) != described {
-                return Err(RestoreError::Study(StudyError::NoHeader));
-            }
-            let misfit = |misfit| RestoreError::Study(study_error(misfit, last));
-            study.apply(&record).map_err(misfit)?;
+            study.follow(&record, last).map_err(RestoreError::Study)?;
             watch(&study, &record);
         }
         if last == 0 {
@@ -80,20 +74,17 @@ impl Study {
         Ok(study)
     }
 
-    /// Of each of `records`, why it does not follow from those before it that do: `None` for one that does. For a log that
-    /// has lost some of its records.
+    /// Takes in record `number`, from 1, of a log that another process may be writing. The study is that of the description
+    /// it was made with: where a record changes its total or its budget, begin anew with those.
     ///
     /// # Errors
-    /// [`StudyError`] if the first is no study's description, or its study is not valid.
-    pub fn check_records(records: &[Record]) -> Result<Vec<Option<StudyError>>, StudyError> {
-        let Some(Record::Created { study }) = records.first() else { return Err(StudyError::NoHeader) };
-        let spec = study.as_ref().clone().covering(Self::trials_started(records));
-        let mut study = Self::new(spec)?;
-        let follows = |(number, record): (usize, &Record)| match record {
-            Record::Created { .. } if number > 1 => Some(StudyError::NoHeader),
-            _ => study.apply(record).err().map(|misfit| study_error(misfit, number)),
-        };
-        Ok((1..).zip(records).map(follows).collect())
+    /// [`StudyError`] if the record does not follow from those before it; [`StudyError::MoreTrials`] if it starts a trial that
+    /// the study does not plan for.
+    pub fn follow(&mut self, record: &Record, number: usize) -> Result<(), StudyError> {
+        if (number == 1) != matches!(record, Record::Created { .. }) {
+            return Err(StudyError::NoHeader);
+        }
+        self.apply(record).map_err(|misfit| study_error(misfit, number))
     }
 
     /// How many trials `records` start: one more than the largest number of one. O(records).
@@ -102,7 +93,7 @@ impl Study {
     }
 }
 
-fn study_error(misfit: Misfit, record: usize) -> StudyError {
+pub(super) fn study_error(misfit: Misfit, record: usize) -> StudyError {
     match misfit {
         Misfit::Unknown(trial) => StudyError::Record { record, trial },
         Misfit::Unplanned(trial) => StudyError::Plan { record, trial },

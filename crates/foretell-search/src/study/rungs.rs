@@ -1,15 +1,9 @@
-//! The policy ASHA: who is stopped at a rung.
+//! Rungs of the stop rule: who has reached them, and with which score.
 
 use super::{Study, Trial};
-use crate::policy::Policy;
-use crate::record::{Decision, Reason};
+use crate::stopping::Place;
 
 impl Study {
-    /// Whether the policy waits until trials were trained to a level.
-    pub(super) fn needs_burn_in(&self) -> bool {
-        !matches!(self.spec.policy, Policy::Asha(_))
-    }
-
     /// The rung that `trial` reached by its report number `point`, and its score there.
     fn rung_of(&self, trial: &Trial, point: usize) -> Option<(u64, f64)> {
         let steps = trial.curve.steps();
@@ -43,18 +37,17 @@ impl Study {
         }
     }
 
-    /// Stops a trial that reached a rung and is not among the best 1/η there.
-    pub(super) fn by_rung(&self, eta: u64, decision: Decision) -> Decision {
-        let trial = &self.trials[decision.trial as usize];
+    /// Where trial `index` stands at the rung that it has just reached; `None` at no rung, or at one that says nothing of the end.
+    pub(super) fn place_at_rung(&self, index: usize) -> Option<Place> {
+        let trial = &self.trials[index];
         let last = trial.curve.steps().len().saturating_sub(1);
-        let Some((level, score)) = self.rung_of(trial, last) else { return decision };
+        let (level, score) = self.rung_of(trial, last)?;
         if self.ranks.silent.contains(&level) {
-            return decision;
+            return None;
         }
         let scores = self.rungs.get(&level).map_or(&[][..], Vec::as_slice);
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
-        let (all, better) = self.ahead_of(decision.trial, level).unwrap_or((scores.len(), better));
-        let stop = better >= (all / eta as usize).max(1);
-        self.by_curve(stop.then_some(Reason::BelowRung), &[score], decision)
+        let (all, better) = self.ahead_of(index as u64, level).unwrap_or((scores.len(), better));
+        Some(Place { score, all, better })
     }
 }

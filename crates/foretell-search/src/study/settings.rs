@@ -23,7 +23,7 @@ pub struct Settings {
     pub predictor: String,
     /// When a forecast stops a trial.
     pub criterion: StopCriterion,
-    /// Learn again when this many times as many trials are finished.
+    /// Refit when the number of finished trials has grown by this factor.
     pub refit: Option<f64>,
     /// The share of trials that is never stopped.
     pub exempt: f64,

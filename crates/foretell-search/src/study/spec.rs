@@ -3,11 +3,12 @@
 use super::{Parts, Settings};
 use crate::brackets::levels;
 use crate::caution::{Caution, Stopping};
+use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::layer_space::NETWORK;
 use crate::parameter_space::ParameterSpaceError;
 use crate::policy::Policy;
 use crate::q_learning::QLearningError;
-use crate::range::{RangeError, at_least_one, growth, share};
+use crate::range::{RangeError, at_least_one, countable, growth, share};
 use crate::rank::Rank;
 use crate::sampler::SamplerSpec;
 use crate::schedule::{Schedule, ScheduleError};
@@ -60,7 +61,7 @@ pub struct StudySpec {
     pub predictor: String,
     /// When a forecast stops a trial.
     pub criterion: StopCriterion,
-    /// Learn again when this many times as many trials are finished; `None`: once.
+    /// Refit when the number of finished trials has grown by this factor; `None`: once.
     pub refit: Option<f64>,
     /// The share of trials that is never stopped, in [0, 1): an unbiased audit.
     pub exempt: f64,
@@ -76,8 +77,8 @@ pub struct StudySpec {
 pub enum StudyError {
     /// More burn-in than trials.
     #[error(
-        "burn-in of {burn_in} is larger than the study's {trials} trials{}: no trial could ever be stopped; lower --burn-in or raise --trials",
-        if *.warm_start > 0 { format!(" and the {warm_start} runs of --learn-from") } else { String::new() }
+        "burn-in of {burn_in} is larger than the study's {trials} trials{}: no trial could ever be stopped; lower `burn_in` or raise `trials`",
+        if *.warm_start > 0 { format!(" and the {warm_start} earlier runs to learn from") } else { String::new() }
     )]
     BurnIn {
         /// The burn-in.
@@ -163,7 +164,7 @@ pub enum StudyError {
     },
     /// The record starts a trial beyond those that the study plans for.
     #[error(
-        "record {record} of the log starts trial {trial}, beyond the trials of this study; raise --trials"
+        "record {record} of the log starts trial {trial}, beyond the trials of this study; raise `trials`"
     )]
     MoreTrials {
         /// Its number, from 1.
@@ -191,27 +192,27 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl StudySpec {
-    /// A study of `space` with the usual settings: 24 trials at random, each trained for 20 epochs, the first three to their end;
+    /// A study of `space` with the usual settings: 40 trials, their parameters proposed by TPE and a Gaussian process in turn (networks at random), each trained for 20 epochs, the first three to their end;
     /// then trials stop once two checks in a row are sure that they will not win, by forecasts that are learnt again as trials
     /// finish. Change the fields as you need.
     pub fn new(space: Space, metric: impl Into<String>, direction: Direction) -> Self {
         let Stopping { burn_in, predictor, refit, criterion } = Caution::default().stopping();
         Self {
+            sampler: SamplerSpec::usual(&space),
             space,
-            sampler: SamplerSpec::default(),
             schedule: Schedule::default(),
             rank: Rank::default(),
             metric: metric.into(),
             direction,
             run_score: RunScore::default(),
-            max_resource: 20,
-            trials: 24,
+            max_resource: DEFAULT_EPOCHS,
+            trials: DEFAULT_TRIALS,
             budget_epochs: None,
             queue: Vec::new(),
             burn_in,
             policy: Policy::default(),
             shadow: false,
-            predictor: predictor.to_owned(),
+            predictor,
             criterion,
             refit,
             exempt: 0.0,
@@ -230,10 +231,12 @@ impl StudySpec {
 
     /// Checks the ranges of all that `parts` do not replace.
     pub(super) fn validate_with(&self, parts: &Parts) -> Result<(), StudyError> {
+        let counts = [("trials", self.trials), ("epochs", self.max_resource), ("burn-in", self.burn_in)];
+        countable(&counts)?;
         if parts.scheduler.is_none() {
             self.schedule.validate(self.trials, self.max_resource)?;
         }
-        at_least_one(&[("trials", self.trials), ("epochs", self.max_resource), ("burn-in", self.burn_in)])?;
+        at_least_one(&counts)?;
         if let Policy::Patience(reports) = self.policy {
             at_least_one(&[("patience", reports as u64)])?;
         }

@@ -1,7 +1,6 @@
 //! From what happened to the records that follow: each record is stored first and applied then.
 
 use super::{Proposal, Settings, Study, Trial};
-use crate::policy::Policy;
 use crate::random::trial_seed;
 use crate::record::{Input, Record};
 use crate::scheduler::{Job, Next};
@@ -114,14 +113,17 @@ impl Study {
         }
     }
 
-    /// The first half of a report: records it, if it counts, and leaves the decision on it to [`decide`](Self::decide).
+    /// The first half of a report: records it, if it counts, and leaves the decision on it to [`decide`](Self::decide). What a
+    /// trial reports after its end counts as trained, and for nothing else.
     ///
     /// # Errors
     /// That of `append`.
     pub fn take_report<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
         let Input::Reported { trial, step, value, metrics } = input else { return Ok(()) };
         self.retry_start(append)?;
-        if !self.accepts(*trial, *step) {
+        let whole = self.spec.max_resource;
+        let is_beyond = self.trial(*trial).is_some_and(|trial| trial.is_beyond(*step, whole));
+        if !is_beyond && !self.accepts(*trial, *step) {
             return Ok(());
         }
         let (trial, step) = (*trial, *step);
@@ -153,7 +155,7 @@ impl Study {
             let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
             trial.is_open() && trial.trained() > 0 && trial.trained() < trial.until && unjudged
         };
-        self.spec.policy != Policy::None && self.trial(trial).is_some_and(awaits)
+        self.rule.is_some() && self.trial(trial).is_some_and(awaits)
     }
 
     pub(super) fn emit<E>(&mut self, record: Record, append: &mut Append<'_, E>) -> Result<(), E> {
@@ -201,9 +203,14 @@ impl Study {
         self.pending.as_ref().map(|(job, _)| *job)
     }
 
-    /// The next job and its configuration; asked for once and kept until it is started.
+    /// The next job and its configuration, if the budget pays for it.
     fn ask(&mut self) -> Option<(Job, Configuration)> {
         let job = self.next_job().filter(|job| self.can_pay(*job))?;
+        Some((job, self.propose(job)?))
+    }
+
+    /// The configuration of the next `job`; asked for once and kept until it is started.
+    pub(super) fn propose(&mut self, job: Job) -> Option<Configuration> {
         if let Some((_, open @ Proposal::Open)) = &mut self.pending {
             let known = self.trials.get(job.trial as usize).map(|trial| trial.configuration.clone());
             let queued = || self.spec.queue.get(job.trial as usize).cloned();
@@ -211,7 +218,7 @@ impl Study {
             *open = configuration.map_or(Proposal::Spent, Proposal::Of);
         }
         match &self.pending {
-            Some((job, Proposal::Of(configuration))) => Some((*job, configuration.clone())),
+            Some((_, Proposal::Of(configuration))) => Some(configuration.clone()),
             _ => None,
         }
     }
@@ -221,7 +228,7 @@ impl Study {
         let Some(budget) = self.spec.budget_epochs else { return true };
         let left = |trial: &Trial| trial.until.saturating_sub(trial.trained());
         let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
-        let from = self.trial(job.trial).map_or(0, Trial::trained);
+        let from = self.trial(job.trial).filter(|_| self.keeps_checkpoints).map_or(0, Trial::trained);
         self.progress.spent + promised + job.until.saturating_sub(from) <= budget
     }
 
@@ -240,11 +247,33 @@ impl Study {
         Ok(Turn::Started(trial))
     }
 
+    /// The training of `trial`, which was to go on, begins after only `from` epochs: it is short of a checkpoint.
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub(crate) fn began_after<E>(
+        &mut self,
+        trial: u64,
+        from: u64,
+        append: &mut Append<'_, E>,
+    ) -> Result<(), E> {
+        let Some(begun) = self.trial(trial).filter(|begun| begun.is_open() && from < begun.trained()) else {
+            return Ok(());
+        };
+        let (until, configuration) = (begun.until, begun.configuration.clone());
+        self.emit(self.start(Job { trial, until }, configuration, from), append)
+    }
+
     fn start(&self, Job { trial, until }: Job, configuration: Configuration, from: u64) -> Record {
         Record::Started { trial, configuration, seed: trial_seed(self.spec.seed, trial), from, until }
     }
 
-    fn close<E>(&mut self, trial: u64, failure: Option<&str>, append: &mut Append<'_, E>) -> Result<(), E> {
+    pub(super) fn close<E>(
+        &mut self,
+        trial: u64,
+        failure: Option<&str>,
+        append: &mut Append<'_, E>,
+    ) -> Result<(), E> {
         match self.ending(trial, failure) {
             Some(record) => self.emit(record, append),
             None => Ok(()),

@@ -40,6 +40,20 @@ pub enum TrialState {
     },
 }
 
+impl TrialState {
+    /// The state in a word: `running`, `interrupted`, `paused`, `completed`, `stopped` or `failed`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Interrupted => "interrupted",
+            Self::Paused { .. } => "paused",
+            Self::Completed { .. } => "completed",
+            Self::Stopped { .. } => "stopped",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
 /// A trial of a study.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -60,6 +74,11 @@ pub struct Trial {
     pub trained_epochs: Option<u64>,
     /// The steps at which its earlier jobs ended, added up: what training each rung from the beginning would add.
     pub earlier_jobs: u64,
+    /// The epochs it had trained when it reported last after it was stopped, or past the step it was to train to: they were
+    /// trained, too, and are no part of its curve.
+    pub(super) ran_to: u64,
+    /// The epochs that it trained once more, because it had no checkpoint to go on from.
+    pub(crate) again: u64,
     /// The last decision about it.
     pub decision: Option<Decision>,
     /// The decision that would have stopped it, in a study that only watches.
@@ -91,6 +110,8 @@ impl Trial {
             extra: 0,
             trained_epochs: None,
             earlier_jobs: 0,
+            ran_to: 0,
+            again: 0,
             decision: None,
             shadow: None,
             spared: None,
@@ -105,8 +126,19 @@ impl Trial {
 
     /// It goes on to `until`.
     pub(super) fn promote(&mut self, until: u64) {
-        self.earlier_jobs += self.cost() - self.extra;
+        self.earlier_jobs += self.cost() - self.extra - self.again;
         (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, None, 0);
+    }
+
+    /// It runs again, after `from` epochs: those that it had trained beyond them are trained once more.
+    pub(super) fn go_on(&mut self, from: u64) {
+        self.state = TrialState::Running;
+        self.again += self.trained().saturating_sub(from);
+    }
+
+    /// Whether it has reported nothing since it was paused.
+    pub(super) fn is_as_paused(&self) -> bool {
+        self.ends.last_key_value().is_some_and(|(_, end)| *end == self.step)
     }
 
     pub(super) fn take_in(
@@ -123,7 +155,33 @@ impl Trial {
         self.trained_epochs = epochs("trained_epochs").or(self.trained_epochs);
         self.diverged = if value.is_some() { 0 } else { self.diverged + 1 };
         // steps are checked to increase before they get here; a log that breaks this has lost nothing but the point
-        let _ = self.curve.push(step as f64, value.unwrap_or(f64::NAN), direction);
+        let _ = self.curve.push(step as f64, value, direction);
+    }
+
+    /// Whether a report of `step` says that it has trained on beyond its end, in a training of `whole` steps.
+    pub(super) fn is_beyond(&self, step: u64, whole: u64) -> bool {
+        let ended = matches!(self.state, TrialState::Stopped { .. })
+            || (self.is_open() && self.has_reported() && self.step >= self.until);
+        ended && step <= whole && !self.gave_up() && self.ran_at(step, whole) > self.reached()
+    }
+
+    /// It has trained on to `step`, beyond its end.
+    pub(super) fn run_on(&mut self, step: u64, whole: u64) {
+        self.ran_to = self.ran_at(step, whole);
+    }
+
+    fn ran_at(&self, step: u64, whole: u64) -> u64 {
+        (step + u64::from(self.first == Some(0))).min(whole)
+    }
+
+    /// The epochs it has trained since its beginning, beyond its end included.
+    fn reached(&self) -> u64 {
+        self.trained().max(self.ran_to)
+    }
+
+    /// Whether it trains no more, and only repeats its value.
+    fn gave_up(&self) -> bool {
+        self.trained_epochs.is_some_and(|epochs| epochs < self.trained())
     }
 
     /// Whether it has reported anything.
@@ -136,8 +194,8 @@ impl Trial {
         self.trained_at(self.step)
     }
 
-    /// The epochs it had trained when it reported `step`.
-    pub(crate) fn trained_at(&self, step: u64) -> u64 {
+    /// The epochs it had trained when it reported `step`: people are shown these, never the step.
+    pub fn trained_at(&self, step: u64) -> u64 {
         step + u64::from(self.first == Some(0) && step < self.until)
     }
 
@@ -148,28 +206,32 @@ impl Trial {
         self.trained() + (self.step as f64 - before).max(1.0) as u64
     }
 
-    /// The epochs it has cost: those it trained, and those of failed attempts.
+    /// The epochs it has cost: those it trained, those beyond its end included, and those of failed attempts.
     pub fn cost(&self) -> u64 {
-        self.cost_at(self.step)
+        self.cost_at(self.step).max(self.ran_to + self.extra + self.again)
     }
 
     /// The epochs it had cost when it reported `step`.
     pub(crate) fn cost_at(&self, step: u64) -> u64 {
         let trained = self.trained_at(step);
-        self.trained_epochs.map_or(trained, |epochs| epochs.min(trained)) + self.extra
+        self.trained_epochs.map_or(trained, |epochs| epochs.min(trained)) + self.extra + self.again
+    }
+
+    /// The epochs it would have cost, had each of its jobs begun anew.
+    pub(crate) fn cost_from_scratch(&self) -> u64 {
+        self.cost() + self.earlier_jobs.saturating_sub(self.again)
     }
 
     /// The epochs it would have cost, trained up to `until`: one that ended by itself, or trains no more, what it has cost, as one
     /// that pauses has up to its rung.
     pub fn cost_to(&self, until: u64) -> u64 {
-        let gave_up = self.trained_epochs.is_some_and(|epochs| epochs < self.trained());
         match self.state {
-            _ if gave_up => self.cost(),
+            _ if self.gave_up() => self.cost(),
             // a training that diverged would have come to nothing: ending it saves nothing; what a person ends, no rule has saved
             TrialState::Stopped { reason: Reason::Diverged | Reason::ByHand, .. } => self.cost(),
             TrialState::Paused { .. } if until <= self.until => self.cost(),
             TrialState::Stopped { .. } | TrialState::Paused { .. } => {
-                self.cost() + until.saturating_sub(self.trained())
+                self.cost() + until.saturating_sub(self.reached())
             }
             _ => self.cost(),
         }

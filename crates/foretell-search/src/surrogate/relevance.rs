@@ -138,6 +138,7 @@ mod tests {
     use crate::Policy;
     use crate::parameter_space::ParameterSpace;
     use crate::record::Input;
+    use crate::sampler::SamplerSpec;
     use crate::study::StudySpec;
     use foretell::{Configuration, Direction};
     use std::collections::BTreeMap;
@@ -147,8 +148,14 @@ mod tests {
         let texts = ["lr=log:1e-4:1", "width=int:8:64", "act=choice:relu,tanh"];
         let space = Space::Parameters(ParameterSpace::parse(&texts).expect("a space"));
         let usual = StudySpec::new(space, "acc", direction);
-        let mut study = Study::new(StudySpec { trials, max_resource: 1, policy: Policy::None, ..usual })
-            .expect("a study");
+        let mut study = Study::new(StudySpec {
+            trials,
+            max_resource: 1,
+            policy: Policy::None,
+            sampler: SamplerSpec::Random,
+            ..usual
+        })
+        .expect("a study");
         for trial in 0..trials {
             study.step(&Input::WorkerIdle);
             let value = result(&study.trials()[trial as usize].configuration);

@@ -43,7 +43,7 @@ function range(trials) {
   for (const trial of trials) count += trial.values.length;
   const every = Math.max(1, Math.ceil(count / 20000)), values = [];
   let at = 0;
-  for (const trial of trials) for (const value of trial.values) if (at++ % every === 0 && value !== null) values.push(value);
+  for (const trial of trials) for (const value of trial.values) if (at++ % every === 0) values.push(value);
   const sorted = Float64Array.from(values).sort();
   let low = sorted[Math.floor(sorted.length * 0.01)], high = sorted[Math.ceil((sorted.length - 1) * 0.99)];
   for (const trial of trials) if (trial.state === "running" && trial.forecast) { low = Math.min(low, trial.forecast.mean); high = Math.max(high, trial.forecast.mean); }
@@ -59,7 +59,7 @@ function curves(leader) {
   describe(all, leader);
   if (!all.length) { pen.fillStyle = colour("soft"); pen.fillText("no reports yet", 20, height / 2); return; }
   const [low, high] = range(all);
-  let end = state.spec ? state.spec.max_resource : 1;
+  let end = state.spec ? state.spec.epochs : 1;
   for (const trial of all) end = Math.max(end, trial.steps[trial.steps.length - 1]);
   const narrow = width < 560;
   const { x, y } = frame(pen, { left: narrow ? 44 : 58, right: narrow ? 14 : 70, top: 12, bottom: 36, width, height, low, high, end, label: "epoch" });
@@ -108,10 +108,11 @@ function lines(pen, trials, leader, x, y, many) {
 
 function path(pen, trials, x, y) {
   pen.beginPath();
-  for (const { steps, values } of trials) {
-    let gap = true;
+  for (const { steps, values, gaps } of trials) {
+    let gap = true, next = 0;
     for (let i = 0; i < steps.length; i++) {
-      if (values[i] === null) { gap = true; continue; }
+      // steps at which the value was not finite are left out
+      while (gaps[next] < steps[i]) { gap = true; next += 1; }
       if (gap) pen.moveTo(x(steps[i]), y(values[i])); else pen.lineTo(x(steps[i]), y(values[i]));
       if (gap && steps.length === 1) pen.lineTo(x(steps[i]) + 2, y(values[i]));
       gap = false;
@@ -154,7 +155,6 @@ function bands(pen, trials, end, x, y) {
 function quantiles(trials, end) {
   const width = Math.max(1, Math.ceil(end / 200)), columns = new Map();
   for (const { steps, values } of trials) for (let i = 0; i < steps.length; i++) {
-    if (values[i] === null) continue;
     const place = Math.floor(steps[i] / width) * width;
     if (!columns.has(place)) columns.set(place, []);
     columns.get(place).push(values[i]);
@@ -175,7 +175,7 @@ function nearest(event) {
     let [low, high] = [0, steps.length - 1];
     while (low < high) { const middle = (low + high) >> 1; if (plot.x(steps[middle]) < left) low = middle + 1; else high = middle; }
     for (const i of [low - 1, low]) {
-      if (i < 0 || values[i] === null) continue;
+      if (i < 0) continue;
       const away = Math.hypot(plot.x(steps[i]) - left, plot.y(values[i]) - top);
       if (away < least) { least = away; found = { trial, i }; }
     }

@@ -1,4 +1,4 @@
-// Reads the records, from the page itself or from the server, and draws.
+// Takes the study from the page itself, or from the server as it goes on, and draws.
 const $ = (id) => document.getElementById(id);
 const token = new URLSearchParams(location.search).get("token");
 const address = (path, query = {}) => {
@@ -8,24 +8,20 @@ const address = (path, query = {}) => {
 let study = null, source = null, due = false, took = 0, drawnAt = 0, learnt = { at: -Infinity, ended: -1, soon: null };
 
 function totals(leader) {
-  const count = {}; let spent = 0, saved = 0, savedTime = 0, busy = 0;
-  for (const trial of state.trials.values()) {
-    const left = spared(trial);
-    count[trial.state] = (count[trial.state] || 0) + 1; spent += cost(trial); saved += left; busy += trial.busy;
-    if (trained(trial)) savedTime += left * trial.busy / trained(trial);
-  }
-  const total = state.trials.size, planned = state.spec ? Math.max(state.spec.trials, total) : total;
+  const { trials, epochs, planned, training_seconds: trained, saved_seconds: saved } = state.totals || { trials: { total: 0, running: 0 }, epochs: {}, planned: 0 };
+  const spared = epochs.without_stopping - epochs.spent;
   const entries = [
-    ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", `${whole(total)} of ${whole(planned)}`], ["running", whole(count.running)], ["trained to the end", whole(count.completed)],
-    ["stopped", whole(count.stopped)], ...(count.paused ? [["paused", whole(count.paused)]] : []), ["failed", whole(count.failed)], ["epochs spent", whole(spent)],
-    ["saved", spent ? `${Math.round(100 * saved / (spent + saved))} %` : "–"], ...(busy ? [["time trained", duration(busy)], ["time saved", duration(savedTime)]] : []),
+    ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", `${whole(trials.total)} of ${whole(Math.max(planned, trials.total))}`], ["running", whole(trials.running)],
+    ["trained to the end", whole(trials.completed)], ["stopped", whole(trials.stopped)], ...(trials.paused ? [["paused", whole(trials.paused)]] : []), ["failed", whole(trials.failed)],
+    ["epochs spent", whole(epochs.spent)], ["saved", epochs.spent ? `${Math.round(100 * spared / epochs.without_stopping)} %` : "–"],
+    ...(trained ? [["time trained", duration(trained)], ["time saved", duration(saved)]] : []),
   ];
   $("totals").replaceChildren(...entries.map(([name, value]) => {
     const div = document.createElement("div"), dt = document.createElement("dt"), dd = document.createElement("dd");
     dt.textContent = name; dd.textContent = value; div.append(dt, dd);
     return div;
   }));
-  return total - (count.running || 0);
+  return trials.total - trials.running;
 }
 
 function draw() {
@@ -60,31 +56,30 @@ function open(name) {
   follow(); soon();
 }
 
-// Follows the log from the first record that is not known. A browser that loses the server comes back by itself, unless it was refused.
+// Follows the study from the first record that is not known. A browser that loses the server comes back by itself, unless it was refused.
 function follow() {
-  const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/events", { after: state.records }));
+  const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records }));
   source = own;
-  own.onopen = () => { $("live").textContent = "live"; };
+  const say = (text) => { if (own === source) $("live").textContent = text; };
+  own.onopen = () => say("live");
   own.onerror = () => {
     if (own !== source) return;
-    $("live").textContent = "the server does not answer; trying again …";
+    say("the server does not answer; trying again …");
     if (own.readyState === EventSource.CLOSED) setTimeout(() => { if (own === source) follow(); }, 2000);
   };
   own.onmessage = (event) => {
     if (own !== source) return;
-    const records = JSON.parse(event.data), after = Number(event.lastEventId);
-    // what was seen before is not taken twice
-    const fresh = Math.max(0, records.length - (after - state.records));
-    for (let i = fresh; i < records.length; i++) apply(records[i]);
+    take(JSON.parse(event.data));
     soon();
   };
-  own.addEventListener("anew", () => { state = anew(); soon(); });
+  own.addEventListener("trouble", (event) => say(JSON.parse(event.data).error + "; this page shows what was read before"));
+  own.addEventListener("mended", () => say("live"));
 }
 
 async function begin() {
   const data = JSON.parse($("data").textContent || "null");
   if (data) {
-    data.records.forEach(apply); $("title").textContent = data.study; document.title = data.study + " · Foretell";
+    data.state.forEach(take); $("title").textContent = data.study; document.title = data.study + " · Foretell";
     importance(data.importance); draw();
     return;
   }

@@ -1,56 +1,41 @@
 "use strict";
-// The page is a fold over a study's records, as the study itself is: `apply` takes one in, the views read what it left.
+// What the server has made of the study's log: `take` takes in what is new of it, the views show it.
 let state = anew();
 
 function anew() {
-  return { spec: null, trials: new Map(), parameters: new Map(), records: 0, time: null };
+  return { spec: null, totals: null, trials: new Map(), parameters: new Map(), records: 0 };
 }
 
-function apply(record) {
-  state.records += 1;
-  if (typeof record.time === "number") state.time = record.time;
-  const trial = state.trials.get(record.trial);
-  switch (record.event) {
-    case "created": state.spec = record.study; break;
-    case "started": start(record, trial); break;
-    case "reported": if (trial) report(record, trial); break;
-    case "decided": if (trial) decide(record, trial); break;
-    case "paused": case "completed": if (trial) trial.state = record.event; break;
-    case "failed": if (trial) { trial.state = "failed"; trial.why = record.reason; } break;
-  }
+function take(news) {
+  if (news.anew) state = anew();
+  state.records = news.records; state.spec = news.study; state.totals = news.totals;
+  for (const trial of news.trials) update(trial);
 }
 
-function start(record, known) {
-  const trial = known || {
-    id: record.trial, configuration: record.configuration, until: 0, state: "running", steps: [], values: [], last: null, best: null,
-    decisions: [], forecast: null, why: "", kept: false, ordered: "", extra: 0, trainedEpochs: null, mark: null, busy: 0,
-  };
-  trial.state = "running"; trial.why = ""; trial.until = record.until; trial.mark = record.time ?? null;
-  if (known) return;
-  state.trials.set(record.trial, trial);
-  for (const [name, value] of Object.entries(record.configuration)) {
+function update(news) {
+  const id = news.trial;
+  if (!state.trials.has(id)) meet({ id, configuration: news.configuration, steps: [], values: [], gaps: [], decisions: [], last: null, forecast: null, ordered: "" });
+  const trial = state.trials.get(id), { state: now, epochs, until, kept, score, gaps } = news;
+  Object.assign(trial, { state: now, epochs, until, kept, score, gaps, why: because(news.why) });
+  // what a reader that was cut off had not seen to its end is sent again
+  append(trial.steps, news.from, news.steps); append(trial.values, news.from, news.values); append(trial.decisions, news.decided, news.decisions);
+  if (trial.values.length) trial.last = trial.values[trial.values.length - 1];
+  for (const { forecast } of news.decisions) trial.forecast = forecast || trial.forecast;
+  if (now === "stopped") trial.ordered = "";
+}
+
+function append(list, from, more) {
+  list.length = Math.min(list.length, from);
+  for (const one of more) list.push(one);
+}
+
+function meet(trial) {
+  state.trials.set(trial.id, trial);
+  for (const [name, value] of Object.entries(trial.configuration)) {
     const kinds = state.parameters.get(name) || new Set();
     if (kinds.size < 2) kinds.add(String(value));
     state.parameters.set(name, kinds);
   }
-}
-
-function report(record, trial) {
-  trial.steps.push(record.step); trial.values.push(record.value);
-  if (record.value !== null) {
-    trial.last = record.value;
-    if (trial.best === null || better(record.value, trial.best)) trial.best = record.value;
-  }
-  trial.extra = epochs(record, "failed_epochs") ?? trial.extra;
-  trial.trainedEpochs = epochs(record, "trained_epochs") ?? trial.trainedEpochs;
-  if (record.time !== undefined && trial.mark !== null) { trial.busy += record.time - trial.mark; trial.mark = record.time; }
-}
-
-function decide(record, trial) {
-  trial.decisions.push(record);
-  trial.forecast = record.forecast || trial.forecast;
-  trial.kept ||= record.reason === "kept";
-  if (record.action === "stop" && !record.shadow) { trial.state = "stopped"; trial.why = because(record.reason); trial.ordered = ""; }
 }
 
 const words = {
@@ -59,43 +44,20 @@ const words = {
   no_improvement: "no improvement", exempt: "exempt from stopping", diverged: "diverged", already_stopped: "would have been stopped before",
   by_hand: "by hand", kept: "kept by hand",
 };
+// a decision's reason, or what a failed training said
 const because = (reason) => typeof reason === "string" ? words[reason] || reason : reason && reason.no_forecast ? "no forecast: " + reason.no_forecast : "";
 
-const minimizes = () => String(state.spec && state.spec.direction).toLowerCase() === "minimize";
+const minimizes = () => Boolean(state.spec) && state.spec.direction === "minimize";
 const better = (a, b) => minimizes() ? a < b : a > b;
-const countsBest = () => Boolean(state.spec) && state.spec.run_score === "best";
 // what a trial is worth so far
-const worth = (trial) => countsBest() ? trial.best : trial.last;
+const worth = (trial) => trial.score;
+const countsBest = () => Boolean(state.spec) && state.spec.score === "best";
 const ended = (trial) => trial.state === "completed" || (countsBest() && (trial.state === "stopped" || trial.state === "paused"));
 const metric = () => state.spec ? state.spec.metric : "result";
-
-function leading() {
-  let leader = null;
-  for (const trial of state.trials.values())
-    if (ended(trial) && worth(trial) !== null && (!leader || better(worth(trial), worth(leader)))) leader = trial;
-  return leader;
-}
+const leading = () => (state.totals && state.totals.best && state.trials.get(state.totals.best.trial)) || null;
 
 // The parameters that vary.
 const varying = () => [...state.parameters].filter(([, kinds]) => kinds.size > 1).map(([name]) => name);
-
-// Epochs as `Trial::cost` and `Trial::cost_to` count them: trained ones and those of failed attempts; without stopping, those that a
-// stopped trial had left, too, unless it diverged, had given up, or was stopped by hand.
-function epochs(record, name) {
-  const value = record.metrics && record.metrics[name];
-  return typeof value === "number" && value >= 0 ? Math.floor(value) : null;
-}
-function trained(trial) {
-  if (!trial.steps.length) return 0;
-  const step = trial.steps[trial.steps.length - 1];
-  return step + (trial.steps[0] === 0 && step < trial.until ? 1 : 0);
-}
-const cost = (trial) => Math.min(trial.trainedEpochs ?? Infinity, trained(trial)) + trial.extra;
-function spared(trial) {
-  const gaveUp = trial.trainedEpochs !== null && trial.trainedEpochs < trained(trial);
-  const saves = trial.state === "stopped" && trial.why !== words.diverged && trial.why !== words.by_hand && !gaveUp;
-  return saves ? Math.max(0, trial.until - trained(trial)) : 0;
-}
 
 const number = (x) => {
   if (x === null || x === undefined || !isFinite(x)) return "–";
@@ -103,8 +65,8 @@ const number = (x) => {
 };
 const whole = (n) => (n || 0).toLocaleString("en");
 const shown = (value) => typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value);
-function duration(milliseconds) {
-  const minutes = milliseconds / 60000;
-  if (minutes < 1) return Math.round(milliseconds / 1000) + " s";
+function duration(seconds) {
+  const minutes = seconds / 60;
+  if (minutes < 1) return Math.round(seconds) + " s";
   return minutes < 60 ? Math.round(minutes) + " min" : minutes < 2880 ? (minutes / 60).toFixed(1) + " h" : (minutes / 1440).toFixed(1) + " d";
 }

@@ -5,7 +5,7 @@ let sort = { key: "score", down: true }, kept = [], columns = [], focused = null
 const named = (trial) => trial.state === "stopped" && trial.why === words.by_hand ? "stopped by hand" : trial.state === "completed" ? "trained to the end" : trial.state === "running" && trial.kept ? "running, kept" : trial.state;
 
 const cells = {
-  trial: (t) => t.id, state: named, epochs: (t) => t.steps.length ? t.steps[t.steps.length - 1] : 0, score: worth,
+  trial: (t) => t.id, state: named, epochs: (t) => t.epochs, score: worth,
   forecast: (t) => t.forecast ? t.forecast.mean : null, why: (t) => t.why === words.by_hand ? "" : t.why.split("\n")[0],
 };
 const cell = (trial, key) => key.startsWith("p:") ? trial.configuration[key.slice(2)] : cells[key](trial);

@@ -3,7 +3,7 @@
 // Environment: FORETELL (the program), MADE_UP (the example `made_up_study`), CHROMIUM, and SHOTS (a folder for screenshots; none without).
 import { spawn, execFileSync } from "node:child_process";
 import { createServer, request } from "node:http";
-import { existsSync, mkdtempSync, mkdirSync, rmSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, mkdirSync, rmSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import assert from "node:assert/strict";
@@ -137,6 +137,35 @@ const tests = {
       assert.deepEqual((await seen()).steps, steps, "the page's curve is the log's");
     }
     await closed(page); await first.stop();
+  },
+
+  async "a study that is raised shows its new total, and a damaged log what is wrong with it"() {
+    const folder = join(home, "raised"), log = join(folder, "raised/events.jsonl"); mkdirSync(folder);
+    const server = await serve(folder), settings = { space: { lr: "log:1e-4:1" }, metric: "val_acc", epochs: 2, trials: 3, burn_in: 3 };
+    await call(server.url, "PUT", "/api/studies/raised", settings);
+    for (let trial = 0; trial < 3; trial++) {
+      await call(server.url, "POST", "/api/studies/raised/ask");
+      for (const step of [1, 2]) await call(server.url, "POST", `/api/studies/raised/trials/${trial}/report`, { step, value: 0.5 + trial / 10 });
+      await call(server.url, "POST", `/api/studies/raised/trials/${trial}/tell`);
+    }
+    const page = await opened(server.url, { records: 13 }), totals = () => page.textContent("#totals");
+    assert.match(await totals(), /trials3 of 3/);
+    await call(server.url, "PUT", "/api/studies/raised", { ...settings, trials: 6 });
+    await until("the new total is shown", async () => /trials3 of 6/.test(await totals()));
+    await call(server.url, "POST", "/api/studies/raised/ask");
+    await until("the next trial is shown", async () => /trials4 of 6running1/.test(await totals()));
+    const file = join(home, "raised.html");
+    execFileSync(FORETELL, ["report", join(folder, "raised"), "--out", file], { stdio: "ignore" });
+    const other = await opened("file://" + file);
+    assert.match(await other.textContent("#totals"), /trials4 of 6running1/, "the page in a file shows the same");
+    await closed(other);
+    const sound = readFileSync(log, "utf8");
+    writeFileSync(log, sound + "{}\n{}\n");
+    await until("the damage is said", async () => /line \d+/.test(await page.textContent("#live")));
+    writeFileSync(log, sound);
+    await until("the page is live again", async () => (await page.textContent("#live")) === "live");
+    assert.match(await totals(), /trials4 of 6/);
+    await closed(page); await server.stop();
   },
 
   async "a person stops and keeps trials from the page, by the keyboard alone"() {

@@ -26,12 +26,7 @@ pub(crate) fn started(options: Options) -> SocketAddr {
 }
 
 pub(crate) fn serve(folder: &Path, address: SocketAddr, token: Option<&str>) -> SocketAddr {
-    started(Options {
-        folder: folder.to_owned(),
-        address,
-        token: token.map(str::to_owned),
-        lease: Options::LEASE,
-    })
+    started(Options { token: token.map(str::to_owned), ..Options::new(folder, address) })
 }
 
 pub(crate) fn local() -> SocketAddr {

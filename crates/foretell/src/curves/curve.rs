@@ -37,12 +37,13 @@ pub enum CurveError {
 
 /// What a run is worth after some steps: its last value, or the best that it has reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RunScore {
     /// Its last value.
     #[default]
     Last,
-    /// The best of its values so far: that of a run whose best checkpoint is kept.
+    /// Its best value so far, as where the best checkpoint is kept.
     Best,
 }
 
@@ -115,12 +116,17 @@ impl Curve {
         Self::new(&steps, values, direction).expect("epoch numbers increase")
     }
 
-    /// Adds one more value.
+    /// Adds one more value; `None` is as good as one that is not finite.
     ///
     /// # Errors
     /// [`CurveError::Steps`] if `step` is not finite or not larger than every step before it, [`CurveError::Direction`] if
     /// `direction` is not that of the curve.
-    pub fn push(&mut self, step: f64, value: f64, direction: Direction) -> Result<(), CurveError> {
+    pub fn push(
+        &mut self,
+        step: f64,
+        value: impl Into<Option<f64>>,
+        direction: Direction,
+    ) -> Result<(), CurveError> {
         if let Some(own) = self.direction.filter(|&own| own != direction) {
             return Err(CurveError::Direction { own, given: direction });
         }
@@ -134,7 +140,7 @@ impl Curve {
             return Err(CurveError::Steps { step, before });
         }
         self.direction = Some(direction);
-        if value.is_finite() {
+        if let Some(value) = value.into().filter(|value| value.is_finite()) {
             self.gaps.extend(self.diverged_at.take());
             self.steps.push(step);
             self.scores.push(direction.score(value));

@@ -173,6 +173,16 @@ impl History {
         Some(self.drawn_up(self.scale.apply(end, self.direction())))
     }
 
+    /// What the run with this `curve` came to, as it was recorded, in the metric's unit: its value at the target step, or the best
+    /// that it had reached when it diverged, where that counts. `None` if the run is still to be forecast.
+    pub fn recorded_end(&self, curve: &Curve) -> Option<f64> {
+        let scored = self.run_score.curve(curve);
+        let lost = curve.diverged_at().is_some() && self.run_score == RunScore::Best;
+        let reached = scored.last().filter(|_| lost).map(|(_, score)| score);
+        let score = scored.interpolate(*self.grid.last()?).or(reached)?;
+        Some(self.direction().value(score))
+    }
+
     fn on_grid(&self, curve: &Curve) -> Vec<f64> {
         let Some((&first, &start)) = curve.scores().first().zip(curve.steps().first()) else {
             let diverged = curve.diverged_at();
@@ -206,14 +216,15 @@ impl History {
         if below > 0.0 { self.floor - self.depth * (1.0 - self.depth / (self.depth + below)) } else { score }
     }
 
-    /// Undoes [`History::drawn_up`]; the lowest score of any run for [`History::lowest`], where a run that diverged stands.
-    fn drawn_down(&self, score: f64) -> f64 {
+    /// Undoes [`History::drawn_up`], as far down as `worst`: so deep a score is worth the same as all below it, so that a better
+    /// score never has a worse value.
+    fn drawn_down(&self, score: f64, worst: f64) -> f64 {
         let below = self.floor - score;
         if below <= 0.0 {
-            return score;
+            return score.max(worst);
         }
         let left = score - self.lowest();
-        if left > 0.0 { self.floor - self.depth * below / left } else { self.worst }
+        if left > 0.0 { (self.floor - self.depth * below / left).max(worst) } else { worst }
     }
 
     /// The grid of steps; the last one is the target.
@@ -270,7 +281,9 @@ impl History {
             Direction::Maximize => self.bounds.1,
             Direction::Minimize => self.bounds.0,
         };
-        best.is_finite().then(|| self.scale.apply(self.direction().score(best), self.direction()))
+        // no logarithm reaches that of 0
+        let reached = best.is_finite() && !(self.scale == Scale::Log && best <= 0.0);
+        reached.then(|| self.scale.apply(self.direction().score(best), self.direction()))
     }
 
     /// The lowest and the highest possible value of the metric; −∞ and ∞ where there is no bound.
@@ -298,13 +311,14 @@ impl History {
         self.scale
     }
 
-    /// The metric value, in the user's unit and direction, of a score of this history, as deep as it is; the worst value of any run
-    /// for [`History::lowest`], where a run that diverged stands.
+    /// The metric value, in the user's unit and direction, of a score of this history; the worst value of any run for all scores
+    /// that are lower than it, such as [`History::lowest`], where a run that diverged stands. A better score never has a worse value.
     pub fn value(&self, score: f64) -> f64 {
-        self.direction().value(self.scale.invert(self.drawn_down(score), self.direction()))
+        self.direction().value(self.scale.invert(self.drawn_down(score, self.worst), self.direction()))
     }
 
-    /// The score, on the history's scale, of a metric value in the user's unit: undoes [`History::value`].
+    /// The score, on the history's scale, of a metric value in the user's unit: undone by [`History::value`] for all values that
+    /// are no worse than the worst of any run.
     pub fn score(&self, value: f64) -> f64 {
         self.drawn_up(self.scale.apply(self.direction().score(value), self.direction()))
     }
@@ -316,8 +330,9 @@ impl History {
             RunScore::Last => score,
             RunScore::Best => score.max(now),
         };
-        let worst = self.worst.min(self.drawn_down(now));
-        let scaled = self.drawn_down(score).max(worst);
+        // a run that is worse now than all others were may end there
+        let now = if now > self.lowest() { self.drawn_down(now, f64::NEG_INFINITY) } else { self.worst };
+        let scaled = self.drawn_down(score, self.worst.min(now));
         self.direction()
             .value(self.scale.invert(scaled, self.direction()))
             .clamp(self.bounds.0, self.bounds.1)
@@ -590,13 +605,56 @@ mod tests {
     }
 
     #[test]
+    fn a_better_score_never_has_a_worse_value() {
+        let down = Direction::Minimize;
+        let runs = [
+            run("good", &[1.0, 2.0], &[0.9, 0.78], down),
+            run("fair", &[1.0, 2.0], &[0.95, 0.9], down),
+            run("poor", &[1.0, 2.0], &[0.95, 1.02], down),
+        ];
+        for scale in [Scale::Log, Scale::Linear] {
+            let options = HistoryOptions { scale: Some(scale), ..Default::default() };
+            let history = History::new(&runs, &options).unwrap();
+            let (lowest, depth) = (history.lowest(), history.floor() - history.lowest());
+            let scores: Vec<f64> = (-50..200)
+                .map(|k| lowest + depth * f64::from(k) / 100.0)
+                .chain([lowest + 1e-9 * depth])
+                .collect();
+            for now in [f64::NEG_INFINITY, history.score(60.8), history.score(1.0), history.score(0.8)] {
+                let mut pairs: Vec<(f64, f64, f64)> =
+                    scores.iter().map(|&s| (s, history.possible_value(s, now), history.value(s))).collect();
+                pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+                for pair in pairs.windows(2) {
+                    assert!(pair[1].1 <= pair[0].1 && pair[1].2 <= pair[0].2, "{scale:?} {now}: {pair:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_is_never_below_0() {
+        let down = Direction::Minimize;
+        let runs = |name: &str, last: f64| {
+            let runs = [run("a", &[1.0, 2.0], &[0.2, last], down), run("b", &[1.0, 2.0], &[0.3, 0.1], down)];
+            let metric = Some(Metric::new(name, down));
+            History::new(&runs, &HistoryOptions { metric, ..Default::default() }).unwrap()
+        };
+        let held = runs("val_err", 0.0);
+        assert_eq!((held.bounds(), held.ceiling()), ((0.0, f64::INFINITY), Some(0.0)));
+        assert_eq!(held.possible_value(0.0115, -0.2).to_bits(), 0.0_f64.to_bits());
+        assert_eq!(runs("val_err", 0.01).ceiling(), None, "a logarithm never reaches it");
+        assert!(runs("val_err", -0.1).bounds().0.is_infinite(), "what is recorded counts");
+        assert!(runs("val_loss", 0.0).possible_value(0.0115, -0.2) < 0.0, "a loss may be negative");
+    }
+
+    #[test]
     fn a_share_is_held_between_0_and_1_or_100() {
         let up = Direction::Maximize;
         let within = |values: &[f64], share: bool| {
             let runs = [run("a", &[1.0, 2.0], values, up)];
             let metric = share.then(|| Metric::new("accuracy", up));
             let history = History::new(&runs, &HistoryOptions { metric, ..Default::default() }).unwrap();
-            assert!((history.value(1e3) - 1e3).abs() < 1e-9, "scores are not held");
+            assert!((history.value(1e3) - 1e3).abs() < 1e-9, "scores are not held to bounds");
             [history.floor(), 0.5, 1e3].map(|score| history.possible_value(score, 0.4).to_bits())
         };
         assert_eq!(within(&[0.2, 0.9], true), [0.0, 0.5, 1.0].map(f64::to_bits));

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Values are turned once, where they enter ([`Direction::score`]), so that everywhere inside Foretell a larger
 /// *score* is better; they are turned back ([`Direction::value`]) only to be shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Larger is better: accuracy, reward.
@@ -93,10 +94,18 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// The metric `name` with a known direction. It is a share if its name says so, see [`is_share`].
+    /// The metric `name` with a known direction, and the bounds of its kind: a share ([`is_share`]) lies between 0 and 1 or 0 and
+    /// 100 %, an error ([`is_error`]) is never below 0 (negated, never above), anything else is unbounded.
     pub fn new(name: impl Into<String>, direction: Direction) -> Self {
         let name = name.into();
-        let bounds = if is_share(&name) { Bounds::Share } else { Bounds::Unbounded };
+        let bounds = match direction {
+            _ if is_share(&name) => Bounds::Share,
+            Direction::Minimize if is_error(&name) => Bounds::Between(0.0, f64::INFINITY),
+            Direction::Maximize if is_error(&name) && is_negated(&words_of_name(&name)) => {
+                Bounds::Between(f64::NEG_INFINITY, 0.0)
+            }
+            _ => Bounds::Unbounded,
+        };
         Self { name, direction, bounds }
     }
 
@@ -125,10 +134,18 @@ const SETTINGS: &str = "weight fn function type name scale scaling coef coeffici
     budget";
 /// Words for metrics that are a share of something.
 const SHARES: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice precision recall top1 top5 correct ssim";
+/// Words for metrics that count or measure what is wrong. A loss is none of them: a likelihood of densities makes it negative.
+const ERRORS: &str = "ppl perplexity error err bpc bpb rmse mae mse wer cer ter fid mape";
 
 /// Whether `word` is one of a list written with spaces between.
 fn within(word: &str, list: &str) -> bool {
     list.split(' ').any(|entry| entry == word)
+}
+
+/// The words of `name`, after the parts that signs alone divide it into: `mIoU` is one word, whatever its capitals.
+fn words_and_spellings(name: &str) -> Vec<String> {
+    let parts = name.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    parts.chain(words_of_name(name)).collect()
 }
 
 /// Whether `word`, with or without the digits at its end, is one of a list.
@@ -144,7 +161,7 @@ fn numbered(word: &str, list: &str) -> bool {
 /// assert_eq!(direction_of("quality"), None);
 /// ```
 pub fn direction_of(name: &str) -> Option<Direction> {
-    let words = words_of_name(name);
+    let words = words_and_spellings(name);
     if words.last().is_some_and(|last| within(last, SETTINGS)) {
         return None;
     }
@@ -152,8 +169,7 @@ pub fn direction_of(name: &str) -> Option<Direction> {
         let maximized = numbered(word, MAXIMIZED).then_some(Direction::Maximize);
         maximized.or(numbered(word, MINIMIZED).then_some(Direction::Minimize))
     })?;
-    let negated = words.iter().any(|word| word == "neg" || word == "negative");
-    Some(match (named, negated) {
+    Some(match (named, is_negated(&words)) {
         (Direction::Maximize, false) | (Direction::Minimize, true) => Direction::Maximize,
         _ => Direction::Minimize,
     })
@@ -167,8 +183,24 @@ pub fn direction_of(name: &str) -> Option<Direction> {
 /// assert!(!foretell::is_share("val_loss") && !foretell::is_share("reward"));
 /// ```
 pub fn is_share(metric: &str) -> bool {
+    let words = words_and_spellings(metric);
+    words.iter().any(|word| numbered(word, SHARES)) || within(&words_of_name(metric).concat(), SHARES)
+}
+
+/// Whether a metric's name says that it is an error, which is never below 0: an error rate, a mean squared error, a perplexity.
+///
+/// ```
+/// assert!(foretell::is_error("val_err") && foretell::is_error("test_rmse") && foretell::is_error("neg_mse"));
+/// assert!(!foretell::is_error("val_loss") && !foretell::is_error("accuracy"));
+/// ```
+pub fn is_error(metric: &str) -> bool {
     let words = words_of_name(metric);
-    words.iter().any(|word| numbered(word, SHARES)) || within(&words.concat(), SHARES)
+    !words.last().is_some_and(|last| within(last, SETTINGS))
+        && words.iter().any(|word| numbered(word, ERRORS))
+}
+
+fn is_negated(words: &[String]) -> bool {
+    words.iter().any(|word| word == "neg" || word == "negative")
 }
 
 #[cfg(test)]
@@ -180,6 +212,9 @@ mod tests {
         let cases = [
             ("val_acc", Some(Direction::Maximize)),
             ("acc_", Some(Direction::Maximize)),
+            ("mIoU", Some(Direction::Maximize)),
+            ("val/mAP", Some(Direction::Maximize)),
+            ("mIoU_weight", None),
             ("top5", Some(Direction::Maximize)),
             ("val_ppl", Some(Direction::Minimize)),
             ("cross_entropy", Some(Direction::Minimize)),

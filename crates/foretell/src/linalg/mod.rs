@@ -1,5 +1,6 @@
 //! Matrices, solvers and minimisers.
 
+pub(crate) mod cholesky;
 pub(crate) mod inverse;
 pub(crate) mod lbfgs;
 pub(crate) mod least_squares;

@@ -94,18 +94,23 @@ static FOUND: AtomicU8 = AtomicU8::new(u8::MAX);
 /// Asks the processor.
 #[cfg(target_arch = "x86_64")]
 fn detect() -> InstructionSet {
-    let has = |features: [bool; 4]| features.iter().all(|&found| found);
-    if has([
+    let avx512 = [
         is_x86_feature_detected!("avx512f"),
         is_x86_feature_detected!("avx512dq"),
         is_x86_feature_detected!("avx512vl"),
         is_x86_feature_detected!("avx512bw"),
-    ]) {
-        InstructionSet::Avx512
-    } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        InstructionSet::Avx2
-    } else {
-        InstructionSet::Baseline
+    ];
+    widest(avx512, is_x86_feature_detected!("avx2"), is_x86_feature_detected!("fma"))
+}
+
+/// The widest set all of whose features are there. Both wide ones are compiled for fused multiply-add, which a virtual machine may
+/// hide while it shows the vectors.
+#[cfg(target_arch = "x86_64")]
+fn widest(avx512: [bool; 4], avx2: bool, fma: bool) -> InstructionSet {
+    match (fma, avx512 == [true; 4], avx2) {
+        (true, true, _) => InstructionSet::Avx512,
+        (true, false, true) => InstructionSet::Avx2,
+        _ => InstructionSet::Baseline,
     }
 }
 
@@ -413,6 +418,18 @@ pub(crate) fn with_each_instruction_set<T>(mut work: impl FnMut() -> T) -> Vec<T
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn no_set_is_chosen_without_all_of_its_features() {
+        use super::InstructionSet::{Avx2, Avx512, Baseline};
+        let all = [true; 4];
+        assert_eq!(super::widest(all, true, true), Avx512);
+        assert_eq!(super::widest(all, true, false), Baseline, "both wide sets use fused multiply-add");
+        assert_eq!(super::widest([true, true, true, false], true, true), Avx2);
+        assert_eq!(super::widest([false; 4], false, true), Baseline);
+        assert_eq!(super::widest([false; 4], true, false), Baseline);
+    }
 
     #[test]
     fn exp_is_exact_to_rounding_and_zero_far_below() {

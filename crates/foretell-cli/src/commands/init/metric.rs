@@ -3,7 +3,7 @@
 use super::probe::Sample;
 use foretell::Direction;
 use foretell_logs::direction_of;
-use foretell_run::scan;
+use foretell_run::{MetricSource, ReportReader, scan};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -13,8 +13,6 @@ pub(super) struct Found {
     /// What `--metric` is given.
     pub(super) source: String,
     pub(super) minimize: bool,
-    /// Epochs of a whole training, if a line names them (`Epoch 1/10`).
-    pub(super) epochs: Option<u64>,
     /// The other names that were printed.
     pub(super) others: Vec<String>,
     /// The table that has it.
@@ -32,7 +30,6 @@ impl Found {
         Self {
             source: source.to_owned(),
             minimize,
-            epochs: guessed.as_ref().and_then(|found| found.epochs),
             others,
             table: guessed.as_ref().and_then(|found| found.table.clone()),
             once: false,
@@ -91,7 +88,6 @@ pub(super) fn find(sample: &Sample) -> Option<Found> {
     Some(Found {
         source: if is_alone { best.name.clone() } else { pattern(&best.label) },
         minimize: direction_of(&best.name) == Some(Direction::Minimize),
-        epochs: sample.lines.iter().find_map(|line| epochs(line)),
         others: others.cloned().collect(),
         table: sample
             .table
@@ -141,6 +137,20 @@ fn pattern(label: &str) -> String {
     format!(r"{escaped}([\d.]+)")
 }
 
+/// The epochs of a whole training, if a line names them.
+pub(super) fn announced(lines: &[String]) -> Option<u64> {
+    lines.iter().find_map(|line| epochs(line))
+}
+
+/// How many epochs a training that was watched to its end has reported of the metric `source`.
+pub(super) fn reported(sample: &Sample, source: &str) -> Option<u64> {
+    let source = MetricSource::parse(source).ok().filter(|_| sample.ended && !sample.failed)?;
+    let (reports, _) = ReportReader::new(source, 0).read_all(&sample.text);
+    let mut steps = reports.into_iter().filter_map(|report| Some(report.ok()?.step));
+    let first = steps.next()?;
+    Some(steps.fold(first, u64::max) + u64::from(first == 0))
+}
+
 /// N of `Epoch 1/N`.
 fn epochs(line: &str) -> Option<u64> {
     let pair = scan::pairs(line).into_iter().find(|pair| scan::names_step(pair.name))?;
@@ -151,7 +161,7 @@ fn epochs(line: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sample, find};
+    use super::{Sample, announced, find, reported};
 
     #[test]
     fn the_held_out_score_is_found() {
@@ -165,12 +175,32 @@ mod tests {
             (&["epoch 1 of 5: perplexity 30.5"], "perplexity", true, Some(5)),
         ];
         for (lines, expected, minimize, epochs) in cases {
-            let lines = lines.iter().map(|&line| line.to_owned()).collect();
-            let sample = Sample { lines, failed: false, ended: true, table: None };
-            let found = find(&sample).expect(expected);
-            assert_eq!((found.source.as_str(), found.minimize, found.epochs), (expected, minimize, epochs));
+            let lines: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
+            let found = find(&sample(lines.clone())).expect(expected);
+            assert_eq!(
+                (found.source.as_str(), found.minimize, announced(&lines)),
+                (expected, minimize, epochs)
+            );
         }
-        let silent = Sample { lines: vec!["hello 3".to_owned()], failed: false, ended: true, table: None };
-        assert!(find(&silent).is_none());
+        assert!(find(&sample(vec!["hello 3".to_owned()])).is_none());
+    }
+
+    #[test]
+    fn a_training_that_was_watched_to_its_end_shows_how_many_epochs_it_has() {
+        let of = |lines: &[&str]| {
+            let lines = lines.iter().map(|&line| line.to_owned()).collect();
+            reported(&sample(lines), "acc")
+        };
+        assert_eq!(of(&["Namespace(epochs=40)", "acc=0.1", "acc=0.2", "acc=0.3"]), Some(3));
+        assert_eq!(of(&["epoch 0 acc=0.1", "epoch 1 acc=0.2"]), Some(2));
+        assert_eq!(of(&["epoch 5 acc=0.1", "epoch 10 acc=0.2"]), Some(10));
+        assert_eq!(of(&["loss=0.1"]), None);
+        let cut = Sample { ended: false, ..sample(vec!["acc=0.1".to_owned()]) };
+        assert_eq!(reported(&cut, "acc"), None);
+    }
+
+    fn sample(lines: Vec<String>) -> Sample {
+        let text = lines.join("\n");
+        Sample { lines, failed: false, ended: true, table: None, text }
     }
 }

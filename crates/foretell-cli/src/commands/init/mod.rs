@@ -1,5 +1,6 @@
 //! `foretell init -- COMMAND`: writes a study file for a training script, from its `--help`, its source and its first output.
 
+mod epochs;
 mod metric;
 mod options;
 mod probe;
@@ -7,6 +8,7 @@ mod study_file;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
+use epochs::Epochs;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,13 +22,13 @@ pub(crate) struct Arguments {
     /// The study file to write.
     #[arg(long, value_name = "FILE", default_value = "study.toml")]
     out: PathBuf,
-    /// Write over a file that is there.
+    /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// How long the command may run to show what it prints.
+    /// Time that the command may run to show what it prints, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     seconds: f64,
-    /// Ask nothing, also on a terminal.
+    /// Do not ask, even on a terminal.
     #[arg(long)]
     yes: bool,
     /// The command as you would run it, such as `python train.py --lr 0.1`.
@@ -53,10 +55,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let folder = Path::new(".");
     let help = [command.as_slice(), &["--help".to_owned()]].concat();
     note("reading its --help …");
-    let help = probe::run(&help, limit.min(Duration::from_secs(20)))?;
+    let help = probe::run(&help, limit.min(Duration::from_secs(20)), &|_| false)?;
     let described = options::read(command, &help.lines, folder);
     note(&format!("running it for at most {} s to see what it prints …", arguments.seconds));
-    let sample = probe::run(command, limit)?;
+    let is_known = |lines: &[String]| described.epochs.is_some() || metric::announced(lines).is_some();
+    let sample = probe::run(command, limit, &|lines| probe::names_epochs(lines) && is_known(lines))?;
     if sample.failed && sample.lines.is_empty() {
         return Err(Failure::input(format!(
             "`{}` fails and prints nothing; give the command as you would run it yourself",
@@ -71,7 +74,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ")
         )));
     }
-    let epochs = described.epochs.or(found.as_ref().and_then(|found| found.epochs));
+    let reported = found.as_ref().and_then(|found| metric::reported(&sample, &found.source));
+    let epochs = Epochs::of(reported, metric::announced(&sample.lines), described.epochs);
     let mut guess = study_file::Guess { described, metric: None, epochs };
     let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if asks {
@@ -87,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 /// The metric that a training which printed `text` seems to report, as `--metric` is given it.
 pub(crate) fn guess_metric(text: &str) -> Option<String> {
     let lines = text.lines().take(MOST_LINES).map(str::to_owned).collect();
-    let sample = probe::Sample { lines, failed: false, ended: true, table: None };
+    let sample = probe::Sample { lines, failed: false, ended: true, table: None, text: String::new() };
     metric::find(&sample).map(|found| found.source)
 }
 
@@ -102,18 +106,28 @@ fn ask_all(guess: &mut study_file::Guess, found: &mut Option<metric::Found>) -> 
             ask("is a larger or a smaller value better", if found.minimize { "smaller" } else { "larger" })?;
         found.minimize = way.starts_with('s');
     }
-    let epochs =
-        ask("epochs of a whole training", &guess.epochs.map_or(String::new(), |epochs| epochs.to_string()))?;
-    guess.epochs = epochs.parse().ok().filter(|&epochs: &u64| epochs > 0).or(guess.epochs);
-    Ok(())
+    let known = guess.epochs.number().map_or(String::new(), |epochs| epochs.to_string());
+    loop {
+        let answer = ask("epochs of a whole training", &known)?;
+        match answer.parse().ok().filter(|&epochs: &u64| epochs > 0) {
+            Some(epochs) if Some(epochs) == guess.epochs.number() => return Ok(()),
+            Some(epochs) => {
+                guess.epochs = Epochs::Said(epochs);
+                return Ok(());
+            }
+            None => note("write a whole number: longer trainings are ended there"),
+        }
+    }
 }
 
 /// Asks on the terminal; an empty answer is `default`.
-fn ask(question: &str, default: &str) -> Result<String, Failure> {
+pub(super) fn ask(question: &str, default: &str) -> Result<String, Failure> {
     let mut terminal = std::io::stderr();
     write!(terminal, "{question} [{default}]: ").and_then(|()| terminal.flush()).map_err(Failure::midway)?;
     let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer).map_err(Failure::midway)?;
+    if std::io::stdin().lock().read_line(&mut answer).map_err(Failure::midway)? == 0 {
+        return Err(Failure::midway("there is no answer: --yes asks nothing"));
+    }
     let answer = answer.trim();
     Ok(if answer.is_empty() { default } else { answer }.to_owned())
 }

@@ -22,18 +22,27 @@ pub(super) struct Sample {
     pub(super) ended: bool,
     /// A table that it appended to, if there is one.
     pub(super) table: Option<PathBuf>,
+    /// All that it printed, or wrote into a new table; empty where that is not known.
+    pub(super) text: String,
 }
 
-/// Runs `command` for at most `limit`.
-pub(super) fn run(command: &[String], limit: Duration) -> Result<Sample, Failure> {
+/// Runs `command` for at most `limit`, or until its lines are enough.
+pub(super) fn run(
+    command: &[String],
+    limit: Duration,
+    is_enough: &dyn Fn(&[String]) -> bool,
+) -> Result<Sample, Failure> {
     let directory = std::env::temp_dir().join(format!("foretell-init-{}", std::process::id()));
     let begun = SystemTime::now();
-    let sample = run_in(command, limit, &directory);
+    let before = tables(Path::new("."), SystemTime::UNIX_EPOCH);
+    let sample = run_in(command, limit, &directory, is_enough);
     // what cannot be removed only takes room
     let _ = std::fs::remove_dir_all(&directory);
     let mut sample = sample?;
     sample.table = tables(Path::new("."), begun).into_iter().next();
     if let Some(text) = sample.table.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
+        let is_new = sample.table.as_ref().is_some_and(|table| !before.contains(table));
+        sample.text = if is_new { text.clone() } else { String::new() };
         let (head, tail) = (text.lines().take(1), text.lines().skip(1));
         let rows = text.lines().count().saturating_sub(1);
         let last = tail.skip(rows.saturating_sub(MOST_LINES));
@@ -42,7 +51,12 @@ pub(super) fn run(command: &[String], limit: Duration) -> Result<Sample, Failure
     Ok(sample)
 }
 
-fn run_in(command: &[String], limit: Duration, directory: &Path) -> Result<Sample, Failure> {
+fn run_in(
+    command: &[String],
+    limit: Duration,
+    directory: &Path,
+    is_enough: &dyn Fn(&[String]) -> bool,
+) -> Result<Sample, Failure> {
     let mut processes = LocalProcesses::new(Duration::from_secs(1));
     processes.start(&spec(command, directory)).map_err(Failure::input)?;
     let deadline = Instant::now() + limit;
@@ -59,7 +73,8 @@ fn run_in(command: &[String], limit: Duration, directory: &Path) -> Result<Sampl
         }
     }
     let failed = !stopped && status != Some(Status::Exited(0));
-    Ok(Sample { lines: lines(&log), failed, ended: !stopped, table: None })
+    let text = String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
+    Ok(Sample { lines: lines(&log), failed, ended: !stopped, table: None, text })
 }
 
 fn spec(command: &[String], directory: &Path) -> TrialSpec {
@@ -91,7 +106,8 @@ fn lines(log: &Path) -> Vec<String> {
     lines.iter().skip(skipped).map(|&line| line.to_owned()).collect()
 }
 
-fn is_enough(lines: &[String]) -> bool {
+/// Whether `lines` name so many epochs that they show what a report looks like.
+pub(super) fn names_epochs(lines: &[String]) -> bool {
     let named = lines.iter().filter_map(|line| scan::step(&scan::pairs(line)));
     named.collect::<BTreeSet<u64>>().len() > ENOUGH_EPOCHS
 }

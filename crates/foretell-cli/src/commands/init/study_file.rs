@@ -1,5 +1,6 @@
 //! The commented study file.
 
+use super::epochs::Epochs;
 use super::metric::Found;
 use super::options::Described;
 use super::probe::Sample;
@@ -10,11 +11,8 @@ use std::path::Path;
 pub(super) struct Guess {
     pub(super) described: Described,
     pub(super) metric: Option<Found>,
-    pub(super) epochs: Option<u64>,
+    pub(super) epochs: Epochs,
 }
-
-/// Epochs where nothing says how many.
-const EPOCHS: u64 = 10;
 
 /// The file's text.
 pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
@@ -38,12 +36,9 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
         None => line("# no metric was seen: name it, or give a pattern such as 'val_acc: ([\\d.]+)'\nmetric = \"val_acc\"\n".to_owned()),
     }
     let once = guess.metric.as_ref().is_some_and(|found| found.once);
-    let (epochs, said) = match (once, guess.epochs) {
-        (true, _) => (1, "the metric comes once, at the end: there is no curve to stop by"),
-        (false, Some(epochs)) => (epochs, "epochs of a whole training: as many as the script trains"),
-        (false, None) => {
-            (EPOCHS, "epochs of a whole training: a guess, make it as many as the script trains")
-        }
+    let (epochs, said) = match once {
+        true => (1, "the metric comes once, at the end: there is no curve to stop by".to_owned()),
+        false => guess.epochs.written(),
     };
     line(format!("# {said}\nepochs = {epochs}\n"));
     if once {
@@ -121,7 +116,10 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         }
         None => "none seen: fill it in".to_owned(),
     };
-    let epochs = guess.epochs.map_or("a guess".to_owned(), |epochs| epochs.to_string());
+    let epochs = match guess.epochs {
+        Epochs::Unknown => guess.epochs.written().1,
+        known => known.written().0.to_string(),
+    };
     format!(
         "parameters: {parameters}\nmetric: {metric}\nepochs: {epochs}\nwritten: {}; look it through, then: foretell search {}",
         out.display(),

@@ -4,15 +4,26 @@ use super::flags::Arguments;
 use super::recommend::{Recommendation, recommended};
 use super::replayed::Replayed;
 use super::report::Row;
-use crate::output::{metric_difference, table, with_deviation};
-use crate::scheduling::SchedulerName;
+use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
 
 /// What would have been saved, whether the best was kept, and the table of all settings.
 pub(super) fn text(file: &Replayed, arguments: &Arguments) -> String {
-    let summary =
-        if arguments.scheduler == SchedulerName::Full { full(file) } else { scheduled(file, arguments) };
-    format!("{summary}\n\n{}", as_table(&file.rows, best_value(file)))
+    format!("{}\n\n{}", summary(file, arguments), settings_table(file))
+}
+
+/// What would have been saved, and whether the best was kept.
+pub(super) fn summary(file: &Replayed, arguments: &Arguments) -> String {
+    if arguments.scheduler() == foretell_search::SchedulerName::Full {
+        full(file)
+    } else {
+        scheduled(file, arguments)
+    }
+}
+
+/// All settings, a row each.
+pub(super) fn settings_table(file: &Replayed) -> String {
+    as_table(&file.rows, best_value(file))
 }
 
 /// The best value there is, by whose size the differences from it are written.
@@ -67,6 +78,7 @@ fn full(file: &Replayed) -> String {
             times(row),
             kept(row),
         ));
+        lines.extend(hours(file));
         lines.push(loss(row, &file.metric, best_value(file)));
     }
     let other = |row: &Row| {
@@ -86,6 +98,38 @@ fn full(file: &Replayed) -> String {
     lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
     lines.retain(|line| !line.is_empty());
     lines.join("\n")
+}
+
+/// The time that this would have saved, by the times in the logs.
+fn hours(file: &Replayed) -> Option<String> {
+    let outcome = &file.outcomes[file.usual()?];
+    let grid = file.table.grid();
+    let end = *grid.last()?;
+    let (mut whole, mut saved, mut timed, mut all) = (0.0, 0.0, 0_usize, 0_usize);
+    for trial in outcome.orderings.iter().flat_map(|ordering| &ordering.trace.trials) {
+        all += 1;
+        let Some(seconds) = file.seconds.get(file.table.index(trial.run)).copied().flatten() else {
+            continue;
+        };
+        timed += 1;
+        let stopped = trial.stopped_at.filter(|_| !trial.finished).and_then(|at| grid.get(at as usize - 1));
+        whole += end * seconds;
+        saved += stopped.map_or(0.0, |at| (end - at) * seconds);
+    }
+    let orders = outcome.orderings.len().max(1) as f64;
+    let some = if timed < all {
+        let share = 100.0 * timed as f64 / all as f64;
+        format!(" (of the {share:.0} % of the runs whose logs have times)")
+    } else {
+        String::new()
+    };
+    (timed > 0 && whole > 0.0).then(|| {
+        format!(
+            "By the times in the logs that is {} of {} of training{some}.",
+            human_duration(saved / orders),
+            human_duration(whole / orders)
+        )
+    })
 }
 
 fn what_was_replayed(file: &Replayed) -> String {
@@ -146,15 +190,15 @@ fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
     let mut lines = vec![format!(
         "{}: {} with eta = {} up to {} of {} points, on draws from {} recorded runs, {} times.",
         file.curves,
-        arguments.scheduler.name(),
-        arguments.eta,
+        arguments.scheduler().name(),
+        arguments.eta(),
         arguments.max_resource.unwrap_or(file.table.points() as u64),
         file.table.points(),
         file.table.len(),
         arguments.orderings,
     )];
-    let plan_of = arguments.scheduler.is_hyperband().then(|| {
-        foretell_search::plan(arguments.max_resource.unwrap_or(file.table.points() as u64), arguments.eta)
+    let plan_of = arguments.scheduler().is_hyperband().then(|| {
+        foretell_search::plan(arguments.max_resource.unwrap_or(file.table.points() as u64), arguments.eta())
     });
     lines.extend(plan_of.and_then(Result::ok).map(|plan| plan.to_string()));
     let waits = |row: &&Row| !matches!(row.policy, "none" | "i-epoch") && row.burn_in >= row.runs;

@@ -3,6 +3,7 @@
 mod answer;
 mod flags;
 mod orders;
+mod page;
 mod pictures;
 mod policy_name;
 mod recommend;
@@ -14,11 +15,13 @@ pub(crate) use flags::Arguments;
 
 use crate::curves::{last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
-use crate::output::{self, Format, print, print_json};
+use crate::output::{self, Format, note, print, print_json};
 use crate::plot;
-use crate::scheduling::{RankName, measure_name};
+use crate::scheduling::measure_name;
+use flags::FigureKind;
 use foretell::{Predictor, PredictorOptions};
-use foretell_search::{ReplayError, Setting, Table, replay};
+use foretell_logs::Topic;
+use foretell_search::{Rank, ReplayError, Setting, Table, replay};
 use replayed::Replayed;
 use report::Document;
 use settings::Variant;
@@ -34,6 +37,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             return Err(Failure::input("--plot draws one set of curves; name a single file"));
         }
     }
+    if arguments.report.is_some() && arguments.curves.len() > 1 {
+        return Err(Failure::input("--report is on one set of curves; name a single file or folder"));
+    }
     let replayed = replayed(arguments)?;
     match arguments.format {
         Format::Json => print_json(&document(arguments, &replayed))?,
@@ -45,10 +51,27 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let Some(path) = &arguments.write_orders {
         orders::write(path, &replayed)?;
     }
-    if let (Some(path), Some(first)) = (&arguments.plot, replayed.first()) {
+    let Some(first) = replayed.first() else { return Ok(()) };
+    if let Some(path) = &arguments.plot {
         plot::save(path, &pictures::draw(arguments.figure(), first, arguments)).map_err(Failure::midway)?;
     }
+    if let Some(path) = &arguments.report {
+        write_report(path, first, arguments)?;
+    }
+    if first.of_tool && arguments.draws_folder() {
+        let (picture, report) = (Path::new("savings.svg"), Path::new("savings.html"));
+        plot::save(picture, &pictures::draw(FigureKind::Fates, first, arguments)).map_err(Failure::midway)?;
+        write_report(report, first, arguments)?;
+        note(
+            "the picture is in savings.svg, the report to send on in savings.html; --plot and --report name others",
+        );
+    }
     Ok(())
+}
+
+fn write_report(path: &Path, file: &Replayed, arguments: &Arguments) -> Outcome {
+    let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
+    std::fs::write(path, page::html(file, arguments)).map_err(failed)
 }
 
 /// The JSON document that the command prints.
@@ -60,7 +83,7 @@ fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a>
     Document {
         schema: "foretell.replay/1",
         seed: arguments.seed,
-        scheduler: arguments.scheduler.name(),
+        scheduler: arguments.scheduler().name(),
         rows: replayed.iter().flat_map(|file| &file.rows).collect(),
     }
 }
@@ -82,9 +105,11 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
         ..PredictorOptions::default()
     };
     let mut made = BTreeMap::new();
-    let usual = arguments.cautions().map(|caution| caution.stopping().predictor.to_owned());
-    let named = arguments.policies().into_iter().flat_map(|policy| policy.predictors(&arguments.predictor));
-    let ranking = (arguments.rank != RankName::Value).then(|| arguments.predictor.first().cloned()).flatten();
+    let usual = arguments.cautions().into_iter().map(|caution| caution.stopping().predictor);
+    let named =
+        arguments.policies().into_iter().flat_map(|policy| policy.predictors(&arguments.predictors()));
+    let ranking =
+        (arguments.rank() != Rank::Value).then(|| arguments.predictors().first().cloned()).flatten();
     for name in named.chain(usual).chain(ranking) {
         let predictor = predictor_of_recorded(&name, &options).map_err(Failure::input)?;
         made.insert(name, predictor);
@@ -117,5 +142,8 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
     }
     let metric = measure_name(table.history().run_score(), &recorded.metric.name);
     let names = recorded.runs.into_iter().map(|run| run.id).collect();
-    Ok(Replayed { curves: recorded.name, metric, names, table, variants, outcomes, rows })
+    let (curves, seconds) = (recorded.name, recorded.seconds);
+    let of_tool = recorded.notes.iter().any(|note| note.topic == Topic::Found);
+    let notes = recorded.notes.iter().map(ToString::to_string).collect();
+    Ok(Replayed { curves, metric, of_tool, seconds, notes, names, table, variants, outcomes, rows })
 }

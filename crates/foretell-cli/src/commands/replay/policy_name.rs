@@ -19,6 +19,8 @@ pub(crate) enum PolicyName {
     Median,
     /// Who has not improved for --patience points.
     Patience,
+    /// Who is not among the best 1/η at the rungs R/η² and R/η.
+    Asha,
     /// Who will not win: perfect foresight, the most that any forecast could save.
     Oracle,
     /// All but the best --keep after --i-epochs points.
@@ -36,6 +38,7 @@ impl PolicyName {
             Self::LceOptimistic => "lce-optimistic",
             Self::Median => "median",
             Self::Patience => "patience",
+            Self::Asha => "asha",
             Self::Oracle => "oracle",
             Self::IEpoch => "i-epoch",
         }

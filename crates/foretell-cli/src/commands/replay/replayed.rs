@@ -9,6 +9,12 @@ use std::sync::Arc;
 pub(super) struct Replayed {
     pub(super) curves: String,
     pub(super) metric: String,
+    /// Whether these are the logs of a tool.
+    pub(super) of_tool: bool,
+    /// Seconds that a unit of the resource took in each run read, where its log has times.
+    pub(super) seconds: Vec<Option<f64>>,
+    /// What was done while reading.
+    pub(super) notes: Vec<String>,
     /// The ids of all runs read.
     pub(super) names: Vec<String>,
     pub(super) table: Arc<Table>,

@@ -2,9 +2,11 @@
 
 use super::flags::Arguments;
 use super::policy_name::PolicyName;
-use crate::scheduling::{RecordedSamplerName, SchedulerName};
+use crate::scheduling::RecordedSamplerName;
 use foretell::StopCriterion;
-use foretell_search::{Caution, Kappa, Policy, Rank, Reference, ReplaySpec, Schedule, Stopping, Table};
+use foretell_search::{
+    Caution, Kappa, Policy, Rank, Reference, Refit, ReplaySpec, Rungs, Schedule, Stopping, Table,
+};
 
 /// One setting.
 #[derive(Clone, Debug)]
@@ -43,12 +45,14 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
     let mut variants = Vec::new();
     for policy in arguments.policies() {
         match policy {
-            PolicyName::Srm => variants.extend(arguments.cautions().map(|c| usual(arguments, c, table))),
+            PolicyName::Srm => {
+                variants.extend(arguments.cautions().into_iter().map(|c| usual(arguments, c, table)))
+            }
             PolicyName::Oracle => variants.extend(bound(arguments, table)),
             _ => {}
         }
         for spec in specs(arguments, policy, table) {
-            let predictors = policy.predictors(&arguments.predictor);
+            let predictors = policy.predictors(&arguments.predictors());
             for predictor in &predictors {
                 let rule = match policy {
                     PolicyName::LceOptimistic => Policy::Optimistic,
@@ -70,12 +74,13 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
             if predictors.is_empty() {
                 let rule = match policy {
                     PolicyName::Median => Policy::Median,
-                    PolicyName::Patience => Policy::Patience(arguments.patience),
+                    PolicyName::Patience => Policy::Patience(arguments.patience()),
+                    PolicyName::Asha => Policy::Asha(arguments.eta()),
                     PolicyName::Oracle => Policy::Oracle,
                     _ => Policy::None,
                 };
                 let spec = ranked(arguments, ReplaySpec { policy: rule, ..spec });
-                let ranking = (spec.rank != Rank::Value).then(|| arguments.predictor.first().cloned());
+                let ranking = (spec.rank != Rank::Value).then(|| arguments.predictors().first().cloned());
                 variants.push(Variant {
                     policy,
                     predictor: ranking.flatten(),
@@ -92,13 +97,13 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
 
 /// `spec` with what its runs are compared by at rungs.
 fn ranked(arguments: &Arguments, spec: ReplaySpec) -> ReplaySpec {
-    let rank = arguments.rank.into();
+    let rank = arguments.rank();
     if rank == Rank::Value {
         return spec;
     }
     let Stopping { burn_in, refit, .. } = Stopping::ranking();
-    let burn_in = arguments.burn_in.first().copied().unwrap_or(burn_in as usize);
-    ReplaySpec { rank, burn_in, refit: arguments.refit.or(refit), ..spec }
+    let burn_in = arguments.asked.one("burn_in").unwrap_or(burn_in as usize);
+    ReplaySpec { rank, burn_in, refit: arguments.refit().map_or(refit, Refit::growth), ..spec }
 }
 
 /// The settings of `foretell search --caution` for a study of as many runs.
@@ -114,7 +119,7 @@ fn usual(arguments: &Arguments, caution: Caution, table: &Table) -> Variant {
     };
     Variant {
         policy: PolicyName::Srm,
-        predictor: Some(usual.predictor.to_owned()),
+        predictor: Some(usual.predictor),
         criterion: Some(spec.criterion),
         reference: None,
         spec,
@@ -124,7 +129,7 @@ fn usual(arguments: &Arguments, caution: Caution, table: &Table) -> Variant {
 
 /// The most that the settings of `foretell search` could save.
 fn bound(arguments: &Arguments, table: &Table) -> Option<Variant> {
-    let caution = arguments.cautions().next()?;
+    let caution = *arguments.cautions().first()?;
     let like = usual(arguments, caution, table);
     let criterion = StopCriterion::default();
     Some(Variant {
@@ -161,13 +166,15 @@ fn reference(spec: &ReplaySpec) -> Option<(Reference, Kappa)> {
 
 /// The schedules, burn-ins, offsets and incumbents that matter to `policy`.
 fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<ReplaySpec> {
-    let compares =
-        !matches!(policy, PolicyName::None | PolicyName::Median | PolicyName::Patience | PolicyName::IEpoch);
+    let compares = !matches!(
+        policy,
+        PolicyName::None | PolicyName::Median | PolicyName::Patience | PolicyName::IEpoch | PolicyName::Asha
+    );
     let first = |values: Vec<f64>| if compares { values } else { vec![0.0] };
-    let offsets = first(arguments.offset.clone());
-    let ranks = if compares { arguments.nth_best.clone() } else { vec![1] };
+    let offsets = first(arguments.offsets());
+    let ranks = if compares { arguments.nth_bests() } else { vec![1] };
     let burn_ins = match policy {
-        PolicyName::None | PolicyName::IEpoch => vec![1],
+        PolicyName::None | PolicyName::IEpoch | PolicyName::Asha => vec![1],
         _ => arguments.burn_ins(common(arguments).trials(table)),
     };
     let mut specs = Vec::new();
@@ -186,8 +193,8 @@ fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Replay
 
 fn common(arguments: &Arguments) -> ReplaySpec {
     ReplaySpec {
-        refit: arguments.refit,
-        exempt: arguments.exempt,
+        refit: arguments.refit().and_then(Refit::growth),
+        exempt: arguments.exempt(),
         max_resource: arguments.max_resource,
         first_check: arguments.first_check,
         check_every: arguments.check_every,
@@ -202,7 +209,6 @@ fn common(arguments: &Arguments) -> ReplaySpec {
 }
 
 fn schedules(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Schedule> {
-    let eta = arguments.eta;
     if policy == PolicyName::IEpoch {
         let points = arguments.max_resource.map_or(table.points(), |resource| resource as usize);
         return vec![Schedule::IEpoch {
@@ -210,21 +216,12 @@ fn schedules(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Sc
             keep: arguments.kept(common(arguments).trials(table)),
         }];
     }
-    match arguments.scheduler {
-        SchedulerName::Full => vec![Schedule::Full],
-        SchedulerName::SuccessiveHalving => vec![Schedule::SuccessiveHalving { eta }],
-        SchedulerName::Asha => vec![Schedule::Asha { eta, rungs: arguments.rungs }],
-        SchedulerName::Hyperband | SchedulerName::FHyperband => {
-            let runs = arguments.runs;
-            let pairs = arguments.references();
-            let used = if policy == PolicyName::None { 1 } else { pairs.len() };
-            let one = |&(reference, kappa): &(Reference, Kappa)| Schedule::Hyperband {
-                eta,
-                runs,
-                kappa,
-                reference,
-            };
-            pairs[..used].iter().map(one).collect()
-        }
-    }
+    let pairs = arguments.references();
+    // without stopping, whom a run is compared with does not matter
+    let differ = arguments.scheduler().is_hyperband() && policy != PolicyName::None;
+    let schedule = |&(reference, kappa): &(Reference, Kappa)| {
+        let (eta, most, runs) = (arguments.eta(), arguments.rungs(), arguments.runs);
+        arguments.scheduler().schedule(&Rungs { eta, most, runs, kappa, reference })
+    };
+    pairs[..if differ { pairs.len() } else { 1 }].iter().map(schedule).collect()
 }

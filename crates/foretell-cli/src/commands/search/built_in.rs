@@ -2,6 +2,7 @@
 
 use super::flags::Arguments;
 use crate::failure::Failure;
+use foretell::Direction;
 use foretell_nn::{Accelerator, DataOptions, DataSpec, Material, Plan, Searched, Size};
 use foretell_search::{LayerSpace, ParameterSpace, Space};
 
@@ -65,7 +66,7 @@ impl BuiltIn {
             ("train-size", loaded.train.to_string()),
             ("validation-size", loaded.validation.to_string()),
             ("batch-size", batch_size.to_string()),
-            ("data-seed", arguments.seed.to_string()),
+            ("data-seed", seed_of(arguments).to_string()),
         ];
         if let Some(device) = &arguments.device {
             let device: Accelerator = device.parse().map_err(Failure::input)?;
@@ -92,6 +93,11 @@ fn sizes(arguments: &Arguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u
     (size, arguments.batch_size.unwrap_or(batch_size), epochs)
 }
 
+/// The seed by which data are drawn and split: the study's.
+fn seed_of(arguments: &Arguments) -> u64 {
+    arguments.asked.request.seed.unwrap_or(0)
+}
+
 fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
     if !(size.width.is_finite() && size.width > 0.0) {
         let expected = "must be a finite number above 0; 1 is the paper's width";
@@ -111,10 +117,10 @@ fn check_metric(arguments: &Arguments, metric: &str) -> Result<(), Failure> {
         )));
     }
     let (flag, given, wanted) = match metric {
-        "val_acc" => ("--minimize", arguments.minimize, "an accuracy, which is to be large"),
-        _ => ("--maximize", arguments.maximize, "a perplexity, which is to be small"),
+        "val_acc" => ("--minimize", Direction::Minimize, "an accuracy, which is to be large"),
+        _ => ("--maximize", Direction::Maximize, "a perplexity, which is to be small"),
     };
-    if given {
+    if arguments.direction() == Some(given) {
         return Err(Failure::input(format!("{flag}: the built-in networks report {wanted}")));
     }
     Ok(())
@@ -124,7 +130,7 @@ fn load(arguments: &Arguments, data: &DataSpec, space: &str, material: Material)
     let options = DataOptions {
         train_size: arguments.train_size,
         validation_size: arguments.validation_size,
-        seed: arguments.seed,
+        seed: seed_of(arguments),
     };
     match (material, data.is_text()) {
         (Material::Images, true) => Err(Failure::input(format!(

@@ -1,12 +1,11 @@
 //! In what a study that is there differs from the one that is asked for.
 
 use crate::failure::Failure;
-use crate::stored;
+use foretell_run::log_in;
 use foretell_run::{LogReader, Position};
-use foretell_search::{Record, Space, StudySpec};
+use foretell_search::{Difference, Record, Space, StudySpec, differences};
 use serde::Serialize;
-use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// So many trials are named.
@@ -15,7 +14,7 @@ const NAMED: usize = 8;
 /// Names the settings in which the study in `directory` differs from the one that was asked for, of those that may not
 /// change; for parameters also the trials that would lie outside.
 pub(super) fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Failure {
-    let mut parts = differences(&there.regardless_of_settings(), &asked.regardless_of_settings());
+    let mut parts = said(&there.regardless_of_settings(), &asked.regardless_of_settings());
     parts.extend(outside(directory, &asked.space));
     Failure::input(format!(
         "{}: holds another study: {}; choose another --out, or give that study's own flags (how trials are stopped, their \
@@ -25,27 +24,18 @@ pub(super) fn another_study(directory: &Path, there: &StudySpec, asked: &StudySp
     ))
 }
 
-/// `name is … there and … here` for each field that differs.
-pub(super) fn differences<T: Serialize>(there: &T, here: &T) -> Vec<String> {
-    let fields = |spec: &T| match serde_json::to_value(spec) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
+/// `name is … there and … here` for each field that differs, with its flag.
+pub(super) fn said<T: Serialize>(there: &T, here: &T) -> Vec<String> {
+    let named = |Difference { field, there, here }: Difference| {
+        format!("{field}{} is {there} there and {here} here", flag_of(&field))
     };
-    let (there, here) = (fields(there), fields(here));
-    let names: BTreeSet<&String> = there.keys().chain(here.keys()).collect();
-    let differing = names.into_iter().filter(|&name| there.get(name) != here.get(name));
-    let shown = |value: Option<&Value>| value.map_or("the default".to_owned(), Value::to_string);
-    let differing = differing.map(|name| {
-        let (there, here) = (shown(there.get(name)), shown(here.get(name)));
-        format!("{name}{} is {there} there and {here} here", flag_of(name))
-    });
-    differing.collect()
+    differences(there, here).into_iter().map(named).collect()
 }
 
 /// The trials of the study in `directory` whose configurations are not in `space`.
 fn outside(directory: &Path, space: &Space) -> Option<String> {
     let Space::Parameters(space) = space else { return None };
-    let reader = LogReader::<Record>::open(stored::log(directory), Position::START).ok()?;
+    let reader = LogReader::<Record>::open(log_in(directory), Position::START).ok()?;
     let started = reader.map_while(Result::ok).filter_map(|record| match record {
         Record::Started { trial, configuration, .. } => Some((trial, configuration)),
         _ => None,

@@ -8,39 +8,40 @@ use std::time::Duration;
 /// The flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Control {
-    /// The command's configuration file (.json, .yaml, .toml): `{config}` in the command stands for a copy of it with the values
-    /// of the parameters, which are named as in the file, levels joined by dots.
-    #[arg(long, value_name = "FILE", help_heading = "Your own command")]
+    /// Configuration file of the command (.json, .yaml, .toml): `{config}` in the command stands for a copy with the parameters'
+    /// values. Parameters are named as in the file, with dots between levels.
+    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) config: Option<PathBuf>,
-    /// A file that a trial appends its metric to, as lines or as comma-separated values; may contain `{trial_dir}`.
-    #[arg(long, value_name = "FILE", help_heading = "Your own command")]
+    /// File that a trial appends its metric to, as lines or as comma-separated values; may contain `{trial_dir}`.
+    #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) follow: Option<String>,
     /// Show the study in the browser while it runs, at this address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8675", require_equals = true, help_heading = "Output")]
     pub(super) serve: Option<std::net::SocketAddr>,
-    /// The GPUs, handed out one to a worker by CUDA_VISIBLE_DEVICES, such as 0,1 (default workers: one a GPU).
+    /// GPUs to use, such as 0,1; each worker gets one, through CUDA_VISIBLE_DEVICES.
     #[arg(long, value_delimiter = ',', value_name = "IDS", help_heading = "Control")]
     pub(super) gpus: Vec<String>,
-    /// Without a terminal, a line on the state of the search comes so often.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s", help_heading = "Output")]
+    /// Interval between progress lines when the output is not a terminal.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s", hide_short_help = true, help_heading = "Output")]
     pub(super) heartbeat: Duration,
-    /// A trial that runs longer fails.
-    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
+    /// Trials that run longer than this fail.
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     trial_timeout: Option<Duration>,
-    /// A trial that is silent for so many times its usual interval between reports fails.
-    #[arg(long, value_name = "TIMES", help_heading = "Control")]
+    /// Trials that report nothing for this many times their mean interval between reports fail. Before the second report, the
+    /// longest wait of another trial counts as the interval, or 10 min.
+    #[arg(long, hide_short_help = true, value_name = "TIMES", help_heading = "Control")]
     stall: Option<f64>,
-    /// How often a trial that failed is tried again, from its last checkpoint.
+    /// Number of times to restart a failed trial, from its last checkpoint.
     #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Control")]
     retries: u32,
-    /// End once the search has run for so long, earlier runs of it counted, such as 90s, 30m, 8h; a larger one goes on.
-    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
+    /// End the search after this time, such as 90s, 30m or 8h, earlier runs of it included; a larger one continues it.
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     max_time: Option<Duration>,
-    /// End once the study has spent so many epochs.
-    #[arg(long, value_name = "EPOCHS", help_heading = "Control")]
+    /// End the search once the study has spent this many epochs.
+    #[arg(long, hide_short_help = true, value_name = "EPOCHS", help_heading = "Control")]
     max_epochs: Option<u64>,
-    /// End after so many hours times the number of GPUs, earlier runs counted.
-    #[arg(long, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
+    /// End the search after this many hours times the number of GPUs, earlier runs included.
+    #[arg(long, hide_short_help = true, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
     max_gpu_hours: Option<f64>,
 }
 
@@ -80,10 +81,14 @@ impl Control {
     }
 }
 
-/// `90`, `90s`, `30m`, `8h`, `2d`.
+/// `90s`, `30m`, `8h`, `2d`; a number alone could be any of them.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic()) {
         Some(at) => text.split_at(at),
+        None if text.trim().parse::<f64>().is_ok() => {
+            let text = text.trim();
+            return Err(format!("say of what: {text}s (seconds), {text}m (minutes), {text}h or {text}d"));
+        }
         None => (text, "s"),
     };
     let seconds = match unit {
@@ -105,10 +110,11 @@ mod tests {
 
     #[test]
     fn durations_have_units() {
-        let cases = [("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7200), ("1d", 86_400)];
+        let cases = [("90 s", 90), ("90s", 90), ("1.5m", 90), ("2h", 7200), ("1d", 86_400)];
         for (text, seconds) in cases {
             assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
+        assert_eq!(duration("100").unwrap_err(), "say of what: 100s (seconds), 100m (minutes), 100h or 100d");
         for text in ["", "x", "-1s", "0", "3 weeks", "1e999"] {
             assert!(duration(text).is_err(), "{text}");
         }

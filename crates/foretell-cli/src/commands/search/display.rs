@@ -3,6 +3,7 @@
 use super::heartbeat::Heartbeat;
 use super::rows::{line, parameters};
 use crate::output::{human_duration, metric_value, note};
+use crate::terminal::keep_unsaid;
 use foretell_search::{Decision, Moment, Policy, Reason, Record, Study, Times, Trial};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +60,9 @@ impl Display {
             | Record::Completed { trial }
             | Record::Failed { trial, .. } => *trial,
         };
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.heard(trial);
+        }
         let Some(state) = study.trials().get(trial as usize) else { return };
         // a report and the decision on it come together: the trial's end is told by the record that ends it
         let ended = record.ends().is_some() && !state.is_open();
@@ -83,6 +87,13 @@ impl Display {
         }
     }
 
+    /// Trial `trial` has reported nothing for `silence`.
+    pub(super) fn quiet(&self, trial: u64, silence: Duration) {
+        if let Some(heartbeat) = &self.heartbeat {
+            heartbeat.quiet(trial, silence);
+        }
+    }
+
     /// Gives the heartbeat what it will say.
     fn beat(&mut self, study: &Study) {
         if let Some(heartbeat) = &self.heartbeat {
@@ -96,8 +107,7 @@ impl Display {
 
     fn say(&self, text: &str) {
         match &self.live {
-            // a line that cannot be shown is no reason to end a search
-            Some(bars) => drop(bars.all.println(text)),
+            Some(bars) => bars.say(text),
             None => note(text),
         }
     }
@@ -122,7 +132,7 @@ fn progress(study: &Study, times: &Times) -> String {
         0 => String::new(),
         failed => format!(", {failed} failed"),
     };
-    let left = times.timing(study).and_then(|timing| timing.left_seconds).filter(|_| !study.is_done());
+    let left = times.left_seconds(study).filter(|_| !study.is_done());
     let left = left.map_or(String::new(), |left| format!("about {} left, ", human_duration(left)));
     format!("{left}best {best}, {} epochs, {} stopped{failed}", progress.spent, progress.trials.stopped)
 }
@@ -150,6 +160,13 @@ impl Bars {
         Self { all, total, trials: BTreeMap::new() }
     }
 
+    /// Shows a line above the bars.
+    fn say(&self, text: &str) {
+        if let Err(error) = self.all.println(text) {
+            keep_unsaid(&format!("{text}\n"), &error);
+        }
+    }
+
     fn update(&mut self, study: &Study, trial: u64, state: &Trial, ended: bool) {
         // asked for each time: the window may have been resized
         let width = usize::from(console::Term::stderr().size().1);
@@ -158,8 +175,7 @@ impl Bars {
             if let Some(bar) = self.trials.remove(&trial) {
                 bar.finish_and_clear();
             }
-            // a line that cannot be shown is no reason to end a search
-            let _ = self.all.println(text);
+            self.say(&text);
         } else {
             let before = &self.total;
             let all = &self.all;

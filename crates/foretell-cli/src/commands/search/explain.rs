@@ -4,7 +4,8 @@ use super::report::{counting_line, rank_line};
 use super::workload::Workload;
 use crate::output::table;
 use foretell_search::{
-    Plan, Policy, SamplerSpec, Schedule, ScheduleError, StudySpec, Totals, plan, successive_halving,
+    MOST_TRIALS, Plan, Policy, SamplerSpec, Schedule, ScheduleError, StudySpec, Totals, plan,
+    successive_halving,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -88,7 +89,7 @@ pub(super) fn text(
     directory: &Path,
     budget: Option<String>,
 ) -> String {
-    let mut lines = vec![format!("would search: {}", workload.about), schedule(spec, plan)];
+    let mut lines = vec![format!("would search: {}", workload.described(spec)), schedule(spec, plan)];
     if workload.is_built_in() {
         let attempts = "first epochs that show no learning come on top: up to five a network, each at a smaller learning rate";
         lines.push(attempts.to_owned());
@@ -108,17 +109,28 @@ pub(super) fn text(
     lines.join("\n")
 }
 
+/// How many trials there are at most, or what ends them.
+fn how_many(spec: &StudySpec) -> String {
+    match spec.budget_epochs {
+        Some(budget) => format!("trials until {budget} epochs are spent"),
+        None if spec.trials == MOST_TRIALS => "trials until the time is spent".to_owned(),
+        None => format!("{} trials", spec.trials),
+    }
+}
+
 fn schedule(spec: &StudySpec, plan: &Planned) -> String {
+    let ends_otherwise = spec.budget_epochs.is_some() || spec.trials == MOST_TRIALS;
     let Planned { trials, max_resource, epochs, epochs_full_training, .. } = plan;
     let share = 100.0 * *epochs as f64 / (*epochs_full_training).max(1) as f64;
     let rungs = format!("rungs at {} epochs", join(&plan.levels));
     match (&spec.schedule, &plan.brackets) {
         (Schedule::Asha { eta, .. }, _) => format!(
-            "{trials} trials, {rungs}; a trial goes on as soon as it is among the best 1/{eta} of its rung: at most {epochs} epochs{}",
-            if spec.budget_epochs.is_some() {
-                ", the budget"
+            "{}, {rungs}; a trial goes on as soon as it is among the best 1/{eta} of its rung{}",
+            how_many(spec),
+            if ends_otherwise {
+                String::new()
             } else {
-                ", if each new trial beat all before it"
+                format!(": at most {epochs} epochs, if each new trial beat all before it")
             }
         ),
         (_, Some(brackets)) => format!(
@@ -126,6 +138,7 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
             plan.runs.map_or(String::new(), |runs| format!("{runs} run(s): ")),
             plan.epochs_from_scratch
         ),
+        _ if ends_otherwise => format!("{}, {max_resource} epochs each at most", how_many(spec)),
         _ => format!("{trials} trials of {max_resource} epochs: at most {epochs} epochs"),
     }
 }

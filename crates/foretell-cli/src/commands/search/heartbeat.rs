@@ -1,38 +1,73 @@
 //! A line now and then about a search that has no terminal to show itself on.
 
-use crate::output::note;
+use crate::output::{human_duration, note};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A thread that says where the search stands. It ends when this is dropped.
 pub(super) struct Heartbeat {
-    text: Arc<Mutex<String>>,
+    said: Arc<Mutex<Said>>,
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What it says.
+#[derive(Default)]
+struct Said {
+    text: String,
+    /// The trials that have reported nothing for long, and since when.
+    quiet: BTreeMap<u64, Instant>,
+}
+
+impl Said {
+    fn line(&self, now: Instant) -> String {
+        let silence = |since: &Instant| human_duration(now.saturating_duration_since(*since).as_secs_f64());
+        let quiet = self.quiet.iter();
+        let quiet: String = quiet
+            .map(|(trial, since)| format!("; trial {trial} has reported nothing for {}", silence(since)))
+            .collect();
+        format!("searching: {}{quiet}", self.text)
+    }
 }
 
 impl Heartbeat {
     /// Says something each `interval`.
     pub(super) fn start(interval: Duration) -> Self {
         let (end, ended) = channel::<()>();
-        let text = Arc::new(Mutex::new(String::new()));
-        let shared = Arc::clone(&text);
+        let said = Arc::<Mutex<Said>>::default();
+        let shared = Arc::clone(&said);
         let beat = move || {
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                let text = shared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                note(&format!("searching: {text}"));
+                let line = shared.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
+                note(&line);
             }
         };
         // without a thread nothing is said, and the search goes on
         let thread = thread::Builder::new().name("heartbeat".to_owned()).spawn(beat).ok();
-        Self { text, end: Some(end), thread }
+        Self { said, end: Some(end), thread }
     }
 
     /// What the next beat says.
     pub(super) fn will_say(&self, text: String) {
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+        self.lock().text = text;
+    }
+
+    /// Trial `trial` has reported nothing for `silence`: each beat says so, until it is [heard](Self::heard) again.
+    pub(super) fn quiet(&self, trial: u64, silence: Duration) {
+        let now = Instant::now();
+        self.lock().quiet.insert(trial, now.checked_sub(silence).unwrap_or(now));
+    }
+
+    /// Trial `trial` has reported, or ended.
+    pub(super) fn heard(&self, trial: u64) {
+        self.lock().quiet.remove(&trial);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -42,5 +77,23 @@ impl Drop for Heartbeat {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Heartbeat;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_trial_that_is_silent_is_named_until_it_is_heard_again() {
+        let heartbeat = Heartbeat::start(Duration::from_secs(3600));
+        heartbeat.will_say("3 of 9 trials ended".to_owned());
+        let line = || heartbeat.lock().line(Instant::now());
+        assert_eq!(line(), "searching: 3 of 9 trials ended");
+        heartbeat.quiet(4, Duration::from_secs(720));
+        assert_eq!(line(), "searching: 3 of 9 trials ended; trial 4 has reported nothing for 12 min 0 s");
+        heartbeat.heard(4);
+        assert_eq!(line(), "searching: 3 of 9 trials ended");
     }
 }

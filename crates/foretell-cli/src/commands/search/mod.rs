@@ -9,6 +9,7 @@ mod display;
 mod explain;
 mod flags;
 mod heartbeat;
+mod lengths;
 mod notices;
 pub(crate) mod report;
 mod retrain;
@@ -26,10 +27,11 @@ use crate::{interrupt, plot};
 pub(crate) use control::duration;
 use display::Display;
 pub(crate) use flags::{Arguments, FigureKind};
+use foretell_search::{Refusal, StudyRequest};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
-use study_run::StudyRun;
+use study_run::{Described, StudyRun};
 use workload::Workload;
 pub(crate) use workload::name_in;
 
@@ -45,10 +47,12 @@ fn search(arguments: &Arguments) -> Outcome {
     let workload = Workload::of(arguments)?;
     arguments.control.check(arguments.workers())?;
     retrain::check(arguments)?;
-    let spec = arguments.spec(&workload)?;
-    spec.validate().map_err(Failure::input)?;
-    let warm_start = warm_start::runs(&arguments.learn_from, &spec)?;
-    spec.check_burn_in(warm_start.len()).map_err(Failure::input)?;
+    let request = arguments.request(&workload);
+    let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
+    let learn_from = arguments.learn_from();
+    let spec = first.resolve(None)?;
+    let warm_start = warm_start::runs(&learn_from, &spec)?;
+    spec.check_burn_in(warm_start.len()).map_err(Refusal::from)?;
     let directory = arguments.directory(&spec);
     if let Some(path) = &arguments.plot {
         plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
@@ -62,17 +66,18 @@ fn search(arguments: &Arguments) -> Outcome {
             }
         };
     }
-    let offered =
-        if arguments.learn_from.is_empty() { warm_start::offered(&directory, &spec) } else { Vec::new() };
+    let offered = if learn_from.is_empty() { warm_start::offered(&directory, &spec) } else { Vec::new() };
     for path in offered {
         note(&format!(
             "an earlier study of this command is there; to learn from it, too: --learn-from {}",
             path.display()
         ));
     }
-    let mut search = StudyRun::open(&directory, spec, arguments, &workload, &warm_start)?;
+    let interrupt = interrupt::Interrupt::default();
+    let described = Described { spec, request: Some(request) };
+    let mut search = StudyRun::open(&directory, described, arguments, &workload, &warm_start, &interrupt)?;
     note(&report::opening(&search, arguments));
-    let interrupt = interrupt::Interrupt::install()?;
+    interrupt.install()?;
     if let Some(address) = arguments.control.serve {
         show_in_browser(search.directory(), address)?;
     }
@@ -82,8 +87,13 @@ fn search(arguments: &Arguments) -> Outcome {
     ran?;
     let retrained = retrain::best(&search, arguments, &interrupt)?;
     tell(&search, retrained.as_ref(), arguments)?;
-    if search.study().best().is_none() && search.study().is_done() {
-        return Err(Failure::midway("no trial succeeded: see `foretell study show` for why each ended"));
+    if search.study().best().is_none() {
+        return Err(Failure::midway(match search.study().is_done() {
+            true => "no trial succeeded: see `foretell study show` for why each ended",
+            false => {
+                "the limit was reached before any trial was trained to its end: there is no result yet; the same command with a larger one goes on"
+            }
+        }));
     }
     Ok(())
 }
@@ -98,7 +108,7 @@ fn tell(search: &StudyRun, retrained: Option<&StudyRun>, arguments: &Arguments) 
             print_json(&document)
         }
         Format::Table => {
-            print(&report::text(search.study(), &document))?;
+            print(&report::text(search.study(), &document, false))?;
             retrained.map_or(Ok(()), |again| print(&retrain::text(search.study(), again)))
         }
     }?;

@@ -1,15 +1,15 @@
 //! What a search says while it runs, and which reports it refuses.
 
 use super::display::Display;
+use super::lengths::Lengths;
+use super::rows::in_one_line;
 use super::workload::Workload;
-use crate::output::note;
+use crate::output::{human_duration, note};
 use foretell::{Direction, is_share};
 use foretell_logs::direction_of;
 use foretell_run::{Event, Report};
-use foretell_search::{Record, Study, Trial, TrialState};
-
-/// So many trainings show how long one is.
-const FIRST_FINISHED: usize = 2;
+use foretell_search::{Record, Schedule, Study, Trial};
+use std::time::Duration;
 
 /// Says each thing once, and passes records on to the display.
 pub(super) struct Notices<'a> {
@@ -22,6 +22,10 @@ pub(super) struct Notices<'a> {
     overrun_said: bool,
     unit_said: bool,
     short_said: bool,
+    /// How long the trainings were that were trained to their end.
+    lengths: Option<Lengths>,
+    late_said: bool,
+    whole_said: bool,
 }
 
 impl<'a> Notices<'a> {
@@ -40,6 +44,9 @@ impl<'a> Notices<'a> {
             overrun_said: false,
             unit_said: false,
             short_said: false,
+            lengths: None,
+            late_said: false,
+            whole_said: false,
         }
     }
 
@@ -48,13 +55,19 @@ impl<'a> Notices<'a> {
         match *event {
             Event::Recorded(record) => {
                 self.display.show(study, record);
-                if matches!(record, Record::Completed { .. }) {
-                    self.say_short(study);
+                if let Record::Completed { trial } = record {
+                    self.say_short(study, *trial);
                 }
             }
-            Event::Report { report, .. } => {
+            Event::Report { trial, report } => {
+                self.doubt_whole(study, trial, report);
                 self.check_direction(report)?;
                 self.check_unit(study, report)?;
+            }
+            Event::Late { trial, reports } if first(&mut self.late_said) => note(&late(trial, reports)),
+            Event::Quiet { trial, silence } => {
+                self.display.quiet(trial, silence);
+                note(&quiet(trial, silence));
             }
             Event::Unusable { trial, line, problem } => {
                 note(&format!("trial {trial}: unusable report `{line}`: {problem}"));
@@ -66,15 +79,22 @@ impl<'a> Notices<'a> {
                 ));
             }
             Event::Retried { trial, attempt, why } => {
-                let why = why.lines().next().unwrap_or_default();
+                let why = in_one_line(why);
                 note(&format!(
                     "trial {trial} failed ({why}); attempt {attempt} of those that --retries allows"
                 ));
             }
             Event::Overran { trial } => self.say_overrun(study, trial),
             Event::Retrained { trial, from } if first(&mut self.retrained_said) => {
+                let rest = match study.spec().schedule {
+                    Schedule::Asha { .. } if !study.keeps_checkpoints() => {
+                        "from now on no trial is paused, and those not among the best of a rung are stopped"
+                    }
+                    Schedule::Full => "so is every trial that is interrupted",
+                    _ => "so is every trial that goes on; --scheduler full with --policy asha pauses none",
+                };
                 note(&format!(
-                    "trial {trial} goes on from {from}, but wrote no checkpoint into FORETELL_CHECKPOINT_DIR: it, and others like it, are trained again from their beginning, {from} epochs here; --policy asha with --scheduler full pauses no trial"
+                    "trial {trial} had no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR to go on from: it trains them again, and they count as spent; {rest}"
                 ));
             }
             _ => {}
@@ -82,19 +102,27 @@ impl<'a> Notices<'a> {
         Ok(())
     }
 
-    /// Says that trainings are shorter than --epochs, once the first ones that were trained to their end have all ended by
-    /// themselves at the same earlier epoch.
-    fn say_short(&mut self, study: &Study) {
-        let last = study.spec().max_resource;
-        let ends = study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
-        let ends: Vec<u64> = ends.map(Trial::trained).take(FIRST_FINISHED + 1).collect();
-        let Some(&end) = ends.first() else { return };
-        let is_due = ends.len() == FIRST_FINISHED || (ends.len() < FIRST_FINISHED && study.is_done());
-        if is_due && end < last && ends.iter().all(|&other| other == end) && first(&mut self.short_said) {
+    /// A training whose first report is of the last epoch may have printed its settings.
+    fn doubt_whole(&mut self, study: &Study, trial: u64, report: &Report) {
+        let whole = study.spec().max_resource;
+        let is_first = study.trial(trial).is_some_and(|trial| !trial.has_reported());
+        if is_first && whole > 1 && report.step == whole && first(&mut self.whole_said) {
+            let name = &study.spec().metric;
             note(&format!(
-                "the first {} trainings ended by themselves after epoch {end}, before --epochs {last}: write --epochs {end}, or let the command train for {last}; forecasts are of epoch {last} until then",
-                ends.len()
+                "the first report of trial {trial} is of epoch {whole}, the last one: if it has not trained that long, {whole} is no epoch but a setting; say what its lines look like, as in --metric 'epoch (?P<step>\\d+).*{name}=([\\d.]+)'"
             ));
+        }
+    }
+
+    /// Says that trainings are shorter than --epochs.
+    fn say_short(&mut self, study: &Study, trial: u64) {
+        let length = study.trial(trial).map_or(0, Trial::trained);
+        self.lengths =
+            self.lengths.map_or_else(|| Lengths::of(study), |all| Some(Lengths::with(Some(all), length)));
+        let said = self.lengths.filter(|_| !self.short_said).and_then(|lengths| lengths.too_short(study));
+        if let Some(text) = said {
+            self.short_said = true;
+            note(&text);
         }
     }
 
@@ -141,7 +169,33 @@ impl<'a> Notices<'a> {
     }
 }
 
+fn late(trial: u64, reports: usize) -> String {
+    format!(
+        "trial {trial} wrote all its {reports} reports when it ended: nothing can be stopped or saved as long as the program holds its lines back; let it write each line at once, by fflush(stdout) in C, flush=True in Python, fflush() in awk"
+    )
+}
+
+fn quiet(trial: u64, silence: Duration) -> String {
+    format!(
+        "trial {trial} has reported nothing for {}: it may hang; --stall 10 ends trials that are silent for ten times their usual interval",
+        human_duration(silence.as_secs_f64())
+    )
+}
+
 /// Whether this is the first time.
 fn first(said: &mut bool) -> bool {
     !std::mem::replace(said, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{late, quiet};
+    use std::time::Duration;
+
+    #[test]
+    fn what_to_do_is_said_in_one_sentence() {
+        assert!(late(3, 10).contains("all its 10 reports") && late(3, 10).contains("fflush(stdout)"));
+        let said = quiet(3, Duration::from_secs(720));
+        assert!(said.contains("nothing for 12 min") && said.contains("--stall 10"), "{said}");
+    }
 }

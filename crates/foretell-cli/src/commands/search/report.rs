@@ -1,6 +1,8 @@
 //! What a search says before it begins and after it has ended.
 
 use super::flags::Arguments;
+use super::lengths::searched_line;
+use super::rows::in_one_line;
 use super::study_run::StudyRun;
 use crate::output::{human_duration, metric_difference, metric_value, short_number, table, with_deviation};
 use crate::scheduling::measure_name;
@@ -92,7 +94,7 @@ fn scheduler(spec: &StudySpec) -> &'static str {
 /// What is about to be done, with the sizes that differ from the paper's.
 pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
     let spec = search.study().spec();
-    let mut lines = vec![format!("searching: {}", search.workload().about)];
+    let mut lines = vec![format!("searching: {}", search.workload().described(spec))];
     lines.push(format!(
         "{} trials of {}{} epochs, {} at a time, seed {}; kept in {}",
         spec.trials,
@@ -112,6 +114,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
     lines.extend(rank_line(spec));
     lines.extend(arguments.budget_line(spec));
     lines.extend(counting_line(spec));
+    lines.extend(searched_line(spec));
     if search.found() > 0 {
         let summary = Summary::of(search.study());
         let ended = summary.trials.ended();
@@ -132,7 +135,13 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
 /// What trials count with, if it is not their last value.
 pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
     let measure = measure_name(spec.run_score, &spec.metric);
-    (spec.run_score == RunScore::Best).then(|| format!("a trial counts with the {measure} it reaches"))
+    match spec.run_score {
+        RunScore::Best => Some(format!("a trial counts with the {measure} it reaches")),
+        // what a budget is measured by may well be the best
+        RunScore::Last => spec.budget_epochs.map(|_| {
+            format!("a trial counts with its last {}; --score best counts the best it reaches", spec.metric)
+        }),
+    }
 }
 
 /// By what trials are compared at rungs, if it is not their value.
@@ -201,22 +210,58 @@ fn teachers(study: &Study) -> String {
     }
 }
 
-/// The report for people.
-pub(crate) fn text(study: &Study, document: &Document) -> String {
+/// The report for people, the best last: with the newest of the stopped and the failed trials, or `all` of them.
+pub(crate) fn text(study: &Study, document: &Document, all: bool) -> String {
     let summary = &document.summary;
-    let mut parts = vec![best(study, summary), spent(study, document)];
-    parts.extend(leaders(study, TOP));
-    parts.extend(early_ranks(study));
-    if !summary.stopped.is_empty() {
-        parts.push(stopped(study, &summary.stopped));
-    }
+    let most = if all { usize::MAX } else { NEWEST };
+    let mut parts = Vec::new();
+    parts.extend(stopped(study, &summary.stopped, most));
+    parts.extend(failed(study, most));
+    parts.push(spent(study, document));
     parts.extend(shadow(summary));
+    parts.extend(early_ranks(study));
+    parts.extend(leaders(study, TOP));
     parts.push(format!("the study is kept in {}", document.study));
+    parts.push(best(study, summary));
     parts.join("\n\n")
 }
 
 /// So many of the best trials are named at the end.
 const TOP: usize = 5;
+/// So many of the stopped trials, and of those that failed, are listed: a report fits on a screen.
+const NEWEST: usize = 5;
+/// What a trial said last is cut to so many columns.
+const WHY: usize = 100;
+
+/// A table of the last `most` rows, with a title that says how many there are.
+fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> Option<String> {
+    let shown = &rows[rows.len().saturating_sub(most)..];
+    let title = match rows.len() {
+        0 => return None,
+        all if shown.len() < all => {
+            format!(
+                "{all} {title}, of which the last {} (all: `foretell study show STUDY --all`)",
+                shown.len()
+            )
+        }
+        _ => title.to_owned(),
+    };
+    Some(format!("{title}\n{}", table(headings, shown)))
+}
+
+/// The trials that failed, each with the last that it said.
+fn failed(study: &Study, most: usize) -> Option<String> {
+    let row = |(number, trial): (usize, &Trial)| match &trial.state {
+        TrialState::Failed { reason } => {
+            let why = in_one_line(reason);
+            let why = console::truncate_str(&why, WHY, "…").into_owned();
+            Some(vec![number.to_string(), trial.trained().to_string(), why])
+        }
+        _ => None,
+    };
+    let rows: Vec<Vec<String>> = study.trials().iter().enumerate().filter_map(row).collect();
+    newest("failed trials", &["trial", "after", "why"], &rows, most)
+}
 
 /// A trial that has achieved something.
 #[derive(Serialize)]
@@ -366,11 +411,12 @@ fn early_ranks(study: &Study) -> Option<String> {
     })
 }
 
-fn stopped(study: &Study, stopped: &[StoppedTrial]) -> String {
+fn stopped(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<String> {
     let watching = study.spec().shadow;
     let title = if watching { "trials that would have been stopped" } else { "stopped trials" };
     let cells = |s: &StoppedTrial| {
-        let mut cells = vec![s.trial.to_string(), s.step.to_string(), because(&s.reason)];
+        let after = study.trial(s.trial).map_or(s.step, |trial| trial.trained_at(s.step));
+        let mut cells = vec![s.trial.to_string(), after.to_string(), because(&s.reason)];
         cells.extend(grounds(s.forecast, s.incumbent, s.probability));
         if watching {
             cells.push(number(s.truth));
@@ -381,7 +427,7 @@ fn stopped(study: &Study, stopped: &[StoppedTrial]) -> String {
     if watching {
         headings.push("really");
     }
-    format!("{title}\n{}", table(&headings, &stopped.iter().map(cells).collect::<Vec<_>>()))
+    newest(title, &headings, &stopped.iter().map(cells).collect::<Vec<_>>(), most)
 }
 
 /// Why a decision was made, in a few words.

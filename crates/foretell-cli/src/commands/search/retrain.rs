@@ -4,7 +4,7 @@ use super::display::Display;
 use super::flags::{Arguments, FigureKind};
 use super::report::Document;
 use super::study_picture;
-use super::study_run::StudyRun;
+use super::study_run::{Described, StudyRun};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{metric_value, note, table};
@@ -54,7 +54,8 @@ pub(super) fn best(
         ..first.spec().clone()
     };
     let directory = search.directory().join(FOLDER);
-    let mut again = StudyRun::open(&directory, spec, arguments, search.workload(), &[])?;
+    let described = Described { spec, request: None };
+    let mut again = StudyRun::open(&directory, described, arguments, search.workload(), &[], interrupt)?;
     let trials: Vec<String> = best.iter().map(ToString::to_string).collect();
     note(&format!(
         "training the best anew for {epochs} epochs, trials {}; kept in {}",

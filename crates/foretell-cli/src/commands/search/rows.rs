@@ -1,6 +1,7 @@
 //! A trial in one line: its curve so far, what it is worth, its forecast, its state, its parameters.
 
 use crate::output::{metric_value, short_number, with_deviation};
+use crate::terminal::harmless;
 use console::style;
 use foretell::{Configuration, Value};
 use foretell_search::{Reason, Space, Study, Trial, TrialState};
@@ -60,15 +61,23 @@ pub(super) fn line(
     let line = format!(
         "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}",
         sparkline(trial, study, curve),
-        trial.step,
+        trial.trained(),
         trial.until,
-        settings(&trial.configuration, names),
+        harmless(&settings(&trial.configuration, names)),
     );
-    let line = line.lines().next().unwrap_or_default().trim_end();
+    let line = line.trim_end();
     match width {
         Some(width) => console::truncate_str(line, width.saturating_sub(1), "…").into_owned(),
         None => line.to_owned(),
     }
+}
+
+/// Why a trial failed, in one line: what went wrong, and the last that it said.
+pub(super) fn in_one_line(reason: &str) -> String {
+    let mut lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
+    let what = lines.next().unwrap_or_default();
+    let told = lines.next_back().map(|last| format!("{what} {last}"));
+    harmless(&told.unwrap_or_else(|| what.to_owned())).into_owned()
 }
 
 /// The state in its colour, on a terminal that shows colours.
@@ -102,18 +111,22 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
         TrialState::Paused { .. } if is_narrow => "paused".to_owned(),
         TrialState::Paused { .. } => "paused at its rung".to_owned(),
         TrialState::Completed { .. } => match &trial.shadow {
-            Some(decision) => format!("done (would have been stopped after {})", decision.step),
+            Some(decision) => {
+                format!("done (would have been stopped after {})", trial.trained_at(decision.step))
+            }
             None => "done".to_owned(),
         },
         TrialState::Stopped { step, reason: Reason::Diverged, .. } => {
-            format!("stopped after {step}: diverged")
+            format!("stopped after {}: diverged", trial.trained_at(*step))
         }
         TrialState::Stopped { .. } if is_narrow => "stopped".to_owned(),
         TrialState::Stopped { step, reason: Reason::ByHand, .. } => {
-            format!("stopped by hand after {step} of {}", trial.until)
+            format!("stopped by hand after {} of {}", trial.trained_at(*step), trial.until)
         }
-        TrialState::Stopped { step, .. } => format!("stopped after {step} of {}{chance}", trial.until),
-        TrialState::Failed { reason } => format!("failed: {reason}"),
+        TrialState::Stopped { step, .. } => {
+            format!("stopped after {} of {}{chance}", trial.trained_at(*step), trial.until)
+        }
+        TrialState::Failed { reason } => format!("failed: {}", in_one_line(reason)),
         _ => String::new(),
     }
 }
@@ -149,7 +162,8 @@ mod tests {
                 study.step(&Input::Reported { trial, step, value, metrics: Default::default() });
             }
         }
-        let failure = Some("exit code 1; it last said:\n  a line".to_owned());
+        let failure =
+            Some("exit code 1; it last said:\n  Traceback\n  ValueError: \u{1b}[31mlr\n".to_owned());
         study.step(&Input::Ended { trial: 2, failure });
         study
     }
@@ -171,6 +185,19 @@ mod tests {
         let narrow = line(&study, 0, &study.trials()[0], &names, Some(80));
         assert!(narrow.contains("running  learning_rate 0."), "{narrow}");
         let plain = line(&study, 2, &study.trials()[2], &names, None);
-        assert!(plain.contains("failed: exit code 1") && !plain.contains('\u{1b}'), "{plain}");
+        let expected = "failed: exit code 1; it last said: ValueError: lr";
+        assert!(plain.contains(expected) && !plain.contains(['\u{1b}', '\n']), "{plain}");
+    }
+
+    #[test]
+    fn a_training_whose_epochs_count_from_0_ends_at_all_of_them() {
+        let mut study = study(8);
+        for step in 0..8 {
+            study.step(&Input::WorkerIdle);
+            let value = Some(0.5);
+            study.step(&Input::Reported { trial: 3, step, value, metrics: Default::default() });
+        }
+        let done = line(&study, 3, &study.trials()[3], &[], None);
+        assert!(done.contains(" 8/8 "), "{done}");
     }
 }

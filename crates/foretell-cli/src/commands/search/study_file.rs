@@ -1,12 +1,15 @@
 //! `STUDY.toml`: the flags of `foretell search` in a file.
 //!
-//! A key is the long name of a flag and means what the flag means; `[param]` and `command` stand for `--param` and for what
-//! comes after `--`. Flags of the command line take the place of the file's.
+//! Keys are the fields of a [`StudyRequest`], as in the body of `PUT` over HTTP, and the long names of the other flags of
+//! `foretell search`; `command` stands for what comes after `--`. Flags of the command line take the place of the file's.
 
 use super::flags::Arguments;
 use crate::failure::{Failure, brief, nearest};
+use crate::request_flags::is_field;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+use foretell_search::StudyRequest;
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::Path;
@@ -17,40 +20,42 @@ use toml::de::{DeString, DeTable, DeValue};
 const SEARCH: &str = "search";
 /// The key of the command.
 const COMMAND: &str = "command";
-/// A list of tables, each a configuration to try first, and its flag.
+/// A list of tables, each a configuration to try first.
 const TRIAL: &str = "trial";
-const ENQUEUE: &str = "enqueue";
-/// The table of parameters, and their flag.
+/// The table of parameters, and its other name.
 const PARAMETERS: &str = "param";
+const SPACE: &str = "space";
 
-/// One key of the file, as words of a command line.
-struct Entry {
-    key: String,
-    words: Vec<String>,
+/// What the file says.
+#[derive(Default)]
+struct Contents {
+    /// Of the study.
+    request: Map<String, Value>,
+    /// Of the rest: each key, and its words of a command line.
+    words: Vec<(String, Vec<String>)>,
 }
 
 /// The flags of the file `path` and of the command line `given` (the program's name and `search` first) together.
 pub(super) fn together(path: &Path, given: &[OsString]) -> Result<Arguments, Failure> {
     let matches = matches(given).map_err(|error| Failure::input(brief(&error)))?;
-    let entries = read(path)?;
+    let contents = read(path)?;
     let on_command_line =
         |key: &str| matches.value_source(&key.replace('-', "_")) == Some(ValueSource::CommandLine);
     let (mut words, mut command) = (given[..2].to_vec(), Vec::new());
-    for entry in entries.into_iter().filter(|entry| !on_command_line(id(&entry.key))) {
-        let into = if entry.key == COMMAND { &mut command } else { &mut words };
-        into.extend(entry.words.into_iter().map(OsString::from));
+    for (key, flag) in contents.words.into_iter().filter(|(key, _)| !on_command_line(key)) {
+        let into = if key == COMMAND { &mut command } else { &mut words };
+        into.extend(flag.into_iter().map(OsString::from));
     }
     words.extend_from_slice(&given[2..]);
     words.extend(command);
     let matches = self::matches(&words).map_err(|error| {
         Failure::input(format!("{} and the command line: {}", path.display(), brief(&error)))
     })?;
-    Arguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))
-}
-
-/// What clap calls the flag `key`.
-fn id(key: &str) -> &str {
-    if key == PARAMETERS { "parameters" } else { key }
+    let mut arguments =
+        Arguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
+    arguments.asked.request =
+        StudyRequest::from_fields(&contents.request)?.overlaid(&arguments.asked.request);
+    Ok(arguments)
 }
 
 fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
@@ -63,7 +68,7 @@ fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
 }
 
 /// The entries of the file, each checked as if it were alone on the command line.
-fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
+fn read(path: &Path) -> Result<Contents, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::input(format!(
             "{}: {error}; the first word after `search` names a file with the study's flags, a command goes after `--`",
@@ -79,73 +84,79 @@ fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
         Failure::input(format!("{}:{line}:{column}: {what}", path.display()))
     };
     let table = DeTable::parse(&text).map_err(|error| {
-        let place = error.span().map_or((1, 1), place);
-        wrong(place, &error.message())
+        let at = error.span().map_or((1, 1), place);
+        let line = text.lines().nth(at.0 - 1).unwrap_or_default();
+        wrong(at, &unquoted(line).unwrap_or_else(|| error.message().to_owned()))
     })?;
-    let check = |(key, span, words): Line| {
-        let line = place(span);
-        check_key(&key).map_err(|what| wrong(line, &what))?;
-        let words = words.map_err(|what| wrong(line, &what))?;
+    let mut contents = Contents::default();
+    for (key, value) in by_place(table.get_ref()) {
+        let (name, line) = (key.get_ref().to_string(), place(key.span()));
+        check_key(&name).map_err(|what| wrong(line, &what))?;
+        if is_of_the_study(&name, value.get_ref()) {
+            let value = json(value.get_ref());
+            let one = Map::from_iter([(name, value)]);
+            let one = StudyRequest::from_fields(&one).map_err(|refusal| wrong(line, &refusal))?;
+            contents.request.extend(one.fields());
+            continue;
+        }
+        let words = words(&name, value.get_ref()).map_err(|what| wrong(line, &what))?;
         let alone = ["foretell", SEARCH].into_iter().chain(words.iter().map(String::as_str));
         matches(&alone.map(OsString::from).collect::<Vec<_>>())
             .map_err(|error| wrong(line, &brief(&error)))?;
-        Ok(Entry { key, words })
-    };
-    lines(table.get_ref()).into_iter().map(check).collect()
+        contents.words.push((name, words));
+    }
+    Ok(contents)
+}
+
+/// Whether `key` with this value is a field of the study's request; `space = "lstm"` names built-in networks, a flag of its own.
+fn is_of_the_study(key: &str, value: &DeValue<'_>) -> bool {
+    let written = matches!(value, DeValue::Table(_) | DeValue::Array(_));
+    is_field(key) || [PARAMETERS, TRIAL].contains(&key) || (key == SPACE && written)
+}
+
+/// A value of the file as JSON.
+fn json(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => text.to_string().into(),
+        DeValue::Integer(number) => {
+            number.to_string().parse::<i64>().map_or_else(|_| number.to_string().into(), Value::from)
+        }
+        DeValue::Float(number) => {
+            number.to_string().parse::<f64>().map_or_else(|_| number.to_string().into(), Value::from)
+        }
+        DeValue::Boolean(truth) => (*truth).into(),
+        DeValue::Datetime(time) => time.to_string().into(),
+        DeValue::Array(values) => values.iter().map(|value| json(value.get_ref())).collect(),
+        DeValue::Table(table) => {
+            let entries = by_place(table).into_iter();
+            entries.map(|(name, value)| (name.get_ref().to_string(), json(value.get_ref()))).collect()
+        }
+    }
+}
+
+/// What to write instead of a `line` whose value is a text without quotes.
+fn unquoted(line: &str) -> Option<String> {
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
+    let in_name = |c: char| c.is_alphanumeric() || "_-./:,()[]{}\\+*?| ".contains(c);
+    let is_text = value.chars().all(in_name)
+        && value.contains(char::is_alphabetic)
+        && !value.starts_with('[')
+        && !["true", "false", "inf", "nan"].contains(&value);
+    let quote = if value.contains('\\') { '\'' } else { '"' };
+    is_text.then(|| format!("`{value}` is a text: write it in quotes, {key} = {quote}{value}{quote}"))
 }
 
 /// Refuses a key that is no flag's name, and names the nearest one.
 fn check_key(key: &str) -> Result<(), String> {
     let search = Arguments::augment_args(Command::new(SEARCH));
     let mut names: Vec<&str> = search.get_arguments().filter_map(clap::Arg::get_long).collect();
-    names.extend([COMMAND, PARAMETERS, "help", "version"]); // the last two are refused in their own words
-    if names.contains(&key) {
+    names.extend([COMMAND, PARAMETERS, TRIAL, "help", "version"]); // the last two are refused in their own words
+    if names.contains(&key) || is_field(key) {
         return Ok(());
     }
     let nearest = nearest(key, names.iter().copied());
     Err(format!("unknown key `{key}`{nearest} (`foretell schema` lists all)"))
-}
-
-/// A key, where it is, and its words of a command line or what is wrong with it.
-type Line = (String, Range<usize>, Result<Vec<String>, String>);
-
-/// What the file says, parameters as flags of their own.
-fn lines(table: &DeTable<'_>) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for (key, value) in by_place(table) {
-        let name = key.get_ref().to_string();
-        match value.get_ref() {
-            DeValue::Table(parameters) if name == PARAMETERS => {
-                lines.extend(by_place(parameters).into_iter().map(|(name, kind)| {
-                    let kind = scalar(name.get_ref(), kind.get_ref());
-                    let words = kind.map(|kind| vec![format!("--{PARAMETERS}={}={kind}", name.get_ref())]);
-                    (PARAMETERS.to_owned(), name.span(), words)
-                }));
-            }
-            DeValue::Array(trials) if name == TRIAL => {
-                lines.extend(
-                    trials.iter().map(|trial| (ENQUEUE.to_owned(), trial.span(), queued(trial.get_ref()))),
-                );
-            }
-            value => {
-                let words = words(&name, value);
-                lines.push((name, key.span(), words));
-            }
-        }
-    }
-    lines
-}
-
-/// `[[trial]]` as words of a command line.
-fn queued(trial: &DeValue<'_>) -> Result<Vec<String>, String> {
-    let DeValue::Table(values) = trial else {
-        return Err("`trial` must be tables of values, such as [[trial]] and lr = 0.1 below it".to_owned());
-    };
-    let pair = |(name, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
-        Ok(format!("{}={}", name.get_ref(), scalar(name.get_ref(), value.get_ref())?))
-    };
-    let pairs: Vec<String> = by_place(values).into_iter().map(pair).collect::<Result<_, String>>()?;
-    Ok(vec![format!("--{ENQUEUE}={}", pairs.join(","))])
 }
 
 /// The entries of a table in the order in which they are written.
@@ -168,7 +179,9 @@ fn words(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         }
         DeValue::Boolean(wanted) => Ok(if *wanted { vec![format!("--{key}")] } else { Vec::new() }),
         DeValue::Array(values) => values.iter().map(|value| flag(value.get_ref())).collect(),
-        DeValue::Table(_) => Err(format!("`{key}` is a table; the only one is [{PARAMETERS}]")),
+        DeValue::Table(_) => {
+            Err(format!("`{key}` is a table, and must be a text, a number or true or false"))
+        }
         other => Ok(vec![flag(other)?]),
     }
 }

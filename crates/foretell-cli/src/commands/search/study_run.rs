@@ -8,19 +8,30 @@ use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::note;
-use crate::stored;
+use crate::terminal::keep_unsaid_in;
 use foretell::Run;
+use foretell_run::log_in;
 use foretell_run::{
-    Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Survey, TrialSetup,
-    adopt_orphans, end_abandoned, trial_directory,
+    Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Room, Survey, TrialSetup,
+    adopt_orphans, end_all_abandoned, trial_directory,
 };
-use foretell_search::{Parts, Session, SessionError, Study, StudySpec, Times};
+use foretell_search::{Parts, Session, SessionError, Study, StudyRequest, StudySpec, Times};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long a stopped trial may take to end before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// What is to be searched.
+pub(super) struct Described {
+    /// The study, if it is new.
+    pub(super) spec: StudySpec,
+    /// What was asked for: what it leaves open is as in the study that is there. Without it that study must be `spec`.
+    pub(super) request: Option<StudyRequest>,
+}
 
 /// A study in its folder, ready to run.
 pub(crate) struct StudyRun {
@@ -34,15 +45,16 @@ pub(crate) struct StudyRun {
 }
 
 impl StudyRun {
-    /// Opens the study of `spec` in `directory`, or begins it there with the runs of `warm_start` to learn from.
+    /// Opens the study that is `described` in `directory`, or begins it there with the runs of `warm_start` to learn from.
     pub(super) fn open(
         directory: &Path,
-        spec: StudySpec,
+        described: Described,
         arguments: &Arguments,
         workload: &Workload,
         warm_start: &[Run],
+        interrupt: &Interrupt,
     ) -> Result<Self, Failure> {
-        let (store, survey) = EventStore::open(stored::log(directory)).map_err(Failure::input)?;
+        let (mut store, survey) = EventStore::open(log_in(directory)).map_err(Failure::input)?;
         if let Some(dropped) = &survey.dropped {
             note(&format!(
                 "{}: dropped a torn last line of {} bytes, which was never acknowledged",
@@ -50,7 +62,10 @@ impl StudyRun {
                 dropped.bytes
             ));
         }
-        let mut session = open_session(directory, spec, arguments, store, &survey)?;
+        keep_unsaid_in(directory);
+        let room = Room::waiting(Arc::clone(&interrupt.flag), note);
+        store.wait_by(room.clone());
+        let mut session = open_session(directory, described, store, &survey)?;
         say_changes(survey.study.as_deref(), &session);
         let before = Duration::from_millis(session.store().times().elapsed());
         let study = session.study();
@@ -72,9 +87,9 @@ impl StudyRun {
             unplaced: workload.unplaced.clone(),
             config: workload.config.clone(),
         };
-        adopt_orphans();
+        adopt_orphans(!is_command());
         let guardian = guardian(directory);
-        let trials = LocalTrials::new(setup, GRACE);
+        let trials = LocalTrials::new(setup, GRACE).waiting_by(room);
         let driver =
             Driver::new(session, trials, workers, workload.what_is_missed()).within(arguments.limits(before));
         let driver = driver.obeying(Orders::of(directory));
@@ -117,6 +132,9 @@ impl StudyRun {
         let mut notices = Notices::new(&self.workload, self.driver.session().warm_start_range(), display);
         let ran = self.driver.run(&interrupt.flag, &mut |study, event| notices.observe(study, &event));
         let finish = ran.map_err(|error| match error {
+            _ if interrupt.flag.load(Ordering::SeqCst) => {
+                Failure::Interrupted(format!("interrupted; {error}"), interrupt.exit_code())
+            }
             DriverError::Refused(_) => Failure::input(error),
             _ => Failure::midway(error),
         })?;
@@ -146,7 +164,7 @@ impl StudyRun {
         let Some(learner) = self.study().learner() else { return Ok(()) };
         let path = self.directory.join("q_table.json");
         let text = serde_json::to_string_pretty(learner).map_err(Failure::midway)?;
-        std::fs::write(&path, text)
+        foretell_run::write_atomically(&path, text.as_bytes())
             .map_err(|error| Failure::midway(format!("cannot write {}: {error}", path.display())))
     }
 }
@@ -155,17 +173,20 @@ impl StudyRun {
 /// failed as it was. Another study that has not reported yet is refused like any other.
 fn open_session(
     directory: &Path,
-    mut spec: StudySpec,
-    arguments: &Arguments,
+    Described { mut spec, request }: Described,
     mut store: EventStore,
     survey: &Survey,
 ) -> Result<Session<EventStore>, Failure> {
     if let Some(there) = &survey.study {
-        arguments.take_over(&mut spec, there);
-        if !survey.has_reports && (there.continues(&spec) || survey.has_failures) {
+        let again = request.map_or(Ok(spec.clone()), |request| request.resolve(Some(there)));
+        if !survey.has_reports && (again.is_ok() || survey.has_failures) {
             end_abandoned_trials(directory, survey.trials)?;
             note(&format!("{}: nothing was reported there yet: the study begins anew", directory.display()));
             store.clear().map_err(Failure::midway)?;
+        } else if again.is_err() && !there.continues(&spec) {
+            return Err(conflict::another_study(directory, there, &spec));
+        } else {
+            spec = again?;
         }
     }
     Session::open(spec.clone(), Parts::default(), store).map_err(|error| match error {
@@ -179,7 +200,7 @@ fn open_session(
 fn say_changes(there: Option<&StudySpec>, session: &Session<EventStore>) {
     let study = session.study();
     let Some(there) = there.filter(|_| !study.trials().is_empty()) else { return };
-    let changes = conflict::differences(&there.settings(), study.settings());
+    let changes = conflict::said(&there.settings(), study.settings());
     if !changes.is_empty() {
         note(&format!("from trial {} on: {}; the log says so", study.trials().len(), changes.join(", ")));
     }
@@ -189,17 +210,20 @@ fn say_changes(there: Option<&StudySpec>, session: &Session<EventStore>) {
 /// started, there is none: then the study's next start ends what is left.
 fn guardian(directory: &Path) -> Option<Guardian> {
     let program = std::env::current_exe().ok()?;
-    let is_command = program.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("foretell"));
     let directory = std::path::absolute(directory).ok()?;
-    is_command.then(|| Guardian::start(&[program.into(), "guard".into()], &directory).ok()).flatten()
+    is_command().then(|| Guardian::start(&[program.into(), "guard".into()], &directory).ok()).flatten()
+}
+
+/// Whether this program is the command itself, and not Python, say.
+fn is_command() -> bool {
+    let program = std::env::current_exe().unwrap_or_default();
+    program.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("foretell"))
 }
 
 /// Ends what a killed search left running of its first `trials` trials.
 fn end_abandoned_trials(directory: &Path, trials: u64) -> Outcome {
-    for trial in 0..trials {
-        end_abandoned(&trial_directory(directory, trial), GRACE).map_err(Failure::midway)?;
-    }
-    Ok(())
+    let directories = (0..trials).map(|trial| trial_directory(directory, trial));
+    end_all_abandoned(directories, GRACE).map(drop).map_err(Failure::midway)
 }
 
 /// Each worker has its share of the cores, the built-in networks one: their results depend on it, and several trials at a

@@ -3,8 +3,8 @@
 use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::note;
-use crate::stored::{self, Stored};
 use foretell::{Direction, Run};
+use foretell_run::{Stored, log_in};
 use foretell_search::{NETWORK, ParameterKind, Space, StudySpec};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Failure> {
     let mut runs = Vec::new();
     for path in paths {
-        let is_study = stored::log(path).is_file();
+        let is_study = log_in(path).is_file();
         let found = if is_study { of_study(path, spec)? } else { of_curves(path, spec)? };
         check(path, &found, spec)?;
         note(&format!("learning from {} runs of {}", found.len(), path.display()));
@@ -39,7 +39,7 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Vec<PathBuf> {
         same && stored.study.progress().trials.completed > 0
     };
     let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = folders.filter(|path| stored::log(path).is_file()).filter(alike).collect();
+    let mut found: Vec<PathBuf> = folders.filter(|path| log_in(path).is_file()).filter(alike).collect();
     found.sort();
     found
 }
@@ -70,13 +70,8 @@ fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
 
 /// The trials of another study that reported anything.
 fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
-    let stored = Stored::read(directory)?;
-    if stored.study.spec().direction != spec.direction {
-        return Err(other_direction(directory, &stored.study.spec().metric));
-    }
-    let name = directory.display().to_string();
-    let runs = stored.runs(|trial| trial.curve_to(trial.until, spec.direction));
-    Ok(runs.into_iter().map(|run| Run { id: format!("{name} trial {}", run.id), ..run }).collect())
+    let lessons = Stored::read(directory).and_then(|stored| stored.lessons(spec));
+    lessons.map_err(|error| Failure::input(format!("--learn-from {error}")))
 }
 
 fn other_direction(path: &Path, metric: &str) -> Failure {

@@ -4,10 +4,9 @@
 use super::built_in::BuiltIn;
 use super::flags::Arguments;
 use crate::failure::Failure;
-use foretell::Direction;
 use foretell_logs::direction_of;
 use foretell_run::{CONFIG, ConfigFile, MetricSource, PARAMS_FILE, PARAMS_JSON, TRIAL_DIR, fill_in};
-use foretell_search::{LayerSpace, ParameterSpace, Space};
+use foretell_search::{LayerSpace, ParameterSpace, Space, StudySpec};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -20,8 +19,8 @@ pub(crate) struct Workload {
     pub(super) command: Vec<String>,
     /// Where the metric is in its output.
     pub(super) metric: MetricSource,
-    /// The metric's name.
-    pub(super) metric_name: String,
+    /// The metric's name, if anybody named it.
+    pub(super) metric_name: Option<String>,
     /// Whether the metric is known by its reports only, and nothing was said of which way is better.
     pub(super) unnamed: bool,
     /// What determines the trials besides the study's own settings.
@@ -42,7 +41,7 @@ impl Workload {
         if !arguments.command.is_empty() {
             return Self::command(arguments);
         }
-        if !arguments.parameters.is_empty() {
+        if !arguments.parameters.is_empty() || arguments.asked.request.space.is_some() {
             return Err(Failure::input(
                 "--param needs a command to give the parameters to: write it after `--`",
             ));
@@ -53,7 +52,7 @@ impl Workload {
     /// The user's own command.
     fn command(arguments: &Arguments) -> Result<Self, Failure> {
         let space = searched(arguments)?;
-        if arguments.epochs.is_none() {
+        if arguments.asked.request.epochs.is_none() {
             return Err(Failure::input(
                 "say how many epochs (or steps) a whole training of your command takes: --epochs N",
             ));
@@ -67,28 +66,28 @@ impl Workload {
         let written = arguments.metric.clone().unwrap_or_default();
         let description = BTreeMap::from([
             ("command".to_owned(), arguments.command.join(" ")),
-            ("metric".to_owned(), written.clone()),
+            ("metric".to_owned(), written),
         ]);
-        let metric_name = name_in(&written);
         Ok(Self {
             unplaced: unplaced(&arguments.command, &space),
             config,
             space,
             command: arguments.command.clone(),
             metric,
-            unnamed: arguments.metric.is_none() && !arguments.minimize && !arguments.maximize,
+            unnamed: arguments.metric.is_none() && arguments.direction().is_none(),
             description,
-            about: format!(
-                "{}\nmetric: {metric_name}, {} is better",
-                arguments.command.join(" "),
-                match arguments.direction(&metric_name) {
-                    Direction::Maximize => "larger",
-                    Direction::Minimize => "smaller",
-                }
-            ),
-            metric_name,
+            about: arguments.command.join(" "),
+            metric_name: arguments.metric.as_deref().map(name_in),
             epochs: None,
         })
+    }
+
+    /// What it is, and with a command of one's own its metric and which way is better.
+    pub(super) fn described(&self, spec: &StudySpec) -> String {
+        if self.is_built_in() {
+            return self.about.clone();
+        }
+        format!("{}\nmetric: {}, {} is better", self.about, spec.metric, spec.direction.better())
     }
 
     /// Whether it trains the built-in networks.
@@ -127,7 +126,7 @@ impl Workload {
             unnamed: false,
             unplaced: Vec::new(),
             config: None,
-            metric_name: built_in.metric.to_owned(),
+            metric_name: Some(built_in.metric.to_owned()),
             description: built_in.flags.into_iter().map(|(flag, value)| (flag.to_owned(), value)).collect(),
             about: built_in.about,
             epochs: Some(built_in.epochs),
@@ -187,10 +186,14 @@ fn unplaced(command: &[String], space: &Space) -> Vec<String> {
 
 /// What is searched for the user's own command: its parameters, or networks of a named space.
 fn searched(arguments: &Arguments) -> Result<Space, Failure> {
-    match (&arguments.space, arguments.parameters.is_empty()) {
-        (None, false) => {
-            ParameterSpace::parse(&arguments.parameters).map(Space::Parameters).map_err(Failure::input)
-        }
+    let written = arguments.asked.request.space.as_ref().filter(|_| arguments.parameters.is_empty());
+    match (&arguments.space, arguments.parameters.is_empty() && written.is_none()) {
+        (None, false) => match written {
+            Some(space) => Ok(space.clone()),
+            None => {
+                ParameterSpace::parse(&arguments.parameters).map(Space::Parameters).map_err(Failure::input)
+            }
+        },
         (None, true) => Err(Failure::input(
             "the command needs something to search: name its parameters, as in --param 'lr=log:1e-4:1', or a space of networks, --space metaqnn",
         )),

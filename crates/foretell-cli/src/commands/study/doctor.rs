@@ -2,14 +2,14 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
-use crate::stored::{self, Stored};
-use foretell_run::{Salvage, Salvaged};
-use foretell_search::{Record, Study};
+use foretell_run::{EventLogError, Fate, Repair, Salvage, Stored, log_in};
+use foretell_search::{Losses, Mended, Record, Study};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const SCHEMA: &str = "foretell.study/1";
-/// So many problems are printed one by one.
+/// So many problems are printed one by one, and so many computed records.
 const PRINTED: usize = 20;
 
 /// The result of checking a log.
@@ -18,7 +18,7 @@ struct Diagnosis {
     schema: &'static str,
     study: String,
     sound: bool,
-    records: usize,
+    records: u64,
     trials: usize,
     /// Bytes of a torn last line, which was never acknowledged.
     torn_bytes: u64,
@@ -31,10 +31,14 @@ struct Diagnosis {
 }
 
 /// What is wrong with a log.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Damage {
     /// Records that can be kept, or were.
     kept: usize,
+    /// Records that are lost, and can be computed from the others, or were.
+    computed: Vec<Computed>,
+    /// Records that are lost for good.
+    lost: u64,
     problems: Vec<Problem>,
     /// Where the damaged log is, once it was repaired.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +52,21 @@ struct Problem {
     problem: String,
     /// Whether its record is kept all the same.
     kept: bool,
+    /// What becomes of it.
+    #[serde(skip)]
+    fate: &'static str,
+}
+
+/// A record that is computed.
+#[derive(Serialize)]
+struct Computed {
+    /// The line of the damaged log that it is put before.
+    line: usize,
+    /// `start`, `end` or `decision`.
+    what: &'static str,
+    trial: u64,
+    /// Whether it is certainly what was lost.
+    certain: bool,
 }
 
 /// A damaged log as JSON.
@@ -62,26 +81,26 @@ struct Damaged<'a> {
 
 /// Runs the command.
 pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
-    let log = stored::log(directory);
+    let log = log_in(directory);
     if !log.is_file() {
-        return Stored::read(directory).map(drop); // it says that there is no study
+        return Stored::read(directory).map(drop).map_err(Failure::input); // it says that there is no study
+    }
+    if !repair
+        && let Ok(stored) = Stored::read(directory)
+        && stored.dropped.is_none()
+    {
+        return say_sound(&stored, None, format);
     }
     let salvage = if repair { Salvage::<Record>::locked(&log) } else { Salvage::<Record>::look(&log) };
     let salvage = salvage.map_err(Failure::input)?;
-    let (keep, problems) = examine(&salvage).map_err(|why| {
-        Failure::input(format!(
-            "{}: {why}; nothing of the log can be kept: restore it from a copy",
-            log.display()
-        ))
-    })?;
-    let mut damage = Damage { kept: keep.len(), problems, damaged: None };
+    let (keep, mut damage) = examine(&salvage, &log)?;
     if damage.problems.is_empty() {
-        return say_sound(directory, None, format);
+        return say_sound(&Stored::read(directory)?, None, format);
     }
     if repair {
         damage.damaged = Some(salvage.write(&keep).map_err(Failure::midway)?);
         drop(salvage);
-        return say_sound(directory, Some(damage), format);
+        return say_sound(&Stored::read(directory)?, Some(damage), format);
     }
     let said = format!(
         "the log is damaged: {} problems; {} records are sound, and `foretell study doctor {} --repair` keeps them",
@@ -94,42 +113,107 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
             let study = directory.display().to_string();
             print_json(&Damaged { schema: SCHEMA, study, sound: false, damage: &damage })?;
         }
-        Format::Table => print(&problems_text(&damage.problems))?,
+        Format::Table => print(&damage_text(&damage))?,
     }
     let first = damage.problems.first().map_or(1, |problem| problem.line);
     Err(Failure::input(format!("{}, line {first}: {said}", log.display())))
 }
 
-/// The records that are sound and follow from each other, and all that is wrong. A torn last line is nothing wrong.
-fn examine(salvage: &Salvage<Record>) -> Result<(Vec<Salvaged<Record>>, Vec<Problem>), String> {
-    let records: Vec<Record> = salvage.records.iter().map(|salvaged| salvaged.record.clone()).collect();
-    let verdicts = Study::check_records(&records).map_err(|error| error.to_string())?;
-    let last = salvage.unsound.iter().map(|it| it.line).chain(salvage.records.iter().map(|it| it.line)).max();
-    let is_torn = |line: usize, kept: bool, is_damage: bool| !kept && is_damage && Some(line) == last;
-    let unsound = salvage.unsound.iter().filter(|it| !is_torn(it.line, it.kept, it.problem.may_be_torn()));
-    let mut problems: Vec<Problem> =
-        unsound.map(|it| Problem { line: it.line, problem: it.problem.to_string(), kept: it.kept }).collect();
-    let mut keep = Vec::new();
-    for (salvaged, verdict) in salvage.records.iter().zip(verdicts) {
-        match verdict {
-            None => keep.push(salvaged.clone()),
-            Some(why) => {
-                problems.push(Problem { line: salvaged.line, problem: why.to_string(), kept: false });
-            }
-        }
+/// All that is wrong, and what a repaired log is made of.
+fn examine(salvage: &Salvage<Record>, log: &Path) -> Result<(Repair<Record>, Damage), Failure> {
+    let mut damage = Damage { problems: unsound(salvage), ..Damage::default() };
+    let mut losses = Losses::default();
+    let (mut lines, mut missing) = (Vec::new(), 0);
+    for salvaged in salvage.records().map_err(Failure::input)? {
+        let salvaged = salvaged.map_err(Failure::input)?;
+        losses.see(salvaged.missing, &salvaged.record);
+        lines.push(salvaged.line);
+        missing += salvaged.missing;
     }
-    problems.sort_by_key(|problem| problem.line);
-    Ok((keep, problems))
+    let mut repair = Repair { inserted: BTreeMap::new(), left_out: BTreeSet::new() };
+    let records = salvage.records().map_err(Failure::input)?;
+    let records = records.map(|salvaged| salvaged.map(|salvaged| salvaged.record));
+    let mut place = 0;
+    let mended: Result<Result<(), EventLogError>, _> =
+        Study::mend(&losses, records, &mut |mended: Mended| {
+            let line = lines[place];
+            let computed = mended.inserted.iter().map(|record| computed(line, record, mended.certain));
+            damage.computed.extend(computed);
+            if !mended.inserted.is_empty() {
+                repair.inserted.insert(place, mended.inserted);
+            }
+            if let Some(why) = mended.refused {
+                repair.left_out.insert(place);
+                damage.problems.push(Problem {
+                    line,
+                    problem: why.to_string(),
+                    kept: false,
+                    fate: "left out",
+                });
+            }
+            place += 1;
+        });
+    mended.map_err(|why| nothing_left(log, &why))?.map_err(Failure::input)?;
+    damage.kept = lines.len() - repair.left_out.len();
+    damage.lost = missing.saturating_sub(damage.computed.len() as u64);
+    damage.problems.sort_by_key(|problem| problem.line);
+    Ok((repair, damage))
 }
 
-fn say_sound(directory: &Path, repair: Option<Damage>, format: Format) -> Outcome {
-    let stored = Stored::read(directory)?;
+fn nothing_left(log: &Path, why: &foretell_search::StudyError) -> Failure {
+    Failure::input(format!(
+        "{}: {why}; neither its first line nor the copy in {}.first is sound: nothing of the log can be kept, restore it from a copy",
+        log.display(),
+        log.display()
+    ))
+}
+
+/// The lines that are not sound. A torn last line is nothing wrong.
+fn unsound(salvage: &Salvage<Record>) -> Vec<Problem> {
+    let last = salvage.last_line();
+    let copied = salvage.first_from().is_some();
+    let unsound = salvage.unsound().iter().filter(|unsound| {
+        let is_lost = unsound.fate == Fate::LeftOut;
+        !(is_lost && unsound.problem.may_be_torn() && unsound.line == last && last > 1)
+    });
+    let problem = |line: usize, problem: String, fate: &'static str| {
+        let kept = fate != "left out";
+        Problem { line, problem, kept, fate }
+    };
+    let mut problems: Vec<Problem> = unsound
+        .map(|unsound| {
+            let fate = match unsound.fate {
+                _ if copied && unsound.line == 1 => "its copy in events.jsonl.first takes its place",
+                Fate::Kept => "its record is kept, in its place",
+                Fate::Corrected => "put right",
+                Fate::LeftOut => "left out",
+            };
+            problem(unsound.line, unsound.problem.to_string(), fate)
+        })
+        .collect();
+    if copied && problems.iter().all(|problem| problem.line > 1) {
+        let what = "the study's description is missing".to_owned();
+        problems.push(problem(1, what, "its copy in events.jsonl.first takes its place"));
+    }
+    problems
+}
+
+fn computed(line: usize, record: &Record, certain: bool) -> Computed {
+    let (what, trial) = match record {
+        Record::Started { trial, .. } => ("start", *trial),
+        Record::Decided(decision) => ("decision", decision.trial),
+        _ => ("end", record.ends().unwrap_or_default()),
+    };
+    Computed { line, what, trial, certain }
+}
+
+fn say_sound(stored: &Stored, repair: Option<Damage>, format: Format) -> Outcome {
     let trials = stored.study.trials();
     let diagnosis = Diagnosis {
         schema: SCHEMA,
         study: stored.directory.display().to_string(),
         sound: true,
-        records: stored.records.len(),
+        records: stored.records,
         trials: trials.len(),
         torn_bytes: stored.dropped.as_ref().map_or(0, |dropped| dropped.bytes),
         open: (0..trials.len() as u64).filter(|&trial| trials[trial as usize].is_open()).collect(),
@@ -145,8 +229,8 @@ fn say_sound(directory: &Path, repair: Option<Damage>, format: Format) -> Outcom
 fn text(diagnosis: &Diagnosis) -> String {
     let Diagnosis { study, records, trials, torn_bytes, open, done, .. } = diagnosis;
     let mut lines = Vec::new();
-    if let Some(Damage { problems, damaged: Some(damaged), .. }) = &diagnosis.repair {
-        lines.push(problems_text(problems));
+    if let Some(damage @ Damage { damaged: Some(damaged), .. }) = &diagnosis.repair {
+        lines.push(damage_text(damage));
         lines.push(format!("repaired; the damaged log is kept in {}", damaged.display()));
     }
     lines.push(format!(
@@ -169,14 +253,35 @@ fn text(diagnosis: &Diagnosis) -> String {
     lines.join("\n")
 }
 
-fn problems_text(problems: &[Problem]) -> String {
-    let line = |problem: &Problem| {
-        let fate = if problem.kept { "its record is kept, in its place" } else { "left out" };
-        format!("line {}: {}: {fate}", problem.line, problem.problem)
+/// The problems, what is computed, and what is lost.
+fn damage_text(damage: &Damage) -> String {
+    let problem = |problem: &Problem| format!("line {}: {}: {}", problem.line, problem.problem, problem.fate);
+    let computed = |computed: &Computed| {
+        let Computed { line, what, trial, certain } = computed;
+        let doubt = match (certain, *what) {
+            (true, _) => "",
+            (_, "start") => {
+                "; because of what is lost before, it may have been started with another configuration: compare its folder"
+            }
+            _ => "; because of what is lost before, it may have been another",
+        };
+        format!("before line {line}: the {what} of trial {trial} is computed from the other records{doubt}")
     };
-    let mut lines: Vec<String> = problems.iter().take(PRINTED).map(line).collect();
-    if problems.len() > PRINTED {
-        lines.push(format!("and {} more", problems.len() - PRINTED));
+    let mut lines = some(&damage.problems, problem);
+    lines.extend(some(&damage.computed, computed));
+    if damage.lost > 0 {
+        lines.push(format!(
+            "{} records are lost for good: reports, or decisions to go on, which nothing else tells",
+            damage.lost
+        ));
     }
     lines.join("\n")
+}
+
+fn some<T>(all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
+    let mut lines: Vec<String> = all.iter().take(PRINTED).map(line).collect();
+    if all.len() > PRINTED {
+        lines.push(format!("and {} more", all.len() - PRINTED));
+    }
+    lines
 }

@@ -2,21 +2,32 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
-use crate::stored::{self, Stored};
+use crate::terminal::{NOTICES, harmless, say};
 use foretell_run::{EventLogError, EventStore};
+use foretell_run::{Stored, log_in};
 use std::fs;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 /// What Foretell writes into a study's folder, besides damaged logs.
-const OWN: [&str; 6] =
-    ["events.jsonl", "events.jsonl.lock", "trials", "q_table.json", "curves.svg", "events.jsonl.repaired"];
+const OWN: [&str; 10] = [
+    "events.jsonl",
+    "events.jsonl.first",
+    "events.jsonl.lock",
+    "events.jsonl.repaired",
+    "trials",
+    "q_table.json",
+    "curves.svg",
+    "orders",
+    "leases.json",
+    NOTICES,
+];
 
 /// Runs the command.
 pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
-    let log = stored::log(directory);
+    let log = log_in(directory);
     if !log.is_file() {
-        return Stored::read(directory).map(drop); // it says that there is no study
+        return Stored::read(directory).map(drop).map_err(Failure::input); // it says that there is no study
     }
     let what = match Stored::read(directory) {
         Ok(stored) => {
@@ -52,12 +63,11 @@ pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
 }
 
 /// Asks on the terminal.
-#[expect(clippy::print_stderr, reason = "a question waits in its line for the answer")]
 fn agrees(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::input(format!("{question}? nobody can be asked here: give --yes")));
     }
-    eprint!("{question}? [y/N] ");
+    say(&harmless(&format!("{question}? [y/N] ")));
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(Failure::midway)?;
     Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))

@@ -10,6 +10,7 @@ pub use network::Head;
 pub use sampler::{Dynamics, DynamicsOptions};
 
 use crate::curves::training::{Query, TrainingSet};
+use crate::linalg::cholesky::{cholesky, solve};
 use crate::predict::forecast::Forecast;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 use basis::Time;
@@ -273,46 +274,27 @@ impl Ensemble {
         let (means, curves): (Vec<f64>, Vec<Vec<f64>>) =
             self.curves.iter().map(|curve| centred(curve)).unzip();
         let n = observed.len();
-        let rows: Vec<Vec<f64>> = (0..n)
+        let mut factor: Vec<Vec<f64>> = (0..n)
             .map(|i| {
                 let mut row: Vec<f64> = (0..=i).map(|j| covariance(&curves[i], &curves[j])).collect();
                 row[i] += noise + 1e-9;
                 row
             })
             .collect();
-        let Some(factor) = cholesky(rows) else {
+        if cholesky(&mut factor).is_none() {
             return (mean, covariance(&ends, &ends) + noise);
-        };
+        }
         // with L·Lᵀ = C_FF + R: u = L⁻¹·C_Fm, v = L⁻¹·(y − F̄); the gain is u·v and the variance falls by u·u
-        let solve = |right: Vec<f64>| {
-            let mut x = right;
-            for i in 0..n {
-                let known: f64 = (0..i).map(|j| factor[i][j] * x[j]).sum();
-                x[i] = (x[i] - known) / factor[i][i];
-            }
-            x
+        let solved = |mut right: Vec<f64>| {
+            solve(&factor, &mut right);
+            right
         };
-        let u = solve(curves.iter().map(|curve| covariance(curve, &ends)).collect());
-        let v = solve(observed.iter().zip(&means).map(|(y, mean)| y - mean).collect());
+        let u = solved(curves.iter().map(|curve| covariance(curve, &ends)).collect());
+        let v = solved(observed.iter().zip(&means).map(|(y, mean)| y - mean).collect());
         let gained: f64 = u.iter().map(|u| u * u).sum();
         let shift: f64 = u.iter().zip(&v).map(|(u, v)| u * v).sum();
         (mean + shift, (covariance(&ends, &ends) - gained).max(0.0) + noise)
     }
-}
-
-/// L with L·Lᵀ the matrix whose lower triangle is `rows`; `None` if it is not positive definite.
-fn cholesky(mut rows: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
-    for i in 0..rows.len() {
-        for j in 0..=i {
-            let known: f64 = (0..j).map(|k| rows[i][k] * rows[j][k]).sum();
-            let rest = rows[i][j] - known;
-            rows[i][j] = if i == j { rest.sqrt() } else { rest / rows[j][j] };
-        }
-        if !(rows[i][i] > 0.0 && rows[i][i].is_finite()) {
-            return None;
-        }
-    }
-    Some(rows)
 }
 
 impl Model for BnnModel {

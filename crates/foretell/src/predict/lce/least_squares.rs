@@ -1,6 +1,7 @@
 //! The least-squares fit of one curve family: Levenberg–Marquardt, with a bounded quasi-Newton search where that fails.
 
 use super::families::{Epochs, Family, MOST_PARAMETERS};
+use crate::linalg::cholesky::{cholesky, solve};
 use crate::linalg::lbfgs::{Limits, minimise};
 
 /// One observed curve: scores at epochs, each with the weight of its squared residual.
@@ -148,34 +149,12 @@ impl Linearised {
         for (i, row) in matrix.iter_mut().enumerate().take(p) {
             row[i] += damping * row[i].max(1e-12);
         }
-        let factor = cholesky(&matrix, p)?;
+        cholesky(&mut matrix[..p])?;
         let mut x = self.slope[..p].to_vec();
-        for i in 0..p {
-            let known: f64 = (0..i).map(|j| factor[i][j] * x[j]).sum();
-            x[i] = (x[i] - known) / factor[i][i];
-        }
-        solve_transposed(&factor, &mut x);
+        solve(&matrix, &mut x);
+        solve_transposed(&matrix, &mut x);
         x.iter().all(|value| value.is_finite()).then_some(x)
     }
-}
-
-/// L with L·Lᵀ = the leading (p, p) corner of `matrix`; `None` if it is not positive definite.
-pub(super) fn cholesky(
-    matrix: &[[f64; MOST_PARAMETERS]; MOST_PARAMETERS],
-    p: usize,
-) -> Option<[[f64; MOST_PARAMETERS]; MOST_PARAMETERS]> {
-    let mut factor = [[0.0; MOST_PARAMETERS]; MOST_PARAMETERS];
-    for i in 0..p {
-        for j in 0..=i {
-            let known: f64 = (0..j).map(|k| factor[i][k] * factor[j][k]).sum();
-            let rest = matrix[i][j] - known;
-            factor[i][j] = if i == j { rest.sqrt() } else { rest / factor[j][j] };
-        }
-        if !(factor[i][i] > 0.0 && factor[i][i].is_finite()) {
-            return None;
-        }
-    }
-    Some(factor)
 }
 
 /// x ← L⁻ᵀ·x.

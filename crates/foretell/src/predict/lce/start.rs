@@ -1,10 +1,11 @@
 //! Where the sampler starts: each family's fit, which families are kept, and the first walkers.
 
 use super::families::Family;
-use super::least_squares::{Fitted, Observed, cholesky, solve_transposed};
+use super::least_squares::{Fitted, Observed, solve_transposed};
 use super::options::LceOptions;
 use super::posterior::{Posterior, Prior, ProperPrior};
 use super::sampler::{EnsembleOptions, sample, standard_normal};
+use crate::linalg::cholesky::cholesky;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -171,10 +172,10 @@ impl Spread<'_> {
             row[i] = row[i] * (1.0 + 1e-9) + 12.0 * (noise / width).powi(2);
         }
         let mut reach = noise;
-        if let Some(factor) = cholesky(&matrix, p) {
+        if cholesky(&mut matrix[..p]).is_some() {
             for _ in 0..ATTEMPTS {
                 let mut z: Vec<f64> = (0..p).map(|_| reach * standard_normal(random)).collect();
-                solve_transposed(&factor, &mut z);
+                solve_transposed(&matrix, &mut z);
                 z.iter_mut().zip(&self.fit.parameters).for_each(|(z, theta)| *z += theta);
                 if self.posterior.admits(0, &z) {
                     return z;

@@ -1,0 +1,89 @@
+//! How many epochs a whole training has, and how that is known.
+
+/// How many epochs a whole training has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Epochs {
+    /// So many were reported until the end; the options may name another number.
+    Watched { reported: u64, options: Option<u64> },
+    /// The output names them; a training that was watched to its end may have ended before.
+    Announced { epochs: u64, reported: Option<u64> },
+    /// The options name them; no training was watched to its end.
+    Options(u64),
+    /// Somebody was asked.
+    Said(u64),
+    /// Nothing says how many.
+    Unknown,
+}
+
+/// What is written where nothing says how many.
+const GUESS: u64 = 10;
+
+impl Epochs {
+    /// From what was `reported` until the end, what the output `announced`, and what the `options` name.
+    pub(super) fn of(reported: Option<u64>, announced: Option<u64>, options: Option<u64>) -> Self {
+        match (reported, announced, options) {
+            (Some(reported), Some(epochs), _) if epochs > reported => {
+                Self::Announced { epochs, reported: Some(reported) }
+            }
+            (Some(reported), _, options) => {
+                Self::Watched { reported, options: options.filter(|&other| other != reported) }
+            }
+            (None, Some(epochs), _) => Self::Announced { epochs, reported: None },
+            (None, None, Some(epochs)) => Self::Options(epochs),
+            (None, None, None) => Self::Unknown,
+        }
+    }
+
+    /// The number, if anything says it.
+    pub(super) fn number(self) -> Option<u64> {
+        match self {
+            Self::Watched { reported, .. } => Some(reported),
+            Self::Announced { epochs, .. } | Self::Options(epochs) | Self::Said(epochs) => Some(epochs),
+            Self::Unknown => None,
+        }
+    }
+
+    /// The number to write, and a comment that says how far it can be trusted.
+    pub(super) fn written(self) -> (u64, String) {
+        let comment = match self {
+            Self::Watched { options: None, .. } => {
+                "as many as the training reported that was watched to its end".to_owned()
+            }
+            Self::Watched { reported, options: Some(options) } => format!(
+                "the training that was watched to its end reported {reported}, its options say {options}: write that if it ended early"
+            ),
+            Self::Announced { reported: None, .. } => "as its output says".to_owned(),
+            Self::Announced { reported: Some(reported), .. } => {
+                format!("as its output says; the training that was watched ended after {reported}")
+            }
+            Self::Options(_) => "as its options say; it was not watched to its end".to_owned(),
+            Self::Said(_) => "as you said".to_owned(),
+            Self::Unknown => format!(
+                "IN DOUBT: nothing says how many, and it was not watched to its end; {GUESS} is a guess, and longer trainings are ended there"
+            ),
+        };
+        (self.number().unwrap_or(GUESS), format!("epochs of a whole training: {comment}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Epochs;
+
+    #[test]
+    fn what_was_seen_comes_before_what_is_said_and_doubt_is_named() {
+        let cases = [
+            ((Some(12), None, None), 12, "watched to its end"),
+            ((Some(12), Some(12), Some(12)), 12, "watched to its end"),
+            ((Some(7), Some(12), Some(12)), 12, "ended after 7"),
+            ((Some(7), None, Some(12)), 7, "its options say 12"),
+            ((None, Some(12), Some(10)), 12, "as its output says"),
+            ((None, None, Some(15)), 15, "not watched to its end"),
+            ((None, None, None), 10, "IN DOUBT"),
+        ];
+        for ((reported, announced, options), number, comment) in cases {
+            let (written, said) = Epochs::of(reported, announced, options).written();
+            assert!(written == number && said.contains(comment), "{written}: {said}");
+        }
+    }
+}

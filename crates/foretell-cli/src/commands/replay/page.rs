@@ -1,0 +1,37 @@
+//! The report of a replay as one file: the answer, the pictures, the table; nothing that it needs from elsewhere.
+
+use super::answer;
+use super::flags::{Arguments, FigureKind};
+use super::pictures;
+use super::replayed::Replayed;
+use crate::plot;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
+h1{font-size:1.4rem}svg{max-width:100%;height:auto}pre{overflow-x:auto;font-size:.8rem}.note{color:#666;font-size:.85rem}";
+
+/// The page.
+pub(super) fn html(file: &Replayed, arguments: &Arguments) -> String {
+    let answer = answer::summary(file, arguments);
+    let paragraphs: Vec<String> = answer.lines().map(|line| format!("<p>{}</p>", escaped(line))).collect();
+    let pictures: Vec<String> = [FigureKind::Fates, FigureKind::Speedup]
+        .map(|kind| plot::inline_svg(&pictures::draw(kind, file, arguments)))
+        .into_iter()
+        .collect();
+    let notes: Vec<String> =
+        file.notes.iter().map(|note| format!("<p class=\"note\">{}</p>", escaped(note))).collect();
+    let title = escaped(&format!("What stopping would have saved: {}", file.curves));
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+<title>{title}</title><style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n{}\n{}\n<h2>All settings</h2>\n<pre>{}</pre>\n\
+<h2>How the logs were read</h2>\n{}\n<p class=\"note\">Written by foretell {} (foretell replay).</p></body></html>\n",
+        paragraphs.join("\n"),
+        pictures.join("\n"),
+        escaped(&answer::settings_table(file)),
+        notes.join("\n"),
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

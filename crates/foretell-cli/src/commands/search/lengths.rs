@@ -1,0 +1,147 @@
+//! Trainings that are shorter than --epochs: forecasts of an end that none of them reaches are of something else.
+
+use foretell_search::{ParameterKind, Space, Study, StudySpec, Trial, TrialState};
+
+/// So many trainings of one length show how long one is.
+const ALIKE: u64 = 2;
+/// So many trainings of different lengths show how long the longest may be, or as many as the burn-in.
+const VARIED: u64 = 3;
+/// Names of parameters that say how long to train.
+const NAMES: [&str; 9] = [
+    "epochs",
+    "num_epochs",
+    "n_epochs",
+    "max_epochs",
+    "train_epochs",
+    "num_train_epochs",
+    "max_steps",
+    "num_steps",
+    "n_steps",
+];
+
+/// How long the trainings were that were trained to their end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lengths {
+    count: u64,
+    shortest: u64,
+    longest: u64,
+}
+
+impl Lengths {
+    /// Those of `study`; `None` while there are none.
+    pub(super) fn of(study: &Study) -> Option<Self> {
+        let whole = study.trials().iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
+        whole.map(Trial::trained).fold(None, |all, length| Some(Self::with(all, length)))
+    }
+
+    /// `all` and one more.
+    pub(super) fn with(all: Option<Self>, length: u64) -> Self {
+        let Self { count, shortest, longest } =
+            all.unwrap_or(Self { count: 0, shortest: u64::MAX, longest: 0 });
+        Self { count: count + 1, shortest: shortest.min(length), longest: longest.max(length) }
+    }
+
+    /// What to write where none has reached the last epoch, once there are enough to say so.
+    pub(super) fn too_short(self, study: &Study) -> Option<String> {
+        let Self { count, shortest, longest } = self;
+        let last = study.spec().max_resource;
+        let are_alike = shortest == longest;
+        let enough = if are_alike { ALIKE } else { study.spec().burn_in.max(VARIED) };
+        let is_known = count >= enough || study.is_done();
+        if longest >= last || !is_known {
+            return None;
+        }
+        Some(match are_alike {
+            true => format!(
+                "the first {count} trainings ended by themselves after epoch {longest}, before --epochs {last}: write --epochs {longest}, or let the command train for {last}; forecasts are of epoch {last} until then"
+            ),
+            false => format!(
+                "none of the first {count} trainings reached --epochs {last}: they ended by themselves, the longest after epoch {longest}; write --epochs {longest}, unless others train longer: one that ends before, by its own early stopping say, counts with what it reached"
+            ),
+        })
+    }
+}
+
+/// What follows where the length of a training is one of the parameters that are searched.
+pub(super) fn searched_line(spec: &StudySpec) -> Option<String> {
+    let Space::Parameters(space) = &spec.space else { return None };
+    let last = spec.max_resource;
+    let (name, most) = space.parameters().iter().find_map(|parameter| {
+        let name = parameter.name.rsplit('.').next()?;
+        NAMES.contains(&name).then_some((parameter.name.as_str(), most(&parameter.kind)?))
+    })?;
+    Some(if most > last as f64 {
+        format!(
+            "the parameter {name} goes to {most}, but --epochs {last} ends every trial there: write --epochs {most}"
+        )
+    } else if most < last as f64 {
+        format!(
+            "no trial reaches --epochs {last}, as the parameter {name} ends at {most}: write --epochs {most}"
+        )
+    } else {
+        format!(
+            "the parameter {name} sets how long a trial trains: it counts with what it reached then, and forecasts are of epoch {last} all the same"
+        )
+    })
+}
+
+/// The largest value of a parameter.
+fn most(kind: &ParameterKind) -> Option<f64> {
+    match kind {
+        ParameterKind::Float { hi, .. } | ParameterKind::Log { hi, .. } => Some(*hi),
+        ParameterKind::Int { hi, .. } | ParameterKind::LogInt { hi, .. } => Some(*hi as f64),
+        ParameterKind::Choice { options } => {
+            options.iter().filter_map(foretell::Value::number).reduce(f64::max)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lengths, searched_line};
+    use foretell_search::{ParameterSpace, Space, Study, StudySpec};
+
+    fn spec(parameter: &str) -> StudySpec {
+        let space = ParameterSpace::parse(&["lr=log:0.1:1", parameter]).expect("a space");
+        let usual = StudySpec::new(Space::Parameters(space), "acc", foretell::Direction::Maximize);
+        StudySpec { max_resource: 20, ..usual }
+    }
+
+    #[test]
+    fn trainings_that_never_reach_the_end_are_named_with_what_to_write_and_others_are_not() {
+        let study = Study::new(spec("a=int:1:2")).expect("a study");
+        let said = |lengths: &[u64]| {
+            let all = lengths.iter().fold(None, |all, &length| Some(Lengths::with(all, length)));
+            all.and_then(|all| all.too_short(&study))
+        };
+        assert!(
+            said(&[15, 15])
+                .is_some_and(|text| text.contains("after epoch 15") && text.contains("write --epochs 15"))
+        );
+        assert_eq!(
+            [said(&[]), said(&[15]), said(&[12, 15]), said(&[20, 12, 15]), said(&[20, 20])],
+            [const { None }; 5]
+        );
+        let varied = said(&[12, 17, 15]).expect("none reached 20");
+        assert!(varied.contains("the longest after epoch 17; write --epochs 17"), "{varied}");
+    }
+
+    #[test]
+    fn epochs_that_are_searched_are_compared_with_the_last_one() {
+        let cases = [
+            (
+                "epochs=int:5:50",
+                Some("goes to 50, but --epochs 20 ends every trial there: write --epochs 50"),
+            ),
+            ("trainer.max_epochs=logint:5:10", Some("no trial reaches --epochs 20")),
+            ("epochs=choice:5,10,20", Some("forecasts are of epoch 20 all the same")),
+            ("epochs=choice:few,many", None),
+            ("layers=int:1:30", None),
+        ];
+        for (parameter, expected) in cases {
+            let line = searched_line(&spec(parameter));
+            assert_eq!(line.is_some(), expected.is_some(), "{parameter}: {line:?}");
+            assert!(line.unwrap_or_default().contains(expected.unwrap_or_default()), "{parameter}");
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The flags of a study: one for each field of a [`StudyRequest`], made of its schema, so that a flag, a key of a study file and a field
+//! over HTTP are one thing.
+
+use crate::failure::Failure;
+use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use foretell_search::{Refusal, StudyRequest};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::sync::LazyLock;
+
+/// Fields that have flags of other forms: `--param`, `--space`; a pattern for `--metric`; `--minimize`, `--maximize`.
+const OTHERWISE: [&str; 3] = ["space", "metric", "direction"];
+
+/// What the flags of a study say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RequestFlags {
+    /// As a request.
+    pub(crate) request: StudyRequest,
+}
+
+/// The flag of the field `name`: `burn-in`, or `no-stopping` where the field is on unless turned off.
+fn flag_name(name: &str, schema: &Value) -> String {
+    let flag = name.replace('_', "-");
+    if schema["default"] == true { format!("no-{flag}") } else { flag }
+}
+
+/// The fields that have a flag of their name, with their schemas.
+static FIELDS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
+    StudyRequest::schema().into_iter().filter(|(name, _)| !OTHERWISE.contains(&name.as_str())).collect()
+});
+
+/// Whether the study's request has the field `key`, written with `-` or `_`, and its flag (if any) means the same.
+pub(crate) fn is_field(key: &str) -> bool {
+    let key = key.replace('-', "_");
+    let key = key.strip_prefix("no_").unwrap_or(&key);
+    key == "direction" || FIELDS.iter().any(|(name, _)| name == key)
+}
+
+/// `text`, where fields in backticks stand as flags.
+fn with_flags(text: &str) -> String {
+    let words = text.split('`').enumerate().map(|(i, part)| match i % 2 {
+        1 if is_field(part) => format!("--{}", part.replace('_', "-")),
+        1 => format!("`{part}`"),
+        _ => part.to_owned(),
+    });
+    words.collect()
+}
+
+/// What a flag is for.
+fn help(schema: &Value) -> String {
+    let text =
+        schema.get("x-flag-help").or(schema.get("description")).and_then(Value::as_str).unwrap_or_default();
+    let text = with_flags(text);
+    match &schema["default"] {
+        _ if text.contains("(default: ") => text,
+        Value::Null | Value::Bool(_) => text.trim_end_matches('.').to_owned(),
+        default => {
+            let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+            let default = default.strip_suffix(".0").unwrap_or(&default);
+            format!("{} (default: {default})", text.trim_end_matches('.'))
+        }
+    }
+}
+
+fn arg(name: &str, schema: &Value) -> Arg {
+    let text = |key: &str| schema.get(key).and_then(Value::as_str).map(str::to_owned);
+    let rare = schema["x-rare"] == true;
+    let arg =
+        Arg::new(name.to_owned()).long(flag_name(name, schema)).help(help(schema)).hide_short_help(rare);
+    let arg = match text("x-heading") {
+        Some(heading) => arg.help_heading(heading),
+        None => arg,
+    };
+    if schema["type"] == "boolean" {
+        return arg.action(ArgAction::SetTrue);
+    }
+    let value_name = text("x-value").unwrap_or_else(|| name.to_uppercase());
+    let arg = arg.value_name(value_name).allow_negative_numbers(true).value_parser(parser(schema));
+    if schema["type"] == "array" { arg.action(ArgAction::Append) } else { arg.action(ArgAction::Set) }
+}
+
+/// What reads the values of a field.
+fn parser(schema: &Value) -> ValueParser {
+    if let Some(choices) = schema["oneOf"].as_array() {
+        let choice = |choice: &Value| {
+            let help = choice["description"].as_str().unwrap_or_default().trim_end_matches('.').to_owned();
+            Some(PossibleValue::new(choice["const"].as_str()?.to_owned()).help(help))
+        };
+        return PossibleValuesParser::new(choices.iter().filter_map(choice)).into();
+    }
+    match schema["type"].as_str() {
+        Some("integer") => {
+            let least = schema["minimum"].as_u64().unwrap_or(0);
+            ValueParser::from(clap::value_parser!(u64).range(least..))
+        }
+        Some("number") => clap::value_parser!(f64).into(),
+        _ => ValueParser::string(),
+    }
+}
+
+/// What `text`, which the parser of this field has read, is in JSON.
+fn json(schema: &Value, text: &str) -> Value {
+    match schema["type"].as_str() {
+        Some("integer") => text.parse::<u64>().map_or(Value::Null, Value::from),
+        Some("number") => text.parse::<f64>().map_or(Value::Null, Value::from),
+        _ => text.into(),
+    }
+}
+
+impl Args for RequestFlags {
+    fn augment_args(command: Command) -> Command {
+        FIELDS.iter().fold(command, |command, (name, schema)| command.arg(arg(name, schema)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for RequestFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Map::new();
+        for (name, schema) in FIELDS.iter().filter(|(name, _)| is_given(matches, name)) {
+            let mut texts = values(matches, name, schema);
+            let value = match schema["type"].as_str() {
+                Some("boolean") => (schema["default"] != true).into(),
+                Some("array") => texts.collect(),
+                _ => texts.next_back().unwrap_or_default(),
+            };
+            given.insert(name.clone(), value);
+        }
+        let request = StudyRequest::from_fields(&given);
+        request.map(|request| Self { request }).map_err(|refusal| invalid(&refusal))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Whether the command line has the flag of the field `name`.
+fn is_given(matches: &ArgMatches, name: &str) -> bool {
+    matches.value_source(name) == Some(ValueSource::CommandLine)
+}
+
+/// The values of the flag of the field `name`.
+fn values<'a>(
+    matches: &'a ArgMatches,
+    name: &str,
+    schema: &'a Value,
+) -> impl DoubleEndedIterator<Item = Value> + use<'a> {
+    let texts: Vec<_> = matches.get_raw(name).into_iter().flatten().collect();
+    texts.into_iter().map(|text| json(schema, &text.to_string_lossy()))
+}
+
+fn invalid(refusal: &Refusal) -> clap::Error {
+    clap::Error::raw(clap::error::ErrorKind::InvalidValue, format!("{}\n", worded(refusal)))
+}
+
+/// A refusal as the command line says it: by the flag.
+fn worded(refusal: &Refusal) -> String {
+    let reason = with_flags(&refusal.reason);
+    let flag = match refusal.field.as_str() {
+        "space" => return reason,
+        "direction" => return reason.replace("say maximize or minimize", "give --maximize or --minimize"),
+        "metric" => "metric".to_owned(),
+        field => match FIELDS.iter().find(|(name, _)| name == field) {
+            Some((name, schema)) => flag_name(name, schema),
+            None => return reason,
+        },
+    };
+    format!("--{flag}: {reason}")
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::input(worded(&refusal))
+    }
+}
+
+/// The flags of a study that a replay has, too, and what they are there unless given, where that is something else.
+const REPLAYED: [(&str, Option<&str>); 18] = [
+    ("predictor", Some(crate::curves::DEFAULT_PREDICTOR)),
+    ("stop_probability", Some("0.9,0.95,0.99; with rungs 0.9")),
+    ("offset", None),
+    ("nth_best", None),
+    ("agreeing_checks", Some("1,2; with rungs 1")),
+    ("error_budget", Some("per-check,per-run; with rungs per-check")),
+    ("burn_in", Some("a third of the runs, at most 100; with Hyperband 100")),
+    ("refit", Some("once; with rungs ranked by forecasts 1.05")),
+    ("exempt", None),
+    ("patience", None),
+    ("caution", Some("all")),
+    ("scheduler", Some("full")),
+    ("eta", None),
+    ("rungs", None),
+    ("rank", None),
+    ("kappa", None),
+    ("kappa_of", None),
+    ("reference", None),
+];
+
+/// The same flags where several values of each may be given, with commas between them, to be compared.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ComparedFlags {
+    given: Map<String, Value>,
+}
+
+impl ComparedFlags {
+    /// The values that the flag of the field `name` was given; `None` without the flag.
+    pub(crate) fn all<T: DeserializeOwned>(&self, name: &str) -> Option<Vec<T>> {
+        debug_assert!(REPLAYED.iter().any(|(known, _)| *known == name), "{name} is no flag of replay");
+        serde_json::from_value(self.given.get(name)?.clone()).ok()
+    }
+
+    /// The last of them.
+    pub(crate) fn one<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        self.all(name).and_then(|mut values| values.pop())
+    }
+}
+
+/// The fields of [`REPLAYED`], with their schemas.
+fn replayed() -> impl Iterator<Item = &'static (String, Value)> {
+    FIELDS.iter().filter(|(name, _)| REPLAYED.iter().any(|(known, _)| known == name))
+}
+
+impl Args for ComparedFlags {
+    fn augment_args(command: Command) -> Command {
+        let several = |(name, schema): &(String, Value)| {
+            let arg = arg(name, schema).action(ArgAction::Append).value_delimiter(',');
+            let default = REPLAYED.iter().find_map(|(known, default)| default.filter(|_| known == name));
+            let Some(default) = default else { return arg };
+            let text = help(schema);
+            let text = text.split(" (default: ").next().unwrap_or_default();
+            arg.help(format!("{text} (default: {default})"))
+        };
+        replayed().fold(command, |command, field| command.arg(several(field)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ComparedFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Map::new();
+        for (name, schema) in replayed().filter(|(name, _)| is_given(matches, name)) {
+            let values: Vec<Value> = values(matches, name, schema).collect();
+            for value in &values {
+                let one = Map::from_iter([(name.clone(), value.clone())]);
+                StudyRequest::from_fields(&one).map_err(|refusal| invalid(&refusal))?;
+            }
+            given.insert(name.clone(), values.into());
+        }
+        Ok(Self { given })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

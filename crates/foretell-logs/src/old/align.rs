@@ -1,0 +1,228 @@
+//! From logged values to curves on one resource: epochs if the log has them, else the metric's own steps.
+
+use super::series::{Ended, Point, RunLog, is_epoch};
+use crate::note::{Note, Topic};
+use crate::raw::RawRun;
+
+/// What curves are laid on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    Epoch,
+    Step,
+    Time,
+}
+
+impl Resource {
+    /// The resource that `--resource` names.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "epoch" => Some(Self::Epoch),
+            "step" => Some(Self::Step),
+            "time" => Some(Self::Time),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Epoch => "epoch",
+            Self::Step => "step",
+            Self::Time => "time",
+        }
+    }
+}
+
+/// A curve on its resource.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Aligned {
+    pub(crate) steps: Vec<f64>,
+    pub(crate) values: Vec<f64>,
+    /// Seconds for one unit of the resource.
+    pub(crate) seconds: Option<f64>,
+    /// Values that later ones replace: of the same step, or from before a restart.
+    pub(crate) replaced: usize,
+}
+
+/// The points of `metric` with their epochs, those that a restart replaced left out; and how many these were.
+fn points(run: &RunLog, metric: &str) -> (Vec<Point>, usize) {
+    let Some(series) = run.series.get(metric) else { return (Vec::new(), 0) };
+    let mut kept: Vec<Point> = Vec::with_capacity(series.points.len());
+    let first = series.points.first().map(|point| point.step);
+    let uncounted = series.points.len() > 1 && series.points.iter().all(|point| Some(point.step) == first);
+    for (at, &point) in series.points.iter().enumerate() {
+        // a log that never counts its steps has them in its order
+        let step = if uncounted { (at + 1) as f64 } else { point.step };
+        if step.is_finite() {
+            // a step that goes back is that of a run that was resumed: what it had logged from there on is trained again
+            while kept.last().is_some_and(|last| last.step >= step) {
+                kept.pop();
+            }
+            kept.push(Point { step, ..point });
+        }
+    }
+    let replaced = series.points.len() - kept.len();
+    if !uncounted {
+        give_epochs(run, &mut kept);
+    }
+    (kept, replaced)
+}
+
+/// The epoch of each point that has none, by the run's own series of epochs: the last one up to its step.
+fn give_epochs(run: &RunLog, points: &mut [Point]) {
+    let Some((_, epochs)) = run.series.iter().find(|(name, _)| is_epoch(name)) else { return };
+    let mut known: Vec<(f64, f64)> = epochs.points.iter().map(|point| (point.step, point.value)).collect();
+    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for point in points.iter_mut().filter(|point| point.epoch.is_none()) {
+        let until = known.partition_point(|(step, _)| *step <= point.step);
+        point.epoch = until.checked_sub(1).map(|at| known[at].1).filter(|epoch| epoch.is_finite());
+    }
+}
+
+/// What the epochs of the runs tell, gathered run by run.
+#[derive(Default)]
+struct Epochs {
+    /// How many different epochs each run has.
+    counts: Vec<usize>,
+    /// Whether a value has none.
+    missing: bool,
+    /// Whether all are whole numbers, and one is 0.
+    broken: bool,
+    zero: bool,
+    /// Whether a run has several values.
+    several: bool,
+}
+
+impl Epochs {
+    fn add(&mut self, points: &[Point]) {
+        if points.is_empty() {
+            return;
+        }
+        self.several |= points.len() > 1;
+        let mut last = None;
+        let mut count = 0;
+        for point in points {
+            self.missing |= point.epoch.is_none();
+            let Some(epoch) = point.epoch else { continue };
+            self.broken |= epoch.fract() != 0.0;
+            self.zero |= epoch == 0.0;
+            if last != Some(epoch) {
+                count += 1;
+            }
+            last = Some(epoch);
+        }
+        self.counts.push(count);
+    }
+
+    /// Whether curves can be laid on epochs: all values have one, and most runs have several.
+    fn are_known(&mut self) -> bool {
+        self.counts.sort_unstable();
+        let median = self.counts.get(self.counts.len() / 2).copied().unwrap_or(0);
+        !self.missing && (median > 1 || !self.several)
+    }
+}
+
+/// What all curves of `metric` are laid on, and what there is to say of it.
+pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -> (Resource, bool, Note) {
+    let mut epochs = Epochs::default();
+    for run in runs {
+        epochs.add(&points(run, metric).0);
+    }
+    let known = epochs.are_known();
+    let chosen = asked.unwrap_or(if known { Resource::Epoch } else { Resource::Step });
+    let counted_from_0 = chosen == Resource::Epoch && !epochs.broken && epochs.zero;
+    let text = match (chosen, counted_from_0) {
+        (Resource::Epoch, true) => {
+            format!("`{metric}` by epoch; the log counts epochs from 0, here they count from 1")
+        }
+        (Resource::Epoch, false) => format!("`{metric}` by epoch"),
+        (Resource::Step, _) if !epochs.missing => {
+            format!("`{metric}` by step: its values lie within one epoch")
+        }
+        (Resource::Step, _) => format!("`{metric}` by its own steps: the log has no epochs for all of them"),
+        (Resource::Time, _) => format!("`{metric}` by seconds since the run's first value"),
+    };
+    (chosen, counted_from_0, Note::new(Topic::Metric, text))
+}
+
+/// The curve of `metric` in `run`.
+pub(crate) fn align(run: &RunLog, metric: &str, resource: Resource, counted_from_0: bool) -> Aligned {
+    let (points, replaced) = points(run, metric);
+    let start = points.iter().find_map(|point| point.time);
+    let mut aligned = Aligned { replaced, ..Aligned::default() };
+    let mut times: Vec<Option<f64>> = Vec::new();
+    for point in points {
+        let at = match resource {
+            Resource::Epoch => point.epoch.map(|epoch| epoch + f64::from(u8::from(counted_from_0))),
+            Resource::Step => Some(point.step),
+            Resource::Time => point.time.zip(start).map(|(time, start)| time - start),
+        };
+        let Some(at) = at else { continue };
+        // several values in an epoch: the last one is its end
+        while aligned.steps.last().is_some_and(|last| *last >= at) {
+            aligned.steps.pop();
+            aligned.values.pop();
+            times.pop();
+        }
+        aligned.steps.push(at);
+        aligned.values.push(point.value);
+        times.push(point.time);
+    }
+    aligned.seconds = seconds(&aligned.steps, &times);
+    aligned
+}
+
+/// The median time that one unit of the resource takes: pauses and restarts do not count.
+fn seconds(steps: &[f64], times: &[Option<f64>]) -> Option<f64> {
+    let mut paces: Vec<f64> = steps
+        .windows(2)
+        .zip(times.windows(2))
+        .filter_map(|(steps, times)| Some((times[1]? - times[0]?) / (steps[1] - steps[0])))
+        .filter(|pace| pace.is_finite() && *pace >= 0.0)
+        .collect();
+    paces.sort_by(f64::total_cmp);
+    paces.get(paces.len() / 2).copied()
+}
+
+/// The step at which runs are compared: the last that at least half of the finished runs reach. Where the log does not say how runs
+/// ended, those that reach the longest common end are the finished ones: a twentieth of all, two at least.
+///
+/// `runs` are (last step, how it ended); a run that diverged has no last step that tells. Ends that differ by a hundredth are alike.
+fn target(runs: &[(Option<f64>, Ended)]) -> Option<f64> {
+    let ends = |holds: fn(Ended) -> bool| {
+        let mut ends: Vec<f64> =
+            runs.iter().filter(|(_, ended)| holds(*ended)).filter_map(|(last, _)| *last).collect();
+        ends.sort_by(|a, b| b.total_cmp(a));
+        ends
+    };
+    let finished = ends(|ended| ended == Ended::Finished);
+    let unknown = ends(|ended| ended == Ended::Unknown);
+    let (ends, needed) = match (finished.len(), unknown.len()) {
+        (0, 0) => return None,
+        (0, count) => (unknown, count.div_ceil(20).max(2).min(count)),
+        (count, _) => (finished, count.div_ceil(2)),
+    };
+    let common = ends[needed - 1];
+    ends.into_iter().filter(|end| *end >= common - 0.01 * common.abs()).min_by(f64::total_cmp)
+}
+
+/// See [`target`].
+pub(crate) fn common_end(runs: &[RawRun]) -> Option<f64> {
+    target(&runs.iter().map(|run| (run.end(), run.ended)).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ended, target};
+
+    #[test]
+    fn runs_that_were_pruned_do_not_say_where_runs_end() {
+        let pruned = [(Some(3.0), Ended::Pruned); 9];
+        let of =
+            |ended| [(Some(10.0), ended), (Some(9.95), ended), (None, ended), (Some(4.0), Ended::Failed)];
+        assert_eq!(target(&[&pruned[..], &of(Ended::Finished)].concat()), Some(9.95));
+        // the log does not say how runs ended: most stopped early, two reach the end
+        let unknown = [(Some(3.0), Ended::Unknown); 9];
+        assert_eq!(target(&[&unknown[..], &of(Ended::Unknown)].concat()), Some(9.95));
+        assert_eq!(target(&pruned), None);
+    }
+}

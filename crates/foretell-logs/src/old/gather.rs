@@ -1,0 +1,434 @@
+//! Reads all runs below some paths, one source after another, and makes curves of one metric of them.
+
+use super::align::{Resource, align, common_end, resource};
+use super::recognise::{self, Found, Source};
+use super::series::{Ended, RunLog, Wanted};
+use super::survey::{LeftOut, Survey};
+use super::update::{Manifest, SourceRead};
+use super::{Format, PARTS, lines, mlflow, study, tables, tensorboard, wandb};
+use crate::error::Error;
+use crate::note::{Note, Topic};
+use crate::options::ReadOptions;
+use crate::raw::{Raw, RawRun};
+use crate::table::{count, list};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// How far the reading has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Sources read: files, or folders of one run.
+    pub read: usize,
+    /// All there are.
+    pub of: usize,
+    /// Runs found so far.
+    pub runs: usize,
+}
+
+/// All runs below some paths.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    pub(crate) runs: Vec<RunLog>,
+    /// Where each id is.
+    places: HashMap<String, usize>,
+    pub(crate) left_out: Vec<LeftOut>,
+    /// What each source has; runs of unchanged ones are not among `runs`.
+    sources: Vec<SourceRead>,
+    /// The ids of the runs of unchanged sources.
+    kept: HashSet<String>,
+}
+
+/// What was read before, and its runs.
+pub(crate) struct Before {
+    pub(crate) manifest: Manifest,
+    pub(crate) runs: Vec<RawRun>,
+}
+
+/// Whether `path` holds logs of a tool, and no curve file.
+pub(crate) fn is_old(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
+    if options.format.is_some() {
+        return Ok(true);
+    }
+    let found = recognise::below(path, None)?;
+    if path.is_dir() {
+        // a folder of curve files may hold a table of one run besides
+        let named = path.join("curves.csv").exists() || path.join("curves.csv.gz").exists();
+        return Ok(!found.sources.is_empty() && !named);
+    }
+    // a single table of epochs is a curve file of one run
+    Ok(found.sources.iter().any(|source| source.format != Format::Keras))
+}
+
+/// Whether there is any log of a tool at `path`.
+pub(crate) fn holds_logs(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
+    Ok(options.format.is_some() || !recognise::below(path, None)?.sources.is_empty())
+}
+
+/// What there is below `paths`: the kinds, the runs, the metrics, and what is left out.
+///
+/// # Errors
+/// [`Error`] if a path cannot be read, or holds no log of a tool.
+pub fn survey(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Survey, Error> {
+    let wanted = Wanted { metric: options.metric.clone(), all: false };
+    let gathered = gather(paths, options, &wanted, None, watch)?;
+    Ok(Survey::of(&gathered.runs, &gathered.left_out))
+}
+
+/// The curves of one metric of all runs below `paths`, and from which files they are. The runs of files that are as they were
+/// `before` are taken from there.
+pub(crate) fn read(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    before: Option<Before>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(Raw, Manifest), Error> {
+    let file = paths.first().cloned().unwrap_or_default();
+    if let Some(before) = before.filter(|before| before.manifest.is_for(options))
+        && let Some(updated) = update(paths, options, before, watch)?
+    {
+        return Ok(updated);
+    }
+    let mut wanted = Wanted { metric: options.metric.clone(), all: false };
+    let mut gathered = gather(paths, options, &wanted, None, watch)?;
+    let survey = Survey::of(&gathered.runs, &gathered.left_out);
+    let metric = metric(&survey, options, &file)?;
+    let unread = |run: &RunLog| run.series.get(&metric).is_some_and(|series| series.points.is_empty());
+    if wanted.metric.is_none() && gathered.runs.iter().any(unread) {
+        wanted.metric = Some(metric.clone());
+        gathered = gather(paths, options, &wanted, None, watch)?;
+    }
+    let asked = options.step_column.as_deref().and_then(Resource::named);
+    let (resource, from_0, said) = resource(&gathered.runs, &metric, asked);
+    let mut manifest = Manifest::new(options, &metric, (resource, from_0));
+    manifest.sources = std::mem::take(&mut gathered.sources);
+    let mut raw = raw(gathered, &survey, (&metric, resource, from_0), options);
+    raw.notes.insert(1, said);
+    Ok((raw, manifest))
+}
+
+/// Reads what changed since `before`; `None` if all has to be read again.
+fn update(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    before: Before,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Option<(Raw, Manifest)>, Error> {
+    let Before { mut manifest, runs } = before;
+    let Some(resource) = Resource::named(&manifest.resource) else { return Ok(None) };
+    let wanted = Wanted { metric: Some(manifest.metric.clone()), all: false };
+    let mut gathered = gather(paths, options, &wanted, Some(&manifest), watch)?;
+    // a run of W&B that was resumed goes on in what another file has
+    let clash =
+        gathered.runs.iter().any(|run| run.format == Format::Wandb && gathered.kept.contains(&run.id));
+    if clash || gathered.kept.is_empty() {
+        return Ok(None);
+    }
+    let gone = manifest.ids().len();
+    manifest.sources = std::mem::take(&mut gathered.sources);
+    let kept: Vec<RawRun> =
+        runs.into_iter().filter(|run| run.id.as_ref().is_some_and(|id| gathered.kept.contains(id))).collect();
+    let text = format!(
+        "{} kept from before, {} read again or new, {gone} before",
+        count(kept.len(), "run"),
+        count(gathered.runs.len(), "run"),
+    );
+    let survey = Survey::of(&gathered.runs, &gathered.left_out);
+    let (metric, from_0) = (manifest.metric.clone(), manifest.counted_from_0);
+    let mut raw = raw(gathered, &survey, (&metric, resource, from_0), options);
+    raw.runs.splice(0..0, kept);
+    mark_early(&mut raw, options);
+    raw.notes.insert(0, Note::new(Topic::Found, text));
+    Ok(Some((raw, manifest)))
+}
+
+/// The metric that was asked for, or the one that is preferred.
+fn metric(survey: &Survey, options: &ReadOptions, file: &Path) -> Result<String, Error> {
+    let candidates = || {
+        let shown = survey.metrics.iter().take(20).map(|metric| {
+            let range =
+                metric.range.map_or("no finite value".to_owned(), |(low, high)| format!("{low} … {high}"));
+            format!("`{}` ({}, {range})", metric.name, count(metric.runs, "run"))
+        });
+        let shown: Vec<String> = shown.collect();
+        let more = survey.metrics.len().saturating_sub(20);
+        if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+    };
+    let fail = |problem: String| Error::Metric { file: file.to_owned(), problem, candidates: candidates() };
+    if survey.metrics.is_empty() {
+        let problem = match &survey.left_out[..] {
+            [first, ..] => {
+                format!("no run with a metric was found; {} is left out: {}", first.what, first.why)
+            }
+            [] => "no run with a metric was found".to_owned(),
+        };
+        return Err(Error::Old { file: file.to_owned(), problem });
+    }
+    match &options.metric {
+        Some(asked) if survey.metrics.iter().any(|metric| metric.name == *asked) => Ok(asked.clone()),
+        Some(asked) => Err(fail(format!("there is no metric `{asked}`"))),
+        None => match survey.preferred() {
+            Some(metric) => Ok(metric.name.clone()),
+            None => Err(fail("no metric is named like one".to_owned())),
+        },
+    }
+}
+
+/// Reads all sources below `paths`.
+pub(crate) fn gather(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    wanted: &Wanted,
+    before: Option<&Manifest>,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Gathered, Error> {
+    let mut gathered = Gathered::default();
+    let places = before.map(Manifest::places).unwrap_or_default();
+    let mut sources: Vec<Source> = Vec::new();
+    for path in paths {
+        let here = gathered.find(path, options)?;
+        if here.is_empty() {
+            return Err(Error::Old {
+                file: path.clone(),
+                problem: "no log was recognised; `foretell import --list` shows what is found, `--format` names the tool"
+                    .to_owned(),
+            });
+        }
+        sources.extend(here);
+    }
+    let alone = sources.len() == 1;
+    for (at, source) in sources.iter().enumerate() {
+        watch(Progress { read: at, of: sources.len(), runs: gathered.runs.len() });
+        if let Some(same) = before.and_then(|before| before.unchanged(&places, source)) {
+            gathered.kept.extend(same.runs.iter().cloned());
+            gathered.sources.push(same.clone());
+            continue;
+        }
+        let mut deleted = 0;
+        let mut found = Vec::new();
+        let read = read_source(source, wanted, &mut |run| {
+            match run {
+                Some(run) => found.push(run),
+                None => deleted += 1,
+            }
+            Ok(())
+        });
+        match read {
+            Ok(()) => {}
+            // what was read before it may be a part of what was logged
+            Err(error) if alone => return Err(error),
+            Err(error) => {
+                found.clear();
+                gathered.left_out.push(LeftOut { what: source.name.clone(), why: error.to_string() });
+            }
+        }
+        let why = || LeftOut { what: source.name.clone(), why: "deleted in its tool".to_owned() };
+        gathered.left_out.extend((0..deleted).map(|_| why()));
+        let ids = found.into_iter().filter_map(|run| gathered.add(run)).collect();
+        gathered.sources.push(SourceRead::of(source, ids)?);
+    }
+    watch(Progress { read: sources.len(), of: sources.len(), runs: gathered.runs.len() });
+    Ok(gathered)
+}
+
+impl Gathered {
+    /// The sources below `path`; what is there besides is left out.
+    fn find(&mut self, path: &Path, options: &ReadOptions) -> Result<Vec<Source>, Error> {
+        let Found { sources, tables, doubled, deleted, .. } = recognise::below(path, options.format)?;
+        let mut leave = |what: &Path, why: &str| {
+            self.left_out.push(LeftOut { what: what.display().to_string(), why: why.to_owned() });
+        };
+        tables.iter().for_each(|table| leave(table, "a table: name it itself to read it"));
+        doubled.iter().for_each(|file| leave(file, "doubled: another log of the same run says more"));
+        (0..deleted).for_each(|_| leave(path, "deleted in its tool"));
+        Ok(sources)
+    }
+
+    /// Adds a run; what an earlier file of a resumed run of W&B has goes on in it, and other runs of the same name are counted.
+    fn add(&mut self, mut run: RunLog) -> Option<String> {
+        if run.series.is_empty() {
+            let why = run.damage.unwrap_or_else(|| "no metric was logged".to_owned());
+            self.left_out.push(LeftOut { what: run.id, why });
+            return None;
+        }
+        let known = self.places.get(&run.id).copied();
+        if let Some(before) = known.and_then(|known| self.runs.get_mut(known))
+            && (before.format, run.format) == (Format::Wandb, Format::Wandb)
+        {
+            before.ended = run.ended;
+            before.configuration.extend(run.configuration);
+            before.damage = before.damage.take().or(run.damage);
+            for (name, series) in run.series {
+                match before.series.get_mut(&name) {
+                    Some(own) => own.append(series),
+                    None => drop(before.series.insert(name, series)),
+                }
+            }
+            return Some(run.id);
+        }
+        let own = run.id.clone();
+        let mut number = 1;
+        while self.places.contains_key(&run.id) || (number == 1 && self.is_counted(&run)) {
+            number += 1;
+            run.id = format!("{own} ({number})");
+        }
+        let id = run.id.clone();
+        self.places.insert(id.clone(), self.runs.len());
+        self.runs.push(run);
+        Some(id)
+    }
+
+    /// Whether a run of an unchanged source has this id.
+    fn is_counted(&self, run: &RunLog) -> bool {
+        run.format != Format::Wandb && self.kept.contains(&run.id)
+    }
+}
+
+fn read_source(
+    source: &Source,
+    wanted: &Wanted,
+    take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Some(file) = source.files.first() else { return Ok(()) };
+    match source.format {
+        Format::TensorBoard => take(Some(events(source, wanted)?)),
+        Format::Wandb => take(Some(wandb::read(file, &source.name, wanted)?)),
+        Format::WandbTable => {
+            tables::read_export(file, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
+        }
+        Format::Mlflow if file.is_dir() => take(mlflow::read(file, wanted)?),
+        Format::Mlflow => database(file, wanted, take),
+        Format::Optuna if is_text(file)? => {
+            lines::optuna_journal(file, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
+        }
+        Format::Optuna => database(file, wanted, take),
+        Format::Ray if file.extension().is_some_and(|ending| ending == "csv") => {
+            take(Some(tables::read_run(file, &source.name, source.format, wanted)?))
+        }
+        Format::Ray => take(Some(lines::ray(file, &source.name, wanted)?)),
+        Format::Lightning | Format::Keras => {
+            take(Some(tables::read_run(file, &source.name, source.format, wanted)?))
+        }
+        Format::Transformers => take(Some(lines::transformers(file, &source.name, wanted)?)),
+        Format::Foretell => {
+            study::read(file, &source.name, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
+        }
+    }
+}
+
+fn is_text(file: &Path) -> Result<bool, Error> {
+    use std::io::Read;
+    let mut first = [0];
+    let fail = |source| Error::io(file, source);
+    let read = std::fs::File::open(file).map_err(fail)?.read(&mut first).map_err(fail)?;
+    Ok(read == 1 && first[0] == b'{')
+}
+
+#[cfg(feature = "sqlite")]
+fn database(
+    file: &Path,
+    wanted: &Wanted,
+    take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    super::sqlite::read(file, wanted, take)
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn database(
+    file: &Path,
+    _: &Wanted,
+    _: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    recognise::kind(file).map(|_| ())
+}
+
+/// The event files of one run, those of its parts with names of their own.
+fn events(source: &Source, wanted: &Wanted) -> Result<RunLog, Error> {
+    let mut run = RunLog::new(&source.name, Format::TensorBoard);
+    let mut plugins: BTreeMap<String, tensorboard::Plugins> = BTreeMap::new();
+    for file in &source.files {
+        let folder =
+            file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().to_lowercase();
+        let part = PARTS.contains(&folder.as_str()) && !source.name.to_lowercase().ends_with(&folder);
+        let prefix = if part { format!("{folder}/") } else { String::new() };
+        tensorboard::read(file, &prefix, &mut run, plugins.entry(prefix.clone()).or_default(), wanted)?;
+    }
+    if run.configuration.is_empty()
+        && let Some(file) = source.files.first()
+    {
+        let folder = file.parent().unwrap_or(file);
+        run.configuration = super::configuration_beside(folder);
+    }
+    Ok(run)
+}
+
+/// The curves of a metric, with what there is to say.
+fn raw(gathered: Gathered, survey: &Survey, laid: (&str, Resource, bool), options: &ReadOptions) -> Raw {
+    let Gathered { runs, .. } = gathered;
+    let (metric, resource, from_0) = laid;
+    let mut raw = Raw { metric: metric.to_owned(), ..Raw::default() };
+    raw.direction = runs.iter().find_map(|run| run.direction);
+    let (mut without, mut replaced) = (Vec::new(), 0);
+    for mut run in runs {
+        let aligned = align(&run, metric, resource, from_0);
+        if aligned.steps.is_empty() {
+            without.push(run.id);
+            continue;
+        }
+        replaced += aligned.replaced;
+        let configuration = std::mem::take(&mut run.configuration);
+        raw.runs.push(RawRun {
+            id: Some(run.id),
+            configuration,
+            steps: aligned.steps,
+            values: aligned.values,
+            ended: run.ended,
+            seconds: aligned.seconds,
+            ..RawRun::default()
+        });
+    }
+    mark_early(&mut raw, options);
+    let mut first = Survey { ends: BTreeMap::new(), ..survey.clone() }.to_string();
+    for run in &raw.runs {
+        *raw.ends.entry(run.ended).or_default() += 1;
+    }
+    let early: Vec<String> =
+        raw.ends.iter().filter(|(ended, _)| ended.is_early()).map(|(e, n)| format!("{n} {e}")).collect();
+    if !without.is_empty() {
+        first = format!("{first}; {} left out: no `{metric}`", without.len());
+    }
+    if !early.is_empty() {
+        first = format!("{first}; not learnt from as finished: {}", early.join(", "));
+    }
+    let others = survey.metrics.len().saturating_sub(1);
+    raw.others = others;
+    if others > 0 {
+        first = format!("{first}; `{metric}` is 1 of {} metrics", others + 1);
+    }
+    raw.notes.push(Note::new(Topic::Found, first));
+    if replaced > 0 {
+        let text =
+            format!("{} replaced by later ones of the same step, or of a restart", count(replaced, "value"));
+        raw.notes.push(Note::new(Topic::Removed, text));
+    }
+    if others > 0 {
+        let names = survey.metrics.iter().map(|found| found.name.as_str()).filter(|name| *name != metric);
+        raw.notes.push(Note::new(Topic::Excluded, format!("other metrics left out: {}", list(names))));
+    }
+    raw.notes.extend(survey.damage.iter().map(|text| Note::new(Topic::Removed, text.clone())));
+    raw
+}
+
+/// Marks the runs that end before the others, where their log does not say how they ended.
+fn mark_early(raw: &mut Raw, options: &ReadOptions) {
+    raw.target = common_end(&raw.runs);
+    let Some(target) = raw.target.filter(|_| !options.running) else { return };
+    for run in &mut raw.runs {
+        if run.ended == Ended::Unknown && run.end().is_some_and(|end| end < target) {
+            run.ended = Ended::Stopped;
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Logs of JSON: Ray Tune's results, Optuna's journal, transformers' `trainer_state.json`.
+
+use super::series::{Ended, Point, RunLog, Wanted, is_epoch};
+use super::{Format, beside, json};
+use crate::error::Error;
+use foretell::{Configuration, Direction, Value};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What Ray writes into each result besides what the trial reported.
+const RAY_OWN: &str = "training_iteration time_this_iter_s time_total_s time_since_restore timestamp pid done trial_id date \
+    hostname node_ip experiment_id experiment_tag iterations_since_restore timesteps_total timesteps_since_restore \
+    timesteps_this_iter episodes_total episodes_this_iter warmup_time should_checkpoint checkpoint_dir_name";
+
+fn field(row: &Map<String, Json>, name: &str) -> Option<f64> {
+    row.get(name).and_then(json::number)
+}
+
+/// The numbers of a row, those of nested objects named `outer/inner`.
+fn numbers(prefix: &str, row: &Map<String, Json>, found: &mut Vec<(String, f64)>) {
+    for (name, value) in row {
+        let name = format!("{prefix}{name}");
+        match value {
+            Json::Object(inner) => numbers(&format!("{name}/"), inner, found),
+            other => found.extend(json::number(other).map(|value| (name, value))),
+        }
+    }
+}
+
+/// A trial of Ray Tune: `result.json` in its folder.
+pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
+    let mut run = RunLog::new(id, Format::Ray);
+    for_each_line(file, |line, text| {
+        let Some(Json::Object(mut row)) = json::parse(text) else {
+            run.damage.get_or_insert(format!("{}:{line}: is no JSON object: left out", file.display()));
+            return;
+        };
+        if let Some(Json::Object(config)) = row.remove("config") {
+            run.configuration = json::settings(&config);
+        }
+        if let Some(Json::String(trial)) = row.get("trial_id") {
+            run.id.clone_from(trial);
+        }
+        let (time, epoch) = (field(&row, "time_total_s"), field(&row, "epoch"));
+        let Some(step) = field(&row, "training_iteration") else { return };
+        row.retain(|name, _| !RAY_OWN.split(' ').any(|own| own == name) && !is_epoch(name));
+        let mut found = Vec::new();
+        numbers("", &row, &mut found);
+        for (name, value) in found {
+            run.push(&name, Point { step, epoch, time, value }, wanted);
+        }
+    })?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    if run.configuration.is_empty() {
+        run.configuration = beside::configuration(file);
+    }
+    if folder.join("error.txt").exists() || folder.join("error.pkl").exists() {
+        // `done` says nothing: a trial that its scheduler stopped is done, too
+        run.ended = Ended::Failed;
+    }
+    Ok(run)
+}
+
+/// `trainer_state.json` of transformers' Trainer. What was logged while it trained is named `train_…` where evaluations are there, too.
+pub(crate) fn transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
+    let mut run = RunLog::new(id, Format::Transformers);
+    let text = std::fs::read_to_string(file).map_err(|source| Error::io(file, source))?;
+    let damaged = |message: &str| Error::Json { file: file.to_owned(), line: 1, message: message.to_owned() };
+    let Some(Json::Object(state)) = json::parse(&text) else { return Err(damaged("no whole JSON object")) };
+    let Some(Json::Array(history)) = state.get("log_history") else {
+        return Err(damaged("no list `log_history`"));
+    };
+    for row in history.iter().filter_map(Json::as_object) {
+        let (epoch, step) = (field(row, "epoch"), field(row, "step"));
+        let Some(step) = step.or(epoch) else { continue };
+        // the last row sums the training up
+        if row.contains_key("train_runtime") {
+            continue;
+        }
+        for (name, value) in row.iter().filter_map(|(name, value)| Some((name, json::number(value)?))) {
+            if !["epoch", "step", "total_flos"].contains(&name.as_str()) {
+                run.push(name, Point { step, epoch, time: None, value }, wanted);
+            }
+        }
+    }
+    let (reached, planned) = (field(&state, "global_step"), field(&state, "max_steps"));
+    run.planned = field(&state, "num_train_epochs").or(planned).filter(|planned| *planned > 0.0);
+    run.ended = match (reached, planned.filter(|planned| *planned > 0.0)) {
+        (Some(reached), Some(planned)) if reached < planned => Ended::Stopped,
+        (Some(_), Some(_)) => Ended::Finished,
+        _ => Ended::Unknown,
+    };
+    if let Some(Json::Object(trial)) = state.get("trial_params") {
+        run.configuration.extend(json::settings(trial));
+    }
+    for name in ["train_batch_size", "num_train_epochs", "max_steps"] {
+        if let Some(value) = field(&state, name) {
+            run.configure(name, Value::Number(value));
+        }
+    }
+    run.configuration.extend(beside::configuration(file));
+    Ok(run)
+}
+
+fn for_each_line(file: &Path, mut one: impl FnMut(u64, &str)) -> Result<(), Error> {
+    use std::io::BufRead;
+    let fail = |source| Error::io(file, source);
+    let mut reader = std::io::BufReader::with_capacity(1 << 16, std::fs::File::open(file).map_err(fail)?);
+    let (mut bytes, mut line) = (Vec::new(), 0);
+    loop {
+        bytes.clear();
+        if reader.read_until(b'\n', &mut bytes).map_err(fail)? == 0 {
+            return Ok(());
+        }
+        line += 1;
+        let text = String::from_utf8_lossy(bytes.trim_ascii());
+        if !text.is_empty() {
+            one(line, &text);
+        }
+    }
+}
+
+/// A study in Optuna's journal.
+#[derive(Default)]
+struct Study {
+    name: String,
+    direction: Option<Direction>,
+    several: bool,
+    deleted: bool,
+    trials: usize,
+}
+
+/// Optuna's journal: one operation a line.
+pub(crate) fn optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
+    let mut studies: Vec<Study> = Vec::new();
+    let mut trials: Vec<(usize, RunLog)> = Vec::new();
+    let mut damage: Option<String> = None;
+    for_each_line(file, |line, text| {
+        let row = match json::parse(text) {
+            Some(Json::Object(row)) => row,
+            _ => {
+                let said = format!("{}:{line}: is no JSON object: left out", file.display());
+                damage.get_or_insert(said);
+                return;
+            }
+        };
+        operation(&row, &mut studies, &mut trials, wanted);
+    })?;
+    let several = studies.iter().filter(|study| !study.deleted).count() > 1;
+    let mut runs = Vec::new();
+    for (study, mut run) in trials {
+        let study = &studies[study];
+        if study.deleted || study.several {
+            continue;
+        }
+        run.direction = study.direction;
+        if several {
+            run.id = format!("{}/{}", study.name, run.id);
+        }
+        run.damage = run.damage.or(damage.take());
+        runs.push(run);
+    }
+    Ok(runs)
+}
+
+fn operation(
+    row: &Map<String, Json>,
+    studies: &mut Vec<Study>,
+    trials: &mut Vec<(usize, RunLog)>,
+    wanted: &Wanted,
+) {
+    let at = |name: &str| row.get(name).and_then(Json::as_u64).and_then(|at| usize::try_from(at).ok());
+    let trial = at("trial_id");
+    match at("op_code") {
+        Some(0) => {
+            let directions = row.get("directions").and_then(Json::as_array);
+            studies.push(Study {
+                name: row.get("study_name").and_then(Json::as_str).unwrap_or("study").to_owned(),
+                direction: directions.and_then(|all| direction(all.first()?.as_u64()?)),
+                several: directions.is_some_and(|all| all.len() > 1),
+                ..Study::default()
+            });
+        }
+        Some(1) => {
+            if let Some(study) = at("study_id").and_then(|at| studies.get_mut(at)) {
+                study.deleted = true;
+            }
+        }
+        Some(4) => {
+            let Some((place, study)) = at("study_id").and_then(|at| Some((at, studies.get_mut(at)?))) else {
+                return;
+            };
+            let run = created(row, study.trials);
+            study.trials += 1;
+            trials.push((place, run));
+        }
+        Some(5) => {
+            let Some((_, run)) = trial.and_then(|at| trials.get_mut(at)) else { return };
+            let (name, value) =
+                (row.get("param_name").and_then(Json::as_str), field(row, "param_value_internal"));
+            let kind = row.get("distribution").and_then(Json::as_str).unwrap_or("");
+            if let (Some(name), Some(value)) = (name, value) {
+                run.configure(name, parameter(value, kind));
+            }
+        }
+        Some(6) => {
+            let Some((_, run)) = trial.and_then(|at| trials.get_mut(at)) else { return };
+            run.ended = row.get("state").and_then(Json::as_u64).map_or(run.ended, state);
+        }
+        Some(7) => {
+            let Some((_, run)) = trial.and_then(|at| trials.get_mut(at)) else { return };
+            let value = row.get("intermediate_value").and_then(json::number);
+            if let (Some(step), Some(value)) = (field(row, "step"), value) {
+                run.push("value", Point { step, epoch: None, time: None, value }, wanted);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A trial as it is created, with its parameters where they were known by then.
+fn created(row: &Map<String, Json>, number: usize) -> RunLog {
+    let mut run = RunLog::new(number.to_string(), Format::Optuna);
+    run.ended = row.get("state").and_then(Json::as_u64).map_or(Ended::Running, state);
+    let kinds = row.get("distributions").and_then(Json::as_object);
+    let values = row.get("params").and_then(Json::as_object);
+    for (name, value) in values.into_iter().flatten() {
+        let kind = kinds.and_then(|kinds| kinds.get(name)).and_then(Json::as_str);
+        run.configure(name, parameter(json::number(value).unwrap_or(f64::NAN), kind.unwrap_or("")));
+    }
+    run
+}
+
+/// Optuna's number of a direction.
+pub(crate) fn direction(number: u64) -> Option<Direction> {
+    match number {
+        1 => Some(Direction::Minimize),
+        2 => Some(Direction::Maximize),
+        _ => None,
+    }
+}
+
+/// Optuna's number of a trial's state.
+fn state(number: u64) -> Ended {
+    match number {
+        1 => Ended::Finished,
+        2 => Ended::Pruned,
+        3 => Ended::Failed,
+        _ => Ended::Running,
+    }
+}
+
+/// A parameter of Optuna: of a categorical one the choice with this index.
+pub(crate) fn parameter(value: f64, distribution: &str) -> Value {
+    let parsed = json::parse(distribution);
+    let kind = parsed.as_ref().and_then(Json::as_object);
+    let choices = kind.and_then(|kind| kind.get("attributes")?.as_object()?.get("choices")?.as_array());
+    let Some(choices) = choices else {
+        return if value.is_finite() { Value::Number(value) } else { Value::Missing };
+    };
+    let choice = (value >= 0.0 && value.fract() == 0.0).then(|| choices.get(value as usize)).flatten();
+    let one: BTreeMap<&str, &Json> = choice.map(|choice| ("", choice)).into_iter().collect();
+    let found: Configuration =
+        json::settings(&one.into_iter().map(|(k, v)| (k.to_owned(), v.clone())).collect());
+    found.into_values().next().unwrap_or(Value::Missing)
+}

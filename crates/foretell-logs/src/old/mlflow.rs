@@ -1,0 +1,105 @@
+//! MLflow's file store: a folder a run, a file a metric with a line `time value step` for each value.
+
+use super::series::{Ended, Point, RunLog, Wanted};
+use super::{Format, beside, json, yaml};
+use crate::error::Error;
+use foretell::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// Whether the text is that of a run's `meta.yaml`.
+pub(crate) fn is_run(text: &str) -> bool {
+    let starts = |name: &str| text.lines().any(|line| line.starts_with(name));
+    (starts("run_id:") || starts("run_uuid:")) && starts("lifecycle_stage:")
+}
+
+/// The run in `folder`; `None` if it was deleted.
+pub(crate) fn read(folder: &Path, wanted: &Wanted) -> Result<Option<RunLog>, Error> {
+    let meta = yaml::settings(&beside::text(&folder.join("meta.yaml")));
+    let text = |name: &str| meta.get(name).map(Value::to_string);
+    if text("lifecycle_stage").as_deref() == Some("deleted") {
+        return Ok(None);
+    }
+    let name = text("run_name").filter(|name| !name.is_empty());
+    let own = text("run_id").or_else(|| text("run_uuid")).unwrap_or_default();
+    let mut run = RunLog::new(name.unwrap_or(own), Format::Mlflow);
+    run.ended = status(text("status").unwrap_or_default().as_str());
+    let mut files = Vec::new();
+    files_below(&folder.join("params"), "", &mut files)?;
+    for (name, path) in files.drain(..) {
+        run.configure(&name, json::setting(beside::text(&path).trim_end()));
+    }
+    files_below(&folder.join("metrics"), "", &mut files)?;
+    for (name, path) in files {
+        metric(&path, &name, &mut run, wanted)?;
+    }
+    Ok(Some(run))
+}
+
+/// A status, as a number of the file store or as a word of the database.
+pub(crate) fn status(status: &str) -> Ended {
+    match status {
+        "3" | "FINISHED" => Ended::Finished,
+        "4" | "FAILED" | "5" | "KILLED" => Ended::Failed,
+        "1" | "RUNNING" | "2" | "SCHEDULED" => Ended::Running,
+        _ => Ended::Unknown,
+    }
+}
+
+/// The files below `folder`, named by their paths: `val/acc` is a file in a folder.
+fn files_below(
+    folder: &Path,
+    prefix: &str,
+    files: &mut Vec<(String, std::path::PathBuf)>,
+) -> Result<(), Error> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
+    let mut entries: Vec<_> = entries.filter_map(Result::ok).collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files_below(&entry.path(), &format!("{name}/"), files)?,
+            Ok(kind) if kind.is_file() => files.push((name, entry.path())),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn metric(file: &Path, name: &str, run: &mut RunLog, wanted: &Wanted) -> Result<(), Error> {
+    let fail = |source| Error::io(file, source);
+    let mut reader = BufReader::new(std::fs::File::open(file).map_err(fail)?);
+    let (mut text, mut line) = (Vec::new(), 0);
+    loop {
+        text.clear();
+        if reader.read_until(b'\n', &mut text).map_err(fail)? == 0 {
+            return Ok(());
+        }
+        line += 1;
+        // a line that was cut off while it was written may hold a part of a number
+        let whole = text.ends_with(b"\n").then(|| String::from_utf8_lossy(&text));
+        let cells: Vec<f64> = whole
+            .iter()
+            .flat_map(|text| text.split_whitespace())
+            .map_while(|cell| cell.parse().ok())
+            .collect();
+        let point = match cells[..] {
+            [time, value] => Some((time, value, 0.0)),
+            [time, value, step, ..] if step.is_finite() => Some((time, value, step)),
+            _ => None,
+        };
+        match point {
+            Some((time, value, step)) => {
+                let point = Point { step, epoch: None, time: Some(time / 1000.0), value };
+                run.push(name, point, wanted);
+            }
+            None if text.trim_ascii().is_empty() => {}
+            None => {
+                run.damage.get_or_insert(format!(
+                    "{}:{line}: is no line `time value step`: left out",
+                    file.display()
+                ));
+            }
+        }
+    }
+}

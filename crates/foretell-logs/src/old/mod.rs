@@ -1,0 +1,140 @@
+//! Logs as tools left them: which tool wrote them, their runs and metrics, and how the runs ended.
+//!
+//! | files | what they have |
+//! |---|---|
+//! | `recognise` | which tool wrote a file, and which files are one run |
+//! | `tensorboard`, `wandb`, `mlflow`, `sqlite`, `lines`, `tables`, `study` | one reader a tool, or a kind of file |
+//! | `series`, `align`, `survey` | a run as it was logged; its curve on one resource; what there is, in words |
+//! | `protobuf`, `json`, `yaml`, `beside` | what the readers share |
+
+mod align;
+mod beside;
+mod gather;
+mod json;
+mod lines;
+mod mlflow;
+mod protobuf;
+mod recognise;
+mod series;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod study;
+mod survey;
+mod tables;
+mod tensorboard;
+#[cfg(test)]
+mod tests;
+mod update;
+mod wandb;
+mod yaml;
+
+pub use beside::configuration as configuration_beside;
+pub use gather::{Progress, survey};
+pub use series::Ended;
+pub use survey::{LeftOut, MetricFound, RunFound, Survey};
+pub use update::Manifest;
+
+pub(crate) use align::common_end;
+pub(crate) use gather::{Before, holds_logs, is_old, read};
+
+use serde::Serialize;
+use std::fmt;
+
+/// Folders that are parts of a run: what it was trained on, and what it was tested on.
+pub(crate) const PARTS: [&str; 8] =
+    ["train", "training", "validation", "valid", "val", "eval", "evaluation", "test"];
+
+/// The tool that wrote a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Format {
+    /// Event files of TensorBoard: TensorFlow, Keras, PyTorch, tensorboardX, Lightning.
+    TensorBoard,
+    /// Offline runs of W&B.
+    Wandb,
+    /// A table that W&B's page exports.
+    WandbTable,
+    /// MLflow's file store and its SQLite database.
+    Mlflow,
+    /// Optuna's SQLite database and its journal.
+    Optuna,
+    /// Folders of Ray Tune.
+    Ray,
+    /// Lightning's `CSVLogger`.
+    Lightning,
+    /// Keras's `CSVLogger`.
+    Keras,
+    /// `trainer_state.json` of transformers.
+    Transformers,
+    /// The folder of a study of Foretell.
+    Foretell,
+}
+
+impl Format {
+    /// All formats that can be named.
+    pub const ALL: [Self; 9] = [
+        Self::TensorBoard,
+        Self::Wandb,
+        Self::Mlflow,
+        Self::Optuna,
+        Self::Ray,
+        Self::Lightning,
+        Self::Keras,
+        Self::Transformers,
+        Self::Foretell,
+    ];
+
+    /// Its name: `tensorboard`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TensorBoard => "tensorboard",
+            Self::Wandb | Self::WandbTable => "wandb",
+            Self::Mlflow => "mlflow",
+            Self::Optuna => "optuna",
+            Self::Ray => "ray",
+            Self::Lightning => "lightning",
+            Self::Keras => "keras",
+            Self::Transformers => "transformers",
+            Self::Foretell => "foretell",
+        }
+    }
+
+    /// The format with this name.
+    ///
+    /// ```
+    /// use foretell_logs::Format;
+    /// assert_eq!(Format::named("mlflow"), Some(Format::Mlflow));
+    /// assert_eq!(Format::named("ml"), None);
+    /// ```
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Whether its files are text tables.
+    fn is_table(self) -> bool {
+        matches!(self, Self::WandbTable | Self::Lightning | Self::Keras | Self::Ray)
+    }
+
+    /// Whether a file of the format `other` is meant by this name.
+    fn takes(self, other: Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TensorBoard => "TensorBoard",
+            Self::Wandb => "W&B",
+            Self::WandbTable => "W&B's export",
+            Self::Mlflow => "MLflow",
+            Self::Optuna => "Optuna",
+            Self::Ray => "Ray Tune",
+            Self::Lightning => "Lightning",
+            Self::Keras => "Keras",
+            Self::Transformers => "transformers",
+            Self::Foretell => "Foretell",
+        })
+    }
+}

@@ -1,0 +1,316 @@
+//! Which tool wrote a file, by its content, and which files of a folder are one run.
+
+use super::{Format, mlflow, study, tables, tensorboard, wandb};
+use crate::error::Error;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// As much of a file is looked at.
+const LOOKED_AT: u64 = 1 << 14;
+/// Deeper folders are not searched.
+const DEEPEST: usize = 24;
+
+/// Something that holds runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) format: Format,
+    /// What the runs are named by: the path from the folder that was named.
+    pub(crate) name: String,
+    /// The files, in the order in which they are read; for MLflow's store the folder of the run.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// What was found below a path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) sources: Vec<Source>,
+    /// Tables and curve files, which the reader of curve files takes one at a time.
+    pub(crate) tables: Vec<PathBuf>,
+    /// Files whose runs others tell more of.
+    pub(crate) doubled: Vec<PathBuf>,
+    /// Runs that the tool marked as deleted.
+    pub(crate) deleted: usize,
+    /// Files that no reader knows.
+    pub(crate) others: usize,
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Log(Format),
+    Table,
+    Other,
+}
+
+/// The kind of a file by how it begins; a database is opened.
+pub(crate) fn kind(file: &Path) -> Result<Kind, Error> {
+    let fail = |source| Error::io(file, source);
+    let mut start = Vec::new();
+    fs::File::open(file).map_err(fail)?.take(LOOKED_AT).read_to_end(&mut start).map_err(fail)?;
+    if start.starts_with(b"SQLite format 3\0") {
+        return Ok(database(file)?.map_or(Kind::Other, Kind::Log));
+    }
+    if tensorboard::is_event_file(&start) {
+        return Ok(Kind::Log(Format::TensorBoard));
+    }
+    if wandb::is_wandb_file(&start) {
+        return Ok(Kind::Log(Format::Wandb));
+    }
+    if start.starts_with(b"PAR1") {
+        return Ok(Kind::Table);
+    }
+    if start.starts_with(&[0x1f, 0x8b]) {
+        let mut plain = Vec::new();
+        let decoder = flate2::read::MultiGzDecoder::new(&start[..]);
+        // the start ends in the middle of the data
+        let _ = decoder.take(LOOKED_AT).read_to_end(&mut plain);
+        return Ok(match text_kind(&plain) {
+            Kind::Log(format) if format.is_table() => Kind::Log(format),
+            Kind::Other => Kind::Other,
+            _ => Kind::Table,
+        });
+    }
+    Ok(text_kind(&start))
+}
+
+#[cfg(feature = "sqlite")]
+fn database(file: &Path) -> Result<Option<Format>, Error> {
+    super::sqlite::format_of(file)
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn database(file: &Path) -> Result<Option<Format>, Error> {
+    Err(Error::Old {
+        file: file.to_owned(),
+        problem: "is an SQLite database, and this program was built without `sqlite`: build it with its default features".to_owned(),
+    })
+}
+
+fn text_kind(start: &[u8]) -> Kind {
+    let text = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return Kind::Other,
+    };
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let line = text.lines().next().unwrap_or_default();
+    let has = |name: &str| text.contains(&format!("\"{name}\""));
+    if line.starts_with('{') {
+        return if study::is_log(line) {
+            Kind::Log(Format::Foretell)
+        } else if line.contains("\"op_code\"") && line.contains("\"worker_id\"") {
+            Kind::Log(Format::Optuna)
+        } else if line.contains("\"training_iteration\"") && line.contains("\"trial_id\"") {
+            Kind::Log(Format::Ray)
+        } else if has("log_history") || (has("best_model_checkpoint") && has("global_step")) {
+            Kind::Log(Format::Transformers)
+        } else if line.contains("\"values\"") {
+            Kind::Table
+        } else {
+            Kind::Other
+        };
+    }
+    if mlflow::is_run(text) {
+        return Kind::Log(Format::Mlflow);
+    }
+    // a header needs two names, and names are not numbers
+    let separator = [',', ';', '\t'].into_iter().max_by_key(|&s| line.matches(s).count()).unwrap_or(',');
+    let headers: Vec<&str> = line.split(separator).map(|name| name.trim().trim_matches('"')).collect();
+    if headers.len() < 2 || headers.iter().any(|name| name.is_empty() || name.len() > 200) {
+        return Kind::Other;
+    }
+    match tables::format_of(&headers) {
+        Some(format) => Kind::Log(format),
+        None if headers.iter().all(|name| name.parse::<f64>().is_err()) => Kind::Table,
+        None => Kind::Other,
+    }
+}
+
+/// What is below `path`; with `only`, files of other kinds are passed over.
+pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
+    let mut walk =
+        Walk { root: path, only, found: Found::default(), events: BTreeMap::new(), states: BTreeMap::new() };
+    if path.is_dir() {
+        walk.folder(path, 0)?;
+    } else {
+        let kind = match only {
+            Some(format) => Kind::Log(format),
+            None => kind(path)?,
+        };
+        walk.file(path, kind);
+    }
+    walk.group_states();
+    walk.group_events();
+    walk.found.sources.sort_by(|a, b| natural(&a.name, &b.name));
+    Ok(walk.found)
+}
+
+/// Names in the order in which people count: `run_2` before `run_10`.
+fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |text: &str| {
+        let mut parts: Vec<(String, u64)> = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            let after = &rest[word..];
+            let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+            parts.push((rest[..word].to_owned(), after[..digits].parse().unwrap_or(0)));
+            rest = &after[digits..];
+        }
+        parts
+    };
+    key(a).cmp(&key(b)).then_with(|| a.cmp(b))
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    only: Option<Format>,
+    found: Found,
+    /// The event files of each folder.
+    events: BTreeMap<PathBuf, Vec<PathBuf>>,
+    /// The `trainer_state.json` of each run: that of the run itself and those of its checkpoints.
+    states: BTreeMap<PathBuf, Vec<PathBuf>>,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), Error> {
+        let fail = |source| Error::io(folder, source);
+        let mut entries: Vec<PathBuf> = Vec::new();
+        for entry in fs::read_dir(folder).map_err(fail)? {
+            entries.push(entry.map_err(fail)?.path());
+        }
+        entries.sort();
+        let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+            entries.into_iter().partition(|path| path.is_dir());
+        let mut kinds: Vec<(PathBuf, Kind)> = Vec::new();
+        for file in files.into_iter().filter(|file| file.is_file()) {
+            // a file that cannot be read is none of the logs
+            let kind = kind(&file).unwrap_or(Kind::Other);
+            kinds.push((file, kind));
+        }
+        let is = |format: Format| kinds.iter().any(|(_, kind)| *kind == Kind::Log(format));
+        if is(Format::Mlflow) && kinds.iter().any(|(file, _)| file.ends_with("meta.yaml")) {
+            self.file(&folder.join("meta.yaml"), Kind::Log(Format::Mlflow));
+            return Ok(());
+        }
+        // a trial of Ray has all of its results in one file, and the same in two others
+        let of_ray = is(Format::Ray) && self.only.is_none_or(|only| only == Format::Ray);
+        let result = kinds.iter().position(|(file, kind)| {
+            *kind == Kind::Log(Format::Ray) && file.extension().is_some_and(|ending| ending == "json")
+        });
+        for (at, (file, kind)) in kinds.into_iter().enumerate() {
+            let again = of_ray
+                && result.is_some_and(|result| result != at)
+                && matches!(kind, Kind::Log(Format::Ray | Format::TensorBoard));
+            if again {
+                self.found.doubled.push(file);
+            } else {
+                self.file(&file, kind);
+            }
+        }
+        for folder in folders {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // links to folders may lead back
+            let is_link = folder.symlink_metadata().is_ok_and(|data| data.is_symlink());
+            if name == ".trash" {
+                self.found.deleted += 1;
+            } else if !is_link && !name.starts_with('.') && depth < DEEPEST {
+                self.folder(&folder, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, file: &Path, kind: Kind) {
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        match kind {
+            Kind::Log(format) if self.only.is_some_and(|only| !only.takes(format)) => self.found.others += 1,
+            Kind::Log(Format::TensorBoard) => self.events.entry(folder).or_default().push(file.to_owned()),
+            Kind::Log(Format::Transformers) => {
+                let of_checkpoint =
+                    folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("checkpoint-"));
+                let run = if of_checkpoint { folder.parent().unwrap_or(&folder).to_owned() } else { folder };
+                self.states.entry(run).or_default().push(file.to_owned());
+            }
+            Kind::Log(format @ (Format::Mlflow | Format::Ray | Format::Lightning | Format::Foretell)) => {
+                // the database of MLflow names its runs itself
+                let whole = if file.ends_with("meta.yaml") { folder.clone() } else { file.to_owned() };
+                let name = self.name(&folder);
+                self.found.sources.push(Source { format, name, files: vec![whole] });
+            }
+            Kind::Log(format) => {
+                let name = self.name(&file.with_extension(""));
+                self.found.sources.push(Source { format, name, files: vec![file.to_owned()] });
+            }
+            // a text with commas is taken for a table: it is only mentioned if it is named like one
+            Kind::Table if self.only.is_none() && crate::locate::is_named_table(file) => {
+                self.found.tables.push(file.to_owned());
+            }
+            Kind::Table | Kind::Other => self.found.others += 1,
+        }
+    }
+
+    /// The path from the root, or the name of the root's folder.
+    fn name(&self, path: &Path) -> String {
+        let inner = path.strip_prefix(self.root).unwrap_or(path).to_string_lossy().replace('\\', "/");
+        let own = |path: &Path| {
+            path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        if inner.is_empty() || self.root.is_file() {
+            let name = own(path);
+            return if name.is_empty() {
+                path.canonicalize().map(|path| own(&path)).unwrap_or_default()
+            } else {
+                name
+            };
+        }
+        inner
+    }
+
+    /// Of the states of one training the one written last counts: it has all the others' values.
+    fn group_states(&mut self) {
+        for (run, mut files) in std::mem::take(&mut self.states) {
+            files.sort_by_key(|file| {
+                let folder = file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+                // the run's own, else the checkpoint with the highest number
+                folder
+                    .strip_prefix("checkpoint-")
+                    .map_or(u64::MAX, |number| number.parse::<u64>().unwrap_or(0))
+            });
+            let Some(last) = files.pop() else { continue };
+            self.found.doubled.extend(files);
+            let below: Vec<PathBuf> =
+                self.events.keys().filter(|folder| folder.starts_with(&run)).cloned().collect();
+            for folder in below {
+                self.found.doubled.extend(self.events.remove(&folder).unwrap_or_default());
+            }
+            let name = self.name(&run);
+            self.found.sources.push(Source { format: Format::Transformers, name, files: vec![last] });
+        }
+    }
+
+    /// A folder of event files is a run, together with its folders for training and validation and those that hold its settings.
+    fn group_events(&mut self) {
+        let folders: BTreeSet<PathBuf> = self.events.keys().cloned().collect();
+        let mut runs: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+        for (folder, files) in std::mem::take(&mut self.events) {
+            let parent = folder.parent().filter(|_| folder != self.root);
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+            let of_parent = super::PARTS.contains(&name.as_str())
+                // PyTorch's add_hparams writes into a folder named by the time, inside that of the run
+                || (parent.is_some_and(|parent| folders.contains(parent)) && name.parse::<f64>().is_ok());
+            let run = parent.filter(|_| of_parent).map_or(folder.clone(), Path::to_owned);
+            runs.entry(run).or_default().extend(files);
+        }
+        for (run, mut files) in runs {
+            // the settings of the run's own folder come before those of its parts
+            files.sort_by_key(|file| (file.components().count(), file.clone()));
+            let name = self.name(&run);
+            self.found.sources.push(Source { format: Format::TensorBoard, name, files });
+        }
+    }
+}

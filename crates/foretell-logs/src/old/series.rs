@@ -1,0 +1,193 @@
+//! A run as its tool wrote it: named series of points, and how it ended.
+
+use super::Format;
+use crate::names::metric_rank;
+use foretell::{Configuration, Direction, Value};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How a run ended, as far as its log says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Ended {
+    /// The log does not say.
+    #[default]
+    Unknown,
+    /// It was trained to its end.
+    Finished,
+    /// It failed, was killed, or its log breaks off.
+    Failed,
+    /// A search stopped it.
+    Pruned,
+    /// It stopped itself before its last planned step: patience, a callback.
+    Stopped,
+    /// It is marked as running: it still is, or it was killed.
+    Running,
+}
+
+impl Ended {
+    /// Whether the run did not come to its planned end.
+    pub fn is_early(self) -> bool {
+        !matches!(self, Self::Unknown | Self::Finished)
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "no end said",
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Pruned => "pruned",
+            Self::Stopped => "stopped early",
+            Self::Running => "marked as running",
+        })
+    }
+}
+
+/// One logged value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point {
+    /// The step that the tool counts.
+    pub(crate) step: f64,
+    /// The epoch that the same row has.
+    pub(crate) epoch: Option<f64>,
+    /// Seconds, from any origin.
+    pub(crate) time: Option<f64>,
+    /// As it was logged.
+    pub(crate) value: f64,
+}
+
+/// The values of one name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Series {
+    pub(crate) count: usize,
+    /// Of the finite values.
+    pub(crate) range: Option<(f64, f64)>,
+    pub(crate) not_finite: usize,
+    pub(crate) first: (f64, f64),
+    pub(crate) last: (f64, f64),
+    /// In the order of the log; empty for a series that is not wanted.
+    pub(crate) points: Vec<Point>,
+    /// Whether the points are kept.
+    is_kept: bool,
+}
+
+impl Series {
+    fn of(point: Point) -> Self {
+        let at = (point.step, point.value);
+        Self { count: 0, range: None, not_finite: 0, first: at, last: at, points: Vec::new(), is_kept: true }
+    }
+
+    fn add(&mut self, point: Point) {
+        self.count += 1;
+        self.last = (point.step, point.value);
+        if point.value.is_finite() {
+            let (low, high) = self.range.unwrap_or((point.value, point.value));
+            self.range = Some((low.min(point.value), high.max(point.value)));
+        } else {
+            self.not_finite += 1;
+        }
+        if self.is_kept {
+            self.points.push(point);
+        }
+    }
+
+    /// Goes on with what a later file has.
+    pub(crate) fn append(&mut self, later: Self) {
+        self.count += later.count;
+        self.not_finite += later.not_finite;
+        self.last = later.last;
+        self.range = match (self.range, later.range) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+        self.points.extend(later.points);
+    }
+}
+
+/// Which series of a run are kept with all their points.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// The metric that was asked for; `None`: whichever is the best by its name.
+    pub(crate) metric: Option<String>,
+    /// Whether every series is kept, whatever its name.
+    pub(crate) all: bool,
+}
+
+/// A name that gives the epoch of the other values of its step.
+pub(crate) fn is_epoch(name: &str) -> bool {
+    name.rsplit(['/', '.']).next().is_some_and(|last| last.eq_ignore_ascii_case("epoch"))
+}
+
+/// What a metric is worth by its name; the unnamed come last.
+fn rank(name: &str) -> usize {
+    metric_rank(name).unwrap_or(usize::MAX)
+}
+
+/// A run as its tool wrote it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RunLog {
+    pub(crate) id: String,
+    pub(crate) format: Format,
+    pub(crate) configuration: Configuration,
+    pub(crate) ended: Ended,
+    pub(crate) direction: Option<Direction>,
+    pub(crate) series: BTreeMap<String, Series>,
+    /// What is damaged in its files: what stands before it counts.
+    pub(crate) damage: Option<String>,
+    /// The last step that was planned, where the log says it.
+    pub(crate) planned: Option<f64>,
+}
+
+impl RunLog {
+    pub(crate) fn new(id: impl Into<String>, format: Format) -> Self {
+        Self {
+            id: id.into(),
+            format,
+            configuration: Configuration::new(),
+            ended: Ended::Unknown,
+            direction: None,
+            series: BTreeMap::new(),
+            damage: None,
+            planned: None,
+        }
+    }
+
+    /// Adds a value; only the points of wanted series are kept, so that memory is that of these.
+    pub(crate) fn push(&mut self, name: &str, point: Point, wanted: &Wanted) {
+        if let Some(series) = self.series.get_mut(name) {
+            series.add(point);
+            return;
+        }
+        let mut series = Series::of(point);
+        series.is_kept =
+            wanted.all || is_epoch(name) || wanted.metric.as_ref().is_none_or(|metric| metric == name);
+        self.series.insert(name.to_owned(), series);
+        if wanted.metric.is_none() && !wanted.all {
+            self.forget_lesser();
+        }
+        if let Some(series) = self.series.get_mut(name) {
+            series.add(point);
+        }
+    }
+
+    /// Drops the points of all series that have a name worse than the best.
+    fn forget_lesser(&mut self) {
+        let names = self.series.keys().filter(|name| !is_epoch(name));
+        let best = names.map(|name| rank(name)).min().unwrap_or(usize::MAX);
+        for (name, series) in &mut self.series {
+            if !is_epoch(name) && rank(name) > best {
+                series.points = Vec::new();
+                series.is_kept = false;
+            }
+        }
+    }
+
+    /// Sets a value of the configuration; one that is there stays.
+    pub(crate) fn configure(&mut self, name: &str, value: Value) {
+        self.configuration.entry(name.to_owned()).or_insert(value);
+    }
+}

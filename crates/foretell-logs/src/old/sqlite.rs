@@ -1,0 +1,181 @@
+//! The SQLite databases of MLflow and Optuna, opened read-only.
+
+use super::lines::parameter;
+use super::series::{Ended, Point, RunLog, Wanted};
+use super::{Format, json, mlflow};
+use crate::error::Error;
+use foretell::Direction;
+use rusqlite::{Connection, OpenFlags, params};
+use std::path::Path;
+
+/// Opens a database that nothing is written to.
+fn open(file: &Path) -> Result<Connection, Error> {
+    Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| failed(file, &error))
+}
+
+fn failed(file: &Path, error: &rusqlite::Error) -> Error {
+    Error::Old { file: file.to_owned(), problem: format!("the database cannot be read ({error})") }
+}
+
+/// Whose database it is; `None` for another's.
+pub(crate) fn format_of(file: &Path) -> Result<Option<Format>, Error> {
+    let database = open(file)?;
+    let mut named = database
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+        .map_err(|error| failed(file, &error))?;
+    let names: Vec<String> = named
+        .query_map([], |row| row.get(0))
+        .and_then(Iterator::collect)
+        .map_err(|error| failed(file, &error))?;
+    let has = |name: &str| names.iter().any(|own| own == name);
+    Ok(if has("trials") && has("studies") && has("trial_intermediate_values") {
+        Some(Format::Optuna)
+    } else if has("runs") && has("metrics") && has("params") {
+        Some(Format::Mlflow)
+    } else {
+        None
+    })
+}
+
+/// Hands on the runs of the database one by one.
+pub(crate) fn read(
+    file: &Path,
+    wanted: &Wanted,
+    take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let database = open(file)?;
+    match format_of(file)? {
+        Some(Format::Optuna) => optuna(&database, wanted, take, file),
+        _ => mlflow_runs(&database, wanted, take, file),
+    }
+}
+
+type Found = Result<Vec<(String, Option<String>, String)>, rusqlite::Error>;
+
+fn mlflow_runs(
+    database: &Connection,
+    wanted: &Wanted,
+    take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
+    file: &Path,
+) -> Result<(), Error> {
+    let fail = |error| failed(file, &error);
+    let deleted: u32 = database
+        .query_row("SELECT COUNT(*) FROM runs WHERE lifecycle_stage = 'deleted'", [], |row| row.get(0))
+        .map_err(fail)?;
+    for _ in 0..deleted {
+        take(None)?;
+    }
+    let text = "SELECT run_uuid, name, status FROM runs WHERE lifecycle_stage IS NOT 'deleted' ORDER BY start_time, run_uuid";
+    let mut all = database.prepare(text).map_err(fail)?;
+    let found: Found = all
+        .query_map([], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, Option<String>>(2)?.unwrap_or_default()))
+        })
+        .and_then(Iterator::collect);
+    let mut settings = database.prepare("SELECT key, value FROM params WHERE run_uuid = ?1").map_err(fail)?;
+    let mut values = database
+        .prepare(
+            "SELECT key, value, timestamp, step, is_nan FROM metrics WHERE run_uuid = ?1 ORDER BY key, timestamp, step, value",
+        )
+        .map_err(fail)?;
+    for (id, name, status) in found.map_err(fail)? {
+        let mut run =
+            RunLog::new(name.filter(|name| !name.is_empty()).unwrap_or_else(|| id.clone()), Format::Mlflow);
+        run.ended = mlflow::status(&status);
+        let mut rows = settings.query(params![id]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let (name, value): (String, String) = (row.get(0).map_err(fail)?, row.get(1).map_err(fail)?);
+            run.configure(&name, json::setting(&value));
+        }
+        let mut rows = values.query(params![id]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let name = row.get_ref(0).map_err(fail)?;
+            let name = name.as_str().map_err(|_| fail(rusqlite::Error::InvalidQuery))?;
+            let is_nan: bool = row.get::<_, Option<bool>>(4).map_err(fail)?.unwrap_or(false);
+            let value: f64 = row.get(1).map_err(fail)?;
+            // the database takes no infinity: MLflow writes the largest number for it
+            let value = match value {
+                _ if is_nan => f64::NAN,
+                f64::MAX => f64::INFINITY,
+                f64::MIN => f64::NEG_INFINITY,
+                value => value,
+            };
+            let time: Option<f64> =
+                row.get::<_, Option<i64>>(2).map_err(fail)?.map(|time| time as f64 / 1000.0);
+            let step = row.get::<_, i64>(3).map_err(fail)? as f64;
+            run.push(name, Point { step, epoch: None, time, value }, wanted);
+        }
+        take(Some(run))?;
+    }
+    Ok(())
+}
+
+fn optuna(
+    database: &Connection,
+    wanted: &Wanted,
+    take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
+    file: &Path,
+) -> Result<(), Error> {
+    let fail = |error| failed(file, &error);
+    let text = "SELECT s.study_name, d.direction, t.trial_id, t.number, t.state FROM trials t \
+        JOIN studies s ON s.study_id = t.study_id JOIN study_directions d ON d.study_id = t.study_id \
+        WHERE (SELECT COUNT(*) FROM study_directions o WHERE o.study_id = t.study_id) = 1 ORDER BY t.study_id, t.number";
+    let mut all = database.prepare(text).map_err(fail)?;
+    let studies: u32 =
+        database.query_row("SELECT COUNT(*) FROM studies", [], |row| row.get(0)).map_err(fail)?;
+    let mut settings = database
+        .prepare("SELECT param_name, param_value, distribution_json FROM trial_params WHERE trial_id = ?1")
+        .map_err(fail)?;
+    let mut values = database
+        .prepare(
+            "SELECT step, intermediate_value, intermediate_value_type FROM trial_intermediate_values WHERE trial_id = ?1 \
+             ORDER BY step",
+        )
+        .map_err(fail)?;
+    let mut trials = all.query([]).map_err(fail)?;
+    while let Some(trial) = trials.next().map_err(fail)? {
+        let get = |at: usize| trial.get::<_, String>(at).map_err(fail);
+        let (name, direction, state) = (get(0)?, get(1)?, get(4)?);
+        let (trial_id, number): (i64, i64) = (trial.get(2).map_err(fail)?, trial.get(3).map_err(fail)?);
+        let id = if studies > 1 { format!("{name}/{number}") } else { number.to_string() };
+        let mut run = RunLog::new(id, Format::Optuna);
+        (run.direction, run.ended) = standing(&direction, &state);
+        let mut rows = settings.query(params![trial_id]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let (name, kind): (String, String) = (row.get(0).map_err(fail)?, row.get(2).map_err(fail)?);
+            let value: Option<f64> = row.get(1).map_err(fail)?;
+            run.configure(&name, parameter(value.unwrap_or(f64::NAN), &kind));
+        }
+        let mut rows = values.query(params![trial_id]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let kind: Option<String> = row.get(2).map_err(fail)?;
+            let value = match (kind.as_deref(), row.get::<_, Option<f64>>(1).map_err(fail)?) {
+                (Some("INF_POS"), _) => f64::INFINITY,
+                (Some("INF_NEG"), _) => f64::NEG_INFINITY,
+                (Some("FINITE") | None, Some(value)) => value,
+                _ => f64::NAN,
+            };
+            let step = row.get::<_, i64>(0).map_err(fail)? as f64;
+            run.push("value", Point { step, epoch: None, time: None, value }, wanted);
+        }
+        take(Some(run))?;
+    }
+    Ok(())
+}
+
+/// Optuna's words for the direction of a study and the state of a trial.
+fn standing(direction: &str, state: &str) -> (Option<Direction>, Ended) {
+    let direction = match direction {
+        "MINIMIZE" => Some(Direction::Minimize),
+        "MAXIMIZE" => Some(Direction::Maximize),
+        _ => None,
+    };
+    let ended = match state {
+        "COMPLETE" => Ended::Finished,
+        "PRUNED" => Ended::Pruned,
+        "FAIL" => Ended::Failed,
+        _ => Ended::Running,
+    };
+    (direction, ended)
+}

@@ -1,0 +1,110 @@
+//! The log of a Foretell study: a trial is a run.
+
+use super::series::{Ended, Point, RunLog, Wanted};
+use super::{Format, json};
+use crate::error::Error;
+use foretell::Direction;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// Whether this is the first line of a study's log.
+pub(crate) fn is_log(line: &str) -> bool {
+    line.starts_with("{\"v\":") && line.contains("\"event\":\"created\"")
+}
+
+/// The record of a line, if its checksum is right, and when it was written.
+fn record(line: &str) -> Option<(Json, Option<f64>)> {
+    let (head, rest) = line.split_once("\"crc\":\"")?;
+    let (sum, rest) = rest.split_at_checked(8)?;
+    let body = rest.strip_prefix("\",")?.strip_suffix('}')?;
+    head.strip_prefix("{\"v\":")?;
+    if u32::from_str_radix(sum, 16).ok()? != crc32fast::hash(body.as_bytes()) {
+        return None;
+    }
+    let whole: Json = serde_json::from_str(line).ok()?;
+    let time = whole.get("time").and_then(Json::as_f64).map(|time| time / 1000.0);
+    Some((whole.get("record")?.clone(), time))
+}
+
+/// The trials of the study in `file`. What stands before a damaged line counts.
+pub(crate) fn read(file: &Path, prefix: &str, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
+    let fail = |source| Error::io(file, source);
+    let mut study = Study { prefix, metric: "value".to_owned(), direction: None, trials: BTreeMap::new() };
+    let mut damage = None;
+    for (at, line) in BufReader::new(std::fs::File::open(file).map_err(fail)?).split(b'\n').enumerate() {
+        let bytes = line.map_err(fail)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((record, time)) = record(text.trim_end()) else {
+            if !text.trim().is_empty() {
+                damage =
+                    Some(format!("{}:{}: is damaged; what follows it is left out", file.display(), at + 1));
+                break;
+            }
+            continue;
+        };
+        study.add(&record, time, wanted);
+    }
+    let mut runs: Vec<RunLog> = study.trials.into_values().collect();
+    if let Some(last) = runs.last_mut() {
+        last.damage = damage;
+    }
+    Ok(runs)
+}
+
+struct Study<'a> {
+    prefix: &'a str,
+    metric: String,
+    direction: Option<Direction>,
+    trials: BTreeMap<u64, RunLog>,
+}
+
+impl Study<'_> {
+    fn add(&mut self, record: &Json, time: Option<f64>, wanted: &Wanted) {
+        let text = |name: &str| record.get(name).and_then(Json::as_str);
+        if text("event") == Some("created") {
+            let study = record.get("study");
+            let of = |name: &str| study.and_then(|study| study.get(name));
+            self.metric = of("metric").and_then(Json::as_str).unwrap_or("value").to_owned();
+            self.direction = of("direction").and_then(|word| serde_json::from_value(word.clone()).ok());
+        }
+        let Some(number) = record.get("trial").and_then(Json::as_u64) else { return };
+        let direction = self.direction;
+        let prefix = self.prefix;
+        let trial = self.trials.entry(number).or_insert_with(|| {
+            let id = if prefix.is_empty() { number.to_string() } else { format!("{prefix}/{number}") };
+            RunLog { direction, ended: Ended::Running, ..RunLog::new(id, Format::Foretell) }
+        });
+        match text("event") {
+            Some("started") => {
+                trial.ended = Ended::Running;
+                if let Some(Json::Object(values)) = record.get("configuration") {
+                    trial.configuration = json::settings(values);
+                }
+            }
+            Some("reported") => {
+                let Some(step) = record.get("step").and_then(Json::as_f64) else { return };
+                let value = record.get("value").and_then(Json::as_f64).unwrap_or(f64::NAN);
+                trial.push(&self.metric, Point { step, epoch: Some(step), time, value }, wanted);
+                let others = record.get("metrics").and_then(Json::as_object);
+                for (name, value) in others.into_iter().flatten().filter(|(name, _)| **name != self.metric) {
+                    if let Some(value) = value.as_f64() {
+                        trial.push(name, Point { step, epoch: Some(step), time, value }, wanted);
+                    }
+                }
+            }
+            Some("completed") => trial.ended = Ended::Finished,
+            Some("failed") => trial.ended = Ended::Failed,
+            Some("paused") => trial.ended = Ended::Pruned,
+            Some("decided") => {
+                let shadow = record.get("shadow").and_then(Json::as_bool).unwrap_or(false);
+                let stops = text("action").is_some_and(|action| action.eq_ignore_ascii_case("stop"));
+                if stops && !shadow {
+                    trial.ended = Ended::Pruned;
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What was found in old logs, before anything is done with it.
+
+use super::series::{Ended, RunLog};
+use super::{Format, series};
+use foretell::{Direction, direction_of};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Something that is not read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The run or file.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// One metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MetricFound {
+    /// Its name.
+    pub name: String,
+    /// How many runs have it.
+    pub runs: usize,
+    /// How many values it has in all.
+    pub values: usize,
+    /// The smallest and the largest finite value.
+    pub range: Option<(f64, f64)>,
+    /// How many values are not finite.
+    pub not_finite: usize,
+    /// Which way is better, where its name or its log says so.
+    pub direction: Option<Direction>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunFound {
+    /// Its name.
+    pub id: String,
+    /// The tool that logged it.
+    pub format: Format,
+    /// How it ended.
+    pub ended: Ended,
+    /// How many metrics it has.
+    pub metrics: usize,
+    /// Its last step.
+    pub last_step: Option<f64>,
+}
+
+/// What there is in old logs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Survey {
+    /// How many runs each tool logged.
+    pub formats: BTreeMap<Format, usize>,
+    /// The runs.
+    pub runs: Vec<RunFound>,
+    /// The metrics, the most promising first: held-out before training data, then by the number of runs.
+    pub metrics: Vec<MetricFound>,
+    /// The names of the settings.
+    pub settings: Vec<String>,
+    /// `epoch` if the log has epochs, else `step`.
+    pub resource: String,
+    /// How many runs ended in which way.
+    pub ends: BTreeMap<Ended, usize>,
+    /// What is not read, and why.
+    pub left_out: Vec<LeftOut>,
+    /// Files that stop in the middle, and the like.
+    pub damage: Vec<String>,
+}
+
+impl Survey {
+    pub(crate) fn of(runs: &[RunLog], left_out: &[LeftOut]) -> Self {
+        let mut survey = Self { left_out: left_out.to_vec(), ..Self::default() };
+        let mut metrics: BTreeMap<&str, MetricFound> = BTreeMap::new();
+        let mut settings = BTreeSet::new();
+        let mut with_epochs = 0;
+        for run in runs {
+            *survey.formats.entry(run.format).or_default() += 1;
+            *survey.ends.entry(run.ended).or_default() += 1;
+            survey.damage.extend(run.damage.clone());
+            settings.extend(run.configuration.keys().cloned());
+            let measured = || run.series.iter().filter(|(name, _)| !series::is_epoch(name));
+            with_epochs += usize::from(has_epochs(run));
+            let last = measured().map(|(_, series)| series.last.0).filter(|step| step.is_finite());
+            survey.runs.push(RunFound {
+                id: run.id.clone(),
+                format: run.format,
+                ended: run.ended,
+                metrics: measured().count(),
+                last_step: last.max_by(f64::total_cmp),
+            });
+            for (name, series) in measured() {
+                let found = metrics.entry(name).or_insert_with(|| MetricFound {
+                    name: name.clone(),
+                    runs: 0,
+                    values: 0,
+                    range: None,
+                    not_finite: 0,
+                    direction: run.direction.or_else(|| direction_of(name)),
+                });
+                found.runs += 1;
+                found.values += series.count;
+                found.not_finite += series.not_finite;
+                found.range = match (found.range, series.range) {
+                    (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+                    (a, b) => a.or(b),
+                };
+            }
+        }
+        survey.resource =
+            if with_epochs > 0 && with_epochs == runs.len() { "epoch" } else { "step" }.to_owned();
+        survey.settings = settings.into_iter().collect();
+        survey.metrics = metrics.into_values().collect();
+        let most = survey.metrics.iter().map(|metric| metric.runs).max().unwrap_or(0);
+        survey.metrics.sort_by_key(|metric| {
+            // one that few runs have is not what they are compared by
+            let rare = 2 * metric.runs < most;
+            let rank = crate::names::metric_rank(&metric.name).unwrap_or(usize::MAX);
+            (rare, rank, usize::MAX - metric.runs, metric.values <= metric.runs, metric.name.clone())
+        });
+        survey
+    }
+
+    /// The metric that is taken if none is asked for: the first that is named like one, or the only one.
+    pub fn preferred(&self) -> Option<&MetricFound> {
+        let first = self.metrics.first()?;
+        let named = crate::names::metric_rank(&first.name).is_some() || first.direction.is_some();
+        (named || self.metrics.len() == 1).then_some(first)
+    }
+
+    /// `12 runs of TensorBoard and 3 of W&B`.
+    pub fn tools(&self) -> String {
+        let counts: Vec<String> =
+            self.formats.iter().map(|(format, count)| format!("{count} of {format}")).collect();
+        counts.join(", ")
+    }
+
+    /// How many of the runs did not come to their end, in words; empty if all did.
+    pub fn early(&self) -> String {
+        let early = self.ends.iter().filter(|(ended, _)| ended.is_early());
+        early.map(|(ended, count)| format!("{count} {ended}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn has_epochs(run: &RunLog) -> bool {
+    run.series.iter().any(|(name, series)| {
+        series::is_epoch(name) || series.points.iter().any(|point| point.epoch.is_some())
+    })
+}
+
+impl fmt::Display for Survey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} runs", self.runs.len())?;
+        if !self.formats.is_empty() {
+            write!(f, " ({})", self.tools())?;
+        }
+        let early = self.early();
+        if !early.is_empty() {
+            write!(f, "; {early}")?;
+        }
+        let mut why: BTreeMap<&str, usize> = BTreeMap::new();
+        self.left_out.iter().for_each(|left| *why.entry(&left.why).or_default() += 1);
+        for (why, count) in why {
+            write!(f, "; {count} left out: {why}")?;
+        }
+        Ok(())
+    }
+}

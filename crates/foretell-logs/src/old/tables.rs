@@ -1,0 +1,120 @@
+//! Tables of one run: the CSV files of Lightning's and Keras's loggers, and W&B's export, which has a column for each run.
+
+use super::series::{Point, RunLog, Wanted};
+use super::{Format, beside, yaml};
+use crate::error::Error;
+use crate::names::{id_rank, is_metric, step_rank};
+use crate::source::{Limits, Source};
+use crate::table::Table;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What W&B puts between the name of a run and that of its metric.
+const BETWEEN: &str = " - ";
+const TIMES: [&str; 5] = ["time", "wall_time", "timestamp", "elapsed", "_runtime"];
+
+/// The format of a table with these column names, if it is one of a tool.
+pub(crate) fn format_of(headers: &[&str]) -> Option<Format> {
+    let is = |name: &str| headers.contains(&name);
+    if headers.len() > 1 && headers[1..].iter().all(|name| name.contains(BETWEEN)) {
+        return Some(Format::WandbTable);
+    }
+    if is("training_iteration") && is("trial_id") {
+        return Some(Format::Ray);
+    }
+    if headers.iter().any(|name| id_rank(name).is_some()) || !headers.iter().any(|name| is_metric(name)) {
+        return None;
+    }
+    match headers.first() {
+        _ if is("epoch") && is("step") => Some(Format::Lightning),
+        Some(&"epoch") => Some(Format::Keras),
+        _ => None,
+    }
+}
+
+/// The one run of a table with a row an epoch, or several.
+pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -> Result<RunLog, Error> {
+    let mut table = Table::open(Source::open(file, Limits::default())?)?;
+    let mut run = RunLog::new(id, format);
+    if format == Format::Lightning {
+        let path = file.with_file_name("hparams.yaml");
+        run.configuration = yaml::settings(&beside::text(&path));
+    }
+    if run.configuration.is_empty() {
+        run.configuration = beside::configuration(file);
+    }
+    let names: Vec<String> = table.headers().to_vec();
+    let at = |wanted: &[&str]| wanted.iter().find_map(|name| names.iter().position(|own| own == name));
+    let epoch = at(&["epoch"]);
+    let step = at(&["step", "training_iteration", "global_step"]).or(epoch);
+    let time = at(&TIMES);
+    let mut row = 0.0;
+    loop {
+        match table.advance() {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(Error::UnclosedQuote { .. }) => break, // cut off while it was written
+            Err(error) => return Err(error),
+        }
+        if table.check_fields(true).is_err() {
+            run.damage.get_or_insert(format!(
+                "{}:{}: has more fields than the header",
+                file.display(),
+                table.line()
+            ));
+            continue;
+        }
+        let cell = |column: Option<usize>| column.and_then(|at| number(&table, at));
+        let (epoch_now, step_now) = (cell(epoch), cell(step));
+        row += 1.0;
+        let (now, of) = (step_now.or(epoch_now).unwrap_or(row), [epoch, step, time]);
+        for (column, name) in names.iter().enumerate().filter(|(column, _)| !of.contains(&Some(*column))) {
+            if step_rank(name).is_some() {
+                continue;
+            }
+            if let Some(value) = number(&table, column) {
+                let point = Point { step: now, epoch: epoch_now, time: cell(time), value };
+                run.push(name, point, wanted);
+            }
+        }
+    }
+    Ok(run)
+}
+
+/// A number, also one that is not finite; `None` for an empty cell and for a text.
+fn number(table: &Table, column: usize) -> Option<f64> {
+    table.text(column).ok().filter(|text| !text.is_empty())?.parse().ok()
+}
+
+/// The runs of W&B's export: `NAME - METRIC` for each, and `…__MIN` and `…__MAX`, which say nothing more.
+pub(crate) fn read_export(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>, Error> {
+    let mut table = Table::open(Source::open(file, Limits::default())?)?;
+    let names: Vec<String> = table.headers().to_vec();
+    let is_epoch = names.first().is_some_and(|name| super::series::is_epoch(name));
+    let columns: Vec<(usize, &str, &str)> = names
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, name)| !name.ends_with("__MIN") && !name.ends_with("__MAX"))
+        .filter_map(|(at, name)| name.rsplit_once(BETWEEN).map(|(run, metric)| (at, run, metric)))
+        .filter(|(_, _, metric)| !metric.starts_with('_'))
+        .collect();
+    let mut runs: BTreeMap<&str, RunLog> = BTreeMap::new();
+    for (_, name, _) in &columns {
+        runs.entry(name).or_insert_with(|| RunLog::new(*name, Format::WandbTable));
+    }
+    while table.advance()? {
+        table.check_fields(true)?;
+        let step = table.step(0)?;
+        for (at, name, metric) in &columns {
+            if let (Some(value), Some(run)) = (table.measurement(*at)?, runs.get_mut(name)) {
+                let epoch = is_epoch.then_some(step);
+                run.push(metric, Point { step, epoch, time: None, value }, wanted);
+            }
+        }
+    }
+    let order: BTreeMap<&str, usize> = columns.iter().rev().map(|(at, name, _)| (*name, *at)).collect();
+    let mut runs: Vec<(&str, RunLog)> = runs.into_iter().collect();
+    runs.sort_by_key(|(name, _)| order.get(name).copied());
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
+}

@@ -1,0 +1,129 @@
+//! Reading again only where files changed: what was read before, and from which files.
+
+use super::align::Resource;
+use super::recognise::Source;
+use crate::error::Error;
+use crate::options::ReadOptions;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// A file as it was when it was read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Stamp {
+    path: PathBuf,
+    bytes: u64,
+    /// When it was last changed, in nanoseconds since 1970.
+    changed: u64,
+}
+
+/// A source as it was when it was read, and the ids of its runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SourceRead {
+    files: Vec<Stamp>,
+    pub(crate) runs: Vec<String>,
+}
+
+/// From which files the curves in a file were read, and how: `foretell import` keeps it beside them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    schema: String,
+    /// How they were asked for: what was asked for otherwise is read anew.
+    asked: String,
+    pub(crate) metric: String,
+    pub(crate) resource: String,
+    pub(crate) counted_from_0: bool,
+    pub(crate) sources: Vec<SourceRead>,
+}
+
+impl Manifest {
+    pub(crate) fn new(
+        options: &ReadOptions,
+        metric: &str,
+        (resource, counted_from_0): (Resource, bool),
+    ) -> Self {
+        Self {
+            schema: "foretell.import/1".to_owned(),
+            asked: asked(options),
+            metric: metric.to_owned(),
+            resource: resource.name().to_owned(),
+            counted_from_0,
+            sources: Vec::new(),
+        }
+    }
+
+    /// Whether the same was asked for.
+    pub(crate) fn is_for(&self, options: &ReadOptions) -> bool {
+        self.schema == "foretell.import/1" && self.asked == asked(options)
+    }
+
+    /// The runs of `files`, if none of them changed.
+    pub(crate) fn unchanged<'a>(
+        &'a self,
+        places: &BTreeMap<&Path, &'a SourceRead>,
+        source: &Source,
+    ) -> Option<&'a SourceRead> {
+        let first = source.files.first()?;
+        let before = places.get(first.as_path())?;
+        let now = stamps(source).ok()?;
+        (before.files == now).then_some(*before)
+    }
+
+    /// Where each source of before is, by its first file.
+    pub(crate) fn places(&self) -> BTreeMap<&Path, &SourceRead> {
+        // the stamps of a folder begin with the folder itself
+        self.sources.iter().filter_map(|read| Some((read.files.first()?.path.as_path(), read))).collect()
+    }
+
+    /// The ids of all runs.
+    pub(crate) fn ids(&self) -> BTreeSet<&str> {
+        self.sources.iter().flat_map(|read| read.runs.iter().map(String::as_str)).collect()
+    }
+}
+
+impl SourceRead {
+    pub(crate) fn of(source: &Source, runs: Vec<String>) -> Result<Self, Error> {
+        Ok(Self { files: stamps(source)?, runs })
+    }
+}
+
+fn asked(options: &ReadOptions) -> String {
+    let ReadOptions { format, metric, direction, step_column, .. } = options;
+    format!("{format:?} {metric:?} {direction:?} {step_column:?}")
+}
+
+/// The stamps of the files of a source; of a folder, of all that is in it. A database's write-ahead log counts, too.
+fn stamps(source: &Source) -> Result<Vec<Stamp>, Error> {
+    let mut found = Vec::new();
+    for file in &source.files {
+        stamp(file, &mut found)?;
+        for ending in ["-wal", "-journal"] {
+            let mut beside = file.clone().into_os_string();
+            beside.push(ending);
+            if Path::new(&beside).is_file() {
+                stamp(Path::new(&beside), &mut found)?;
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn stamp(path: &Path, found: &mut Vec<Stamp>) -> Result<(), Error> {
+    let fail = |source| Error::io(path, source);
+    let data = fs::metadata(path).map_err(fail)?;
+    let changed = data.modified().map_err(fail)?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let changed = u64::try_from(changed.as_nanos()).unwrap_or(u64::MAX);
+    let bytes = if data.is_dir() { 0 } else { data.len() };
+    found.push(Stamp { path: path.to_owned(), bytes, changed });
+    if data.is_dir() {
+        let mut inner: Vec<PathBuf> = Vec::new();
+        for entry in fs::read_dir(path).map_err(fail)? {
+            inner.push(entry.map_err(fail)?.path());
+        }
+        inner.sort();
+        inner.iter().try_for_each(|path| stamp(path, found))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,403 @@
+//! A study that this process hosts: its session, who runs which trial, and what a person orders.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use foretell::Run;
+use foretell_search::{
+    Answer, Decision, Ending, Order, Record, Session, Start, Store, StoreError, Study, Trial, TrialState,
+};
+use thiserror::Error;
+
+use crate::leases::{Leases, Sign};
+use crate::orders::Orders;
+
+/// A study that this process hosts: trainings [`ask`](Self::ask), [`report`](Self::report) and [`tell`](Self::tell), people
+/// [`order`](Self::order), and anybody may [read](Self::session).
+///
+/// | promise                                                   | and                                                     |
+/// |-----------------------------------------------------------|---------------------------------------------------------|
+/// | a report twice changes nothing                            | another value for a step, or an earlier step, is refused |
+/// | a training that is to stop is told why                    | also if it was stopped before it reported again         |
+/// | with [`Leases`], a trial has one worker                   | the late reports of another are refused                 |
+/// | a worker that names itself gets its own trial again       | also when the host was started anew                     |
+///
+/// ```
+/// use foretell::Direction;
+/// use foretell_run::{Hosted, Reading};
+/// use foretell_search::{Order, ParameterSpace, Session, Space, StudySpec};
+///
+/// let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
+/// let mut study = Hosted::new(Session::new(StudySpec::new(space, "val_acc", Direction::Maximize))?);
+/// let task = study.ask(None)?.expect("nothing was trained yet");
+/// let reading = Reading { step: 1, value: Some(0.4), ..Reading::default() };
+/// assert!(study.report(task.start.trial, reading.clone(), None)?.recorded);
+/// assert!(!study.report(task.start.trial, reading, None)?.recorded, "it is there already");
+/// assert!(study.order(task.start.trial, Order::Stop)?.stop);
+/// assert_eq!(study.tell(task.start.trial, None, None)?.name(), "stopped");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Hosted<S: Store> {
+    session: Session<S>,
+    leases: Option<Leases>,
+    orders: Option<Orders>,
+}
+
+/// A training to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// The training; it goes on from the epoch that it has reached.
+    pub start: Start,
+    /// What its worker names itself by when it reports, and how long it may be silent once it renews; `None` without leases.
+    pub lease: Option<(String, Duration)>,
+}
+
+/// What a training does next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Next {
+    /// The trial's number.
+    pub trial: u64,
+    /// Whether the training is to stop.
+    pub stop: bool,
+    /// Whether something was recorded: not if it was there already.
+    pub recorded: bool,
+    /// The decision about it: the one that was made now, or by which it was stopped.
+    pub decision: Option<Decision>,
+}
+
+/// What a training reports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The step.
+    pub step: u64,
+    /// The metric in its own unit; `None` if it is not finite.
+    pub value: Option<f64>,
+    /// What else it reports.
+    pub metrics: BTreeMap<String, f64>,
+}
+
+/// Why a host refuses.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// There is no such trial.
+    #[error("trial {trial}: ask has not given out such a trial")]
+    NoTrial {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// Its training goes on no more.
+    #[error("trial {trial} has ended: {state}")]
+    Ended {
+        /// The trial's number.
+        trial: u64,
+        /// How: [`TrialState::name`].
+        state: &'static str,
+    },
+    /// A training that was recorded as a whole one is said to have failed.
+    #[error("trial {trial} has ended: {state}; it cannot have failed")]
+    Contradicted {
+        /// The trial's number.
+        trial: u64,
+        /// How: [`TrialState::name`].
+        state: &'static str,
+    },
+    /// Another worker has the trial.
+    #[error("trial {trial} was silent for too long and runs elsewhere now; ask for another")]
+    Elsewhere {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// Another value was reported at this step.
+    #[error("trial {trial} has reported {value} at step {step} already; a report is never changed")]
+    Reported {
+        /// The trial's number.
+        trial: u64,
+        /// The step.
+        step: u64,
+        /// What it reported.
+        value: f64,
+    },
+    /// A later step was reported.
+    #[error("trial {trial} has reported step {step} already; steps only increase")]
+    Passed {
+        /// The trial's number.
+        trial: u64,
+        /// The last step that it reported.
+        step: u64,
+    },
+    /// A record could not be stored; the same may be tried again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl HostError {
+    /// What of a request is wrong; `None` if it could not be stored.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            Self::NoTrial { .. } | Self::Ended { .. } => Some("trial"),
+            Self::Contradicted { .. } => Some("failure"),
+            Self::Elsewhere { .. } => Some("lease"),
+            Self::Reported { .. } => Some("value"),
+            Self::Passed { .. } => Some("step"),
+            Self::Store(_) => None,
+        }
+    }
+}
+
+impl<S: Store> Hosted<S> {
+    /// Hosts the study of `session`. Its trainings end with this process: those that ran when it was left are asked for again.
+    pub fn new(session: Session<S>) -> Self {
+        Self { session, leases: None, orders: None }
+    }
+
+    /// The same host for trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run
+    /// still.
+    ///
+    /// # Errors
+    /// [`HostError::Store`] if a record could not be stored.
+    pub fn leasing(mut self, mut leases: Leases) -> Result<Self, HostError> {
+        let session = &mut self.session;
+        let is_open = |(number, trial): (usize, &Trial)| trial.is_open().then_some(number as u64);
+        let open: Vec<u64> = session.study().trials().iter().enumerate().filter_map(is_open).collect();
+        let mut starts = Vec::new();
+        for trial in open {
+            starts.extend(session.take_up(trial)?);
+        }
+        leases.take_over(starts);
+        Ok(Self { leases: Some(leases), ..self })
+    }
+
+    /// The same host, which carries out what is ordered by files, too, whenever a training is heard.
+    #[must_use]
+    pub fn obeying(self, orders: Orders) -> Self {
+        Self { orders: Some(orders), ..self }
+    }
+
+    /// Hands the study runs of earlier searches to learn from, before its first trial.
+    ///
+    /// # Errors
+    /// [`HostError::Store`].
+    pub fn warm_start(&mut self, runs: &[Run]) -> Result<(), HostError> {
+        Ok(self.session.warm_start(runs)?)
+    }
+
+    /// The session, to read.
+    pub fn session(&self) -> &Session<S> {
+        &self.session
+    }
+
+    /// The next training to do: the one that `worker` has already, one whose worker is silent, or a new one.
+    ///
+    /// # Errors
+    /// [`HostError::Store`]; ask again.
+    pub fn ask(&mut self, worker: Option<&str>) -> Result<Option<Task>, HostError> {
+        self.obey()?;
+        self.end_forgotten(worker)?;
+        if let Some(leases) = &mut self.leases {
+            if let Some(trial) = worker.and_then(|worker| leases.of(worker)) {
+                leases.heard(trial, Sign::Asked);
+                return Ok(self.task(trial));
+            }
+            if let Some(silent) = leases.end_silent() {
+                return Ok(self.hand_out(silent.start, worker));
+            }
+        }
+        let start = self.session.ask()?;
+        Ok(start.and_then(|start| self.hand_out(start, worker)))
+    }
+
+    fn hand_out(&mut self, start: Start, worker: Option<&str>) -> Option<Task> {
+        let Some(leases) = &mut self.leases else { return Some(Task { start, lease: None }) };
+        let trial = start.trial;
+        leases.give(start, worker);
+        self.task(trial)
+    }
+
+    /// A training reports; `lease` is the key that its worker was given.
+    ///
+    /// # Errors
+    /// [`HostError`]; after [`HostError::Store`], report the same again.
+    pub fn report(&mut self, trial: u64, reading: Reading, lease: Option<&str>) -> Result<Next, HostError> {
+        self.obey()?;
+        self.hear(trial, lease, Sign::Reported)?;
+        let is_known = match self.is_known(trial, &reading) {
+            // without leases the training that was interrupted begins anew, and repeats its steps with other values
+            Err(HostError::Reported { .. } | HostError::Passed { .. }) if self.leases.is_none() => true,
+            known => known?,
+        };
+        if is_known {
+            return self.next(trial);
+        }
+        if !self.runs(trial) {
+            let known = self.trial(trial)?;
+            let stopped = matches!(known.state, TrialState::Stopped { .. });
+            return if stopped { self.next(trial) } else { Err(self.ended(trial, known)) };
+        }
+        let Reading { step, value, metrics } = reading;
+        let answer = self.session.report(trial, step, value, metrics)?;
+        let is_it = |record: &Record| matches!(record, Record::Reported { trial: of, step: at, .. } if (*of, *at) == (trial, step));
+        let recorded = self.session.news().iter().any(is_it);
+        let stop = answer.stops();
+        let before = if stop { self.trial(trial)?.decision.clone() } else { None };
+        Ok(Next { trial, stop, recorded, decision: answer.decision.or(before) })
+    }
+
+    /// The worker of `trial` shows that it is alive, and hears whether to stop.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn renew(&mut self, trial: u64, lease: Option<&str>) -> Result<Next, HostError> {
+        self.obey()?;
+        self.hear(trial, lease, Sign::Renewed)?;
+        self.next(trial)
+    }
+
+    /// A training has ended. Told twice, it changes nothing. Answers where the trial stands.
+    ///
+    /// # Errors
+    /// [`HostError`]; after [`HostError::Store`], tell the same again.
+    pub fn tell(
+        &mut self,
+        trial: u64,
+        failure: Option<String>,
+        lease: Option<&str>,
+    ) -> Result<&TrialState, HostError> {
+        self.hear(trial, lease, Sign::Asked)?;
+        if self.runs(trial) {
+            let ending = failure.map_or(Ending::Finished, Ending::Failed);
+            self.session.tell(trial, ending)?;
+            self.leases.as_mut().and_then(|leases| leases.end(trial));
+            return Ok(&self.trial(trial)?.state);
+        }
+        let known = self.trial(trial)?;
+        if known.is_open() {
+            return Err(self.ended(trial, known));
+        }
+        let state = &known.state;
+        let is_whole = matches!(state, TrialState::Completed { .. } | TrialState::Paused { .. });
+        if is_whole && failure.is_some() {
+            return Err(HostError::Contradicted { trial, state: state.name() });
+        }
+        Ok(state)
+    }
+
+    /// Carries out what a person orders.
+    ///
+    /// # Errors
+    /// [`HostError`]; after [`HostError::Store`], order the same again.
+    pub fn order(&mut self, trial: u64, order: Order) -> Result<Next, HostError> {
+        by_hand(&mut self.session, trial, order)
+    }
+
+    /// Carries out what was ordered by files. An order is withdrawn only once it is recorded.
+    fn obey(&mut self) -> Result<(), HostError> {
+        let Some(orders) = &self.orders else { return Ok(()) };
+        for (trial, order) in orders.waiting() {
+            self.session.by_hand(trial, order)?;
+            orders.withdraw(trial, order);
+        }
+        Ok(())
+    }
+
+    /// Ends, in the place of their workers, stopped trainings whose worker asks for another, or is silent.
+    fn end_forgotten(&mut self, worker: Option<&str>) -> Result<(), HostError> {
+        let Some(leases) = &mut self.leases else { return Ok(()) };
+        let own = worker.and_then(|worker| leases.of(worker));
+        for trial in leases.trials() {
+            let is_left = own == Some(trial) || leases.is_silent(trial);
+            if is_left && !self.session.study().is_running(trial) {
+                if self.session.running().any(|running| running == trial) {
+                    self.session.tell(trial, Ending::Finished)?;
+                }
+                leases.end(trial);
+            }
+        }
+        Ok(())
+    }
+
+    /// The training of `trial`, which somebody holds, as it stands.
+    fn task(&self, trial: u64) -> Option<Task> {
+        let leases = self.leases.as_ref()?;
+        let (known, lease) = (self.session.study().trial(trial)?, leases.get(trial)?);
+        let start = Start { from: known.trained(), until: known.until, ..lease.start.clone() };
+        Some(Task { start, lease: Some((lease.key.clone().unwrap_or_default(), leases.lease())) })
+    }
+
+    /// Whether the study has this reading already.
+    fn is_known(&self, trial: u64, reading: &Reading) -> Result<bool, HostError> {
+        let (study, known) = (self.session.study(), self.trial(trial)?);
+        if !known.has_reported() {
+            return Ok(false);
+        }
+        let (curve, step) = (&known.curve, reading.step);
+        let there = curve.steps().iter().position(|at| at.total_cmp(&(step as f64)).is_eq());
+        let value = there.map(|place| study.spec().direction.value(curve.scores()[place]));
+        match (value, reading.value) {
+            (Some(value), Some(given)) if value.total_cmp(&given).is_eq() => Ok(true),
+            (None, None) if step <= known.step && curve.diverged_at().is_some() => Ok(true),
+            (Some(value), _) => Err(HostError::Reported { trial, step, value }),
+            (None, _) if step <= known.step => Err(HostError::Passed { trial, step: known.step }),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether the training of `trial` was handed out and has not ended, be it that it is to stop.
+    fn runs(&self, trial: u64) -> bool {
+        self.session.running().any(|running| running == trial)
+    }
+
+    fn next(&self, trial: u64) -> Result<Next, HostError> {
+        let decision = self.trial(trial)?.decision.clone();
+        let stop = !self.session.study().is_running(trial) || self.session.overran(trial).is_some();
+        Ok(Next { trial, stop, recorded: false, decision })
+    }
+
+    fn trial(&self, trial: u64) -> Result<&Trial, HostError> {
+        self.session.study().trial(trial).ok_or(HostError::NoTrial { trial })
+    }
+
+    fn ended(&self, trial: u64, known: &Trial) -> HostError {
+        // one that is open ran before this process began, and was not asked for again
+        if known.is_open() {
+            HostError::NoTrial { trial }
+        } else {
+            HostError::Ended { trial, state: known.state.name() }
+        }
+    }
+
+    /// Refuses a worker whose trial was given to another one meanwhile.
+    fn hear(&mut self, trial: u64, lease: Option<&str>, sign: Sign) -> Result<(), HostError> {
+        self.trial(trial)?;
+        let Some(leases) = &mut self.leases else { return Ok(()) };
+        if !leases.admits(trial, lease) {
+            return Err(HostError::Elsewhere { trial });
+        }
+        leases.heard(trial, sign);
+        Ok(())
+    }
+}
+
+/// Carries out in `session` what a person orders about `trial`: for a study that nobody hosts.
+///
+/// # Errors
+/// [`HostError`]; after [`HostError::Store`], order the same again.
+pub fn by_hand<S: Store>(session: &mut Session<S>, trial: u64, order: Order) -> Result<Next, HostError> {
+    check_open(session.study(), trial)?;
+    let answer = session.by_hand(trial, order)?;
+    let stop = answer.as_ref().is_none_or(Answer::stops);
+    let decision = answer.and_then(|answer| answer.decision);
+    Ok(Next { trial, stop, recorded: decision.is_some(), decision })
+}
+
+/// Refuses an order about a trial that does not run.
+///
+/// # Errors
+/// [`HostError::NoTrial`] and [`HostError::Ended`].
+pub fn check_open(study: &Study, trial: u64) -> Result<(), HostError> {
+    match study.trial(trial) {
+        None => Err(HostError::NoTrial { trial }),
+        Some(known) if known.is_open() => Ok(()),
+        Some(known) => Err(HostError::Ended { trial, state: known.state.name() }),
+    }
+}

@@ -1,0 +1,230 @@
+//! Who runs which trial of a study whose trainings are elsewhere, and how long each of them may be silent.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use foretell_search::Start;
+use serde::{Deserialize, Serialize};
+
+use crate::atomic_write::write_atomically;
+
+/// The file in a study's folder that says who runs which trial, for the next process that hosts the study.
+const FILE: &str = "leases.json";
+/// A training that only reports may be silent for so many times the mean pause between the study's reports.
+const PAUSES: u32 = 10;
+/// The longest lease of a training that only reports; also while nothing is known of the study's pauses.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// How long a trial may be silent before another worker gets it.
+///
+/// | the training                | may be silent for                                                         |
+/// |-----------------------------|---------------------------------------------------------------------------|
+/// | renews its lease            | the lease                                                                 |
+/// | only reports                | ten times the mean pause between reports, from the lease to an hour       |
+/// | and none has reported yet   | an hour                                                                   |
+///
+/// A worker that renews promises to do so: a third of the lease is a good interval. One that only reports promises nothing; its
+/// epochs may be long.
+#[derive(Debug)]
+pub struct Leases {
+    held: BTreeMap<u64, Lease>,
+    lease: Duration,
+    /// The pauses before reports, added up, and how many.
+    pauses: (Duration, u32),
+    /// Tells the keys of this host from those of the one before.
+    stamp: String,
+    given: u64,
+    noted: Option<PathBuf>,
+}
+
+/// Who runs a trial.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pub(crate) start: Start,
+    /// Unknown where the host before noted none: the first key that is named is taken.
+    pub(crate) key: Option<String>,
+    pub(crate) worker: Option<String>,
+    heard: Instant,
+    renews: bool,
+}
+
+/// A lease as it is noted.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Noted {
+    lease: Option<String>,
+    worker: Option<String>,
+}
+
+impl Leases {
+    /// Leases of this length.
+    pub fn new(lease: Duration) -> Self {
+        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let stamp = format!("{:x}", since.as_nanos());
+        Self { held: BTreeMap::new(), lease, pauses: (Duration::ZERO, 0), stamp, given: 0, noted: None }
+    }
+
+    /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is started anew.
+    #[must_use]
+    pub fn noted_in(self, folder: &Path) -> Self {
+        Self { noted: Some(folder.join(FILE)), ..self }
+    }
+
+    /// The same, for a study whose log knows such [pauses](foretell_search::Times::pauses).
+    #[must_use]
+    pub fn knowing(self, (milliseconds, count): (u64, u64)) -> Self {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        Self { pauses: (Duration::from_millis(milliseconds), count), ..self }
+    }
+
+    /// How often a training that renews should be heard.
+    pub(crate) fn lease(&self) -> Duration {
+        self.lease
+    }
+
+    pub(crate) fn get(&self, trial: u64) -> Option<&Lease> {
+        self.held.get(&trial)
+    }
+
+    pub(crate) fn trials(&self) -> Vec<u64> {
+        self.held.keys().copied().collect()
+    }
+
+    /// The trial that `worker` runs.
+    pub(crate) fn of(&self, worker: &str) -> Option<u64> {
+        let is_own = |(_, lease): &(&u64, &Lease)| lease.worker.as_deref() == Some(worker);
+        self.held.iter().find(is_own).map(|(trial, _)| *trial)
+    }
+
+    /// Whether the worker of `trial` has been silent for too long.
+    pub(crate) fn is_silent(&self, trial: u64) -> bool {
+        self.held.get(&trial).is_some_and(|lease| lease.heard.elapsed() >= self.patience(lease))
+    }
+
+    fn patience(&self, lease: &Lease) -> Duration {
+        let longest = self.lease.max(LONGEST);
+        match self.pauses {
+            _ if lease.renews => self.lease,
+            (_, 0) => longest,
+            (pauses, count) => (pauses / count).saturating_mul(PAUSES).clamp(self.lease, longest),
+        }
+    }
+
+    /// Hands the training out under a key of its own.
+    pub(crate) fn give(&mut self, start: Start, worker: Option<&str>) {
+        let key = format!("{}-{}", self.stamp, self.given);
+        self.given += 1;
+        self.hold(start, Some(key), worker.map(str::to_owned));
+        self.note();
+    }
+
+    /// Takes over trainings that ran under the host before.
+    pub(crate) fn take_over(&mut self, starts: Vec<Start>) {
+        let text = self.noted.as_ref().and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+        // what cannot be read is as if nobody were known: the next to report on a trial has it
+        let mut noted: BTreeMap<u64, Noted> = serde_json::from_slice(&text).unwrap_or_default();
+        for start in starts {
+            let Noted { lease, worker } = noted.remove(&start.trial).unwrap_or_default();
+            self.hold(start, lease, worker);
+        }
+    }
+
+    fn hold(&mut self, start: Start, key: Option<String>, worker: Option<String>) {
+        let heard = Instant::now();
+        self.held.insert(start.trial, Lease { start, key, worker, heard, renews: false });
+    }
+
+    /// Takes a trial from a worker that has been silent for too long.
+    pub(crate) fn end_silent(&mut self) -> Option<Lease> {
+        let trial = self.trials().into_iter().find(|&trial| self.is_silent(trial))?;
+        self.end(trial)
+    }
+
+    pub(crate) fn end(&mut self, trial: u64) -> Option<Lease> {
+        self.held.remove(&trial)
+    }
+
+    /// Whether `key` is that of the one who runs `trial`; who names none is believed.
+    pub(crate) fn admits(&mut self, trial: u64, key: Option<&str>) -> bool {
+        let Some(lease) = self.held.get_mut(&trial) else { return true };
+        match (&lease.key, key) {
+            (Some(there), Some(given)) => there == given,
+            (None, Some(given)) => {
+                lease.key = Some(given.to_owned());
+                true
+            }
+            _ => true,
+        }
+    }
+
+    /// The worker of `trial` was heard.
+    pub(crate) fn heard(&mut self, trial: u64, sign: Sign) {
+        let Some(lease) = self.held.get_mut(&trial) else { return };
+        match sign {
+            Sign::Asked => {}
+            Sign::Renewed => lease.renews = true,
+            Sign::Reported if lease.renews => {}
+            Sign::Reported => {
+                let (pauses, count) = self.pauses;
+                self.pauses = (pauses.saturating_add(lease.heard.elapsed()), count.saturating_add(1));
+            }
+        }
+        lease.heard = Instant::now();
+    }
+
+    fn note(&self) {
+        let Some(file) = &self.noted else { return };
+        let noted = |(trial, lease): (&u64, &Lease)| {
+            (*trial, Noted { lease: lease.key.clone(), worker: lease.worker.clone() })
+        };
+        let noted: BTreeMap<u64, Noted> = self.held.iter().map(noted).collect();
+        // without it a worker waits for a lease after a restart, and no more: no trial is held up for it
+        let _ = serde_json::to_vec(&noted).map(|text| write_atomically(file, &text));
+    }
+}
+
+/// By what a worker was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// It asked for its own trial again.
+    Asked,
+    /// It renewed its lease.
+    Renewed,
+    /// It reported.
+    Reported,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, Leases, Sign};
+    use foretell_search::Start;
+    use std::time::Duration;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn held(leases: Leases) -> Leases {
+        let mut leases = leases;
+        let start = Start { trial: 0, configuration: Default::default(), seed: 0, from: 0, until: 9 };
+        leases.give(start, None);
+        leases
+    }
+
+    fn patience(leases: &Leases) -> Duration {
+        leases.patience(leases.get(0).expect("it is held"))
+    }
+
+    #[test]
+    fn who_renews_has_the_lease_and_who_only_reports_ten_pauses() {
+        assert_eq!(patience(&held(Leases::new(MINUTE))), LONGEST, "nothing is known yet");
+        let cases = [(10, MINUTE), (30_000, Duration::from_secs(300)), (7_200_000, LONGEST)];
+        for (milliseconds, expected) in cases {
+            assert_eq!(patience(&held(Leases::new(MINUTE).knowing((3 * milliseconds, 3)))), expected);
+        }
+        let mut renewing = held(Leases::new(MINUTE).knowing((7_200_000, 1)));
+        renewing.heard(0, Sign::Renewed);
+        assert_eq!(patience(&renewing), MINUTE);
+        let mut reporting = held(Leases::new(MINUTE));
+        reporting.heard(0, Sign::Reported);
+        assert_eq!(patience(&reporting), MINUTE, "its pause was short");
+    }
+}

@@ -1,0 +1,82 @@
+//! A decision on a running trial, and the facts it rests on.
+
+use foretell::Action;
+use serde::{Deserialize, Serialize};
+
+/// Why a decision is what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Reason {
+    /// Not enough trials have finished to forecast from.
+    BurnIn,
+    /// Fewer trials have finished than the n-th best needs.
+    NoIncumbent,
+    /// It may still win.
+    MayWin,
+    /// It will not win.
+    WillNotWin,
+    /// Its end is known, whatever its rank.
+    EndKnown,
+    /// The forecast says it will not win, but not yet in enough checks in a row.
+    AwaitingConfirmation,
+    /// Its best value so far is below the median of the running means of the others.
+    BelowMedian,
+    /// It is not among the best 1/η of those that reached its level.
+    BelowRung,
+    /// It has not improved for as long as it was allowed to.
+    NoImprovement,
+    /// It would be stopped, but is one of the share that is never stopped.
+    Exempt,
+    /// Its metric is not finite: the training diverged.
+    Diverged,
+    /// It would have been stopped before; the study only watches.
+    AlreadyStopped,
+    /// A person stopped it.
+    ByHand,
+    /// A person keeps it from being stopped.
+    Kept,
+    /// No forecast can be made: the text says why.
+    NoForecast(String),
+    /// The reason of a stop rule that the caller brought, in its words.
+    Own(String),
+}
+
+/// A forecast as it is recorded: on the scale the study forecasts on, and in the user's metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedForecast {
+    /// The expected final value, in the metric's unit and direction.
+    pub mean: f64,
+    /// The spread: half the distance between the 84.1 % and the 15.9 % quantile, in the metric's unit.
+    pub sd: f64,
+    /// The central 90 % interval, in the metric's unit, lower end first.
+    pub interval: (f64, f64),
+}
+
+/// A judgement of a running trial and the facts it rests on; recorded for "continue" too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The trial's number.
+    pub trial: u64,
+    /// The step it had reported.
+    pub step: u64,
+    /// Stop or continue.
+    pub action: Action,
+    /// Why.
+    pub reason: Reason,
+    /// Where the trial was forecast to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<RecordedForecast>,
+    /// The value it counts with where no forecast was made: its last one, in the metric's unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// What it was compared with, in the metric's unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incumbent: Option<f64>,
+    /// The probability that it ends (or reaches its rung) no better than the incumbent less the offset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+    /// Whether the study only watches: the decision was recorded, not carried out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shadow: bool,
+}

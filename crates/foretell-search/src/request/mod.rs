@@ -1,0 +1,279 @@
+//! The one description of a study: flags, study files, HTTP and Python all fill a [`StudyRequest`], and [`StudyRequest::resolve`]
+//! has all defaults.
+
+mod names;
+mod refusal;
+mod resolve;
+#[cfg(feature = "schema")]
+mod schema;
+mod space;
+#[cfg(feature = "schema")]
+mod usual;
+
+pub use names::{PolicyName, Refit, Rungs, SamplerName, SchedulerName};
+pub use refusal::Refusal;
+pub use resolve::MOST_TRIALS;
+
+use crate::caution::Caution;
+#[cfg(feature = "schema")]
+use crate::defaults::*;
+use crate::f_hyperband::{KappaOf, Reference};
+#[cfg(feature = "schema")]
+use crate::q_learning::QLearning;
+use crate::rank::Rank;
+use crate::space::Space;
+use foretell::{Configuration, Direction, ErrorBudget, RunScore};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// A configuration to try first, as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Queued {
+    /// `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`.
+    Text(String),
+    /// A value for each parameter.
+    Values(
+        #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, serde_json::Value>"))] Configuration,
+    ),
+}
+
+/// What somebody asks a study to be: every choice is optional.
+///
+/// A study file and the body of `PUT` are this; flags fill it, and so do Python's arguments. [`resolve`](Self::resolve) adds
+/// what is left open. Each field's documentation is also the help of its flag and its description in the schema.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct StudyRequest {
+    /// What is searched: a kind for each parameter, such as {"lr": "log:1e-4:1"} or {"lr": {"kind": "log", "lo": 1e-4, "hi": 1}}, or
+    /// the name metaqnn.
+    #[serde(alias = "param", deserialize_with = "space::read")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
+    pub space: Option<Space>,
+    /// The metric's name.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_METRIC)))]
+    pub metric: Option<String>,
+    /// Whether larger or smaller values of the metric are better (default: inferred from its name).
+    pub direction: Option<Direction>,
+
+    /// Number of trials in the whole study; with Hyperband, set `runs` instead.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_TRIALS, "x-heading" = "Search")))]
+    pub trials: Option<u64>,
+    /// Total epochs that all trials together may consume; the sampler, scheduler and policy that use them best are chosen unless you
+    /// give them.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "EPOCHS", "minimum" = 1)))]
+    pub budget_epochs: Option<u64>,
+    /// Whether the training keeps checkpoints; where it does not, nothing is chosen that pauses trials.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("default" = true, "x-heading" = "Search", "x-rare" = true, "x-flag-help" = "The command keeps no checkpoints: nothing is chosen that pauses trials"))
+    )]
+    pub checkpoints: Option<bool>,
+    /// Configuration to try first, such as `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`; may be repeated (in a file:
+    /// `[[trial]]`).
+    #[serde(alias = "trial", alias = "queue")]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "NAME=VALUE,…")))]
+    pub enqueue: Option<Vec<Queued>>,
+    /// R, the epochs (or steps) of a full training.
+    #[cfg_attr(feature = "schema", schemars(extend(
+            "default" = DEFAULT_EPOCHS,
+            "x-heading" = "Search",
+            "x-flag-help" = "R, the epochs (or steps) of a full training (default: that of the built-in space; quickstart: 10; required with your own command)"
+        )))]
+    pub epochs: Option<u64>,
+    /// Which value of a trial counts, and is forecast: its last or its best.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = RunScore::default(), "x-heading" = "Search", "x-rare" = true)))]
+    pub score: Option<RunScore>,
+    /// Seed of all random choices.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0, "x-heading" = "Search")))]
+    pub seed: Option<u64>,
+    /// How the next configuration is chosen.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
+    pub sampler: Option<SamplerName>,
+    /// Which trial to train next, and for how many epochs.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
+    pub scheduler: Option<SchedulerName>,
+
+    /// η, the reduction factor: one in ETA trials is promoted at each rung.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_ETA, "x-heading" = "Rungs", "x-rare" = true)))]
+    pub eta: Option<u64>,
+    /// Largest number of rungs that asha uses below the end; the lowest ones are left out.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Rungs", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
+    pub rungs: Option<u32>,
+    /// How to rank trials at a rung, with the policies none and asha. Forecasts are made by `predictor` once `burn_in` trials have
+    /// finished; asha then ignores rungs that do not predict the end.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = Rank::default(), "x-heading" = "Rungs", "x-rare" = true)))]
+    pub rank: Option<Rank>,
+    /// Number of times to run Hyperband's brackets.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Rungs", "x-rare" = true)))]
+    pub runs: Option<u64>,
+    /// κ of f-Hyperband, in (0, 1]; a smaller κ is bolder.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_KAPPA, "x-heading" = "Rungs", "x-rare" = true)))]
+    pub kappa: Option<f64>,
+    /// Which trials κ is a share of: the promoted ones, or all in the rung.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = KappaOf::default(), "x-heading" = "Rungs", "x-rare" = true, "x-value" = "WHICH")))]
+    pub kappa_of: Option<KappaOf>,
+    /// Which results f-Hyperband compares a trial with: those of its rung so far (as in the paper), or all at its level.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = Reference::Level, "x-heading" = "Rungs", "x-rare" = true)))]
+    pub reference: Option<Reference>,
+
+    /// Number of networks over which Q-learning's ε schedule runs (the paper: 2700; default: the number of trials).
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Q-learning", "x-rare" = true, "x-value" = "NETWORKS")))]
+    pub epsilon_trials: Option<u64>,
+    /// α, the learning rate: how far a value moves towards its target.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().learning_rate, "x-heading" = "Q-learning", "x-rare" = true)))]
+    pub alpha: Option<f64>,
+    /// γ, the discount: the weight of the next state's value.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().discount, "x-heading" = "Q-learning", "x-rare" = true)))]
+    pub gamma: Option<f64>,
+    /// Q₀: the value of actions that were never updated.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().initial_value, "x-heading" = "Q-learning", "x-rare" = true)))]
+    pub initial_value: Option<f64>,
+    /// Number of networks to replay after each result (the paper: 100; its code: 128).
+    #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().replay_number, "x-heading" = "Q-learning", "x-rare" = true)))]
+    pub replay: Option<usize>,
+
+    /// Rule by which trials are stopped.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping")))]
+    pub policy: Option<PolicyName>,
+    /// How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second best.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
+    pub caution: Option<Caution>,
+    /// Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping", "x-rare" = true)))]
+    pub paper: Option<bool>,
+    /// Number of trials to train to their end before any is stopped; with rungs, to each level.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
+    pub burn_in: Option<u64>,
+    /// Runs of earlier searches to learn from as well: recorded curves, or a study's folder.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-value" = "CURVES")))]
+    pub learn_from: Option<Vec<String>>,
+    /// Δ, in [0.5, 1): stop a trial once the probability that it will not win reaches this.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
+    pub stop_probability: Option<f64>,
+    /// δ, in units of the metric: let trials finish that are forecast to come this close to the best.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true)))]
+    pub offset: Option<f64>,
+    /// Compare with the n-th best finished trial.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Stopping", "x-rare" = true)))]
+    pub nth_best: Option<usize>,
+    /// Number of consecutive checks that must agree before a trial is stopped.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
+    pub agreeing_checks: Option<usize>,
+    /// Whether Δ applies to each check, or to all checks of a trial together.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = ErrorBudget::default(), "x-heading" = "Stopping", "x-rare" = true)))]
+    pub error_budget: Option<ErrorBudget>,
+    /// Refit when the number of finished trials has grown by this factor, such as 1.25, or `once`.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true, "x-value" = "FACTOR")))]
+    pub refit: Option<Refit>,
+    /// Share of trials that are never stopped, as an unbiased audit.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true, "x-value" = "SHARE")))]
+    pub exempt: Option<f64>,
+    /// Policy patience: number of reports without a new best before a trial is stopped.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_PATIENCE, "x-heading" = "Stopping", "x-rare" = true)))]
+    pub patience: Option<usize>,
+    /// Predictor that makes the forecasts.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
+    pub predictor: Option<String>,
+    /// Whether trials are stopped; without, every one trains to its end and no forecasts are made.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("default" = true, "x-heading" = "Stopping", "x-flag-help" = "Train every trial to its end; make no forecasts"))
+    )]
+    pub stopping: Option<bool>,
+    /// Decide and record, but stop nothing: shows what stopping would have saved and lost.
+    #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping")))]
+    pub shadow: Option<bool>,
+
+    /// Whether the search ends by the clock, for which sampler, scheduler and policy are chosen as for a budget of epochs.
+    #[serde(skip)]
+    pub ends_by_time: bool,
+    /// What runs a trial, for display and to tell studies apart.
+    #[serde(skip)]
+    pub workload: BTreeMap<String, String>,
+}
+
+impl StudyRequest {
+    /// The request that `fields` make, with `-` for `_` if you like; a choice that is on by default is also turned off by its name with
+    /// `no_` before it. `null` leaves a field open.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the first field that is unknown or of another type.
+    pub fn from_fields(fields: &Map<String, Value>) -> Result<Self, Refusal> {
+        let mut request = Map::new();
+        for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+            let (name, value) = named(key, value);
+            let one = Map::from_iter([(name.clone(), value.clone())]);
+            let one: Self =
+                serde_json::from_value(Value::Object(one)).map_err(|error| refusal(key, &error))?;
+            request.extend(one.fields());
+        }
+        serde_json::from_value(Value::Object(request)).map_err(|error| refusal("study", &error))
+    }
+
+    /// What it says, by field; what is left open is not there.
+    pub fn fields(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(fields)) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+            _ => Map::new(),
+        }
+    }
+
+    /// The same request, but for what `over` says.
+    ///
+    /// # Panics
+    /// Never: both are read already.
+    #[must_use]
+    pub fn overlaid(&self, over: &Self) -> Self {
+        let mut fields = self.fields();
+        fields.extend(over.fields());
+        let read =
+            serde_json::from_value(Value::Object(fields)).expect("the fields of requests are those of one");
+        Self {
+            ends_by_time: self.ends_by_time || over.ends_by_time,
+            workload: if over.workload.is_empty() { self.workload.clone() } else { over.workload.clone() },
+            ..read
+        }
+    }
+}
+
+/// The field that `key` names, and its value: `no_stopping = true` is `stopping = false`.
+fn named(key: &str, value: &Value) -> (String, Value) {
+    let name = key.replace('-', "_");
+    match (name.strip_prefix("no_"), value) {
+        (Some(positive @ ("stopping" | "checkpoints")), Value::Bool(no)) => {
+            (positive.to_owned(), Value::Bool(!no))
+        }
+        _ => (name, value.clone()),
+    }
+}
+
+/// The refusal of the field `key` for what is wrong with its value, in words that name no type of Rust.
+fn refusal(key: &str, error: &serde_json::Error) -> Refusal {
+    let text = error.to_string();
+    if text.starts_with("unknown field") {
+        let known = text.split('`').skip(3).step_by(2).collect::<Vec<_>>().join(", ");
+        return Refusal::new(key, format!("unknown; known are {known}"));
+    }
+    let words = [
+        (" u64", " a whole number from 0"),
+        (" u32", " a whole number from 0"),
+        (" usize", " a whole number from 0"),
+        (" f64", " a number"),
+        (" a string", " a text"),
+        (" a sequence", " a list"),
+        (" a boolean", " true or false"),
+        ("unknown variant", "unknown"),
+        ("expected one of", "known are"),
+        ("invalid type: ", ""),
+        ("invalid value: ", ""),
+    ];
+    let text = words.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours));
+    Refusal::new(key, text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The names by which a request chooses parts of a study.
+
+use crate::schedule::Schedule;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Which configuration is tried next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum SamplerName {
+    /// Draw each configuration independently.
+    Random,
+    /// Tree-structured Parzen estimators: prefer what resembles good trials (parameters only).
+    Tpe,
+    /// Expected improvement under a Gaussian process (parameters only).
+    Gp,
+    /// tpe and gp in turn (parameters only).
+    TpeGp,
+    /// MetaQNN's Q-learning: build networks layer by layer, from what trained ones scored.
+    QLearning,
+}
+
+/// Who is trained next, and how far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum SchedulerName {
+    /// Train every trial to its end.
+    #[default]
+    Full,
+    /// Successive halving: one bracket over all trials.
+    SuccessiveHalving,
+    /// Hyperband, without stopping inside a rung unless a policy is named.
+    Hyperband,
+    /// Hyperband with stopping inside its rungs.
+    FHyperband,
+    /// Asynchronous successive halving over all trials.
+    Asha,
+}
+
+impl SchedulerName {
+    /// The name as it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::SuccessiveHalving => "successive-halving",
+            Self::Hyperband => "hyperband",
+            Self::FHyperband => "f-hyperband",
+            Self::Asha => "asha",
+        }
+    }
+
+    /// Whether it runs Hyperband's brackets.
+    pub fn is_hyperband(self) -> bool {
+        matches!(self, Self::Hyperband | Self::FHyperband)
+    }
+
+    /// The scheduler of these numbers.
+    pub fn schedule(self, rungs: &Rungs) -> Schedule {
+        let Rungs { eta, most, runs, kappa, reference } = *rungs;
+        match self {
+            Self::Full => Schedule::Full,
+            Self::SuccessiveHalving => Schedule::SuccessiveHalving { eta },
+            Self::Asha => Schedule::Asha { eta, rungs: most },
+            Self::Hyperband | Self::FHyperband => Schedule::Hyperband { eta, runs, kappa, reference },
+        }
+    }
+}
+
+/// The numbers of schedulers with rungs.
+#[derive(Clone, Copy, Debug)]
+pub struct Rungs {
+    /// η: of how many runs one goes on.
+    pub eta: u64,
+    /// ASHA: the most rungs below the end.
+    pub most: Option<u32>,
+    /// Hyperband: how often in a row.
+    pub runs: u64,
+    /// f-Hyperband: how bold.
+    pub kappa: crate::Kappa,
+    /// f-Hyperband: whom a run is compared with.
+    pub reference: crate::Reference,
+}
+
+/// By what trials are stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyName {
+    /// Stop nothing.
+    None,
+    /// Stop trials that will not win, by their forecasts.
+    #[serde(alias = "forecast")]
+    Srm,
+    /// Stop trials below the median of the others' running means.
+    Median,
+    /// Stop after a number of reports without a new best.
+    Patience,
+    /// ASHA without pauses: at the rungs R/η² and R/η all but the best 1/η.
+    Asha,
+}
+
+/// When forecasts are refitted: `once` for never, or by the growth of the number of finished trials.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Refit {
+    /// Never.
+    Once,
+    /// When the number of finished runs has grown by this factor.
+    Growth(f64),
+}
+
+impl Refit {
+    /// The factor, if there is one.
+    pub fn growth(self) -> Option<f64> {
+        match self {
+            Self::Once => None,
+            Self::Growth(factor) => Some(factor),
+        }
+    }
+}
+
+impl Serialize for Refit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Once => serializer.serialize_str("once"),
+            Self::Growth(factor) => serializer.serialize_f64(*factor),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Refit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "expected a factor above 1, such as 1.25, or \"once\"";
+        match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::String(text) if text == "once" => Ok(Self::Once),
+            serde_json::Value::String(text) => {
+                text.parse().map(Self::Growth).map_err(|_| D::Error::custom(expected))
+            }
+            number => number.as_f64().map(Self::Growth).ok_or_else(|| D::Error::custom(expected)),
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Refit {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Refit".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": ["number", "string"]})
+    }
+}

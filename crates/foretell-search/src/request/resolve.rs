@@ -1,0 +1,305 @@
+//! From a request to a study: all defaults.
+
+use super::names::{PolicyName, Refit, Rungs, SamplerName, SchedulerName};
+use super::{Queued, Refusal, StudyRequest};
+use crate::brackets::plan;
+use crate::budget::Choice;
+use crate::caution::Stopping;
+use crate::defaults::{
+    DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
+};
+use crate::difference::differences;
+use crate::f_hyperband::{Kappa, Reference};
+use crate::layer_space::NETWORK;
+use crate::policy::Policy;
+use crate::q_learning::{EpsilonSchedule, QLearning};
+use crate::rank::Rank;
+use crate::sampler::SamplerSpec;
+use crate::schedule::{Schedule, ScheduleError};
+use crate::space::Space;
+use crate::study::StudySpec;
+use foretell::{Configuration, Direction, StopCriterion, Value};
+
+/// Trials of a search that ends when its time is spent.
+pub const MOST_TRIALS: u64 = 1_000_000;
+
+impl StudyRequest {
+    /// The study that is asked for; `there` is the one to go on with, if there is one: what the request leaves open is as it is there.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the first field that is wrong, or that may not differ from what is there.
+    pub fn resolve(self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
+        let spec = self.spec(there)?;
+        spec.validate()?;
+        if self.learn_from.is_none() && there.is_none() {
+            spec.check_burn_in(0)?;
+        }
+        match there {
+            Some(there) if !there.continues(&spec) => Err(different(there, &spec)),
+            _ => Ok(spec),
+        }
+    }
+
+    /// The same, its numbers not checked.
+    fn spec(&self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
+        if self.shadow == Some(true)
+            && (self.policy == Some(PolicyName::None) || self.stopping == Some(false))
+        {
+            return Err(Refusal::new(
+                "shadow",
+                "it shows what a policy would have stopped, and the policy none stops nothing: leave one of them out",
+            ));
+        }
+        let space = self.space.clone().or_else(|| there.map(|there| there.space.clone()));
+        let space = space.ok_or_else(|| {
+            Refusal::new("space", "a new study needs one, such as {\"lr\": \"log:1e-4:1\"}")
+        })?;
+        let metric = self.metric.clone().or_else(|| there.map(|there| there.metric.clone()));
+        let metric = metric.unwrap_or_else(|| DEFAULT_METRIC.to_owned());
+        let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(DEFAULT_EPOCHS);
+        if self.runs.is_some()
+            && !self.scheduler.or(there.map(name_of)).is_some_and(SchedulerName::is_hyperband)
+        {
+            return Err(Refusal::new(
+                "runs",
+                "they are those of the schedulers hyperband and f-hyperband: choose one by `scheduler`, or leave them out",
+            ));
+        }
+        let choice = self.choice(&space, max_resource);
+        let schedule = self.schedule(choice.as_ref(), there);
+        let trials = self.all_trials(&schedule, max_resource, there)?;
+        let usual = self.usual_stopping(&schedule, there)?;
+        Ok(StudySpec {
+            sampler: self.sampler(trials, &space, there),
+            schedule,
+            rank: self.rank.or(there.map(|there| there.rank)).unwrap_or_default(),
+            direction: self.direction(&metric, there)?,
+            metric,
+            run_score: self.score.or(there.map(|there| there.run_score)).unwrap_or_default(),
+            max_resource,
+            trials,
+            budget_epochs: self.budget_epochs.or(there.and_then(|there| there.budget_epochs)),
+            queue: self.queue(&space, there)?,
+            burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
+            policy: self.policy(choice.as_ref(), there),
+            shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
+            predictor: self.predictor.clone().unwrap_or(usual.predictor),
+            criterion: StopCriterion {
+                stop_probability: self.stop_probability.unwrap_or(usual.criterion.stop_probability),
+                offset: self.offset.unwrap_or(usual.criterion.offset),
+                nth_best: self.nth_best.unwrap_or(usual.criterion.nth_best),
+                agreeing_checks: self.agreeing_checks.unwrap_or(usual.criterion.agreeing_checks),
+                error_budget: self.error_budget.unwrap_or(usual.criterion.error_budget),
+            },
+            refit: self.refit.map_or(usual.refit, Refit::growth),
+            exempt: self.exempt.or(there.map(|there| there.exempt)).unwrap_or(0.0),
+            seed: self.seed.or(there.map(|there| there.seed)).unwrap_or(0),
+            workload: match there {
+                Some(there) if self.workload.is_empty() => there.workload.clone(),
+                _ => self.workload.clone(),
+            },
+            space,
+        })
+    }
+
+    /// Whether the search has a budget, for which sampler, scheduler and policy are chosen.
+    pub fn has_budget(&self) -> bool {
+        self.budget_epochs.is_some() || self.ends_by_time
+    }
+
+    /// What is chosen for the budget, if there is one.
+    pub fn choice(&self, space: &Space, max_resource: u64) -> Option<Choice> {
+        self.has_budget().then(|| Choice::new(space, max_resource, self.checkpoints.unwrap_or(true)))
+    }
+
+    /// How trials are stopped where no field says more: by `paper`, `caution` or the schedule; else as they are there.
+    fn usual_stopping(&self, schedule: &Schedule, there: Option<&StudySpec>) -> Result<Stopping, Refusal> {
+        let paper = self.paper == Some(true);
+        if self.caution.is_some() && (paper || !schedule.is_full()) {
+            let why = if paper {
+                "the paper's settings are another choice"
+            } else {
+                "it was measured for trials that train to their end, and this scheduler has rungs"
+            };
+            return Err(Refusal::new(
+                "caution",
+                format!("{why}: leave one of them out, or give `stop_probability` itself"),
+            ));
+        }
+        Ok(match (self.caution, there) {
+            _ if paper => Stopping::paper(),
+            (None, Some(there)) => Stopping {
+                burn_in: there.burn_in,
+                predictor: there.predictor.clone(),
+                refit: there.refit,
+                criterion: there.criterion,
+            },
+            (None, None) if self.rank.unwrap_or_default() != Rank::Value => Stopping::ranking(),
+            (None, None) if !schedule.is_full() => Stopping::in_rungs(),
+            (caution, _) => caution.unwrap_or_default().stopping(),
+        })
+    }
+
+    /// The longest burn-in that is chosen: a new study's own trials. The paper's, and that of a study that is there, are refused
+    /// where they are longer.
+    fn most_burn_in(&self, trials: u64, there: Option<&StudySpec>) -> u64 {
+        if self.paper == Some(true) || (there.is_some() && self.caution.is_none()) {
+            u64::MAX
+        } else {
+            trials.max(1)
+        }
+    }
+
+    /// Which way is better: as told, as it is there, or by the metric's name.
+    fn direction(&self, metric: &str, there: Option<&StudySpec>) -> Result<Direction, Refusal> {
+        let there = there.filter(|there| there.metric == metric).map(|there| there.direction);
+        self.direction.or(there).or_else(|| foretell::direction_of(metric)).ok_or_else(|| {
+            let why = format!(
+                "the name of the metric {metric:?} does not say which way is better; say maximize or minimize"
+            );
+            Refusal::new("direction", why)
+        })
+    }
+
+    fn queue(&self, space: &Space, there: Option<&StudySpec>) -> Result<Vec<Configuration>, Refusal> {
+        let Some(queued) = &self.enqueue else {
+            return Ok(there.map(|there| there.queue.clone()).unwrap_or_default());
+        };
+        let read = |queued: &Queued| match (queued, space) {
+            (Queued::Values(values), Space::Parameters(space)) => Ok(space.typed(values)),
+            (Queued::Values(values), Space::Metaqnn(_)) => Ok(values.clone()),
+            (Queued::Text(text), Space::Parameters(space)) => {
+                space.read(text).map_err(|error| Refusal::new("enqueue", format!("{text}: {error}")))
+            }
+            (Queued::Text(text), Space::Metaqnn(_)) => {
+                Ok(Configuration::from([(NETWORK.to_owned(), Value::Text(text.clone()))]))
+            }
+        };
+        queued.iter().map(read).collect()
+    }
+
+    fn schedule(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Schedule {
+        let numbered =
+            self.eta.is_some() || self.runs.is_some() || self.kappa.is_some() || self.kappa_of.is_some();
+        let asked = numbered || self.rungs.is_some() || self.reference.is_some() || self.scheduler.is_some();
+        match (self.scheduler, choice, there) {
+            (_, _, Some(there)) if !asked => there.schedule,
+            (None, Some(choice), _) => match choice.schedule {
+                Schedule::Asha { eta, rungs } => {
+                    Schedule::Asha { eta: self.eta.unwrap_or(eta), rungs: self.rungs.or(rungs) }
+                }
+                other => other,
+            },
+            (scheduler, _, _) => scheduler.or(there.map(name_of)).unwrap_or_default().schedule(&Rungs {
+                eta: self.eta.unwrap_or(DEFAULT_ETA),
+                most: self.rungs,
+                runs: self.runs.unwrap_or(1),
+                kappa: Kappa {
+                    kappa: self.kappa.unwrap_or(DEFAULT_KAPPA),
+                    of: self.kappa_of.unwrap_or_default(),
+                },
+                reference: self.reference.unwrap_or(Reference::Level),
+            }),
+        }
+    }
+
+    /// How many trials there are: with Hyperband as many as its brackets have.
+    fn all_trials(
+        &self,
+        schedule: &Schedule,
+        max_resource: u64,
+        there: Option<&StudySpec>,
+    ) -> Result<u64, Refusal> {
+        let Schedule::Hyperband { eta, runs, .. } = *schedule else {
+            // one that is stopped or fails costs less than its first job, but an epoch at least: the budget ends the search, not the
+            // number of trials, unless a plan is made for that
+            let planned = schedule.is_planned_for_trials() || self.sampler == Some(SamplerName::QLearning);
+            let levels = schedule.levels(max_resource).ok().filter(|_| planned);
+            let first = levels.and_then(|levels| levels.first().copied());
+            let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
+            let many = paid.or(self.ends_by_time.then_some(MOST_TRIALS));
+            let many = many.max(there.map(|there| there.trials));
+            return Ok(self.trials.or(many).unwrap_or(DEFAULT_TRIALS));
+        };
+        let plan =
+            plan(max_resource, eta).map_err(|error| Refusal::new("eta", ScheduleError::from(error)))?;
+        let a_run = plan.totals().configurations;
+        match self.trials {
+            Some(trials) if there.is_none_or(|there| there.trials != trials) => Err(Refusal::new(
+                "trials",
+                format!(
+                    "{trials}: Hyperband's brackets say how many trials there are, {a_run} a run of {max_resource} epochs with an eta of {eta}; say how many runs by `runs`"
+                ),
+            )),
+            _ => Ok(runs.saturating_mul(a_run)),
+        }
+    }
+
+    fn sampler(&self, trials: u64, space: &Space, there: Option<&StudySpec>) -> SamplerSpec {
+        let learns = self.alpha.is_some() || self.gamma.is_some() || self.initial_value.is_some();
+        let asked =
+            learns || self.sampler.is_some() || self.epsilon_trials.is_some() || self.replay.is_some();
+        match (self.sampler, there) {
+            (_, Some(there)) if !asked => there.sampler.clone(),
+            (None, _) => SamplerSpec::usual(space),
+            (Some(SamplerName::Random), _) => SamplerSpec::Random,
+            (Some(SamplerName::Tpe), _) => SamplerSpec::Tpe,
+            (Some(SamplerName::Gp), _) => SamplerSpec::Gp,
+            (Some(SamplerName::TpeGp), _) => SamplerSpec::TpeGp,
+            (Some(SamplerName::QLearning), _) => SamplerSpec::QLearning(self.q_learning(trials, there)),
+        }
+    }
+
+    fn q_learning(&self, trials: u64, there: Option<&StudySpec>) -> QLearning {
+        let usual = QLearning::default();
+        // the ε schedule stays as it was made, also where there are more trials now
+        let made = there.and_then(|there| match &there.sampler {
+            SamplerSpec::QLearning(settings) => Some(settings.schedule.clone()),
+            _ => None,
+        });
+        let scaled = || EpsilonSchedule::default().scaled(self.epsilon_trials.unwrap_or(trials));
+        QLearning {
+            learning_rate: self.alpha.unwrap_or(usual.learning_rate),
+            discount: self.gamma.unwrap_or(usual.discount),
+            initial_value: self.initial_value.unwrap_or(usual.initial_value),
+            replay_number: self.replay.unwrap_or(usual.replay_number),
+            schedule: made.filter(|_| self.epsilon_trials.is_none()).unwrap_or_else(scaled),
+            ..usual
+        }
+    }
+
+    fn policy(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
+        let scheduler = self.scheduler.unwrap_or_default();
+        let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
+        match (self.policy, choice, there) {
+            _ if self.stopping == Some(false) => Policy::None,
+            (Some(PolicyName::None), ..) => Policy::None,
+            (Some(PolicyName::Median), ..) => Policy::Median,
+            (Some(PolicyName::Asha), ..) => Policy::Asha(self.eta.unwrap_or(DEFAULT_ETA)),
+            (Some(PolicyName::Patience), ..) => Policy::Patience(self.patience.unwrap_or(DEFAULT_PATIENCE)),
+            (Some(PolicyName::Srm), ..) => Policy::Forecast,
+            (None, _, Some(there)) if self.stopping.is_none() => there.policy,
+            (None, Some(choice), _) if self.scheduler.is_none() => choice.policy,
+            (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,
+            (None, ..) => Policy::Forecast,
+        }
+    }
+}
+
+/// The name of the scheduler of a study that is there.
+pub(super) fn name_of(there: &StudySpec) -> SchedulerName {
+    match there.schedule {
+        Schedule::Full | Schedule::IEpoch { .. } => SchedulerName::Full,
+        Schedule::SuccessiveHalving { .. } => SchedulerName::SuccessiveHalving,
+        Schedule::Asha { .. } => SchedulerName::Asha,
+        Schedule::Hyperband { .. } => SchedulerName::Hyperband,
+    }
+}
+
+/// The refusal of a study that differs from the one that is `there` in what may not change.
+fn different(there: &StudySpec, asked: &StudySpec) -> Refusal {
+    let differences = differences(&there.regardless_of_settings(), &asked.regardless_of_settings());
+    let field = differences.first().map_or("study", |first| first.field.as_str());
+    let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    Refusal { differs: true, ..Refusal::new(field, format!("another study is there: {}", said.join(", "))) }
+}

@@ -1,0 +1,64 @@
+//! The JSON Schema of a request, from which flags, study files and the description of the HTTP interface are made.
+
+use super::StudyRequest;
+use super::usual::in_words;
+use serde_json::{Map, Value};
+
+/// What schemars writes for the types of Rust, and nobody else needs.
+const NOISE: [&str; 2] = ["format", "title"];
+
+impl StudyRequest {
+    /// The JSON Schema of each field, self-contained: its `description`, its `type` or its choices as `oneOf`, its `default` where there
+    /// is one, or else its description ends in what it is usually; and for flags `x-heading`, `x-value` (what the value is called),
+    /// `x-flag-help` (where the flag turns something off) and `x-rare` (few need it).
+    pub fn schema() -> Map<String, Value> {
+        let whole = Value::from(schemars::schema_for!(Self));
+        let Value::Object(fields) = &whole["properties"] else { return Map::new() };
+        let mut fields: Map<_, _> =
+            fields.iter().map(|(name, field)| (name.clone(), plain(field, &whole))).collect();
+        for (name, values) in Self::usual() {
+            let Some(Value::String(text)) = fields.get_mut(name).map(|field| &mut field["description"])
+            else {
+                continue;
+            };
+            *text = format!("{} (default: {})", text.trim_end_matches('.'), in_words(name, &values));
+        }
+        fields
+    }
+}
+
+/// `schema` without references into `whole`, and without the `null` of what may be left out.
+fn plain(schema: &Value, whole: &Value) -> Value {
+    let Value::Object(entries) = schema else { return schema.clone() };
+    let mut made = Map::new();
+    for (key, value) in entries {
+        match (key.as_str(), value) {
+            ("$ref", Value::String(path)) => {
+                let named = plain(whole.pointer(path.trim_start_matches('#')).unwrap_or(&Value::Null), whole);
+                // the field says what it is for, the type what it is
+                let named = named.as_object().cloned().unwrap_or_default();
+                made.extend(named.into_iter().filter(|(key, _)| key != "description"));
+            }
+            ("anyOf", Value::Array(ways)) if ways.len() == 2 && ways[1]["type"] == "null" => {
+                made.extend(plain(&ways[0], whole).as_object().cloned().unwrap_or_default());
+            }
+            ("type", Value::Array(types)) => {
+                let mut types: Vec<Value> = types.iter().filter(|&name| name != "null").cloned().collect();
+                let one = if types.len() == 1 { types.pop() } else { None };
+                made.insert(key.clone(), one.unwrap_or(Value::Array(types)));
+            }
+            ("default", Value::Null) => {}
+            ("description", Value::String(text)) => {
+                made.insert(key.clone(), text.split_whitespace().collect::<Vec<_>>().join(" ").into());
+            }
+            (_, Value::Array(ways)) => {
+                made.insert(key.clone(), ways.iter().map(|way| plain(way, whole)).collect());
+            }
+            (noise, _) if NOISE.contains(&noise) => {}
+            _ => {
+                made.insert(key.clone(), plain(value, whole));
+            }
+        }
+    }
+    Value::Object(made)
+}

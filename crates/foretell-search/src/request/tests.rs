@@ -1,0 +1,150 @@
+//! Requests as users write them, and what becomes of them.
+
+use super::*;
+#[cfg(feature = "schema")]
+use crate::defaults::DEFAULT_TRIALS;
+use crate::sampler::SamplerSpec;
+use crate::study::StudySpec;
+use foretell::Direction;
+
+fn fields(text: &str) -> Map<String, Value> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => fields,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn request(text: &str) -> StudyRequest {
+    StudyRequest::from_fields(&fields(text)).unwrap_or_else(|refusal| panic!("{text}: {refusal}"))
+}
+
+fn study(text: &str) -> StudySpec {
+    request(text).resolve(None).unwrap_or_else(|refusal| panic!("{text}: {refusal}"))
+}
+
+const SPACE: &str = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc"}"#;
+
+#[test]
+fn with_no_words_a_study_is_the_default_one() {
+    let space = study(SPACE).space;
+    let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
+    assert_eq!(study(SPACE), usual);
+    assert_eq!((usual.trials, usual.burn_in, usual.refit), (40, 3, Some(1.05)));
+    assert_eq!(usual.sampler, SamplerSpec::TpeGp);
+    let networks = study(r#"{"space": "metaqnn", "metric": "val_acc"}"#);
+    assert_eq!(networks.sampler, SamplerSpec::Random);
+}
+
+#[test]
+fn a_study_that_draws_at_random_goes_on_so() {
+    let random = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "sampler": "random"}"#;
+    let there = study(random);
+    for text in [SPACE, "{}", r#"{"trials": 60}"#, r#"{"budget_epochs": 100}"#] {
+        assert_eq!(request(text).resolve(Some(&there)).map(|spec| spec.sampler), Ok(SamplerSpec::Random));
+    }
+}
+
+#[test]
+fn a_space_is_written_as_text_or_with_types() {
+    let ways = [
+        r#"{"space": {"lr": "log:1e-4:1", "opt": "choice:a,b", "m": "float:0:1 if opt=a"}}"#,
+        r#"{"param": {"lr": "log:1e-4:1", "opt": "choice:a,b", "m": "float:0:1 if opt=a"}}"#,
+        r#"{"space": ["lr=log:1e-4:1", "opt=choice:a,b", "m=float:0:1 if opt=a"]}"#,
+        r#"{"space": {"lr": {"kind": "log", "lo": 1e-4, "hi": 1}, "opt": {"kind": "choice", "options": ["a", "b"]},
+            "m": {"kind": "float", "lo": 0, "hi": 1, "active_if": {"name": "opt", "equals": "a"}}}}"#,
+    ];
+    let first = study(ways[0]);
+    for way in ways {
+        assert_eq!(study(way), first, "{way}");
+    }
+    let stored = Map::from_iter([("space".to_owned(), serde_json::to_value(&first.space).expect("JSON"))]);
+    assert_eq!(StudyRequest::from_fields(&stored).expect("a space").space, Some(first.space));
+}
+
+#[test]
+fn names_are_written_with_hyphens_or_underscores_and_turned_off_with_no() {
+    let one = request(
+        r#"{"burn-in": 5, "no-stopping": true, "no_checkpoints": true, "refit": "once", "seed": null}"#,
+    );
+    let other = request(r#"{"burn_in": 5, "stopping": false, "checkpoints": false, "refit": "once"}"#);
+    assert_eq!(one, other);
+    let fields = one.fields();
+    assert_eq!(StudyRequest::from_fields(&fields).expect("its own fields"), one);
+}
+
+#[test]
+fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
+    let there = study(
+        r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 30, "trials": 12, "burn_in": 4, "policy": "median",
+            "sampler": "tpe", "seed": 7, "enqueue": [{"lr": 0.5}]}"#,
+    );
+    let again = |text: &str| request(text).resolve(Some(&there));
+    assert_eq!(again("{}").as_ref(), Ok(&there));
+    assert_eq!(again(r#"{"trials": 30}"#).map(|spec| spec.trials), Ok(30));
+    assert_eq!(again(r#"{"stop_probability": 0.9}"#).map(|spec| spec.criterion.stop_probability), Ok(0.9));
+    assert_eq!(
+        again(r#"{"caution": "safe"}"#).map(|spec| (spec.burn_in, spec.policy)),
+        Ok((3, there.policy))
+    );
+    let refusal = again(r#"{"epochs": 9}"#).expect_err("other epochs");
+    assert_eq!(refusal.field, "max_resource");
+    assert!(refusal.reason.contains("30 there and 9 here"), "{refusal}");
+}
+
+#[test]
+fn what_is_wrong_is_named_by_its_field() {
+    let cases = [
+        (r#"{"burn_in": 99}"#, "burn_in", "burn-in of 99"),
+        (r#"{"metric": "thing"}"#, "direction", "maximize or minimize"),
+        (r#"{"space": {"lr": "cubic:1:2"}}"#, "space", "cubic"),
+        (r#"{"space": "resnet"}"#, "space", "resnet"),
+        (r#"{"epochs": 0}"#, "epochs", "at least 1"),
+        (r#"{"epochs": "many"}"#, "epochs", "expected a whole number"),
+        (r#"{"epochs": 1.5}"#, "epochs", "expected a whole number"),
+        (r#"{"predictor": "oracle"}"#, "predictor", "oracle"),
+        (r#"{"stop_probability": 2}"#, "stop_probability", "outside"),
+        (r#"{"sampler": "q-learning"}"#, "sampler", "layer"),
+        (r#"{"sampler": "sobol"}"#, "sampler", "unknown"),
+        (r#"{"enqueue": ["lr=7"]}"#, "enqueue", "lr"),
+        (r#"{"enqueue": [{"lr": 7}]}"#, "enqueue", "lr"),
+        (r#"{"scheduler": "hyperband", "trials": 7}"#, "trials", "`runs`"),
+        (r#"{"scheduler": "asha", "caution": "safe"}"#, "caution", "rungs"),
+        (r#"{"policy": "none", "shadow": true}"#, "shadow", "leave one of them out"),
+        (r#"{"refit": "never"}"#, "refit", "once"),
+        (r#"{"trails": 7}"#, "trails", "known are"),
+        (r#"{"space": null}"#, "space", "a new study needs one"),
+    ];
+    for (text, field, words) in cases {
+        let mut asked = fields(SPACE);
+        asked.extend(fields(text));
+        let refused = StudyRequest::from_fields(&asked).and_then(|request| request.resolve(None));
+        let refusal = refused.expect_err(text);
+        assert_eq!(refusal.field, field, "{text}: {refusal}");
+        assert!(refusal.reason.contains(words), "{text}: {refusal}");
+        assert!(!refusal.reason.contains("--"), "{refusal} names a flag");
+    }
+}
+
+#[test]
+fn one_request_lies_over_another() {
+    let file = request(r#"{"trials": 30, "seed": 4}"#);
+    let flags = request(r#"{"trials": 20, "metric": "val_acc"}"#);
+    assert_eq!(file.overlaid(&flags), request(r#"{"trials": 20, "seed": 4, "metric": "val_acc"}"#));
+}
+
+#[cfg(feature = "schema")]
+#[test]
+fn the_schema_has_every_field_with_its_choices_and_default() {
+    let schema = StudyRequest::schema();
+    let fields = serde_json::to_value(StudyRequest::default()).expect("JSON");
+    assert_eq!(
+        schema.keys().collect::<Vec<_>>(),
+        fields.as_object().expect("fields").keys().collect::<Vec<_>>()
+    );
+    assert_eq!(schema["trials"]["default"], DEFAULT_TRIALS);
+    assert_eq!(schema["trials"]["type"], "integer");
+    assert_eq!(schema["caution"]["oneOf"][0]["const"], "safe");
+    assert_eq!(schema["caution"]["default"], "balanced");
+    let text = serde_json::to_string(&schema).expect("JSON");
+    assert!(!text.contains("$ref") && !text.contains("null") && !text.contains("uint"), "{text}");
+}

@@ -1,0 +1,126 @@
+//! Defaults that depend on other choices, in words: what [`StudyRequest::resolve`] answers to some requests.
+
+use super::{PolicyName, SchedulerName, StudyRequest};
+use crate::caution::Caution;
+use crate::policy::Policy;
+use crate::rank::Rank;
+use crate::sampler::SamplerSpec;
+use crate::schedule::Schedule;
+use crate::space::Space;
+use crate::study::StudySpec;
+
+/// Enough trials for every burn-in.
+const TRIALS: u64 = 1_000;
+
+/// What a request is called, and the request.
+type Case = (&'static str, fn() -> StudyRequest);
+
+/// Requests that change defaults. In order: a later case is worded only where it adds something.
+const CASES: [Case; 6] = [
+    ("with caution safe", || StudyRequest { caution: Some(Caution::Safe), ..StudyRequest::default() }),
+    ("with caution fast", || StudyRequest { caution: Some(Caution::Fast), ..StudyRequest::default() }),
+    ("with rungs", || StudyRequest { scheduler: Some(SchedulerName::Asha), ..StudyRequest::default() }),
+    ("with rungs ranked by forecasts", || StudyRequest {
+        scheduler: Some(SchedulerName::Asha),
+        rank: Some(Rank::Mean),
+        ..StudyRequest::default()
+    }),
+    ("with a budget", || StudyRequest { budget_epochs: Some(100 * TRIALS), ..StudyRequest::default() }),
+    ("with `paper`", || StudyRequest { paper: Some(true), ..StudyRequest::default() }),
+];
+
+/// The fields whose defaults depend on others.
+const DEPENDENT: [&str; 9] = [
+    "sampler",
+    "scheduler",
+    "rungs",
+    "policy",
+    "burn_in",
+    "stop_probability",
+    "agreeing_checks",
+    "refit",
+    "predictor",
+];
+
+impl StudyRequest {
+    /// What the fields are that have no fixed default: each field's name, and a case and value each, the usual case ("") first.
+    ///
+    /// # Panics
+    /// Never: the cases are valid requests.
+    pub fn usual() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+        let usual: Case = ("", StudyRequest::default);
+        let cases = std::iter::once(usual).chain(CASES);
+        let cases: Vec<(&str, StudySpec)> =
+            cases.map(|(case, request)| (case, resolved(request()))).collect();
+        let values = |name| cases.iter().map(|(case, spec)| (*case, value(name, spec))).collect();
+        DEPENDENT.into_iter().map(|name| (name, values(name))).collect()
+    }
+}
+
+/// The study of parameters that is asked for.
+fn resolved(request: StudyRequest) -> StudySpec {
+    let space = crate::ParameterSpace::parse(&["lr=log:1e-4:1"]).expect("a space");
+    let asked = StudyRequest {
+        space: Some(Space::Parameters(space)),
+        metric: Some("val_acc".to_owned()),
+        trials: Some(TRIALS),
+        ..request
+    };
+    asked.resolve(None).expect("a valid request")
+}
+
+/// The default of the field `name` in words: "random; with a budget tpe-gp".
+pub(super) fn in_words(name: &str, values: &[(&str, String)]) -> String {
+    let usual = values.first().map_or("", |(_, value)| value);
+    // the cases with rungs choose the scheduler themselves
+    let values: Vec<_> =
+        values.iter().filter(|(case, _)| name != "scheduler" || !case.contains("rungs")).collect();
+    let mut words = usual.to_owned();
+    let mut rungs = usual;
+    for (case, value) in values.into_iter().skip(1) {
+        // what has rungs is as others with rungs, unless told otherwise
+        let expected = if case.contains("budget") || case.contains("ranked") { rungs } else { usual };
+        if *case == "with rungs" {
+            rungs = value;
+        }
+        if value != expected {
+            words += &format!("; {case} {value}");
+        }
+    }
+    words
+}
+
+/// What `spec` has for the field `name`, as it is written in a request.
+fn value(name: &str, spec: &StudySpec) -> String {
+    match name {
+        "sampler" => written(&match &spec.sampler {
+            SamplerSpec::QLearning(_) => serde_json::Value::from("q-learning"),
+            other => serde_json::to_value(other).unwrap_or_default(),
+        }),
+        "scheduler" => super::resolve::name_of(spec).name().to_owned(),
+        "rungs" => match spec.schedule {
+            Schedule::Asha { rungs: Some(rungs), .. } => rungs.to_string(),
+            _ => "all".to_owned(),
+        },
+        "policy" => written(&match spec.policy {
+            Policy::None => PolicyName::None,
+            Policy::Median => PolicyName::Median,
+            Policy::Patience(_) => PolicyName::Patience,
+            Policy::Asha(_) => PolicyName::Asha,
+            Policy::Forecast | Policy::Optimistic | Policy::Oracle => PolicyName::Srm,
+        }),
+        "burn_in" => spec.burn_in.to_string(),
+        "stop_probability" => spec.criterion.stop_probability.to_string(),
+        "agreeing_checks" => spec.criterion.agreeing_checks.to_string(),
+        "refit" => spec.refit.map_or_else(|| "once".to_owned(), |factor| factor.to_string()),
+        _ => spec.predictor.clone(),
+    }
+}
+
+/// A name as serde writes it.
+fn written(name: &impl serde::Serialize) -> String {
+    match serde_json::to_value(name) {
+        Ok(serde_json::Value::String(name)) => name,
+        other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,163 @@
+//! Stop rules: by what a running trial is stopped. A rule sees one trial through [`Watched`] and rules on it; burn-in, divergence,
+//! exemptions, orders of a person and the log are the study's.
+
+mod asha;
+mod forecast;
+mod median;
+mod named;
+mod patience;
+
+pub use asha::AshaRule;
+pub use forecast::ForecastRule;
+pub use median::MedianRule;
+pub use patience::PatienceRule;
+
+pub(crate) use named::rule_of;
+
+use crate::decision::{Reason, RecordedForecast};
+use foretell::Forecast;
+
+/// What a study keeps and prepares for a stop rule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// No trial is judged before as many trials as the burn-in were trained to its level.
+    pub burn_in: bool,
+    /// Forecasts, whose models are fitted beforehand on another thread where there is one.
+    pub forecasts: bool,
+    /// The running means of those that were trained to a level.
+    pub means: bool,
+    /// The resources, ascending, at which the scores of all trials are kept.
+    pub rungs: Vec<u64>,
+}
+
+/// By what running trials are stopped.
+///
+/// A rule has no state: what it rules depends on what it is shown, so that a study's log, told again, restores the study.
+///
+/// ```
+/// use foretell_search::{Needs, Reason, Ruling, StopRule, Watched};
+///
+/// /// Stops a trial that is below a bar after ten steps.
+/// struct Bar(f64);
+///
+/// impl StopRule for Bar {
+///     fn needs(&self, _max_resource: u64) -> Needs {
+///         Needs::default()
+///     }
+///
+///     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+///         match trial.scores().last() {
+///             Some(&score) if trial.step() >= 10 && score < self.0 => Ruling::stop(Reason::Own("below the bar".into()), score),
+///             _ => Ruling::default(),
+///         }
+///     }
+/// }
+/// ```
+pub trait StopRule: Send + Sync {
+    /// What it needs where a whole training takes `max_resource` steps. Asked once.
+    fn needs(&self, max_resource: u64) -> Needs;
+
+    /// The ruling on a trial that has just reported.
+    fn rule(&self, trial: &mut dyn Watched) -> Ruling;
+}
+
+/// What a rule may see of the trial that it rules on. Scores are the metric turned so that larger is better.
+pub trait Watched {
+    /// The trial's number.
+    fn trial(&self) -> u64;
+
+    /// The last step that it reported.
+    fn step(&self) -> u64;
+
+    /// The step that it is trained to.
+    fn until(&self) -> u64;
+
+    /// What it was worth at each finite report so far.
+    fn scores(&self) -> Vec<f64>;
+
+    /// The score that it has to beat; `None` while nobody has one.
+    fn incumbent(&self) -> Option<f64>;
+
+    /// Where it is forecast to be at the end.
+    ///
+    /// # Errors
+    /// Why there is no forecast.
+    fn foresee(&mut self) -> Result<Foreseen, String>;
+
+    /// The number of this check, from 1, and how many there are before the end.
+    fn check(&self) -> (usize, usize);
+
+    /// How many checks in a row, up to the last one, said that it will not win.
+    fn votes(&self) -> u64;
+
+    /// The median, at its step, of the running means of those that were trained as far as it is to be.
+    fn median_of_means(&mut self) -> Option<f64>;
+
+    /// Where it stands at the rung that it has just reached; `None` at no rung.
+    fn place_at_rung(&self) -> Option<Place>;
+}
+
+/// A forecast of a running trial.
+pub struct Foreseen {
+    /// In the metric's own unit.
+    pub recorded: RecordedForecast,
+    /// On the scale that the predictor learnt on: logarithms of a loss, say.
+    pub forecast: Forecast,
+    /// Puts a score on that scale.
+    pub on_scale: Box<dyn Fn(f64) -> f64>,
+    /// How wide the metric ranges on it.
+    pub range: f64,
+}
+
+/// Where a trial stands at a rung.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Its score there.
+    pub score: f64,
+    /// How many have reached the rung, itself counted.
+    pub all: usize,
+    /// How many of them are better.
+    pub better: usize,
+}
+
+/// What a rule says of a trial; by default that it goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ruling {
+    /// Whether the trial stops.
+    pub stop: bool,
+    /// Why, or why not.
+    pub reason: Reason,
+    /// The forecast, if it was by one.
+    pub forecast: Option<RecordedForecast>,
+    /// The score that was to be beaten.
+    pub incumbent: Option<f64>,
+    /// How probable it is that the trial does not beat it.
+    pub probability: Option<f64>,
+    /// The score that a stopped trial counts with, where that is not its forecast.
+    pub counts_with: Option<f64>,
+}
+
+impl Default for Ruling {
+    fn default() -> Self {
+        Self {
+            stop: false,
+            reason: Reason::MayWin,
+            forecast: None,
+            incumbent: None,
+            probability: None,
+            counts_with: None,
+        }
+    }
+}
+
+impl Ruling {
+    /// The trial stops, and counts with `score`.
+    pub fn stop(reason: Reason, score: f64) -> Self {
+        Self { stop: true, reason, counts_with: Some(score), ..Self::default() }
+    }
+
+    /// It goes on for a `reason`.
+    pub fn go_on(reason: Reason) -> Self {
+        Self { reason, ..Self::default() }
+    }
+}

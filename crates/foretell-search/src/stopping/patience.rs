@@ -1,0 +1,43 @@
+//! The rule of patience.
+
+use super::{Needs, Ruling, StopRule, Watched};
+use crate::decision::Reason;
+
+/// Stops a trial whose best score is this many reports old. It saves training that has come to rest, of winners too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PatienceRule(pub usize);
+
+impl StopRule for PatienceRule {
+    fn needs(&self, _max_resource: u64) -> Needs {
+        Needs { burn_in: true, ..Needs::default() }
+    }
+
+    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+        let scores = trial.scores();
+        match scores.last() {
+            Some(&last) if age_of_best(&scores) >= self.0 => Ruling::stop(Reason::NoImprovement, last),
+            _ => Ruling::default(),
+        }
+    }
+}
+
+/// How many points ago the best score was first reached.
+fn age_of_best(scores: &[f64]) -> usize {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (i, &score) in scores.iter().enumerate() {
+        if score > best.1 {
+            best = (i, score);
+        }
+    }
+    scores.len().saturating_sub(best.0 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::age_of_best;
+
+    #[test]
+    fn the_age_of_the_best_counts_from_when_it_was_first_reached() {
+        assert_eq!([&[][..], &[0.4], &[0.4, 0.6, 0.5, 0.6]].map(age_of_best), [0, 0, 2]);
+    }
+}

@@ -1,0 +1,309 @@
+//! A study from a log that has lost some of its records: what follows from the others is computed anew.
+
+use super::restore::study_error;
+use super::{Study, StudyError, StudySpec};
+use crate::random::trial_seed;
+use crate::record::Record;
+use crate::sampler::SamplerSpec;
+use crate::scheduler::Job;
+use foretell::Configuration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+
+/// What is done with one record of a damaged log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mended {
+    /// Records that were computed, to be put before it.
+    pub inserted: Vec<Record>,
+    /// Why it does not follow from those before it, if it does not.
+    pub refused: Option<StudyError>,
+    /// Whether the records that were computed are certainly those that were lost: nothing else was lost before them, or they do not
+    /// depend on it.
+    pub certain: bool,
+}
+
+/// What the records that are left tell of those that are lost.
+///
+/// It is [shown](Self::see) all of them in order first, and they are then [put](Study::mend) into a study in the same order.
+#[derive(Clone, Debug, Default)]
+pub struct Losses {
+    seen: usize,
+    /// The places before which records are missing, and how many.
+    holes: BTreeMap<usize, u64>,
+    missing: u64,
+    /// The holes that follow a record after which a worker is idle.
+    idle: BTreeSet<usize>,
+    /// Whether a worker is idle after the last record.
+    is_idle: bool,
+    /// What each trial went through.
+    trials: Vec<Vec<Stretch>>,
+    /// The trials that were started in a hole.
+    started: BTreeMap<usize, Vec<u64>>,
+    /// Configurations that later records tell.
+    known: BTreeMap<u64, Configuration>,
+    /// The description of the study, and its total of trials.
+    spec: Option<Box<StudySpec>>,
+}
+
+/// A trial's records from a start on.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    /// Where it is known to have been started: after so many records; of a start that is lost, its hole.
+    first: usize,
+    /// How many records there are up to its last one.
+    last: usize,
+    /// Whether the last of them ends the trial, for good or for now.
+    ended: bool,
+}
+
+impl Losses {
+    /// Takes in the next record, before which `missing` are missing.
+    pub fn see(&mut self, missing: u64, record: &Record) {
+        let here = self.seen;
+        if missing > 0 {
+            self.holes.insert(here, missing);
+            self.missing += missing;
+            if self.is_idle {
+                self.idle.insert(here);
+            }
+        }
+        match record {
+            Record::Created { study } => {
+                self.spec.get_or_insert_with(|| study.clone());
+            }
+            Record::Changed { settings } => {
+                self.spec = self.spec.take().map(|spec| Box::new(spec.with_settings(settings)));
+            }
+            Record::WarmStart { .. } => {}
+            Record::Started { trial, configuration, .. } => self.see_start(*trial, configuration),
+            Record::Reported { trial, .. } if self.is_late(*trial) => {}
+            Record::Reported { trial, .. }
+            | Record::Paused { trial }
+            | Record::Completed { trial }
+            | Record::Failed { trial, .. } => self.see_trial(*trial, record.ends().is_some()),
+            Record::Decided(decision) => self.see_trial(decision.trial, record.ends().is_some()),
+        }
+        self.is_idle =
+            record.ends().is_some() || !matches!(record, Record::Reported { .. } | Record::Decided(_));
+        self.seen += 1;
+    }
+
+    fn see_start(&mut self, trial: u64, configuration: &Configuration) {
+        self.start_lost_before(trial);
+        let here = self.seen + 1;
+        let stretch = Stretch { first: here, last: here, ended: false };
+        let is_next = trial == self.trials.len() as u64;
+        match self.trials.get_mut(trial as usize) {
+            None if is_next => self.trials.push(vec![stretch]),
+            None => {} // more trials are missing than records
+            Some(stretches) => {
+                stretches.push(stretch);
+                self.known.entry(trial).or_insert_with(|| configuration.clone());
+            }
+        }
+    }
+
+    /// A record about `trial` that is no start.
+    fn see_trial(&mut self, trial: u64, ended: bool) {
+        self.start_lost_before(trial.saturating_add(1));
+        let last = |trials: &Vec<Vec<Stretch>>| trials.get(trial as usize)?.last().copied();
+        if last(&self.trials).is_some_and(|stretch| stretch.ended) {
+            self.start_lost(trial);
+        }
+        let here = self.seen + 1;
+        if let Some(stretch) = self.trials.get_mut(trial as usize).and_then(|stretches| stretches.last_mut())
+        {
+            (stretch.last, stretch.ended) = (here, ended);
+        }
+    }
+
+    /// Whether a report of `trial` is of a training that was stopped and ran on: no record is missing since, or none that would have
+    /// started it again.
+    fn is_late(&self, trial: u64) -> bool {
+        let last = self.trials.get(trial as usize).and_then(|stretches| stretches.last());
+        let promotes = self.spec.as_ref().is_some_and(|spec| !spec.schedule.is_full());
+        let is_whole = |since: usize| !promotes || self.holes.range(since..).next().is_none();
+        last.is_some_and(|stretch| stretch.ended && is_whole(stretch.last))
+    }
+
+    /// The starts of all trials before `next` are known or lost, unless more are missing than records.
+    fn start_lost_before(&mut self, next: u64) {
+        let known = self.trials.len() as u64;
+        if next.saturating_sub(known) <= self.missing {
+            (known..next).for_each(|trial| self.start_lost(trial));
+        }
+    }
+
+    /// The start of `trial` is lost: it was in the last hole in which a worker was idle, or else in the last one, since the trial's
+    /// last record, or the start of the trial before.
+    fn start_lost(&mut self, trial: u64) {
+        let own = self.trials.get(trial as usize).and_then(|stretches| stretches.last());
+        let before = || self.trials.last().and_then(|stretches| stretches.first());
+        let since = own.map(|stretch| stretch.last).or_else(|| before().map(|stretch| stretch.first));
+        let since = since.unwrap_or(0);
+        let holes = || self.holes.range(since..).map(|(&hole, _)| hole);
+        let hole = holes().rfind(|hole| self.idle.contains(hole)).or_else(|| holes().next_back());
+        let first = hole.unwrap_or(self.seen);
+        if let Some(hole) = hole {
+            self.started.entry(hole).or_default().push(trial);
+        }
+        let stretch = Stretch { first, last: first, ended: false };
+        match self.trials.get_mut(trial as usize) {
+            None => self.trials.push(vec![stretch]),
+            Some(stretches) => stretches.push(stretch),
+        }
+    }
+
+    /// Whether `trial` has no record between `hole` and its next start, and no end before.
+    fn is_over(&self, trial: u64, hole: usize) -> bool {
+        let mut stretches = self.trials.get(trial as usize).into_iter().flatten();
+        let there = stretches.rfind(|stretch| stretch.first <= hole);
+        there.is_some_and(|stretch| !stretch.ended && stretch.last <= hole)
+    }
+}
+
+impl Study {
+    /// Puts the records of a damaged log into the study that they describe, and what is lost of starts, ends and decisions, as far
+    /// as it follows from the others: the study is asked what it did there. Each record is handed back with that.
+    ///
+    /// Starts and ends are found by the records that are left about their trials. Reports that are lost are lost.
+    ///
+    /// # Errors
+    /// [`StudyError`] if the records have no study's description, or it is not valid; or an error of `records`.
+    pub fn mend<E>(
+        losses: &Losses,
+        records: impl Iterator<Item = Result<Record, E>>,
+        each: &mut dyn FnMut(Mended),
+    ) -> Result<Result<(), E>, StudyError> {
+        let Some(spec) = &losses.spec else { return Err(StudyError::NoHeader) };
+        let study = Self::new(spec.as_ref().clone().covering(losses.trials.len() as u64))?;
+        let mut mender = Mender { study, losses, missing: 0, computed: 0 };
+        for (place, record) in records.enumerate() {
+            match record {
+                Ok(record) => each(mender.take(place, &record)),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
+/// A study while it is put together.
+struct Mender<'a> {
+    study: Study,
+    losses: &'a Losses,
+    /// How many records were missing until here, and how many were computed.
+    missing: u64,
+    computed: u64,
+}
+
+impl Mender<'_> {
+    fn take(&mut self, place: usize, record: &Record) -> Mended {
+        let mut inserted = Vec::new();
+        if let Some(&missing) = self.losses.holes.get(&place) {
+            self.missing += missing;
+            self.fill(place, missing, record, &mut inserted);
+        }
+        self.start_before(record, &mut inserted);
+        let certain = self.computed == self.missing || inserted.iter().all(|record| self.is_certain(record));
+        let refused = match record {
+            Record::Created { .. } if place > 0 => Some(StudyError::NoHeader),
+            _ if place == 0 && !matches!(record, Record::Created { .. }) => Some(StudyError::NoHeader),
+            _ => self.study.apply(record).err().map(|misfit| study_error(misfit, place + 1)),
+        };
+        Mended { inserted, refused, certain }
+    }
+
+    /// Whether `record`, which was computed, does not depend on what else was lost.
+    fn is_certain(&self, record: &Record) -> bool {
+        match record {
+            Record::Started { trial, .. } => {
+                let queued = self.study.spec.queue.len() as u64;
+                let is_drawn = self.study.spec.sampler == SamplerSpec::Random;
+                is_drawn || *trial < queued || self.losses.known.contains_key(trial)
+            }
+            Record::Decided(_) => false,
+            _ => true,
+        }
+    }
+
+    /// Computes what was lost in the hole before `next`: ends and decisions of trials that are over, and starts.
+    fn fill(&mut self, hole: usize, missing: u64, next: &Record, inserted: &mut Vec<Record>) {
+        let open: Vec<u64> = self.study.running.iter().map(|&index| index as u64).collect();
+        for trial in open {
+            if inserted.len() as u64 >= missing {
+                return;
+            }
+            if self.losses.is_over(trial, hole) && !starts(next, trial) {
+                self.end(trial, inserted);
+            }
+        }
+        let mut due: BTreeSet<u64> = self.losses.started.get(&hole).into_iter().flatten().copied().collect();
+        while !due.is_empty() && (inserted.len() as u64) < missing {
+            match self.start(inserted) {
+                Some(trial) => drop(due.remove(&trial)),
+                None => return,
+            }
+        }
+    }
+
+    /// Computes how `trial` ended, if it did: it was trained as far as it was to be, or its last report stopped it.
+    fn end(&mut self, trial: u64, inserted: &mut Vec<Record>) {
+        let Some(there) = self.study.trial(trial) else { return };
+        let (is_trained, step) = (there.trained() >= there.until, there.step);
+        let Ok(()) = self.emit(inserted, |study, append| match is_trained {
+            true => study.close(trial, None, append),
+            false => {
+                // a decision to go on ends nothing: what ended the trial came with reports that are lost
+                let decision = Some(trial).filter(|&trial| study.is_undecided(trial));
+                let decision = decision.and_then(|trial| study.judge(trial, step)).map(Record::Decided);
+                decision
+                    .filter(|record| record.ends().is_some())
+                    .map_or(Ok(()), |record| study.emit(record, append))
+            }
+        });
+    }
+
+    /// Computes the starts that come before one that the plan has not there yet, as far as records are missing.
+    fn start_before(&mut self, record: &Record, inserted: &mut Vec<Record>) {
+        let Record::Started { trial, until, .. } = record else { return };
+        let job = Job { trial: *trial, until: *until };
+        let is_open = |study: &Study| study.trial(job.trial).is_some_and(crate::Trial::is_open);
+        while self.computed < self.missing && !is_open(&self.study) && self.study.next_job() != Some(job) {
+            if self.start(inserted).is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Computes the start of the next job, and answers whose it is.
+    fn start(&mut self, inserted: &mut Vec<Record>) -> Option<u64> {
+        let job = self.study.next_job()?;
+        let known = self.losses.known.get(&job.trial).cloned();
+        let configuration = known.or_else(|| self.study.propose(job))?;
+        let from = self.study.trial(job.trial).map_or(0, crate::Trial::trained);
+        let seed = trial_seed(self.study.spec.seed, job.trial);
+        let record = Record::Started { trial: job.trial, configuration, seed, from, until: job.until };
+        let Ok(()) = self.emit(inserted, |study, append| study.emit(record, append));
+        Some(job.trial)
+    }
+
+    /// Lets the study do something, and notes the records.
+    fn emit(
+        &mut self,
+        inserted: &mut Vec<Record>,
+        act: impl FnOnce(&mut Study, &mut super::step::Append<'_, Infallible>) -> Result<(), Infallible>,
+    ) -> Result<(), Infallible> {
+        let before = inserted.len();
+        act(&mut self.study, &mut |record| {
+            inserted.push(record.clone());
+            Ok(())
+        })?;
+        self.computed += (inserted.len() - before) as u64;
+        Ok(())
+    }
+}
+
+fn starts(record: &Record, started: u64) -> bool {
+    matches!(record, Record::Started { trial, .. } if *trial == started)
+}

@@ -1,0 +1,216 @@
+//! A study as its log makes it, kept in step with the log: what all readers are shown. It needs no lock and hinders no writer.
+
+use std::cell::RefCell;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use foretell_run::{EventLogError, LogReader, Position, Stamp, Survey};
+use foretell_search::{Decision, Moment, Record, Study, StudyError, Times};
+use serde_json::Value;
+
+/// A study as its log makes it.
+pub(crate) struct Fold {
+    log: PathBuf,
+    looked: Option<Look>,
+    study: Option<Study>,
+    /// Up to where the log was read.
+    position: Position,
+    /// So many records are before a change of the study's total that was not known when it was begun.
+    surveyed: u64,
+    trials: Vec<Seen>,
+    best_so_far: Vec<(u64, f64)>,
+    times: Times,
+    /// How many logs were read: another one is there after the first was removed, or begun anew.
+    life: u64,
+    /// Why it cannot be read on.
+    trouble: Option<String>,
+    /// What was worked out when there were so many records.
+    remembered: RefCell<Option<(u64, Value)>>,
+}
+
+/// What is kept of a trial besides what the study keeps.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// The number of the last record about it.
+    pub(crate) changed: u64,
+    pub(crate) decisions: Vec<Decision>,
+}
+
+/// A log's file when it was looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Look {
+    file: (u64, u64),
+    length: u64,
+    changed: Option<SystemTime>,
+}
+
+/// Why reading ends before the log does.
+enum Halt {
+    /// The study has more trials, or another budget, than it was begun with.
+    Raised,
+    /// The log has no more that could be read.
+    Trouble(String),
+}
+
+impl Fold {
+    pub(crate) fn new(log: &Path) -> Self {
+        Self {
+            log: log.to_owned(),
+            looked: None,
+            study: None,
+            position: Position::START,
+            surveyed: 0,
+            trials: Vec::new(),
+            best_so_far: Vec::new(),
+            times: Times::default(),
+            life: 0,
+            trouble: None,
+            remembered: RefCell::default(),
+        }
+    }
+
+    /// The study; none while nothing of it could be read.
+    pub(crate) fn study(&self) -> Option<&Study> {
+        self.study.as_ref()
+    }
+
+    /// The number of the last record.
+    pub(crate) fn records(&self) -> u64 {
+        self.position.records
+    }
+
+    pub(crate) fn life(&self) -> u64 {
+        self.life
+    }
+
+    pub(crate) fn trials(&self) -> &[Seen] {
+        &self.trials
+    }
+
+    pub(crate) fn times(&self) -> &Times {
+        &self.times
+    }
+
+    /// The best score, with the epochs spent, whenever a better one was reached.
+    pub(crate) fn best_so_far(&self) -> &[(u64, f64)] {
+        &self.best_so_far
+    }
+
+    /// What `work` makes of the study as it stands, which takes a while.
+    pub(crate) fn remembered(&self, work: impl FnOnce() -> Value) -> Value {
+        let known = self.remembered.borrow().clone();
+        match known.filter(|(records, _)| *records == self.records()) {
+            Some((_, value)) => value,
+            None => {
+                let value = work();
+                self.remembered.replace(Some((self.records(), value.clone())));
+                value
+            }
+        }
+    }
+
+    /// Reads what the log has more. An error says why it could not be read to its end; what was read until there is kept.
+    pub(crate) fn update(&mut self) -> Result<(), String> {
+        match look(&self.log) {
+            Err(error) => {
+                (self.looked, self.trouble) = (None, Some(format!("{}: {error}", self.log.display())));
+            }
+            Ok(now) if self.looked == Some(now) => {}
+            Ok(now) => {
+                let goes_on = self.looked.is_some_and(|before| before.file == now.file)
+                    && self.trouble.is_none()
+                    && now.length >= self.position.bytes;
+                self.looked = Some(now);
+                self.trouble = self.follow(goes_on).err();
+            }
+        }
+        self.trouble.clone().map_or(Ok(()), Err)
+    }
+
+    fn follow(&mut self, goes_on: bool) -> Result<(), String> {
+        if goes_on && self.study.is_some() {
+            match self.read_on() {
+                Ok(()) => return Ok(()),
+                // a line that is not due may be that of another log in the place of this one
+                Err(Halt::Raised | Halt::Trouble(_)) => {}
+            }
+        }
+        loop {
+            self.begin()?;
+            match self.read_on() {
+                Ok(()) => return Ok(()),
+                Err(Halt::Raised) => {}
+                Err(Halt::Trouble(why)) => return Err(why),
+            }
+        }
+    }
+
+    /// Begins at the log's first record, by the study's last total.
+    fn begin(&mut self) -> Result<(), String> {
+        let (survey, trouble) = Survey::read(&self.log);
+        let Some(spec) = survey.study else {
+            return Err(
+                trouble.map_or_else(|| "nothing is recorded yet".to_owned(), |error| error.to_string())
+            );
+        };
+        let study = Study::new(spec.covering(survey.trials)).map_err(|error| error.to_string())?;
+        let is_another = self.study.as_ref().is_none_or(|before| !before.spec().continues(study.spec()))
+            || survey.records < self.position.records;
+        self.life += u64::from(is_another);
+        self.remembered.take();
+        (self.position, self.surveyed) = (Position::START, survey.records);
+        self.trials.clear();
+        self.best_so_far.clear();
+        self.times = Times::default();
+        self.study = Some(study);
+        Ok(())
+    }
+
+    fn read_on(&mut self) -> Result<(), Halt> {
+        let wrong = |error: EventLogError| Halt::Trouble(error.to_string());
+        let mut reader = LogReader::<Record>::open(&self.log, self.position).map_err(wrong)?;
+        while let Some(record) = reader.next() {
+            self.take(&record.map_err(wrong)?, reader.position(), reader.stamp())?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, record: &Record, position: Position, stamp: Option<Stamp>) -> Result<(), Halt> {
+        let number = position.records;
+        let Some(study) = &mut self.study else { return Ok(()) };
+        if let Record::Changed { settings } = record
+            && number > self.surveyed
+            && (settings.trials, settings.budget_epochs) != (study.spec().trials, study.spec().budget_epochs)
+        {
+            return Err(Halt::Raised);
+        }
+        match study.follow(record, usize::try_from(number).unwrap_or(usize::MAX)) {
+            Ok(()) => {}
+            Err(StudyError::MoreTrials { .. }) if number > self.surveyed => return Err(Halt::Raised),
+            Err(error) => return Err(Halt::Trouble(format!("{}: {error}", self.log.display()))),
+        }
+        self.position = position;
+        self.times.see(record, stamp.map(Moment::from));
+        self.trials.resize_with(study.trials().len(), Seen::default);
+        let about = record.trial().and_then(|trial| self.trials.get_mut(usize::try_from(trial).ok()?));
+        if let Some(seen) = about {
+            seen.changed = number;
+            if let Record::Decided(decision) = record {
+                seen.decisions.push(decision.clone());
+            }
+        }
+        let best = record.ends().and_then(|_| study.best()).map(|best| best.score);
+        if let Some(best) =
+            best.filter(|best| self.best_so_far.last().is_none_or(|(_, last)| last.total_cmp(best).is_ne()))
+        {
+            self.best_so_far.push((study.progress().spent, best));
+        }
+        Ok(())
+    }
+}
+
+fn look(log: &Path) -> std::io::Result<Look> {
+    let data = std::fs::metadata(log)?;
+    Ok(Look { file: (data.dev(), data.ino()), length: data.len(), changed: data.modified().ok() })
+}

@@ -1,0 +1,42 @@
+//! The folds of all studies that somebody reads.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foretell_search::Study;
+
+use crate::fold::Fold;
+use crate::problem::Problem;
+
+/// The folds of all studies that somebody reads. Reading one study holds up no other.
+#[derive(Default)]
+pub(crate) struct Folds(Mutex<BTreeMap<PathBuf, Arc<Mutex<Fold>>>>);
+
+impl Folds {
+    /// The fold of `log`.
+    pub(crate) fn of(&self, log: &Path) -> Arc<Mutex<Fold>> {
+        let fold = || Arc::new(Mutex::new(Fold::new(log)));
+        Arc::clone(locked(&self.0).entry(log.to_owned()).or_insert_with(fold))
+    }
+
+    /// Reads the study called `name` as it stands.
+    pub(crate) fn read<T>(
+        &self,
+        name: &str,
+        log: &Path,
+        read: impl FnOnce(&Fold, &Study) -> T,
+    ) -> Result<T, Problem> {
+        let fold = self.of(log);
+        let mut fold = locked(&fold);
+        let wrong = |why: &str| Problem::conflict(format!("{name}: {why}"));
+        fold.update().map_err(|why| wrong(&why))?;
+        let study = fold.study().ok_or_else(|| wrong("nothing is recorded yet"))?;
+        Ok(read(&fold, study))
+    }
+}
+
+/// What `mutex` guards; what a panic left behind is as good as what it found.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,181 @@
+//! What a stranger, a slow client and a greedy one meet.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use common::{done, get, local, made, started};
+use foretell_serve::{Limits, Options, Server};
+use serde_json::Value;
+
+fn limited(folder: &tempfile::TempDir, token: Option<&str>, limits: Limits) -> SocketAddr {
+    let usual = Options::new(folder.path(), local());
+    started(Options { token: token.map(str::to_owned), limits, ..usual })
+}
+
+fn connected(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("it answers");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    stream
+}
+
+/// What comes back once `text` was sent, until the server closes the connection.
+fn sent(address: SocketAddr, text: &str) -> String {
+    let mut stream = connected(address);
+    stream.write_all(text.as_bytes()).expect("it is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("the server closes it");
+    answer
+}
+
+/// The status and the error of an answer, which is JSON whatever is wrong.
+fn refusal(answer: &str) -> (u16, String) {
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+    let body: Value = serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"));
+    assert_eq!(body["schema"], "foretell.error/1", "{answer}");
+    (status, body["error"].as_str().expect("a text").to_owned())
+}
+
+#[test]
+fn half_a_request_is_waited_for_so_long_and_no_longer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (head, body) = (Duration::from_millis(200), Duration::from_millis(200));
+    let address = limited(&folder, None, Limits { head, body, ..Limits::default() });
+    // the first would be held for ever; a second one on the same connection, too
+    sent(address, "GET /api/studies HTTP/1.1\r\nHost: loc");
+    let one_and_a_half = sent(address, "GET /api/studies HTTP/1.1\r\nHost: localhost\r\n\r\nGET /api");
+    assert!(one_and_a_half.contains("foretell.studies/1"), "{one_and_a_half}");
+    let half =
+        "PUT /api/studies/s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 90\r\n\r\n{";
+    let (status, error) = refusal(&sent(address, half));
+    assert_eq!(status, 408, "{error}");
+    assert!(error.contains("did not come within 0.2 seconds"), "{error}");
+}
+
+#[test]
+fn a_body_that_is_too_long_is_refused_in_json_and_a_strangers_is_not_read_at_all() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limits = Limits { body_bytes: 1000, ..Limits::default() };
+    let address = limited(&folder, Some("key"), limits);
+    let of = |headers: &str| {
+        format!("PUT /api/studies/s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n")
+    };
+    // nothing of the body is sent
+    let (status, error) = refusal(&sent(address, &of("Content-Length: 100000000\r\n")));
+    assert_eq!(status, 401, "{error}");
+    let known = "Authorization: Bearer key\r\n";
+    let (status, error) = refusal(&sent(address, &of(&format!("{known}Content-Length: 100000000\r\n"))));
+    assert_eq!(status, 413, "{error}");
+    assert!(error.contains("longer than 1000 bytes"), "{error}");
+    let chunk = format!("{:x}\r\n{}\r\n0\r\n\r\n", 2000, " ".repeat(2000));
+    let chunked = of(&format!("{known}Transfer-Encoding: chunked\r\n")) + &chunk;
+    let (status, error) = refusal(&sent(address, &chunked));
+    assert_eq!(status, 413, "{error}");
+}
+
+#[test]
+fn one_address_has_so_many_connections_and_the_next_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let limits = Limits { connections_per_address: 3, ..Limits::default() };
+    let address = limited(&folder, None, limits);
+    let mut idle: Vec<TcpStream> = (0..3).map(|_| connected(address)).collect();
+    for stream in &mut idle {
+        // an answer shows that the connection counts
+        stream.write_all(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
+        stream.read_exact(&mut [0; 12]).expect("an answer");
+    }
+    let mut answer = String::new();
+    let _ = connected(address).read_to_string(&mut answer);
+    let (status, error) = refusal(&answer);
+    assert_eq!(status, 503, "{error}");
+    assert!(error.contains("3 connections"), "{error}");
+    drop(idle);
+    for _ in 0..100 {
+        let mut stream = connected(address);
+        let asked = "GET /api/studies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let mut answer = String::new();
+        if stream.write_all(asked.as_bytes()).and_then(|()| stream.read_to_string(&mut answer)).is_ok()
+            && answer.contains("200 OK")
+        {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("connections that were closed still count");
+}
+
+#[test]
+fn a_token_of_any_characters_makes_an_address_that_works() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for token in ["a b", "a&b=c", "a+b%20c", "#?/"] {
+        let usual = Options::new(folder.path(), local());
+        let server = Server::bind(Options { token: Some(token.to_owned()), ..usual }).expect("it listens");
+        let url = server.url();
+        std::thread::spawn(move || server.run());
+        let (place, query) = url.trim_start_matches("http://").split_once('/').expect("an address");
+        let address = place.parse().expect("an address");
+        assert_eq!(get(address, &format!("/{query}"), "Host: localhost\r\n").0, 200, "{url}");
+        let bearer = format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
+        assert_eq!(get(address, "/api/studies", &bearer).0, 200, "{token}");
+        assert_eq!(get(address, "/api/studies?token=a", "Host: localhost\r\n").0, 401, "{token}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_gone_is_said_to_be_and_found_again() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (folder, away) = (home.path().join("runs"), home.path().join("away"));
+    std::fs::create_dir(&folder).expect("a folder");
+    let address = made(&folder);
+    assert_eq!(done(address, "POST", "/api/studies/s/ask", r#"{"worker": "a"}"#)["start"]["trial"], 0);
+    let ask = || common::call(address, "POST", "/api/studies/s/ask", r#"{"worker": "a"}"#);
+    std::fs::rename(folder.join("s"), &away).expect("it is moved");
+    let (status, answer) = ask();
+    assert_eq!((status, &answer["field"]), (410, &"study".into()), "{answer}");
+    assert_eq!(ask().0, 404);
+    assert_eq!(common::call(address, "GET", "/api/studies/s/progress", "").0, 404);
+    std::fs::rename(&away, folder.join("s")).expect("it is moved");
+    assert_eq!(ask().1["start"]["trial"], 0, "its worker has its trial still");
+    // a copy in the place of the log that is held open
+    let (log, copy) = (folder.join("s/events.jsonl"), folder.join("s/copy"));
+    std::fs::copy(&log, &copy).and_then(|_| std::fs::rename(&copy, &log)).expect("it is replaced");
+    let other = || common::call(address, "POST", "/api/studies/s/ask", r#"{"worker": "c"}"#);
+    let (status, answer) = other();
+    assert_eq!(status, 410, "{answer}");
+    assert!(answer["error"].as_str().is_some_and(|text| text.contains("replaced")), "{answer}");
+    assert_eq!(other().1["start"]["trial"], 1);
+    std::fs::rename(&folder, &away).expect("it is moved");
+    for (method, path) in
+        [("GET", "/api/studies"), ("GET", "/api/studies/s/best"), ("POST", "/api/studies/s/ask")]
+    {
+        let (status, answer) = common::call(address, method, path, "");
+        assert_eq!(status, 410, "{method} {path}: {answer}");
+        assert!(answer["error"].as_str().is_some_and(|text| text.contains("put it back")), "{answer}");
+    }
+    std::fs::rename(&away, &folder).expect("it is moved");
+    assert_eq!(done(address, "POST", "/api/studies/s/ask", r#"{"worker": "b"}"#)["start"]["trial"], 2);
+}
+
+#[test]
+fn the_limits_that_are_documented_are_those_that_hold() {
+    let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let has = |page: &str, words: &str| {
+        let text = std::fs::read_to_string(pages.join(page)).expect("the page is there");
+        assert!(text.contains(words), "{page} does not say {words:?}");
+    };
+    let Limits { head, body, body_bytes, connections, connections_per_address } = Limits::default();
+    let (head, body, megabytes) = (head.as_secs(), body.as_secs(), body_bytes >> 20);
+    has("reference/http.md", &format!("within {body} seconds; it is longer than {megabytes} MiB"));
+    has(
+        "reference/http.md",
+        &format!("{connections} connections, or your address has {connections_per_address}"),
+    );
+    let page = "explanation/security.md";
+    has(page, &format!("{head} seconds for a request's head, {body} for its body, {megabytes} MiB a body"));
+    has(page, &format!("{connections} connections, {connections_per_address} of one address"));
+    assert_eq!(Options::LEASE, Duration::from_secs(60));
+    has("reference/commands.md", "from this to an hour | 1m |");
+}
