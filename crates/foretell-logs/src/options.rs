@@ -18,7 +18,7 @@ pub enum EmptyEnds {
 }
 
 impl EmptyEnds {
-    /// So many in a row mean divergence, in a long file or a wide one. A running run has a row in a long file for each epoch that
+    /// How many empty cells in a row mean divergence, in a long file or a wide one. A running run has a row in a long file for each epoch that
     /// it has been through, so that one empty cell tells as much as many; the empty cells of a wide row are still to come.
     pub(crate) fn diverged_from(self, long: bool, running: bool) -> usize {
         match self {

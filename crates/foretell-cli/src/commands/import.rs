@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// Read only what changed since the same import wrote the file: it keeps FILE.sources beside it.
+    /// Read only the logs that changed since the last import into the same file. Which logs it read is kept in FILE.sources.
     #[arg(long)]
     update: bool,
     #[command(flatten)]
@@ -203,8 +203,8 @@ fn chosen(survey: &Survey) -> Result<Option<String>, Failure> {
     }
 }
 
-/// So many of what is left out for one reason are named.
-const NAMED: usize = 5;
+/// At most this many of the runs and files that are left out for one reason are named.
+const NAMED: usize = 2;
 
 /// What is left out, the first few for each reason.
 fn left_out(survey: &Survey) -> Vec<String> {
@@ -216,7 +216,7 @@ fn left_out(survey: &Survey) -> Vec<String> {
         let more = what.len().saturating_sub(NAMED);
         let named = what.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("left out: {named}{more}: {why}")
+        format!("left out ({why}): {named}{more}")
     });
     said.collect()
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// As much of a file is looked at.
+/// Bytes of a file that are looked at to recognise it.
 const LOOKED_AT: u64 = 1 << 14;
 /// Deeper folders are not searched.
 const DEEPEST: usize = 24;
@@ -144,6 +144,8 @@ pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
         walk.file(path, kind);
     }
     walk.group_states();
+    walk.leave_tables();
+    walk.leave_artifacts();
     walk.group_events();
     walk.found.sources.sort_by(|a, b| natural(&a.name, &b.name));
     Ok(walk.found)
@@ -164,6 +166,12 @@ fn natural(a: &str, b: &str) -> std::cmp::Ordering {
         parts
     };
     key(a).cmp(&key(b)).then_with(|| a.cmp(b))
+}
+
+/// Whether a folder holds what one run was trained or tested on.
+fn is_part(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    super::PARTS.contains(&name.as_str())
 }
 
 struct Walk<'a> {
@@ -293,14 +301,42 @@ impl Walk<'_> {
         }
     }
 
+    /// A table of Keras beside the event files of the same training says no more than they do, and has no times.
+    fn leave_tables(&mut self) {
+        let events = &self.events;
+        let is_doubled = |source: &mut Source| {
+            let folder = source.files.first().and_then(|file| file.parent());
+            let logs = |folder: &Path| {
+                events.keys().any(|of| of == folder || of.parent() == Some(folder) && is_part(of))
+            };
+            source.format == Format::Keras && folder.is_some_and(logs)
+        };
+        let doubled = self.found.sources.extract_if(.., is_doubled).flat_map(|source| source.files);
+        self.found.doubled.extend(doubled);
+    }
+
+    /// What MLflow keeps of a run as its artifacts, `ID/artifacts/…`, are logs of what its database has.
+    fn leave_artifacts(&mut self) {
+        if !self.found.sources.iter().any(|source| source.format == Format::Mlflow) {
+            return;
+        }
+        let is_artifact = |folder: &Path| {
+            let names: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();
+            let is_id = |name: &str| name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            names.windows(2).any(|pair| is_id(&pair[0]) && pair[1] == "artifacts")
+        };
+        let artifacts = self.events.extract_if(.., |folder, _| is_artifact(folder));
+        self.found.doubled.extend(artifacts.flat_map(|(_, files)| files));
+    }
+
     /// A folder of event files is a run, together with its folders for training and validation and those that hold its settings.
     fn group_events(&mut self) {
         let folders: BTreeSet<PathBuf> = self.events.keys().cloned().collect();
         let mut runs: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
         for (folder, files) in std::mem::take(&mut self.events) {
             let parent = folder.parent().filter(|_| folder != self.root);
-            let name = folder.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-            let of_parent = super::PARTS.contains(&name.as_str())
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            let of_parent = is_part(&folder)
                 // PyTorch's add_hparams writes into a folder named by the time, inside that of the run
                 || (parent.is_some_and(|parent| folders.contains(parent)) && name.parse::<f64>().is_ok());
             let run = parent.filter(|_| of_parent).map_or(folder.clone(), Path::to_owned);

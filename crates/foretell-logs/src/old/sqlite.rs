@@ -38,12 +38,11 @@ pub(crate) fn format_of(file: &Path) -> Result<Option<Format>, Error> {
     })
 }
 
+/// Takes a run; `None` stands for one that is marked as deleted.
+type Take<'a> = dyn FnMut(Option<RunLog>) -> Result<(), Error> + 'a;
+
 /// Hands on the runs of the database one by one.
-pub(crate) fn read(
-    file: &Path,
-    wanted: &Wanted,
-    take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
-) -> Result<(), Error> {
+pub(crate) fn read(file: &Path, wanted: &Wanted, take: &mut Take<'_>) -> Result<(), Error> {
     let database = open(file)?;
     match format_of(file)? {
         Some(Format::Optuna) => optuna(&database, wanted, take, file),
@@ -56,7 +55,7 @@ type Found = Result<Vec<(String, Option<String>, String)>, rusqlite::Error>;
 fn mlflow_runs(
     database: &Connection,
     wanted: &Wanted,
-    take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
+    take: &mut Take<'_>,
     file: &Path,
 ) -> Result<(), Error> {
     let fail = |error| failed(file, &error);
@@ -111,12 +110,7 @@ fn mlflow_runs(
     Ok(())
 }
 
-fn optuna(
-    database: &Connection,
-    wanted: &Wanted,
-    take: &mut dyn FnMut(Option<RunLog>) -> Result<(), Error>,
-    file: &Path,
-) -> Result<(), Error> {
+fn optuna(database: &Connection, wanted: &Wanted, take: &mut Take<'_>, file: &Path) -> Result<(), Error> {
     let fail = |error| failed(file, &error);
     let text = "SELECT s.study_name, d.direction, t.trial_id, t.number, t.state FROM trials t \
         JOIN studies s ON s.study_id = t.study_id JOIN study_directions d ON d.study_id = t.study_id \

@@ -41,7 +41,7 @@ pub(crate) struct Text {
     given: usize,
 }
 
-/// So many rows are turned into text at once.
+/// Rows that are turned into text at once.
 const ROWS: usize = 1024;
 
 impl Text {
