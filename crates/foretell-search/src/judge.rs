@@ -3,10 +3,10 @@
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use crate::record::{Decision, Input, Record};
-use crate::sampler::Sampler;
+use crate::samplers::Sampler;
+use crate::samplers::worth::Worth;
 use crate::space::Space;
 use crate::study::{Parts, Study, StudyError, StudySpec, Turn};
-use crate::worth::Worth;
 use foretell::{Configuration, Curve, Direction, Run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;

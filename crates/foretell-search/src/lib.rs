@@ -18,12 +18,9 @@
 //! | files | what they have |
 //! |---|---|
 //! | `parameter`, `parameter_space`, `layer_space/`, `space` | what is searched: [`ParameterSpace`], [`LayerSpace`], [`Space`] |
-//! | `random`, `surrogate/`, `q_learning/`, `sampler`, `worth` | who proposes configurations: [`RandomSampler`], [`SamplerSpec`], [`QLearner`], [`Sampler`] |
-//! | `brackets`, `full`, `successive_halving`, `hyperband`, `f_hyperband`, `asha`, `schedule`, `scheduler` | who is trained next, and how far: [`Schedule`], [`Scheduler`] |
-//! | `budget` | what spends a budget best: [`Choice`] |
-//! | `rank` | by what trials are compared at a rung: [`Rank`] |
-//! | `stopping/` | stop rules, one file each: [`StopRule`] |
-//! | `policy` | by what rule trials are stopped: [`Policy`] |
+//! | `samplers/` | which configuration is tried next, one file each: [`Sampler`], [`SamplerSpec`], [`RandomSampler`], [`QLearner`] |
+//! | `schedulers/` | which trial is trained next, and how far, one file each: [`Scheduler`], [`Schedule`]; how trials are ranked at a rung: [`Rank`]; what spends a budget best: [`Choice`] |
+//! | `stopping/` | stop rules, one file each: [`StopRule`], [`Policy`], [`Caution`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
 //! | `judge` | the same for trials that another tool runs: [`Judge`] |
 //! | `times` | how long it took, by the times in its log: [`Times`] |
@@ -33,66 +30,37 @@
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
 
-mod asha;
-mod brackets;
-mod budget;
-mod caution;
-mod decision;
 mod defaults;
 mod difference;
-mod f_hyperband;
-mod full;
-mod hyperband;
 mod judge;
 mod layer_space;
 mod parameter;
 mod parameter_space;
-mod policy;
-mod q_learning;
-mod random;
 mod range;
-mod rank;
 mod record;
 mod replay;
 mod request;
-mod sampler;
-mod schedule;
-mod scheduler;
+mod samplers;
+mod schedulers;
 mod session;
 mod space;
 mod stopping;
 mod store;
 mod study;
-mod successive_halving;
 mod summary;
-mod surrogate;
 mod times;
-mod worth;
 
-pub use asha::Asha;
-pub use brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
-pub use budget::Choice;
-pub use caution::{Caution, Stopping};
 pub use defaults::{
     DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
 };
 pub use difference::{Difference, differences};
-pub use f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
-pub use full::Full;
-pub use hyperband::Hyperband;
 pub use judge::Judge;
 pub use layer_space::{
     Action as LayerAction, LayerSpace, LayerSpaceError, NETWORK, Pool, State, StateKey, Trajectory,
 };
 pub use parameter::{Condition, Parameter, ParameterError, ParameterKind};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
-pub use policy::Policy;
-pub use q_learning::{
-    EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
-};
-pub use random::{RandomNetwork, RandomSampler, replay_stream, trial_stream};
 pub use range::RangeError;
-pub use rank::{Rank, Ranks};
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
     Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table, Taken,
@@ -101,11 +69,27 @@ pub use replay::{
 pub use request::{
     MOST_TRIALS, PolicyName, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest,
 };
-pub use sampler::{Sampler, SamplerSpec};
-pub use schedule::{Schedule, ScheduleError};
-pub use scheduler::{End, Job, Next, Scheduler};
+pub use samplers::q_learning::{
+    EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
+};
+pub use samplers::random::{RandomNetwork, RandomSampler, replay_stream, trial_stream};
+pub use samplers::surrogate::{Relevance, Relevances, relevances};
+pub use samplers::worth::Worth;
+pub use samplers::{Sampler, SamplerSpec};
+pub use schedulers::asha::Asha;
+pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
+pub use schedulers::budget::Choice;
+pub use schedulers::f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
+pub use schedulers::full::Full;
+pub use schedulers::hyperband::Hyperband;
+pub use schedulers::rank::{Rank, Ranks};
+pub use schedulers::schedule::{Schedule, ScheduleError};
+pub use schedulers::successive_halving::SuccessiveHalving;
+pub use schedulers::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
+pub use stopping::caution::{Caution, Stopping};
+pub use stopping::policy::Policy;
 pub use stopping::{
     AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, StopRule, Watched,
 };
@@ -114,8 +98,5 @@ pub use study::{
     Best, Fit, Fitted, Losses, Mended, Order, Parts, Progress, RestoreError, Settings, Study, StudyError,
     StudySpec, Tally, Trial, TrialState, Turn,
 };
-pub use successive_halving::SuccessiveHalving;
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
-pub use surrogate::{Relevance, Relevances, relevances};
 pub use times::{Moment, Times, Timing};
-pub use worth::Worth;

@@ -392,7 +392,7 @@ impl fmt::Display for Parameter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::trial_stream;
+    use crate::samplers::random::trial_stream;
     use proptest::prelude::*;
 
     fn parameter(text: &str) -> Parameter {

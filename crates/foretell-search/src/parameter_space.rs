@@ -300,7 +300,7 @@ impl fmt::Display for ParameterSpace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::trial_stream;
+    use crate::samplers::random::trial_stream;
 
     const OPTIMIZER: [&str; 4] = [
         "lr=log:1e-4:1",

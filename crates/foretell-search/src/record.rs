@@ -2,7 +2,7 @@
 
 mod versions;
 
-pub use crate::decision::{Decision, Reason, RecordedForecast};
+pub use crate::stopping::decision::{Decision, Reason, RecordedForecast};
 
 use foretell::{Action, Configuration, Direction};
 use serde::{Deserialize, Serialize};

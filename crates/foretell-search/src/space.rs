@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn every_name_of_a_configuration_is_told_beforehand() {
         let layers = LayerSpace::default();
-        let trajectory = layers.sample(2, &mut crate::random::trial_stream(0, 0));
+        let trajectory = layers.sample(2, &mut crate::samplers::random::trial_stream(0, 0));
         let configuration = network_configuration(&layers, &trajectory).unwrap();
         let mut names = Space::Metaqnn(layers).names().into_iter().map(str::to_owned).collect::<Vec<_>>();
         names.sort();

@@ -1,7 +1,7 @@
 //! What a study came to: the best trial, what was spent, what stopping spared, and what it cost.
 
-use crate::policy::Policy;
 use crate::record::{Reason, RecordedForecast, better};
+use crate::stopping::policy::Policy;
 use crate::study::{Best, Study, Tally, Trial, TrialState};
 use foretell::Direction;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use super::state::read_layer;
 use super::{LayerSpace, Pool, State, StateKey, Trajectory};
-use crate::random::trial_stream;
+use crate::samplers::random::trial_stream;
 use foretell::Layer;
 use proptest::prelude::*;
 use std::path::PathBuf;

@@ -2,8 +2,8 @@
 
 use super::nearest::Taken;
 use super::table::Table;
-use crate::policy::Policy;
 use crate::record::{Decision, Input, Reason, Record};
+use crate::stopping::policy::Policy;
 use crate::study::Study;
 use foretell::Action;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Why there is no replay.
 
 use crate::range::RangeError;
-use crate::schedule::ScheduleError;
+use crate::schedulers::schedule::ScheduleError;
 use crate::study::StudyError;
 use foretell::{FitError, HistoryError, StopCriterionError};
 use thiserror::Error;

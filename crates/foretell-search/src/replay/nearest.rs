@@ -2,8 +2,8 @@
 
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
-use crate::sampler::Sampler;
-use crate::worth::Worth;
+use crate::samplers::Sampler;
+use crate::samplers::worth::Worth;
 use foretell::{Configuration, Value};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -130,7 +130,7 @@ fn kind_of(values: &[&Value]) -> Option<ParameterKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sampler::SamplerSpec;
+    use crate::samplers::SamplerSpec;
     use crate::space::Space;
 
     fn run(lr: f64, n: f64, o: &str) -> Configuration {

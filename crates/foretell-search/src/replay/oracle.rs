@@ -1,6 +1,6 @@
 //! Perfect foresight: the most that any forecast could save.
 
-use crate::decision::Reason;
+use crate::stopping::decision::Reason;
 use crate::stopping::{Needs, Ruling, StopRule, Watched};
 use crate::study::Recording;
 use std::sync::Arc;

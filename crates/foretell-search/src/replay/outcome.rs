@@ -4,8 +4,8 @@ use super::drive::Trace;
 use super::error::ReplayError;
 use super::spec::ReplaySpec;
 use super::table::Table;
-use crate::brackets::plan;
-use crate::schedule::{Schedule, ScheduleError};
+use crate::schedulers::brackets::plan;
+use crate::schedulers::schedule::{Schedule, ScheduleError};
 use foretell::statistics::{mean, standard_error};
 
 /// One ordering.

@@ -3,9 +3,9 @@
 use super::nearest::Taken;
 use super::spec::ReplaySpec;
 use super::table::Table;
-use crate::sampler::Sampler;
+use crate::samplers::Sampler;
+use crate::samplers::worth::Worth;
 use crate::study::{Checks, Level, NoForecast, Recording};
-use crate::worth::Worth;
 use foretell::{Configuration, FitError, ForecastError, HistoryOptions, Predictor};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

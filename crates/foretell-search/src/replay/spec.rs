@@ -2,12 +2,12 @@
 
 use super::error::ReplayError;
 use super::table::Table;
-use crate::brackets::plan;
-use crate::policy::Policy;
 use crate::range::{at_least_one, growth, share};
-use crate::rank::Rank;
-use crate::sampler::SamplerSpec;
-use crate::schedule::{Schedule, ScheduleError};
+use crate::samplers::SamplerSpec;
+use crate::schedulers::brackets::plan;
+use crate::schedulers::rank::Rank;
+use crate::schedulers::schedule::{Schedule, ScheduleError};
+use crate::stopping::policy::Policy;
 use crate::study::StudyError;
 use foretell::StopCriterion;
 

@@ -14,14 +14,14 @@ pub use names::{PolicyName, Refit, Rungs, SamplerName, SchedulerName};
 pub use refusal::Refusal;
 pub use resolve::MOST_TRIALS;
 
-use crate::caution::Caution;
 #[cfg(feature = "schema")]
 use crate::defaults::*;
-use crate::f_hyperband::{KappaOf, Reference};
 #[cfg(feature = "schema")]
-use crate::q_learning::QLearning;
-use crate::rank::Rank;
+use crate::samplers::q_learning::QLearning;
+use crate::schedulers::f_hyperband::{KappaOf, Reference};
+use crate::schedulers::rank::Rank;
 use crate::space::Space;
+use crate::stopping::caution::Caution;
 use foretell::{Configuration, Direction, ErrorBudget, RunScore};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

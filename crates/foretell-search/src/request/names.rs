@@ -1,6 +1,6 @@
 //! The names by which a request chooses parts of a study.
 
-use crate::schedule::Schedule;
+use crate::schedulers::schedule::Schedule;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

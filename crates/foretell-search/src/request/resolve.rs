@@ -2,21 +2,21 @@
 
 use super::names::{PolicyName, Refit, Rungs, SamplerName, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
-use crate::brackets::plan;
-use crate::budget::Choice;
-use crate::caution::Stopping;
 use crate::defaults::{
     DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
 };
 use crate::difference::differences;
-use crate::f_hyperband::{Kappa, Reference};
 use crate::layer_space::NETWORK;
-use crate::policy::Policy;
-use crate::q_learning::{EpsilonSchedule, QLearning};
-use crate::rank::Rank;
-use crate::sampler::SamplerSpec;
-use crate::schedule::{Schedule, ScheduleError};
+use crate::samplers::SamplerSpec;
+use crate::samplers::q_learning::{EpsilonSchedule, QLearning};
+use crate::schedulers::brackets::plan;
+use crate::schedulers::budget::Choice;
+use crate::schedulers::f_hyperband::{Kappa, Reference};
+use crate::schedulers::rank::Rank;
+use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
+use crate::stopping::caution::Stopping;
+use crate::stopping::policy::Policy;
 use crate::study::StudySpec;
 use foretell::{Configuration, Direction, StopCriterion, Value};
 

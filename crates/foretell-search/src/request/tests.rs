@@ -3,7 +3,7 @@
 use super::*;
 #[cfg(feature = "schema")]
 use crate::defaults::DEFAULT_TRIALS;
-use crate::sampler::SamplerSpec;
+use crate::samplers::SamplerSpec;
 use crate::study::StudySpec;
 use foretell::Direction;
 

@@ -1,12 +1,12 @@
 //! Defaults that depend on other choices, in words: what [`StudyRequest::resolve`] answers to some requests.
 
 use super::{PolicyName, SchedulerName, StudyRequest};
-use crate::caution::Caution;
-use crate::policy::Policy;
-use crate::rank::Rank;
-use crate::sampler::SamplerSpec;
-use crate::schedule::Schedule;
+use crate::samplers::SamplerSpec;
+use crate::schedulers::rank::Rank;
+use crate::schedulers::schedule::Schedule;
 use crate::space::Space;
+use crate::stopping::caution::Caution;
+use crate::stopping::policy::Policy;
 use crate::study::StudySpec;
 
 /// Enough trials for every burn-in.

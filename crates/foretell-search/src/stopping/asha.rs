@@ -1,8 +1,8 @@
 //! ASHA that stops instead of pausing.
 
 use super::{Needs, Ruling, StopRule, Watched};
-use crate::brackets::last_levels;
-use crate::decision::Reason;
+use crate::schedulers::brackets::last_levels;
+use crate::stopping::decision::Reason;
 
 /// Rungs below the end.
 const RUNGS: u32 = 2;

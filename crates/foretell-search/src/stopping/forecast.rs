@@ -1,7 +1,7 @@
 //! The rule of forecasts: stop a trial that will not win, with probability Δ.
 
 use super::{Needs, Ruling, StopRule, Watched};
-use crate::decision::Reason;
+use crate::stopping::decision::Reason;
 use foretell::{Action, StopCriterion};
 
 /// A forecast with less than this share of the metric's range as its standard deviation knows the end.

@@ -1,7 +1,7 @@
 //! The median rule.
 
 use super::{Needs, Ruling, StopRule, Watched};
-use crate::decision::Reason;
+use crate::stopping::decision::Reason;
 
 /// Stops a trial whose best score so far is below the median of the running means of those that were trained as far as it is to be.
 ///

@@ -2,10 +2,13 @@
 //! exemptions, orders of a person and the log are the study's.
 
 mod asha;
+pub(crate) mod caution;
+pub(crate) mod decision;
 mod forecast;
 mod median;
 mod named;
 mod patience;
+pub(crate) mod policy;
 
 pub use asha::AshaRule;
 pub use forecast::ForecastRule;
@@ -14,7 +17,7 @@ pub use patience::PatienceRule;
 
 pub(crate) use named::rule_of;
 
-use crate::decision::{Reason, RecordedForecast};
+use crate::stopping::decision::{Reason, RecordedForecast};
 use foretell::Forecast;
 
 /// What a study keeps and prepares for a stop rule.

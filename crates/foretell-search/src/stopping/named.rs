@@ -1,7 +1,7 @@
 //! The rules that a policy names.
 
 use super::{AshaRule, ForecastRule, MedianRule, PatienceRule, StopRule};
-use crate::policy::Policy;
+use crate::stopping::policy::Policy;
 use foretell::StopCriterion;
 use std::sync::Arc;
 

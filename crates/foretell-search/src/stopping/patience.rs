@@ -1,7 +1,7 @@
 //! The rule of patience.
 
 use super::{Needs, Ruling, StopRule, Watched};
-use crate::decision::Reason;
+use crate::stopping::decision::Reason;
 
 /// Stops a trial whose best score is this many reports old. It saves training that has come to rest, of winners too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::{Study, Trial, TrialState};
 use crate::record::{Decision, Reason, Record};
-use crate::scheduler::{End, Job};
-use crate::worth::Worth;
+use crate::samplers::worth::Worth;
+use crate::schedulers::{End, Job};
 use foretell::{Action, Configuration, Curve, Run};
 use std::cmp::Ordering;
 

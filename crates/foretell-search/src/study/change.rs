@@ -1,9 +1,9 @@
 //! A study takes in other settings.
 
 use super::{Settings, Study};
-use crate::f_hyperband::LevelData;
-use crate::policy::Policy;
-use crate::schedule::Schedule;
+use crate::schedulers::f_hyperband::LevelData;
+use crate::schedulers::schedule::Schedule;
+use crate::stopping::policy::Policy;
 use crate::stopping::rule_of;
 
 impl Study {

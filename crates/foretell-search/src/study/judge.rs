@@ -1,8 +1,8 @@
 //! The judge: from what a study has seen of a running trial to a decision, in live studies and in replays alike.
 
 use super::{Study, Trial};
-use crate::random::is_exempt;
 use crate::record::{Decision, Reason};
+use crate::samplers::random::is_exempt;
 use crate::stopping::{Foreseen, Place, Ruling, Watched};
 use foretell::{Action, History, RunScore};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What a study has learnt from, by level: who was trained to it, forecasters, and running means for the median rule.
 
-use crate::f_hyperband::LevelData;
 use crate::record::RecordedForecast;
+use crate::schedulers::f_hyperband::LevelData;
 use foretell::{
     Configuration, Curve, Forecast, ForecastError, Forecaster, HistoryError, HistoryOptions, RunScore,
     UnknownPredictor, statistics,

@@ -2,10 +2,10 @@
 
 use super::restore::study_error;
 use super::{Study, StudyError, StudySpec};
-use crate::random::trial_seed;
 use crate::record::Record;
-use crate::sampler::SamplerSpec;
-use crate::scheduler::Job;
+use crate::samplers::SamplerSpec;
+use crate::samplers::random::trial_seed;
+use crate::schedulers::Job;
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;

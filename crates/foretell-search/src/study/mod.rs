@@ -34,11 +34,11 @@ pub use trial::{Trial, TrialState};
 
 pub(crate) use knowledge::{Checks, Level, NoForecast, Recording};
 
-use crate::f_hyperband::LevelData;
-use crate::q_learning::QLearner;
-use crate::rank::Ranks;
-use crate::sampler::Sampler;
-use crate::scheduler::{Job, Scheduler};
+use crate::samplers::Sampler;
+use crate::samplers::q_learning::QLearner;
+use crate::schedulers::f_hyperband::LevelData;
+use crate::schedulers::rank::Ranks;
+use crate::schedulers::{Job, Scheduler};
 use crate::stopping::{Needs, StopRule, rule_of};
 use foretell::{Configuration, Predictor, Run};
 use knowledge::Knowledge;

@@ -1,7 +1,7 @@
 //! How trials that were not trained to their end may end, for samplers: by the gains of those that were trained further.
 
 use super::{Study, Trial, TrialState};
-use crate::worth::Worth;
+use crate::samplers::worth::Worth;
 use foretell::statistics::{mean, standard_deviation};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The parts of a study that a caller may bring.
 
-use crate::sampler::Sampler;
-use crate::scheduler::Scheduler;
+use crate::samplers::Sampler;
+use crate::schedulers::Scheduler;
 use crate::stopping::StopRule;
 use foretell::Predictor;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What trials are compared by at rungs, where that is a forecast of their end, and which rungs say nothing of it.
 
 use super::{Study, TrialState};
-use crate::rank::{Rank, is_silent};
+use crate::schedulers::rank::{Rank, is_silent};
 use std::collections::BTreeSet;
 
 impl Study {

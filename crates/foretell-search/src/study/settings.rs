@@ -1,6 +1,6 @@
 //! What may change while a study is under way.
 
-use crate::policy::Policy;
+use crate::stopping::policy::Policy;
 use foretell::StopCriterion;
 use serde::{Deserialize, Serialize};
 

@@ -1,18 +1,18 @@
 //! What determines a study, and why something is none.
 
 use super::{Parts, Settings};
-use crate::brackets::levels;
-use crate::caution::{Caution, Stopping};
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::layer_space::NETWORK;
 use crate::parameter_space::ParameterSpaceError;
-use crate::policy::Policy;
-use crate::q_learning::QLearningError;
 use crate::range::{RangeError, at_least_one, countable, growth, share};
-use crate::rank::Rank;
-use crate::sampler::SamplerSpec;
-use crate::schedule::{Schedule, ScheduleError};
+use crate::samplers::SamplerSpec;
+use crate::samplers::q_learning::QLearningError;
+use crate::schedulers::brackets::levels;
+use crate::schedulers::rank::Rank;
+use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
+use crate::stopping::caution::{Caution, Stopping};
+use crate::stopping::policy::Policy;
 use foretell::{
     Configuration, Direction, ImageShape, LayerSequence, PredictorOptions, RunScore, StopCriterion,
     StopCriterionError, UnknownPredictor, Value, predictor,

@@ -1,9 +1,9 @@
 //! From what happened to the records that follow: each record is stored first and applied then.
 
 use super::{Proposal, Settings, Study, Trial};
-use crate::random::trial_seed;
 use crate::record::{Input, Record};
-use crate::scheduler::{Job, Next};
+use crate::samplers::random::trial_seed;
+use crate::schedulers::{Job, Next};
 use foretell::{Configuration, Curve, Run, RunScore};
 use std::convert::Infallible;
 

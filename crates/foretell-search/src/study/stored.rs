@@ -1,11 +1,11 @@
 //! How a study's description is read: as it is written today, or as earlier versions wrote it.
 
 use super::spec::StudySpec;
-use crate::policy::Policy;
-use crate::rank::Rank;
-use crate::sampler::SamplerSpec;
-use crate::schedule::Schedule;
+use crate::samplers::SamplerSpec;
+use crate::schedulers::rank::Rank;
+use crate::schedulers::schedule::Schedule;
 use crate::space::Space;
+use crate::stopping::policy::Policy;
 use foretell::{Configuration, Direction, ErrorBudget, RunScore, StopCriterion};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;

@@ -1,6 +1,16 @@
 //! Schedulers: who is trained next, and how far.
 
-use crate::rank::Ranks;
+pub(crate) mod asha;
+pub(crate) mod brackets;
+pub(crate) mod budget;
+pub(crate) mod f_hyperband;
+pub(crate) mod full;
+pub(crate) mod hyperband;
+pub(crate) mod rank;
+pub(crate) mod schedule;
+pub(crate) mod successive_halving;
+
+use crate::schedulers::rank::Ranks;
 use std::cmp::Ordering;
 
 /// Train one trial up to a resource level.

@@ -290,7 +290,7 @@ fn inverted(lower: &[f64], n: usize) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::parameter_space::ParameterSpace;
-    use crate::surrogate::first_draw;
+    use crate::samplers::surrogate::first_draw;
 
     fn sample(n: u64) -> (Cube, Vec<Point>, Vec<f64>) {
         let texts = ["x=float:0:1", "o=choice:a,b", "y=float:0:1 if o=b"];

@@ -1,6 +1,6 @@
 //! Quasi-random first draws.
 
-use crate::random::trial_stream;
+use crate::samplers::random::trial_stream;
 use rand::RngExt;
 
 /// Point number `index` of the first draws: the middle of the cube, then a scrambled Sobol sequence in `dimensions` dimensions: it fills the cube more evenly than random

@@ -1,9 +1,9 @@
 //! One default for a budget: which sampler, scheduler and policy spend it best.
 
 use crate::defaults::DEFAULT_ETA as ETA;
-use crate::policy::Policy;
-use crate::schedule::Schedule;
+use crate::schedulers::schedule::Schedule;
 use crate::space::Space;
+use crate::stopping::policy::Policy;
 
 /// Rungs below the end: at R/9 and R/3.
 const RUNGS: u32 = 2;

@@ -1,10 +1,10 @@
 //! Hyperband: brackets of successive halving from eager to patient, run after run.
 
-use crate::brackets::Plan;
-use crate::f_hyperband::{Kappa, LevelResults, Reference};
-use crate::rank::Ranks;
-use crate::scheduler::{End, Next, Scheduler};
-use crate::successive_halving::SuccessiveHalving;
+use crate::schedulers::brackets::Plan;
+use crate::schedulers::f_hyperband::{Kappa, LevelResults, Reference};
+use crate::schedulers::rank::Ranks;
+use crate::schedulers::successive_halving::SuccessiveHalving;
+use crate::schedulers::{End, Next, Scheduler};
 use std::collections::BTreeMap;
 
 /// Hyperband, `runs` times in a row. Trials are numbered on through brackets and runs.
@@ -128,8 +128,8 @@ impl Scheduler for Hyperband {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::brackets::plan;
-    use crate::scheduler::tests::drive;
+    use crate::schedulers::brackets::plan;
+    use crate::schedulers::tests::drive;
 
     fn score(trial: u64, until: u64) -> f64 {
         ((trial * 37) % 101) as f64 + until as f64

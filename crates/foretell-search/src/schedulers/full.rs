@@ -1,7 +1,7 @@
 //! Full training: every trial to the largest resource, one after another.
 
-use crate::rank::Ranks;
-use crate::scheduler::{End, Job, Next, Scheduler};
+use crate::schedulers::rank::Ranks;
+use crate::schedulers::{End, Job, Next, Scheduler};
 
 /// Every trial is trained to the largest resource, in the order of their numbers. A running trial has to beat the n-th
 /// best that was trained to its end; forecasts of stopped trials are not counted.
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_trial_is_trained_once_to_its_end() {
-        let jobs = crate::scheduler::tests::drive(&mut Full::new(4, 7, 1), |_, _| 0.0);
+        let jobs = crate::schedulers::tests::drive(&mut Full::new(4, 7, 1), |_, _| 0.0);
         assert_eq!(jobs, [0, 1, 2, 3].map(|trial| Job { trial, until: 7 }));
     }
 }

@@ -1,7 +1,7 @@
 //! What a sampler knows: who was proposed, and what became of them.
 
 use super::cube::{Cube, Point};
-use crate::worth::Worth;
+use crate::samplers::worth::Worth;
 use foretell::Configuration;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -187,8 +187,8 @@ impl Density {
 mod tests {
     use super::*;
     use crate::parameter_space::ParameterSpace;
-    use crate::random::trial_stream;
-    use crate::worth::Worth;
+    use crate::samplers::random::trial_stream;
+    use crate::samplers::worth::Worth;
 
     fn seen(results: &[(f64, f64)]) -> Vec<Seen> {
         results

@@ -251,8 +251,8 @@ impl TryFrom<Stored> for QLearner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::q_learning::{EpsilonSchedule, EpsilonStage};
-    use crate::random::{replay_stream, trial_stream};
+    use crate::samplers::q_learning::{EpsilonSchedule, EpsilonStage};
+    use crate::samplers::random::{replay_stream, trial_stream};
     use foretell::Layer;
 
     fn trajectory(text: &str) -> Trajectory {

@@ -96,7 +96,7 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::trial_stream;
+    use crate::samplers::random::trial_stream;
     use rand::RngExt;
 
     /// The share of 200 studies in which the rung is silent, where the best third of 30 trials is trained to the end and the scores at

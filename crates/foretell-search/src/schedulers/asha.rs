@@ -1,8 +1,8 @@
 //! ASHA: successive halving without waiting; a trial goes on as soon as it is among the best of its rung so far.
 
-use crate::brackets::{BracketError, last_levels};
-use crate::rank::Ranks;
-use crate::scheduler::{End, Job, Next, Ranked, Scheduler};
+use crate::schedulers::brackets::{BracketError, last_levels};
+use crate::schedulers::rank::Ranks;
+use crate::schedulers::{End, Job, Next, Ranked, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Asynchronous successive halving of `trials` trials.
@@ -144,7 +144,7 @@ impl Scheduler for Asha {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scheduler::tests::drive;
+    use crate::schedulers::tests::drive;
 
     #[test]
     fn a_trial_goes_on_as_soon_as_it_is_among_the_best() {

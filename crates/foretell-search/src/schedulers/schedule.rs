@@ -1,14 +1,16 @@
 //! Which scheduler: a description that can be written down, and the scheduler it describes.
 
-use crate::asha::Asha;
-use crate::brackets::{Bracket, BracketError, Rung, last_levels, levels, plan, successive_halving};
-use crate::f_hyperband::{Kappa, KappaError, Reference};
-use crate::full::Full;
-use crate::hyperband::Hyperband;
-use crate::policy::Policy;
-use crate::rank::Rank;
-use crate::scheduler::Scheduler;
-use crate::successive_halving::SuccessiveHalving;
+use crate::schedulers::Scheduler;
+use crate::schedulers::asha::Asha;
+use crate::schedulers::brackets::{
+    Bracket, BracketError, Rung, last_levels, levels, plan, successive_halving,
+};
+use crate::schedulers::f_hyperband::{Kappa, KappaError, Reference};
+use crate::schedulers::full::Full;
+use crate::schedulers::hyperband::Hyperband;
+use crate::schedulers::rank::Rank;
+use crate::schedulers::successive_halving::SuccessiveHalving;
+use crate::stopping::policy::Policy;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

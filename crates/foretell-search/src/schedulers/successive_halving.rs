@@ -1,9 +1,9 @@
 //! Successive halving: one bracket, whose rungs train ever fewer configurations ever further.
 
-use crate::brackets::{Bracket, Rung};
-use crate::f_hyperband::Kappa;
-use crate::rank::Ranks;
-use crate::scheduler::{End, Job, Next, Ranked, Scheduler};
+use crate::schedulers::brackets::{Bracket, Rung};
+use crate::schedulers::f_hyperband::Kappa;
+use crate::schedulers::rank::Ranks;
+use crate::schedulers::{End, Job, Next, Ranked, Scheduler};
 use std::collections::VecDeque;
 
 /// One bracket: of each rung the best go on to the next, ties to the lower trial number; failed trials never do.
@@ -90,8 +90,8 @@ impl Scheduler for SuccessiveHalving {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::brackets::successive_halving;
-    use crate::scheduler::tests::drive;
+    use crate::schedulers::brackets::successive_halving;
+    use crate::schedulers::tests::drive;
 
     fn halving() -> SuccessiveHalving {
         SuccessiveHalving::new(successive_halving(9, 9, 3).unwrap(), 100, Kappa::default())

@@ -161,7 +161,7 @@ fn coordinate_of(kind: &ParameterKind, value: &Value) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::trial_stream;
+    use crate::samplers::random::trial_stream;
 
     fn cube(texts: &[&str]) -> Cube {
         Cube::new(ParameterSpace::parse(texts).unwrap())

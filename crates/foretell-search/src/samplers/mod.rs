@@ -1,12 +1,17 @@
 //! Samplers: which configuration is tried next.
 
+pub(crate) mod q_learning;
+pub(crate) mod random;
+pub(crate) mod surrogate;
+pub(crate) mod worth;
+
 use crate::layer_space::{NETWORK, Trajectory};
 use crate::parameter_space::ParameterSpace;
-use crate::q_learning::{QLearner, QLearning, QLearningError, Reward};
-use crate::random::{RandomSampler, replay_stream, trial_stream};
+use crate::samplers::q_learning::{QLearner, QLearning, QLearningError, Reward};
+use crate::samplers::random::{RandomSampler, replay_stream, trial_stream};
+use crate::samplers::surrogate::{Cube, Evidence, GpSearch, first_draw, parzen_draws};
+use crate::samplers::worth::Worth;
 use crate::space::{Space, network_configuration};
-use crate::surrogate::{Cube, Evidence, GpSearch, first_draw, parzen_draws};
-use crate::worth::Worth;
 use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
