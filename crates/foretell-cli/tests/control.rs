@@ -480,7 +480,7 @@ fn a_full_disk_pauses_the_search_and_nothing_is_lost() {
     // half of it is taken at once, and the rest while the search runs
     let script = ": {lr}; for e in 1 2 3 4 5 6; do echo val_acc=0.$e; if [ $e = 2 ]; then touch ../two; \
                   while [ ! -e ../on ]; do sleep 0.05; done; fi; done";
-    let more = ["--trials", "3", "--no-stopping"];
+    let more = ["--trials", "30", "--no-stopping"];
     let running =
         search(&place, &more, script).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for("the first trial has reported twice", || folder.path().join("two").exists());
@@ -501,7 +501,7 @@ fn a_full_disk_pauses_the_search_and_nothing_is_lost() {
     let result = json(&output);
     assert_eq!(
         (&result["trials"]["completed"], &result["epochs"]["spent"]),
-        (&3.into(), &18.into()),
+        (&30.into(), &180.into()),
         "{result}"
     );
     let log = std::fs::read_to_string(place.join("study/trials/0000/output.log")).unwrap();
@@ -516,7 +516,7 @@ fn a_search_that_waits_for_room_can_be_interrupted() {
     let Some(_disk) = SmallDisk::mount(&place, "512k") else { return };
     let script = ": {lr}; touch ../two; while [ ! -e ../on ]; do sleep 0.05; done; \
                   for e in 1 2 3 4 5 6; do echo val_acc=0.$e; done";
-    let more = ["--trials", "3", "--no-stopping"];
+    let more = ["--trials", "30", "--no-stopping"];
     let running =
         search(&place, &more, script).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for("the trial runs", || folder.path().join("two").exists());

@@ -353,14 +353,17 @@ fn kill_often(flags: &[&str], kills: u64) {
     let log = wild.path().join("study/events.jsonl");
     let written = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count() as u64);
     for kill in 0..kills {
-        let mut child =
-            search(wild.path(), flags).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let enough = written() + 1 + kill * 7919 % 5;
+        let said = std::fs::File::create(wild.path().join("said")).unwrap();
+        let mut child = search(wild.path(), flags).stdout(Stdio::null()).stderr(said).spawn().unwrap();
+        let enough = written() + 1 + kill * 7919 % 3;
         while written() < enough && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep(Duration::from_millis(kill * 104_729 % 4));
-        assert!(child.try_wait().unwrap().is_none(), "the study was over before kill {kill}");
+        if let Some(status) = child.try_wait().unwrap() {
+            let said = std::fs::read_to_string(wild.path().join("said")).unwrap();
+            panic!("the search was over before kill {kill}, {status}: {said}");
+        }
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -244,7 +244,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A fetched file is not the published one.
-    #[error("{}: MD5 checksum {found}, published is {expected}; the file is damaged or another one: delete it and fetch it again", path.display())]
+    #[error("{}: SHA-256 checksum {found}, published is {expected}; the file is damaged or another one: delete it and fetch it again", path.display())]
     Checksum {
         /// The file.
         path: PathBuf,

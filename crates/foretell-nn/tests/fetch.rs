@@ -2,7 +2,7 @@
 
 use flate2::{Compression, write::GzEncoder};
 use foretell_nn::{Archive, Download, Error, Fetch, RemoteFile};
-use md5::{Digest, Md5};
+use sha2::{Digest, Sha256};
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -39,12 +39,12 @@ fn serve(name: &'static str, content: Vec<u8>) -> (String, Arc<Mutex<Vec<usize>>
     (address, starts)
 }
 
-fn md5(content: &[u8]) -> String {
-    Md5::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+fn sha256(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn set(base: &str, name: &str, content: &[u8], archive: Option<Archive>) -> Download {
-    let file = RemoteFile { base: base.to_owned(), name: name.to_owned(), md5: md5(content), archive };
+    let file = RemoteFile { base: base.to_owned(), name: name.to_owned(), sha256: sha256(content), archive };
     Download { name: "set".to_owned(), kind: "text".to_owned(), files: vec![file] }
 }
 
@@ -151,7 +151,7 @@ fn another_file_than_the_published_one_is_refused() {
     let error = fetch(into.path()).run(&set(&address, "words.txt", b"the words", None)).unwrap_err();
     assert!(matches!(error, Error::Checksum { .. }), "{error}");
     let error = error.to_string();
-    assert!(error.contains("words.txt.part: MD5 checksum") && error.contains("delete it"), "{error}");
+    assert!(error.contains("words.txt.part: SHA-256 checksum") && error.contains("delete it"), "{error}");
     assert!(!into.path().join("set/words.txt").exists());
 }
 

@@ -37,7 +37,7 @@ pub enum Abandoned {
     },
 }
 
-/// why abandoned processes were not ended.
+/// Why abandoned processes were not ended.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AbandonedError {
@@ -242,11 +242,7 @@ fn end(trials: &[Remembered], grace: Duration) -> Vec<Result<Abandoned, Abandone
     };
     let is_ours = |trial: &&Remembered| trial.0.boot == here && untold(trial).is_none();
     let ours: Vec<&ProcessRecord> = trials.iter().filter(is_ours).map(|(record, _)| record).collect();
-    let first = count(&ours);
-    if first.iter().any(|&count| count > 0) && signal_until_gone(&ours, Signal::SIGTERM, grace) > 0 {
-        signal_until_gone(&ours, Signal::SIGKILL, VANISH);
-    }
-    let mut counts = first.into_iter().zip(count(&ours));
+    let mut counts = end_running(&ours, grace).into_iter();
     ours.iter().filter_map(|record| record.control_group.as_ref()).for_each(ControlGroup::remove);
     let outcome = |trial: &Remembered| {
         if let Some(ProcessIdentity { pid, .. }) = untold(trial) {
@@ -261,27 +257,31 @@ fn end(trials: &[Remembered], grace: Duration) -> Vec<Result<Abandoned, Abandone
     trials.iter().map(outcome).collect()
 }
 
-/// How many processes of each run.
-fn count(records: &[&ProcessRecord]) -> Vec<usize> {
-    let all = running_now();
-    records.iter().map(|record| record.running(&all).len()).collect()
-}
-
-/// Signals what runs of all `records` and waits up to `patience` for it to be gone; answers how many are left.
+/// Ends what runs of each of `records`: SIGTERM, SIGKILL after `grace`, and an end to waiting [`VANISH`] later.
+/// Answers how many processes of each were seen at once, and how many are left.
 ///
 /// SIGKILL is sent again and again: a process that was forking just then may have got away.
-fn signal_until_gone(records: &[&ProcessRecord], signal: Signal, patience: Duration) -> usize {
-    let until = Instant::now() + patience;
-    let mut sent = false;
+fn end_running(records: &[&ProcessRecord], grace: Duration) -> Vec<(usize, usize)> {
+    let begun = Instant::now();
+    let mut told = BTreeSet::new();
+    let mut seen = vec![0; records.len()];
+    // A process that is just being started bears its token a moment later: it is looked for once more.
+    let mut is_sure = records.iter().all(|record| record.leader.is_some());
     loop {
         let all = running_now();
-        let running: BTreeSet<u32> = records.iter().flat_map(|record| record.running(&all)).collect();
-        if running.is_empty() || (sent && Instant::now() >= until) {
-            return running.len();
+        let running: Vec<BTreeSet<u32>> = records.iter().map(|record| record.running(&all)).collect();
+        seen.iter_mut().zip(&running).for_each(|(seen, running)| *seen = running.len().max(*seen));
+        let is_gone = running.iter().all(BTreeSet::is_empty);
+        if (is_gone && is_sure) || begun.elapsed() >= grace + VANISH {
+            return seen.into_iter().zip(running.iter().map(BTreeSet::len)).collect();
         }
-        if !sent || signal == Signal::SIGKILL {
-            running.iter().for_each(|&pid| signal_process(pid, signal));
-            sent = true;
+        is_sure = is_gone;
+        for &pid in running.iter().flatten() {
+            if begun.elapsed() >= grace {
+                signal_process(pid, Signal::SIGKILL);
+            } else if told.insert(pid) {
+                signal_process(pid, Signal::SIGTERM);
+            }
         }
         thread::sleep(POLL);
     }

@@ -12,6 +12,7 @@ use crate::message::Message;
 use crate::output::OutputLog;
 use crate::process::{Output, Process};
 use crate::reader::ReportReader;
+use crate::room::Room;
 use crate::start_error::StartError;
 use crate::strays::adopts;
 use crate::terminal::Terminal;
@@ -69,6 +70,7 @@ pub struct LocalProcesses {
     receiver: Receiver<Message>,
     running: Running,
     watch: Watch,
+    room: Room,
 }
 
 /// The thread that watches trials; before the first trial, what it will send its messages through.
@@ -89,7 +91,20 @@ impl LocalProcesses {
     /// An executor that gives stopped trials the time `grace` between SIGTERM and SIGKILL.
     pub fn new(grace: Duration) -> Self {
         let (sender, receiver) = sync_channel(MESSAGES);
-        Self { grace, receiver, running: Running::default(), watch: Watch::NotYet(sender) }
+        let (running, watch) = (Running::default(), Watch::NotYet(sender));
+        Self { grace, receiver, running, watch, room: Room::default() }
+    }
+
+    /// The same, which says by `room` that trials wait for room on a full disk.
+    #[must_use]
+    pub(crate) fn waiting_by(mut self, room: Room) -> Self {
+        self.room = room;
+        self
+    }
+
+    /// How a full disk is waited out.
+    pub(crate) fn room(&self) -> &Room {
+        &self.room
     }
 
     /// Starts a trial; answers the identity of its process, which leads its process group.
@@ -106,7 +121,8 @@ impl LocalProcesses {
         check_working_dir(spec)?;
         spec.prepare()?;
         let log_path = spec.directory.join("output.log");
-        let log = OutputLog::open(&log_path).map_err(StartError::folder("write", &log_path))?;
+        let log =
+            OutputLog::open(&log_path, self.room.clone()).map_err(StartError::folder("write", &log_path))?;
         // remembered before it is made, so that it is removed whenever this process is killed
         record.control_group = adopts().then(|| ControlGroup::named(&record.token)).flatten();
         record.write(&spec.directory).map_err(StartError::folder("write into", &spec.directory))?;

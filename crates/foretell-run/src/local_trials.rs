@@ -50,7 +50,6 @@ pub struct LocalTrials {
     params_watch: Option<ParamsWatch>,
     /// Whether one trial is, or was, watched.
     is_watched: bool,
-    room: Room,
 }
 
 /// The folder of a trial of the study in `directory`.
@@ -62,13 +61,13 @@ impl LocalTrials {
     /// Trials by `setup`, with the time `grace` between SIGTERM and SIGKILL for those that are stopped.
     pub fn new(setup: TrialSetup, grace: Duration) -> Self {
         let processes = LocalProcesses::new(grace);
-        Self { processes, setup, params_watch: None, is_watched: false, room: Room::default() }
+        Self { processes, setup, params_watch: None, is_watched: false }
     }
 
     /// The same, which wait out a full disk as `room` says before they start.
     #[must_use]
     pub fn waiting_by(self, room: Room) -> Self {
-        Self { room, ..self }
+        Self { processes: self.processes.waiting_by(room), ..self }
     }
 
     fn start_once(&mut self, start: &Start, worker: usize, resumes: bool) -> Result<(), ExecutorError> {
@@ -149,7 +148,7 @@ impl Executor for LocalTrials {
             let directory = trial_directory(&self.setup.directory, start.trial);
             self.params_watch = ParamsWatch::new(start.trial, &directory);
         }
-        let room = self.room.clone();
+        let room = self.processes.room().clone();
         room.until_there_is(
             |error: &ExecutorError| error.as_ref(),
             || self.start_once(start, worker, resumes),

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::room::is_full;
+use crate::room::{Room, Waiting, is_full};
 
 /// How many lines a failure message shows.
 pub(crate) const TAIL_LINES: usize = 20;
@@ -110,20 +110,24 @@ pub(crate) struct OutputLog<W = File> {
     missing: usize,
     /// Whether a full disk refused the last write.
     is_full: bool,
+    /// Says that it is waited for.
+    disk: Room,
+    waiting: Option<Waiting>,
 }
 
 impl OutputLog {
     /// Opens the log at `path`, or makes it.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, disk: Room) -> io::Result<Self> {
         let file = crate::no_links::open(OpenOptions::new().append(true).create(true), path)?;
         let room = LOG_BYTES.saturating_sub(file.metadata()?.len());
-        Ok(Self::of(file, room))
+        Ok(Self { disk, ..Self::of(file, room) })
     }
 }
 
 impl<W: Write> OutputLog<W> {
     fn of(file: W, room: u64) -> Self {
-        Self { file, room, pending: Vec::new(), missing: 0, is_full: false }
+        let disk = Room::default();
+        Self { file, room, pending: Vec::new(), missing: 0, is_full: false, disk, waiting: None }
     }
 
     /// Adds `text`, as long as there is room for it.
@@ -140,9 +144,15 @@ impl<W: Write> OutputLog<W> {
         }
     }
 
-    /// Whether it waits for room on a full disk; tries again.
+    /// Whether it waits for room on a full disk, which is said; tries again.
     pub(crate) fn is_waiting(&mut self) -> bool {
         self.write_pending();
+        if self.is_full {
+            let cause = "what a trial has printed cannot be written";
+            self.waiting.get_or_insert_with(|| self.disk.wait(cause));
+        } else if let Some(waiting) = self.waiting.take() {
+            waiting.goes_on();
+        }
         self.is_full
     }
 
@@ -179,7 +189,9 @@ impl<W: Write> OutputLog<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LINE_BYTES, LOG_BYTES, Line, LineSplitter, OutputLog, PENDING_BYTES, TAIL_LINES, Tail};
+    use super::{
+        LINE_BYTES, LOG_BYTES, Line, LineSplitter, OutputLog, PENDING_BYTES, Room, TAIL_LINES, Tail,
+    };
     use proptest::prelude::*;
 
     fn lines(chunks: &[&[u8]]) -> (Vec<(Vec<u8>, bool)>, Vec<u8>) {
@@ -223,7 +235,7 @@ mod tests {
     fn a_flood_of_output_takes_bounded_disk() {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let path = dir.path().join("output.log");
-        let mut log = OutputLog::open(&path).expect("the log opens");
+        let mut log = OutputLog::open(&path, Room::default()).expect("the log opens");
         log.write(b"first\n");
         log.room = 10; // as if nearly all were used
         log.write(b"0123456789abcdef\n");

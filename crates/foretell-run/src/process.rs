@@ -36,9 +36,9 @@ const QUIET: u32 = 10;
 const SHORTEST_QUIET: Duration = Duration::from_secs(60);
 /// The interval that is assumed while no trial has shown any.
 const UNKNOWN_INTERVAL: Duration = Duration::from_secs(600);
-/// So many reports in the first read that brings any may be all there are, written at the end.
+/// If the first read that brings reports brings at least this many, they may be all there are, written at the end.
 const MANY: usize = 3;
-/// So long they are held back to see whether the end follows.
+/// How long they are held back to see whether the end follows.
 const HOLD: Duration = Duration::from_millis(100);
 /// The most that a pipe can hold (Linux: `pipe-max-size`): what a process wrote before its end is within this.
 const PIPE_BYTES: usize = 1024 * 1024;
@@ -60,6 +60,8 @@ pub(crate) struct Output {
     batch: Vec<MessageKind>,
     /// Many reports that came at once, as the first ones, and when: the end may follow.
     held: Option<(Vec<MessageKind>, Instant)>,
+    /// Whether the program is known to write each report at once.
+    flushes: bool,
 }
 
 /// How long the trials so far took at most to their first report, and from that to the second.
@@ -83,6 +85,7 @@ impl Output {
             heard: None,
             batch: Vec::new(),
             held: None,
+            flushes: false,
         }
     }
 
@@ -157,7 +160,7 @@ impl Output {
             let (first, _, times) = self.heard.unwrap_or((now, now, 0));
             self.heard = Some((first, now, times + 1));
         }
-        if is_first && reports >= MANY {
+        if is_first && reports >= MANY && !self.flushes {
             self.held = Some((std::mem::take(&mut self.batch), now));
         } else if !self.batch.is_empty() {
             self.release(outbox);
@@ -292,6 +295,7 @@ impl Process {
         if let Some(header) = self.followed.as_ref().and_then(Followed::header) {
             let _ = self.output.reports.read(&header); // it was written before: no report
         }
+        self.output.flushes = watch.flushes;
         self.watch = watch;
         self
     }
@@ -572,6 +576,7 @@ mod tests {
     use crate::output::OutputLog;
     use crate::protocol::MetricSource;
     use crate::reader::ReportReader;
+    use crate::room::Room;
     use crate::trial::Watch;
     use std::os::unix::process::CommandExt;
     use std::path::Path;
@@ -584,7 +589,7 @@ mod tests {
     }
 
     fn output(folder: &Path) -> Output {
-        let log = OutputLog::open(&folder.join("output.log")).expect("the log opens");
+        let log = OutputLog::open(&folder.join("output.log"), Room::default()).expect("the log opens");
         Output::new(4, ReportReader::new(MetricSource::default(), 0), log, 10)
     }
 

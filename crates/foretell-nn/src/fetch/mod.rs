@@ -6,7 +6,7 @@ mod unpack;
 pub use catalogue::{Archive, Download, RemoteFile, catalogue};
 
 use crate::error::Error;
-use md5::{Digest, Md5};
+use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -51,7 +51,7 @@ impl Fetch {
     /// Brings `file` to `path` unless it is there.
     fn bring(&self, file: &RemoteFile, path: &Path) -> Result<(), Error> {
         if path.exists() {
-            return check(path, &file.md5);
+            return check(path, &file.sha256);
         }
         let folder = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(|error| Error::write(folder, error))?;
@@ -59,9 +59,9 @@ impl Fetch {
         part.push(".part");
         let part = PathBuf::from(part);
         // a whole part would make the server answer that nothing is left
-        if !part.exists() || checksum(&part)? != file.md5 {
+        if !part.exists() || checksum(&part)? != file.sha256 {
             self.download(file, &part, path)?;
-            check(&part, &file.md5)?;
+            check(&part, &file.sha256)?;
         }
         std::fs::rename(&part, path).map_err(|error| Error::write(path, error))
     }
@@ -92,10 +92,10 @@ impl Fetch {
     }
 }
 
-/// The MD5 checksum of a file in hexadecimal.
+/// The SHA-256 checksum of a file in hexadecimal.
 fn checksum(path: &Path) -> Result<String, Error> {
     let mut file = std::fs::File::open(path).map_err(|error| Error::read(path, error))?;
-    let (mut digest, mut buffer) = (Md5::new(), vec![0; 1 << 16]);
+    let (mut digest, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
     loop {
         match file.read(&mut buffer).map_err(|error| Error::read(path, error))? {
             0 => break,

@@ -47,8 +47,8 @@ pub(crate) struct Control {
 
 impl Control {
     /// What is watched of each trial.
-    pub(super) fn watch(&self) -> Watch {
-        Watch { follow: self.follow.clone(), timeout: self.trial_timeout, stall: self.stall }
+    pub(super) fn watch(&self, flushes: bool) -> Watch {
+        Watch { follow: self.follow.clone(), timeout: self.trial_timeout, stall: self.stall, flushes }
     }
 
     /// What a run may take, where earlier ones took the time `before`.
