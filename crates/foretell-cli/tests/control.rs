@@ -548,8 +548,9 @@ fn a_report_fits_on_a_screen_and_the_best_comes_last() {
     assert!(screen.contains("15 failed trials, of which the last 5"), "{screen}");
     assert!(screen.contains("exit code 1; it last said: Error: lr 0."), "{screen}");
     assert!(!screen.contains('\u{1b}'), "{screen:?}");
-    let end: Vec<&str> = screen.trim_end().lines().rev().take(2).collect();
-    assert!(end[1].starts_with("best: trial 0, val_acc 0.9000") && end[0].contains("lr "), "{screen}");
+    let end = screen.trim_end().rsplit("\n\n").next().unwrap();
+    assert!(end.starts_with("best: trial 0, val_acc 0.9000\n  lr "), "{screen}");
+    assert!(end.contains("\n  run it: sh -c ") && end.ends_with("study run study --seeds 3"), "{screen}");
     let all = show(&["--all"]);
     assert!(all.lines().count() > 60 && !all.contains("of which the last"), "{all}");
     let one = show(&["59"]);

@@ -223,8 +223,7 @@ pub(crate) fn text(study: &Study, document: &Document, all: bool) -> String {
     parts.extend(early_ranks(study));
     parts.extend(leaders(study, TOP));
     parts.push(format!("the study is kept in {}", document.study));
-    parts.push(best(study, summary));
-    parts.extend(next(study, document));
+    parts.push([best(study, summary), next(study, document)].concat());
     parts.join("\n\n")
 }
 
@@ -318,9 +317,9 @@ pub(crate) fn leaders(study: &Study, most: usize) -> Option<String> {
 }
 
 /// What the best gains over the configuration that was given first, and what to run now.
-fn next(study: &Study, document: &Document) -> Option<String> {
+fn next(study: &Study, document: &Document) -> String {
     let spec = study.spec();
-    let best = document.summary.best.as_ref()?;
+    let Some(best) = &document.summary.best else { return String::new() };
     let mut lines = Vec::new();
     let first = study.trial(0).filter(|_| !spec.queue.is_empty() && best.trial != 0);
     if let Some(had) = first.and_then(Trial::result) {
@@ -338,7 +337,7 @@ fn next(study: &Study, document: &Document) -> Option<String> {
     if asked::Asked::of(directory).is_some() {
         lines.push(format!("train it with three new seeds: foretell study run {} --seeds 3", document.study));
     }
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 fn best(study: &Study, summary: &Summary) -> String {
