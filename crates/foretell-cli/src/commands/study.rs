@@ -3,6 +3,7 @@
 mod best;
 mod doctor;
 mod remove;
+mod trials_table;
 
 use super::search::again::{self, Again, no_trial};
 use super::search::{FigureKind, report, study_picture};
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use trials_table::TableFormat;
 
 const SCHEMA: &str = "foretell.study/1";
 
@@ -86,10 +88,16 @@ enum Action {
         #[command(flatten)]
         form: Form,
     },
-    /// Write the study's curves as JSON lines, which the other commands read.
+    /// Write the study's curves as JSON lines, which the other commands read, or a table of its trials.
     Export {
         /// The study's folder.
         study: PathBuf,
+        /// Write one row a trial: state, score, epochs, forecast, reason, parameters and the last value of every metric.
+        #[arg(long)]
+        trials: bool,
+        /// The form of the table (default: csv for a file that ends in .csv, else jsonl).
+        #[arg(long, value_enum, requires = "trials")]
+        format: Option<trials_table::TableFormat>,
         /// The file to write (default: standard output).
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -144,7 +152,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
         Action::Plot { study, out } => draw(&Stored::read(study)?, out.as_deref()),
         Action::Rm { study, yes } => remove::run(study, *yes),
-        Action::Export { study, out } => export(&Stored::read(study)?, out.as_deref()),
+        Action::Export { study, trials: false, out, .. } => export(&Stored::read(study)?, out.as_deref()),
+        Action::Export { study, trials: true, format, out } => {
+            export_trials(&Stored::read(study)?, *format, out.as_deref())
+        }
         Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format),
     }
 }
@@ -375,6 +386,32 @@ fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
         foretell_logs::write_json_lines(&mut *writer, &runs, &metric)?;
         writer.flush()
     };
+    written(out, &write)?;
+    say_written(&format!("{} curves", runs.len()), out);
+    Ok(())
+}
+
+/// Writes one row a trial.
+fn export_trials(stored: &Stored, format: Option<TableFormat>, out: Option<&Path>) -> Outcome {
+    let by_name = || match out.and_then(Path::extension) {
+        Some(extension) if extension == "csv" => TableFormat::Csv,
+        _ => TableFormat::default(),
+    };
+    let format = format.unwrap_or_else(by_name);
+    let rows = trials_table::rows(stored)?;
+    written(out, &|writer| trials_table::write(writer, &rows, format))?;
+    say_written(&format!("{} trials", rows.len()), out);
+    Ok(())
+}
+
+fn say_written(what: &str, out: Option<&Path>) {
+    if let Some(path) = out {
+        note(&format!("{what} written to {}", path.display()));
+    }
+}
+
+/// Lets `write` write to the file `out`, or to standard output.
+fn written(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Outcome {
     let Some(path) = out else {
         return write(&mut std::io::stdout().lock()).or_else(|error| match error.kind() {
             std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -383,9 +420,7 @@ fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
     };
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
     let file = File::create(path).map_err(failed)?;
-    write(&mut BufWriter::new(file)).map_err(failed)?;
-    note(&format!("{} curves written to {}", runs.len(), path.display()));
-    Ok(())
+    write(&mut BufWriter::new(file)).map_err(failed)
 }
 
 #[cfg(test)]

@@ -321,8 +321,10 @@ fn next(study: &Study, document: &Document) -> String {
     let spec = study.spec();
     let Some(best) = &document.summary.best else { return String::new() };
     let mut lines = Vec::new();
-    let first = study.trial(0).filter(|_| !spec.queue.is_empty() && best.trial != 0);
-    if let Some(had) = first.and_then(Trial::result) {
+    let first = study.trial(0).filter(|_| !spec.queue.is_empty());
+    if best.trial == 0 && first.is_some() {
+        lines.push("no configuration was better than the one given first (trial 0)".to_owned());
+    } else if let Some(had) = first.and_then(Trial::result) {
         let gain = spec.direction.score(best.score) - spec.direction.score(had);
         lines.push(format!(
             "the configuration given first (trial 0) came to {}: the best is {} better",
