@@ -548,8 +548,9 @@ fn a_report_fits_on_a_screen_and_the_best_comes_last() {
     assert!(screen.contains("15 failed trials, of which the last 5"), "{screen}");
     assert!(screen.contains("exit code 1; it last said: Error: lr 0."), "{screen}");
     assert!(!screen.contains('\u{1b}'), "{screen:?}");
-    let end: Vec<&str> = screen.trim_end().lines().rev().take(2).collect();
-    assert!(end[1].starts_with("best: trial 0, val_acc 0.9000") && end[0].contains("lr "), "{screen}");
+    let end = screen.trim_end().rsplit("\n\n").next().unwrap();
+    assert!(end.starts_with("best: trial 0, val_acc 0.9000\n  lr "), "{screen}");
+    assert!(end.contains("\n  run it: sh -c ") && end.ends_with("study run study --seeds 3"), "{screen}");
     let all = show(&["--all"]);
     assert!(all.lines().count() > 60 && !all.contains("of which the last"), "{all}");
     let one = show(&["59"]);
@@ -678,4 +679,89 @@ fn trainings_with_early_stopping_of_their_own_or_searched_epochs_are_told_what_t
     let more = ["--param", "epochs=int:2:9", "--trials", "2", "--no-stopping"];
     let (_, said) = output(&mut search(folder.path(), &more, script), 0);
     assert!(said.contains("the parameter epochs goes to 9, but --epochs 6 ends every trial there"), "{said}");
+}
+
+/// What a `study` command on the study of `folder` prints.
+fn study(folder: &Path, action: &str, more: &[&str]) -> String {
+    let (output, _) = output(&mut foretell(folder, &[&["study", action, "study"], more].concat()), 0);
+    text(&output.stdout)
+}
+
+#[test]
+fn the_best_is_taken_away_as_a_command_line_and_as_a_file() {
+    let folder = finished("6");
+    let lines = study(folder.path(), "best", &["--format", "args"]);
+    let ran = Command::new("sh").args(["-c", lines.trim()]).output().unwrap();
+    let last = text(&ran.stdout).lines().last().unwrap().to_owned();
+    let best: Value = serde_json::from_str(&study(folder.path(), "best", &["--format", "json"])).unwrap();
+    let score: f64 = last.strip_prefix("val_acc=").unwrap().parse().unwrap();
+    assert!((score - best["score"].as_f64().unwrap()).abs() < 1e-6, "{last} is not that of {best}");
+    let lr = &best["configuration"]["lr"];
+    assert_eq!(study(folder.path(), "best", &["--format", "toml"]), format!("lr = {lr}\n"));
+    assert_eq!(study(folder.path(), "best", &["--format", "yaml"]), format!("lr: {lr}\n"));
+    let second: Value =
+        serde_json::from_str(&study(folder.path(), "best", &["2", "--format", "json"])).unwrap();
+    assert!(second["score"].as_f64() < best["score"].as_f64() && second["rank"] == 2, "{second}");
+    let shown = study(folder.path(), "show", &[]);
+    assert!(shown.contains(&format!("run it: {}", lines.trim())), "{shown}");
+    let (_, said) = output(&mut foretell(folder.path(), &["study", "best", "study", "9"]), 1);
+    assert!(said.contains("only 6 trials"), "{said}");
+}
+
+#[test]
+fn the_best_is_trained_anew_with_other_seeds_and_said_to_have_won_by_luck_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    // the seed decides the last digits
+    let script = "for e in 1 2 3 4 5 6; do echo \"val_acc=$(echo \"{lr} $FORETELL_SEED\" | awk '{{printf \"%.8f\", $1 + ($2 % 97) / 1e5}}')\"; done";
+    output(
+        &mut search(folder.path(), &["--trials", "5", "--no-stopping", "--enqueue", "lr=0.02"], script),
+        0,
+    );
+    let shown = study(folder.path(), "show", &[]);
+    assert!(shown.contains("the configuration given first (trial 0) came to 0.02"), "{shown}");
+    let again: Value =
+        serde_json::from_str(&study(folder.path(), "run", &["--seeds", "3", "--format", "json"])).unwrap();
+    let scores: Vec<f64> =
+        again["scores"].as_array().unwrap().iter().map(|it| it.as_f64().unwrap()).collect();
+    assert!(scores.len() == 3 && (scores[0] - scores[1]).abs() > 1e-9, "{again}");
+    assert!((again["mean"].as_f64().unwrap() - scores.iter().sum::<f64>() / 3.0).abs() < 1e-12, "{again}");
+    assert!(again["sd"].as_f64().unwrap() > 0.0 && again["was"].is_number(), "{again}");
+    let longer = study(folder.path(), "run", &["--trial", "0", "--epochs", "4"]);
+    assert!(longer.contains("trial 0 for 4 epochs, with a new seed: val_acc 0.02"), "{longer}");
+    let (_, said) = output(&mut foretell(folder.path(), &["study", "run", "study", "--trial", "99"]), 2);
+    assert!(said.contains("has no trial 99"), "{said}");
+}
+
+#[test]
+fn a_study_of_a_file_is_trained_anew_by_what_the_file_said_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = "command = [\"sh\", \"-c\", \"for e in 1 2 3; do echo val_acc={lr}; done\"]\nmetric = \"val_acc\"\nepochs = 3\ntrials = 3\nno-stopping = true\nout = \"study\"\n[param]\nlr = \"log:0.01:1\"\n";
+    std::fs::write(folder.path().join("study.toml"), file).unwrap();
+    output(&mut foretell(folder.path(), &["search", "study.toml"]), 0);
+    std::fs::remove_file(folder.path().join("study.toml")).unwrap();
+    let again = study(folder.path(), "run", &["--seeds", "2"]);
+    assert!(again.contains("all the same") && again.contains("FORETELL_SEED"), "{again}");
+}
+
+#[test]
+fn trials_are_written_as_a_table_with_their_parameters_and_metrics() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "if [ $FORETELL_TRIAL = 1 ]; then echo 'no, not \"so\"'; exit 3; fi; for e in 1 2 3 4 5 6; do echo \"{{\\\"foretell\\\":{{\\\"step\\\":$e,\\\"val_acc\\\":{lr},\\\"loss\\\":0.$e}}}}\"; done";
+    output(&mut search(folder.path(), &["--trials", "3", "--no-stopping"], script), 0);
+    let lines = study(folder.path(), "export", &["--trials"]);
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 3, "{lines}");
+    assert_eq!((&rows[0]["state"], &rows[0]["metric.loss"]), (&"completed".into(), &0.6.into()), "{lines}");
+    assert_eq!(rows[0]["score"], rows[0]["param.lr"], "{lines}");
+    assert!(rows[1]["state"] == "failed" && rows[1]["score"].is_null(), "{lines}");
+    let (_, said) = output(
+        &mut foretell(folder.path(), &["study", "export", "study", "--trials", "--out", "trials.csv"]),
+        0,
+    );
+    assert!(said.contains("3 trials written to trials.csv"), "{said}");
+    let csv = std::fs::read_to_string(folder.path().join("trials.csv")).unwrap();
+    let headings = csv.lines().next().unwrap();
+    assert!(headings.starts_with("trial,state,score,epochs,last,forecast,"), "{csv}");
+    assert!(headings.ends_with("error,param.lr,metric.loss,metric.val_acc"), "{csv}");
+    assert!(csv.contains("no, not \"\"so\"\""), "{csv}");
 }

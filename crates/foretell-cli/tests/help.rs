@@ -40,7 +40,7 @@ fn the_help_of_every_subcommand() {
 
 #[test]
 fn the_help_of_every_subcommand_of_study() {
-    for name in ["ls", "show", "plot", "export", "doctor", "rm"] {
+    for name in ["ls", "show", "best", "run", "plot", "export", "doctor", "rm"] {
         insta::assert_snapshot!(format!("study-{name}"), help(&["study", name]));
     }
 }

@@ -94,7 +94,7 @@ impl ConfigFile {
     }
 
     /// The name of a trial's copy.
-    pub(crate) fn file_name(&self) -> &'static str {
+    pub fn file_name(&self) -> &'static str {
         match self.form {
             Form::Json => "config.json",
             Form::Yaml => "config.yaml",

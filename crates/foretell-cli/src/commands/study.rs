@@ -1,8 +1,11 @@
 //! `foretell study`: shows stored studies, also while they run, and mends or removes them.
 
+mod best;
 mod doctor;
 mod remove;
+mod trials_table;
 
+use super::search::again::{self, Again, no_trial};
 use super::search::{FigureKind, report, study_picture};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, note, print, print_json, table};
@@ -14,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use trials_table::TableFormat;
 
 const SCHEMA: &str = "foretell.study/1";
 
@@ -22,8 +26,13 @@ const SCHEMA: &str = "foretell.study/1";
 pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Action,
+}
+
+/// The form of the result.
+#[derive(clap::Args)]
+struct Form {
     /// The form of the result.
-    #[arg(long, value_enum, default_value_t, global = true)]
+    #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
 
@@ -34,6 +43,35 @@ enum Action {
         /// The folder that holds the studies' folders.
         #[arg(default_value = "foretell-out")]
         folder: PathBuf,
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Print what to run now: the command line of the best trial, its parameters, checkpoints, forecast and truth.
+    Best {
+        /// The study's folder.
+        study: PathBuf,
+        /// Which of the best: 2 for the second best.
+        #[arg(default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+        nth: u64,
+        /// The form of the result.
+        #[arg(long, value_enum, default_value_t)]
+        format: best::BestFormat,
+    },
+    /// Train the best trial anew, longer or with other seeds, and show mean and spread.
+    Run {
+        /// The study's folder.
+        study: PathBuf,
+        /// The trial's number (default: the best).
+        #[arg(long)]
+        trial: Option<u64>,
+        /// Epochs (or steps) to train for (default: as long as in the search).
+        #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+        epochs: Option<u64>,
+        /// Number of trainings, each with a new seed.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+        seeds: u64,
+        #[command(flatten)]
+        form: Form,
     },
     /// Show the results of a study so far, or the curve of one trial and every decision on it.
     Show {
@@ -47,11 +85,19 @@ enum Action {
         /// List all trials that were stopped or failed, not only the newest.
         #[arg(long, conflicts_with_all = ["trial", "top"])]
         all: bool,
+        #[command(flatten)]
+        form: Form,
     },
-    /// Write the study's curves as JSON lines, which the other commands read.
+    /// Write the study's curves as JSON lines, which the other commands read, or a table of its trials.
     Export {
         /// The study's folder.
         study: PathBuf,
+        /// Write one row a trial: state, score, epochs, forecast, reason, parameters and the last value of every metric.
+        #[arg(long)]
+        trials: bool,
+        /// The form of the table (default: csv for a file that ends in .csv, else jsonl).
+        #[arg(long, value_enum, requires = "trials")]
+        format: Option<trials_table::TableFormat>,
         /// The file to write (default: standard output).
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -79,23 +125,38 @@ enum Action {
         /// Keep the sound part of a damaged log; the damaged log is kept next to it.
         #[arg(long)]
         repair: bool,
+        #[command(flatten)]
+        form: Form,
     },
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.action {
-        Action::Ls { folder } => list(folder, arguments.format),
-        Action::Show { study, trial: None, top, all } => {
-            show(&Stored::read(study)?, *top, *all, arguments.format)
+        Action::Ls { folder, form } => list(folder, form.format),
+        Action::Best { study, nth, format } => {
+            best::run(&Stored::read(study)?, usize::try_from(*nth).unwrap_or(usize::MAX), *format)
         }
-        Action::Show { study, trial: Some(trial), .. } => {
-            show_trial(&Stored::read(study)?, *trial, arguments.format)
+        Action::Run { study, trial, epochs, seeds, form } => {
+            let stored = Stored::read(study)?;
+            let trial = trial.or_else(|| stored.study.best().map(|best| best.trial)).ok_or_else(|| {
+                Failure::midway("no trial was trained to its end: there is no best yet; name one by --trial")
+            })?;
+            again::run(&stored, &Again { trial, epochs: *epochs, seeds: *seeds }, form.format)
+        }
+        Action::Show { study, trial: None, top, all, form } => {
+            show(&Stored::read(study)?, *top, *all, form.format)
+        }
+        Action::Show { study, trial: Some(trial), form, .. } => {
+            show_trial(&Stored::read(study)?, *trial, form.format)
         }
         Action::Plot { study, out } => draw(&Stored::read(study)?, out.as_deref()),
         Action::Rm { study, yes } => remove::run(study, *yes),
-        Action::Export { study, out } => export(&Stored::read(study)?, out.as_deref()),
-        Action::Doctor { study, repair } => doctor::run(study, *repair, arguments.format),
+        Action::Export { study, trials: false, out, .. } => export(&Stored::read(study)?, out.as_deref()),
+        Action::Export { study, trials: true, format, out } => {
+            export_trials(&Stored::read(study)?, *format, out.as_deref())
+        }
+        Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format),
     }
 }
 
@@ -224,11 +285,7 @@ struct Shown<'a> {
 fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
     let trials = stored.study.trials();
     let Some(trial) = trials.get(number as usize) else {
-        return Err(Failure::input(format!(
-            "{} has no trial {number}; its {} trials are numbered from 0",
-            stored.directory.display(),
-            trials.len()
-        )));
+        return Err(no_trial(stored, number));
     };
     let (mut decisions, mut steps, mut values) = (Vec::new(), Vec::new(), Vec::new());
     stored.each_record(|record| match record {
@@ -329,6 +386,32 @@ fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
         foretell_logs::write_json_lines(&mut *writer, &runs, &metric)?;
         writer.flush()
     };
+    written(out, &write)?;
+    say_written(&format!("{} curves", runs.len()), out);
+    Ok(())
+}
+
+/// Writes one row a trial.
+fn export_trials(stored: &Stored, format: Option<TableFormat>, out: Option<&Path>) -> Outcome {
+    let by_name = || match out.and_then(Path::extension) {
+        Some(extension) if extension == "csv" => TableFormat::Csv,
+        _ => TableFormat::default(),
+    };
+    let format = format.unwrap_or_else(by_name);
+    let rows = trials_table::rows(stored)?;
+    written(out, &|writer| trials_table::write(writer, &rows, format))?;
+    say_written(&format!("{} trials", rows.len()), out);
+    Ok(())
+}
+
+fn say_written(what: &str, out: Option<&Path>) {
+    if let Some(path) = out {
+        note(&format!("{what} written to {}", path.display()));
+    }
+}
+
+/// Lets `write` write to the file `out`, or to standard output.
+fn written(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Outcome {
     let Some(path) = out else {
         return write(&mut std::io::stdout().lock()).or_else(|error| match error.kind() {
             std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -337,9 +420,7 @@ fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
     };
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
     let file = File::create(path).map_err(failed)?;
-    write(&mut BufWriter::new(file)).map_err(failed)?;
-    note(&format!("{} curves written to {}", runs.len(), path.display()));
-    Ok(())
+    write(&mut BufWriter::new(file)).map_err(failed)
 }
 
 #[cfg(test)]

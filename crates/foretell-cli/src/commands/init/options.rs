@@ -11,11 +11,22 @@ pub(super) struct Described {
     pub(super) command: Vec<String>,
     /// Parameters to search, each with its kind.
     pub(super) parameters: Vec<(String, String)>,
+    /// The values that the script has for them by itself, where they are known.
+    pub(super) defaults: Vec<(String, String)>,
     /// Options that might be searched, too, each with a suggestion.
     pub(super) others: Vec<(String, String)>,
     pub(super) epochs: Option<u64>,
     /// The configuration file that it is given.
     pub(super) config: Option<String>,
+}
+
+impl Described {
+    /// Searches `option` by `kind`; its default is one to try first.
+    fn add(&mut self, option: &Opt, kind: String) {
+        let default = option.default.clone().filter(|_| option.choices.is_empty() || option.has_choice());
+        self.defaults.extend(default.map(|value| (option.name.clone(), value)));
+        self.parameters.push((option.name.clone(), kind));
+    }
 }
 
 /// An option of the script.
@@ -27,6 +38,13 @@ struct Opt {
     flag: String,
     default: Option<String>,
     choices: Vec<String>,
+}
+
+impl Opt {
+    /// Whether its default is one of its choices.
+    fn has_choice(&self) -> bool {
+        self.default.as_ref().is_some_and(|default| self.choices.contains(default))
+    }
 }
 
 /// Names of options that are no hyperparameters.
@@ -118,7 +136,7 @@ fn take_command_line(described: &mut Described, options: &mut Vec<Opt>) {
             let placeholder = format!("{{{plain}}}");
             let at = if joined { place } else { place + 1 };
             described.command[at] = if joined { format!("{name}={placeholder}") } else { placeholder };
-            described.parameters.push((plain, kind));
+            described.add(&option, kind);
         }
         place += if joined { 1 } else { 2 };
     }
@@ -132,7 +150,7 @@ fn take_option(described: &mut Described, option: &Opt) {
     } else if described.parameters.iter().any(|(name, _)| *name == option.name) {
     } else if let Some(kind) = kind(option) {
         described.command.extend([option.flag.clone(), format!("{{{}}}", option.name)]);
-        described.parameters.push((option.name.clone(), kind));
+        described.add(option, kind);
     } else if !FIXED.contains(&option.name.as_str())
         && let Some(default) = option.default.as_ref().and_then(|value| value.parse::<f64>().ok())
         && default > 0.0
@@ -160,8 +178,10 @@ fn take_config_file(described: &mut Described, folder: &Path) {
                 described.epochs = described.epochs.or(value.parse().ok());
                 continue;
             }
-            let option = Opt { name: name.clone(), default: Some(value), ..Opt::default() };
-            described.parameters.extend(kind(&option).map(|kind| (name, kind)));
+            let option = Opt { name, default: Some(value), ..Opt::default() };
+            if let Some(kind) = kind(&option) {
+                described.add(&option, kind);
+            }
         }
         if described.parameters.is_empty() {
             continue;
@@ -306,6 +326,14 @@ mod tests {
         let shown: Vec<_> =
             options.iter().map(|o| (o.name.as_str(), o.default.as_deref(), o.choices.len())).collect();
         assert_eq!(shown, [("lr", Some("0.1"), 0), ("opt", Some("sgd"), 2)]);
+    }
+
+    #[test]
+    fn a_default_that_is_no_choice_is_none() {
+        let help = ["  --lr LR  (default: 0.1)", "  --opt {sgd,adam}  (default: auto)"].map(str::to_owned);
+        let described = read(&words("python train.py"), &help, Path::new("/nowhere"));
+        assert_eq!(described.defaults, [("lr".to_owned(), "0.1".to_owned())]);
+        assert_eq!(described.parameters.len(), 2);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::epochs::Epochs;
 use super::metric::Found;
 use super::options::Described;
 use super::probe::Sample;
+use foretell_search::ParameterSpace;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -86,10 +87,30 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
     for (name, kind) in &described.others {
         line(format!("# {} = {}   # and --{name} {{{name}}} in the command", key(name), quoted(kind)));
     }
+    first_trial(described, line);
     let shown: Vec<String> =
         sample.lines.iter().rev().take(5).rev().map(|text| format!("#   {text}")).collect();
     if !shown.is_empty() {
         line(format!("\n# the script last printed\n{}", shown.join("\n")));
+    }
+}
+
+/// The script's own values as the first trial, where all are known and lie in the ranges: the report then says what the search gained.
+fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
+    let texts = described.parameters.iter().map(|(name, kind)| format!("{name}={kind}"));
+    let Ok(space) = ParameterSpace::parse(&texts.collect::<Vec<_>>()) else { return };
+    let written = described.defaults.iter().map(|(name, value)| format!("{name}={value}"));
+    let values = space.read(&written.collect::<Vec<_>>().join(","));
+    let Some(values) = values.ok().filter(|values| !values.is_empty() && space.check(values).is_ok()) else {
+        return;
+    };
+    line("\n# what the script takes by itself, trained first: the report says how much better the best is\n[[trial]]".to_owned());
+    for (name, value) in &values {
+        match value {
+            foretell::Value::Number(number) => line(format!("{} = {number}", key(name))),
+            foretell::Value::Text(text) => line(format!("{} = {}", key(name), quoted(text))),
+            foretell::Value::Missing => {}
+        }
     }
 }
 

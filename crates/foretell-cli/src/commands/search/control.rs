@@ -64,6 +64,11 @@ impl Control {
         }
     }
 
+    /// Drops the limits of the whole search.
+    pub(super) fn without_limits(&mut self) {
+        (self.max_time, self.max_epochs, self.max_gpu_hours) = (None, None, None);
+    }
+
     /// Refuses what cannot work with so many `workers`.
     pub(super) fn check(&self, workers: usize) -> Result<(), Failure> {
         if let Some(hours) = self.max_gpu_hours.filter(|hours| !(*hours > 0.0 && *hours < 1e9)) {

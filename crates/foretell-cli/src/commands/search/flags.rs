@@ -120,6 +120,12 @@ impl Arguments {
         Limits { time: limits.time.into_iter().chain(self.budget_time).min(), ..limits }
     }
 
+    /// Without the limits of the search: what trains its best anew is not part of it.
+    pub(super) fn without_limits(&mut self) {
+        self.budget_time = None;
+        self.control.without_limits();
+    }
+
     /// How many trials run at a time.
     pub(super) fn workers(&self) -> usize {
         let gpus = self.control.gpus.len();

@@ -1,5 +1,7 @@
 //! `foretell search`: runs, or finishes, a study.
 
+pub(crate) mod again;
+pub(crate) mod asked;
 #[cfg(feature = "nn")]
 mod built_in;
 mod conflict;
@@ -23,6 +25,7 @@ mod workload;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
+use asked::Asked;
 #[cfg(feature = "serve")]
 pub(crate) use control::duration;
 use display::Display;
@@ -38,12 +41,15 @@ pub(crate) use workload::name_in;
 /// Runs the command that the command line `words` gave.
 pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
     match &given.study {
-        None => search(given),
-        Some(path) => search(&study_file::together(path, words)?),
+        None => search(given, &Asked::by(words)),
+        Some(path) => {
+            let (arguments, asked) = study_file::together(path, words)?;
+            search(&arguments, &asked)
+        }
     }
 }
 
-fn search(arguments: &Arguments) -> Outcome {
+fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     let workload = Workload::of(arguments)?;
     arguments.control.check(arguments.workers())?;
     retrain::check(arguments)?;
@@ -76,6 +82,7 @@ fn search(arguments: &Arguments) -> Outcome {
     let interrupt = interrupt::Interrupt::default();
     let described = Described { spec, request: Some(request) };
     let mut search = StudyRun::open(&directory, described, arguments, &workload, &warm_start, &interrupt)?;
+    asked.keep(search.directory(), &workload);
     note(&report::opening(&search, arguments));
     interrupt.install()?;
     if let Some(address) = arguments.control.serve {

@@ -1,5 +1,6 @@
 //! What a search says before it begins and after it has ended.
 
+use super::asked;
 use super::flags::Arguments;
 use super::lengths::searched_line;
 use super::rows::in_one_line;
@@ -222,7 +223,7 @@ pub(crate) fn text(study: &Study, document: &Document, all: bool) -> String {
     parts.extend(early_ranks(study));
     parts.extend(leaders(study, TOP));
     parts.push(format!("the study is kept in {}", document.study));
-    parts.push(best(study, summary));
+    parts.push([best(study, summary), next(study, document)].concat());
     parts.join("\n\n")
 }
 
@@ -266,8 +267,8 @@ fn failed(study: &Study, most: usize) -> Option<String> {
 /// A trial that has achieved something.
 #[derive(Serialize)]
 pub(crate) struct Leader {
-    trial: u64,
-    score: f64,
+    pub(crate) trial: u64,
+    pub(crate) score: f64,
     configuration: Configuration,
 }
 
@@ -313,6 +314,32 @@ pub(crate) fn leaders(study: &Study, most: usize) -> Option<String> {
     headings.extend(names.iter().map(|name| name.as_str()));
     let rows: Vec<Vec<String>> = leaders.iter().map(row).collect();
     Some(format!("the {} best\n{}", leaders.len(), table(&headings, &rows)))
+}
+
+/// What the best gains over the configuration that was given first, and what to run now.
+fn next(study: &Study, document: &Document) -> String {
+    let spec = study.spec();
+    let Some(best) = &document.summary.best else { return String::new() };
+    let mut lines = Vec::new();
+    let first = study.trial(0).filter(|_| !spec.queue.is_empty());
+    if best.trial == 0 && first.is_some() {
+        lines.push("no configuration was better than the one given first (trial 0)".to_owned());
+    } else if let Some(had) = first.and_then(Trial::result) {
+        let gain = spec.direction.score(best.score) - spec.direction.score(had);
+        lines.push(format!(
+            "the configuration given first (trial 0) came to {}: the best is {} better",
+            metric_value(had),
+            metric_difference(gain, best.score, 4)
+        ));
+    }
+    let directory = Path::new(&document.study);
+    if let Some(command) = asked::command_of(directory, spec, best.trial, &best.configuration) {
+        lines.push(format!("run it: {}", asked::shell_line(&command)));
+    }
+    if asked::Asked::of(directory).is_some() {
+        lines.push(format!("train it with three new seeds: foretell study run {} --seeds 3", document.study));
+    }
+    lines.iter().map(|line| format!("\n  {line}")).collect()
 }
 
 fn best(study: &Study, summary: &Summary) -> String {

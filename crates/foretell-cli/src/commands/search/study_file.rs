@@ -3,6 +3,7 @@
 //! Keys are the fields of a [`StudyRequest`], as in the body of `PUT` over HTTP, and the long names of the other flags of
 //! `foretell search`; `command` stands for what comes after `--`. Flags of the command line take the place of the file's.
 
+use super::asked::Asked;
 use super::flags::Arguments;
 use crate::failure::{Failure, brief, nearest};
 use crate::request_flags::is_field;
@@ -35,8 +36,9 @@ struct Contents {
     words: Vec<(String, Vec<String>)>,
 }
 
-/// The flags of the file `path` and of the command line `given` (the program's name and `search` first) together.
-pub(super) fn together(path: &Path, given: &[OsString]) -> Result<Arguments, Failure> {
+/// The flags of the file `path` and of the command line `given` (the program's name and `search` first) together, and how that is
+/// asked for again without the file.
+pub(super) fn together(path: &Path, given: &[OsString]) -> Result<(Arguments, Asked), Failure> {
     let matches = matches(given).map_err(|error| Failure::input(brief(&error)))?;
     let contents = read(path)?;
     let on_command_line =
@@ -55,7 +57,13 @@ pub(super) fn together(path: &Path, given: &[OsString]) -> Result<Arguments, Fai
         Arguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
     arguments.asked.request =
         StudyRequest::from_fields(&contents.request)?.overlaid(&arguments.asked.request);
-    Ok(arguments)
+    Ok((arguments, Asked::with_file(given, &words, contents.request)))
+}
+
+/// The flags of the command line `words` (the program's name and `search` first) alone.
+pub(super) fn arguments(words: &[OsString]) -> Result<Arguments, Failure> {
+    let matches = matches(words).map_err(|error| Failure::input(brief(&error)))?;
+    Arguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))
 }
 
 fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {

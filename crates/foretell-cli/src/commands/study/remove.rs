@@ -10,7 +10,9 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 /// What Foretell writes into a study's folder, besides damaged logs.
-const OWN: [&str; 10] = [
+const OWN: [&str; 12] = [
+    "again",
+    "command.json",
     "events.jsonl",
     "events.jsonl.first",
     "events.jsonl.lock",

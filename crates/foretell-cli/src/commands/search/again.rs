@@ -1,0 +1,198 @@
+//! `foretell study run`: trains one trial's configuration anew, with several seeds, and says whether it won by luck.
+
+use super::asked::Asked;
+use super::display::Display;
+use super::study_run::{Described, StudyRun};
+use super::workload::Workload;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::{Format, metric_difference, metric_value, note, print, print_json, with_deviation};
+use foretell::Configuration;
+use foretell_run::{Stored, trial_directory};
+use foretell_search::{Policy, SamplerSpec, Schedule, Study, StudySpec};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// The folder of such trainings, in that of the study.
+const FOLDER: &str = "again";
+
+/// What is trained anew.
+#[derive(Clone, Debug)]
+pub(crate) struct Again {
+    /// The trial.
+    pub(crate) trial: u64,
+    /// For how many epochs; as long as the search trained without it.
+    pub(crate) epochs: Option<u64>,
+    /// With how many seeds.
+    pub(crate) seeds: u64,
+}
+
+/// What came of it.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    study: String,
+    trial: u64,
+    configuration: &'a Configuration,
+    epochs: u64,
+    metric: String,
+    /// What it came to in the search; absent where it was stopped there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    was: Option<f64>,
+    /// What it came to with each seed; trainings that failed are left out.
+    scores: Vec<f64>,
+    mean: f64,
+    /// The standard deviation, of two or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sd: Option<f64>,
+    /// The trainings' folders.
+    folders: Vec<PathBuf>,
+}
+
+/// Trains a trial of `stored` anew.
+pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
+    let directory = &stored.directory;
+    let Some(asked) = Asked::of(directory) else {
+        return Err(Failure::input(format!(
+            "{}: it is not known how this study's trainings are started (no {}): `foretell search` of this version keeps that; run its command once more",
+            directory.display(),
+            super::asked::FILE
+        )));
+    };
+    let mut arguments = asked.arguments()?;
+    arguments.without_limits();
+    let workload = Workload::of(&arguments)?;
+    if std::env::current_dir().is_ok_and(|here| here != asked.folder) {
+        note(&format!("the search was begun in {}; these trainings start here", asked.folder.display()));
+    }
+    let spec = spec(stored, again)?;
+    let folder = directory
+        .join(FOLDER)
+        .join(format!("trial-{}-epochs-{}-seeds-{}", again.trial, spec.max_resource, again.seeds));
+    let interrupt = Interrupt::default();
+    let described = Described { spec, request: None };
+    let mut search = StudyRun::open(&folder, described, &arguments, &workload, &[], &interrupt)?;
+    note(&format!(
+        "training trial {} anew {}; kept in {}",
+        again.trial,
+        how(search.study()),
+        folder.display()
+    ));
+    interrupt.install()?;
+    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat);
+    let ran = search.run(&interrupt, &mut display);
+    display.finish();
+    ran?;
+    tell(stored, again, search.study(), &folder, format)
+}
+
+fn how(study: &Study) -> String {
+    let StudySpec { trials, max_resource, .. } = study.spec();
+    let seeds = if *trials == 1 { "a new seed".to_owned() } else { format!("{trials} new seeds") };
+    format!("for {max_resource} epochs, with {seeds}")
+}
+
+/// The study of one configuration, as often as there are seeds: none of them is that of a search's trial.
+fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
+    let first = stored.study.spec();
+    let Some(trial) = stored.study.trial(again.trial) else {
+        return Err(no_trial(stored, again.trial));
+    };
+    Ok(StudySpec {
+        sampler: SamplerSpec::Random,
+        schedule: Schedule::Full,
+        policy: Policy::None,
+        shadow: false,
+        max_resource: again.epochs.unwrap_or(first.max_resource),
+        trials: again.seeds,
+        budget_epochs: None,
+        queue: vec![trial.configuration.clone(); usize::try_from(again.seeds).unwrap_or(usize::MAX)],
+        seed: first.seed.wrapping_add(1),
+        ..first.clone()
+    })
+}
+
+/// There is no trial `number`.
+pub(crate) fn no_trial(stored: &Stored, number: u64) -> Failure {
+    Failure::input(format!(
+        "{} has no trial {number}; its {} trials are numbered from 0",
+        stored.directory.display(),
+        stored.study.trials().len()
+    ))
+}
+
+fn tell(stored: &Stored, again: &Again, study: &Study, folder: &Path, format: Format) -> Outcome {
+    let spec = study.spec();
+    let achieved = |trial: &foretell_search::Trial| trial.achieved(spec.run_score, spec.direction);
+    let scores: Vec<f64> = study.trials().iter().filter_map(achieved).collect();
+    if scores.is_empty() {
+        return Err(Failure::midway(format!(
+            "no training succeeded: `foretell study show {}` says why each ended",
+            folder.display()
+        )));
+    }
+    let Some(first) = stored.study.trial(again.trial) else { return Err(no_trial(stored, again.trial)) };
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
+    let sd = (scores.len() > 1).then(|| (squares / (scores.len() - 1) as f64).sqrt());
+    let document = Document {
+        schema: "foretell.again/1",
+        study: folder.display().to_string(),
+        trial: again.trial,
+        configuration: &first.configuration,
+        epochs: spec.max_resource,
+        metric: spec.metric.clone(),
+        was: achieved(first),
+        mean,
+        sd,
+        folders: (0..study.trials().len() as u64).map(|trial| trial_directory(folder, trial)).collect(),
+        scores,
+    };
+    match format {
+        Format::Json => print_json(&document),
+        Format::Table => print(&text(&document, study, stored.study.spec().max_resource)),
+    }
+}
+
+fn text(document: &Document<'_>, study: &Study, searched: u64) -> String {
+    let Document { trial, metric, scores, mean, .. } = document;
+    let each: Vec<String> = scores.iter().map(|&score| metric_value(score)).collect();
+    let mut lines = vec![format!("trial {trial} {}: {metric} {}", how(study), each.join(", "))];
+    match document.sd {
+        None => {
+            lines.push("one training says nothing of luck: --seeds 3 gives a mean and a spread".to_owned())
+        }
+        Some(0.0) => lines.push(format!(
+            "all the same, {}: the training does not take its seed from FORETELL_SEED",
+            metric_value(*mean)
+        )),
+        Some(sd) => lines.push(format!("mean {} (standard deviation)", with_deviation(*mean, sd))),
+    }
+    lines.extend(luck(document, study, searched));
+    let failed = study.trials().len() - scores.len();
+    if failed > 0 {
+        lines.push(format!("{failed} of {} trainings failed", study.trials().len()));
+    }
+    lines.push(format!("kept in {}", document.study));
+    lines.join("\n")
+}
+
+/// How the mean compares with what the search saw: a winner by luck falls back. Trainings of other lengths do not compare.
+fn luck(document: &Document<'_>, study: &Study, searched: u64) -> Option<String> {
+    let (was, sd) = (document.was?, document.sd?);
+    if document.epochs != searched {
+        return Some(format!("in the search, after {searched} epochs: {}", metric_value(was)));
+    }
+    let worse = study.spec().direction.score(was) - study.spec().direction.score(document.mean);
+    let amount = metric_difference(worse.abs(), was, 4);
+    let was = metric_value(was);
+    Some(if worse > sd {
+        format!(
+            "in the search it came to {was}: {amount} better than the mean, which is more than one standard deviation; part of that was luck"
+        )
+    } else if worse < -sd {
+        format!("in the search it came to {was}: {amount} worse than the mean; it was unlucky there")
+    } else {
+        format!("in the search it came to {was}: within one standard deviation of the mean")
+    })
+}

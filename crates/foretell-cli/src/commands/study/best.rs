@@ -1,0 +1,130 @@
+//! `foretell study best`: what to run now.
+
+use crate::commands::search::{again::no_trial, asked, report};
+use crate::failure::{Failure, Outcome};
+use crate::output::{metric_value, print, print_json, with_deviation};
+use clap::ValueEnum;
+use foretell::{Configuration, Value};
+use foretell_run::{Stored, trial_directory};
+use foretell_search::RecordedForecast;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// The form of a configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BestFormat {
+    /// For people.
+    #[default]
+    Table,
+    /// All that is known of it, for scripts.
+    Json,
+    /// Its parameters alone, for a configuration file.
+    Toml,
+    /// Its parameters alone, for a configuration file.
+    Yaml,
+    /// The command line alone.
+    Args,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    trial: u64,
+    /// Its place, from 1.
+    rank: usize,
+    metric: &'a str,
+    score: f64,
+    /// The last forecast of its end, made while it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forecast: Option<RecordedForecast>,
+    configuration: &'a Configuration,
+    /// The words of the command that trains it; absent where others started the trainings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<Vec<String>>,
+    /// The folder of its checkpoints, if it wrote any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoints: Option<PathBuf>,
+}
+
+/// Shows the `rank`-th best trial.
+pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
+    let leaders = report::ranked(&stored.study, rank);
+    let Some(leader) = leaders.get(rank - 1) else {
+        return Err(Failure::midway(match leaders.len() {
+            0 => "no trial was trained to its end: there is no best yet".to_owned(),
+            there => format!("only {there} trials were trained to their end: there is no {rank}th best"),
+        }));
+    };
+    let Some(trial) = stored.study.trial(leader.trial) else { return Err(no_trial(stored, leader.trial)) };
+    let checkpoints = trial_directory(&stored.directory, leader.trial).join("checkpoints");
+    let is_there = std::fs::read_dir(&checkpoints).is_ok_and(|mut files| files.next().is_some());
+    let spec = stored.study.spec();
+    let document = Document {
+        schema: "foretell.best/1",
+        trial: leader.trial,
+        rank,
+        metric: &spec.metric,
+        score: leader.score,
+        forecast: trial.decision.as_ref().and_then(|decision| decision.forecast),
+        configuration: &trial.configuration,
+        command: asked::command_of(&stored.directory, spec, leader.trial, &trial.configuration),
+        checkpoints: is_there.then_some(checkpoints),
+    };
+    match format {
+        BestFormat::Table => print(&text(&document, stored)),
+        BestFormat::Json => print_json(&document),
+        BestFormat::Toml => print(toml(&document)?.trim_end()),
+        BestFormat::Yaml => print(&yaml(&document)),
+        BestFormat::Args => match &document.command {
+            Some(command) => print(&asked::shell_line(command)),
+            None => Err(Failure::input(
+                "no command is known: others started the trainings of this study; --format json has the parameters",
+            )),
+        },
+    }
+}
+
+fn text(document: &Document<'_>, stored: &Stored) -> String {
+    let Document { trial, rank, metric, score, .. } = document;
+    let place = if *rank == 1 { "the best".to_owned() } else { format!("number {rank}") };
+    let mut lines = vec![format!("trial {trial}, {place}: {metric} {}", metric_value(*score))];
+    lines.extend(
+        document.forecast.map(|it| format!("  forecast while it ran: {}", with_deviation(it.mean, it.sd))),
+    );
+    lines.extend(report::applying(document.configuration).map(|(name, value)| format!("  {name} {value}")));
+    if let Some(path) = &document.checkpoints {
+        lines.push(format!("checkpoints: {}", path.display()));
+    }
+    if let Some(command) = &document.command {
+        lines.push(format!("run it:\n  {}", asked::shell_line(command)));
+        let which = if *rank == 1 { String::new() } else { format!(" --trial {trial}") };
+        lines.push(format!(
+            "with three new seeds:\n  foretell study run {}{which} --seeds 3",
+            stored.directory.display()
+        ));
+    }
+    lines.join("\n")
+}
+
+/// The parameters that apply, in order.
+fn parameters<'a>(document: &'a Document<'_>) -> impl Iterator<Item = (&'a String, serde_json::Value)> {
+    let json = |value: &Value| serde_json::to_value(value).unwrap_or_default();
+    report::applying(document.configuration).map(move |(name, value)| (name, json(value)))
+}
+
+fn toml(document: &Document<'_>) -> Result<String, Failure> {
+    let values: serde_json::Map<_, _> = parameters(document).map(|(name, it)| (name.clone(), it)).collect();
+    toml::to_string(&values).map_err(Failure::midway)
+}
+
+/// Keys and values as JSON writes them, which is YAML, too.
+fn yaml(document: &Document<'_>) -> String {
+    let is_plain = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+            && !["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
+                .contains(&name.to_lowercase().as_str())
+    };
+    let key = |name: &String| if is_plain(name) { name.clone() } else { serde_json::json!(name).to_string() };
+    parameters(document).map(|(name, value)| format!("{}: {value}", key(name))).collect::<Vec<_>>().join("\n")
+}
