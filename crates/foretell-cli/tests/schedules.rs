@@ -394,6 +394,30 @@ fn kill_often(flags: &[&str], kills: u64) {
 }
 
 #[test]
+fn epochs_trained_again_for_want_of_a_checkpoint_count_and_no_trial_is_paused_any_more() {
+    let forgetful: String =
+        TRAINER.lines().filter(|line| !line.contains("draft")).flat_map(|line| [line, "\n"]).collect();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("train.sh"), forgetful).unwrap();
+    let search = ["search", "--workers", "1", "--seed", "5", "--out", "study", "--metric", "val_acc"];
+    let budget = ["--budget-epochs", "90", "--epochs", "9", "--format", "json"];
+    let command = ["--", "sh", "train.sh", "{lr}"];
+    let output =
+        foretell(folder.path(), &[&search[..], &LEARNING_RATE, &budget, &command].concat()).output().unwrap();
+    let (result, said) = (json(&output), text(&output.stderr));
+    assert_eq!(said.matches("had no checkpoint").count(), 1, "{said}");
+    let spent = result["epochs"]["spent"].as_u64().unwrap();
+    let trained = std::fs::read_to_string(folder.path().join("trained")).unwrap().lines().count() as u64;
+    // a trial that is stopped may begin one more epoch
+    let stopped = result["trials"]["stopped"].as_u64().unwrap();
+    assert!((spent..=spent + stopped).contains(&trained) && spent <= 90, "{trained} trained, {result}");
+    let started = records_of(folder.path(), &["started"]);
+    let again = started.iter().filter(|start| start["from"] == 0).count();
+    let trials: BTreeSet<u64> = started.iter().map(|start| start["trial"].as_u64().unwrap()).collect();
+    assert_eq!(again, trials.len() + 1, "one trial began twice: {started:?}");
+}
+
+#[test]
 fn killed_a_hundred_times_the_rungs_are_those_of_an_undisturbed_search() {
     kill_often(&[&LEARNING_RATE[..], &F_HYPERBAND].concat(), 100);
 }

@@ -337,6 +337,9 @@ impl<E: Executor, S: Store> Driver<E, S> {
                 let attempts = self.starts.get(&trial).map_or(0, |(_, attempts)| *attempts);
                 self.starts.insert(trial, (start.clone(), attempts));
                 if from > 0 && begun == Begin::Anew {
+                    let counted = self.session.began_after(trial, 0);
+                    self.publish(observe)?;
+                    counted?;
                     self.notify(observe, Event::Retrained { trial, from })?;
                 }
                 Ok(())
