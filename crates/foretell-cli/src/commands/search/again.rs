@@ -2,6 +2,7 @@
 
 use super::asked::Asked;
 use super::display::Display;
+use super::study_file;
 use super::study_run::{Described, StudyRun};
 use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
@@ -59,7 +60,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
             super::asked::FILE
         )));
     };
-    let mut arguments = asked.arguments()?;
+    let mut arguments = study_file::again(&asked)?;
     arguments.without_limits();
     let workload = Workload::of(&arguments)?;
     if std::env::current_dir().is_ok_and(|here| here != asked.folder) {

@@ -1,13 +1,10 @@
 //! How a search was asked for: kept beside the log, so that its trainings can be run again.
 
-use super::flags::Arguments;
-use super::study_file;
 use super::workload::Workload;
-use crate::failure::Failure;
 use crate::output::note;
 use foretell::Configuration;
 use foretell_run::{CONFIG, PARAMS_FILE, TRIAL_DIR, fill_in, trial_directory, write_atomically};
-use foretell_search::{StudyRequest, StudySpec};
+use foretell_search::StudySpec;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -64,15 +61,6 @@ impl Asked {
     /// How the study in `directory` was asked for; `None` for studies of earlier versions, or of other doors.
     pub(crate) fn of(directory: &Path) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(directory.join(FILE)).ok()?).ok()
-    }
-
-    /// The flags, those of the study file included.
-    pub(super) fn arguments(&self) -> Result<Arguments, Failure> {
-        let words: Vec<OsString> = self.words.iter().map(OsString::from).collect();
-        let mut arguments = study_file::arguments(&words)?;
-        let request = StudyRequest::from_fields(&self.request)?;
-        arguments.asked.request = request.overlaid(&arguments.asked.request);
-        Ok(arguments)
     }
 }
 

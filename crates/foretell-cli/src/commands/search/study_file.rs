@@ -60,10 +60,14 @@ pub(super) fn together(path: &Path, given: &[OsString]) -> Result<(Arguments, As
     Ok((arguments, Asked::with_file(given, &words, contents.request)))
 }
 
-/// The flags of the command line `words` (the program's name and `search` first) alone.
-pub(super) fn arguments(words: &[OsString]) -> Result<Arguments, Failure> {
-    let matches = matches(words).map_err(|error| Failure::input(brief(&error)))?;
-    Arguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))
+/// The flags of a search that was `asked` for before, those of its study file included.
+pub(super) fn again(asked: &Asked) -> Result<Arguments, Failure> {
+    let words: Vec<OsString> = asked.words.iter().map(OsString::from).collect();
+    let matches = matches(&words).map_err(|error| Failure::input(brief(&error)))?;
+    let mut arguments =
+        Arguments::from_arg_matches(&matches).map_err(|error| Failure::input(brief(&error)))?;
+    arguments.asked.request = StudyRequest::from_fields(&asked.request)?.overlaid(&arguments.asked.request);
+    Ok(arguments)
 }
 
 fn matches(words: &[OsString]) -> Result<ArgMatches, clap::Error> {
