@@ -115,11 +115,15 @@ fn events_say_that_the_log_is_damaged_and_go_on_once_it_is_mended() {
     }
     let log = folder.path().join("s/events.jsonl");
     let sound = std::fs::read(&log).expect("a log");
-    let text = String::from_utf8(sound.clone()).expect("text").replacen("\"trial\":1", "\"trial\":7", 1);
-    std::fs::write(&log, text).expect("written");
+    let damaged = String::from_utf8_lossy(&sound).replacen("\"trial\":1", "\"trial\":7", 1).into_bytes();
+    // in one step: who reads meanwhile sees no log that is cut off
+    let replace = |content: &[u8]| {
+        let draft = folder.path().join("draft");
+        std::fs::write(&draft, content).expect("written");
+        std::fs::rename(&draft, &log).expect("renamed");
+    };
     for kind in ["events", "state"] {
-        std::fs::write(&log, String::from_utf8_lossy(&sound).replacen("\"trial\":1", "\"trial\":7", 1))
-            .expect("written");
+        replace(&damaged);
         let stream = send(address, "GET", &format!("/api/studies/s/{kind}"), "Host: localhost\r\n", "");
         let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line"));
         let until = |lines: &mut dyn Iterator<Item = String>, words: &str| {
@@ -137,7 +141,7 @@ fn events_say_that_the_log_is_damaged_and_go_on_once_it_is_mended() {
         assert!(
             lines.next().is_some_and(|line| line.contains("line 3") && line.contains("foretell.error/1"))
         );
-        std::fs::write(&log, &sound).expect("written");
+        replace(&sound);
         until(&mut lines, "id: 4");
         until(&mut lines, "event: mended");
     }
