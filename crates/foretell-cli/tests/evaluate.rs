@@ -208,7 +208,7 @@ fn a_target_before_the_longest_runs_end_is_said() -> Tested {
         Ok(String::from_utf8(foretell(&[&arguments[..], more].concat())?.stderr)?)
     };
     let noted = said(&["--keep-repeats"])?;
-    let expected = "forecast at step 2, the last that half of the runs reach; 6 of 20 reach 3";
+    let expected = "forecast at step 2, which 20 of 20 runs reach; 6 reach 3";
     assert!(noted.contains(expected), "{noted}");
     assert!(!said(&["--keep-repeats", "--target", "3"])?.contains("forecast at step"), "it was asked for");
     Ok(())
