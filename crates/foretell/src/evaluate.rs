@@ -59,7 +59,9 @@ pub enum EvaluationError {
     #[error(transparent)]
     Fit(#[from] FitError),
     /// The runs of a split make no history.
-    #[error("split {split} has {runs} runs to fit on, but {source}; fit on more (`train`) or take another `seed`")]
+    #[error(
+        "split {split} has {runs} runs to fit on, but {source}; fit on more (`train`) or take another `seed`"
+    )]
     Split {
         /// The number of the split, from 1.
         split: usize,
