@@ -11,6 +11,8 @@ pub(crate) enum Kind {
     Kubernetes,
 }
 
+/// The manifest with the names of its values.
+const TEMPLATE: &str = include_str!("manifest.yaml");
 /// What is written in the place of a token that is not in FORETELL_TOKEN.
 const NO_TOKEN: &str = "PUT-THE-TOKEN-HERE";
 
@@ -50,64 +52,16 @@ fn manifest(
     words.extend(study.map(str::to_owned));
     words.extend(["--idle-exit".to_owned(), "2m".to_owned()]);
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    Ok(format!(
-        r#"# Run the search in a pod with the label app: foretell-search, with --on workers --serve=0.0.0.0:{port}
-# and FORETELL_TOKEN from the same Secret. No cluster has run this manifest: it is checked against Kubernetes' schemas.
-apiVersion: v1
-kind: Secret
-metadata:
-  name: foretell-token
-type: Opaque
-stringData:
-  token: {token}
----
-apiVersion: v1
-kind: Service
-metadata:
-  name: foretell
-spec:
-  selector:
-    app: foretell-search
-  ports:
-    - port: {port}
-      targetPort: {port}
----
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: foretell-workers
-spec:
-  completionMode: Indexed
-  completions: {workers}
-  parallelism: {workers}
-  backoffLimit: {retries}
-  template:
-    metadata:
-      labels:
-        app: foretell-worker
-    spec:
-      restartPolicy: OnFailure
-      terminationGracePeriodSeconds: 60
-      containers:
-        - name: worker
-          image: {image}
-          command: ["foretell"]
-          args: [{words}]
-          env:
-            - name: FORETELL_TOKEN
-              valueFrom:
-                secretKeyRef:
-                  name: foretell-token
-                  key: token
-          resources:
-            requests:
-              cpu: "1"
-          # a GPU for each worker: resources.limits: {{nvidia.com/gpu: 1}}"#,
-        token = quoted(token.unwrap_or(NO_TOKEN)),
-        retries = workers.saturating_mul(4),
-        image = quoted(image),
-        words = words.join(", "),
-    ))
+    let values = [
+        ("@PORT@", port.to_string()),
+        ("@TOKEN@", quoted(token.unwrap_or(NO_TOKEN))),
+        ("@WORKERS@", workers.to_string()),
+        ("@RETRIES@", workers.saturating_mul(4).to_string()),
+        ("@IMAGE@", quoted(image)),
+        ("@WORDS@", words.join(", ")),
+    ];
+    let filled = |text: String, (name, value): &(&str, String)| text.replace(name, value);
+    Ok(values.iter().fold(TEMPLATE.trim_end().to_owned(), filled))
 }
 
 /// A text in YAML: as in JSON.

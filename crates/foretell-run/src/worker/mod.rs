@@ -339,7 +339,7 @@ impl Trainings<'_> {
                 let is_anew = begun == Begin::Anew && start.from > 0;
                 let repeats = is_anew.then_some(0).or((running.attempts > 0).then_some(start.from));
                 self.running.insert(start.trial, running);
-                self.tell(slot, Heard::Began(repeats));
+                repeats.into_iter().for_each(|after| self.tell(slot, Heard::Began(after)));
             }
             Err(error) => self.tell(slot, Heard::Failed(error.to_string())),
         }

@@ -25,8 +25,8 @@ const PARTING: Duration = Duration::from_secs(8);
 /// What a slot hears of its training.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// It has begun, or begun again, after so many epochs; `None` if that is where the study is.
-    Began(Option<u64>),
+    /// It repeats epochs: it has begun after so many.
+    Began(u64),
     /// It reports.
     Report(Reading),
     /// It has ended well, or was stopped.
@@ -146,7 +146,7 @@ impl Slot {
         let mut waiting: VecDeque<Heard> = left.into_iter().map(Heard::Report).collect();
         if !waiting.is_empty() {
             // what the worker before reported is repeated by this one
-            waiting.push_back(Heard::Began(Some(given.start.from)));
+            waiting.push_back(Heard::Began(given.start.from));
         }
         let start = given.start.clone();
         let answered = Instant::now();
@@ -208,8 +208,7 @@ impl Slot {
     fn send(&mut self, given: &Given, heard: &Heard) -> Result<Sent, Trouble> {
         let link = &mut self.link;
         match heard {
-            Heard::Began(None) => Ok(Sent::Answer(false)),
-            Heard::Began(Some(after)) => link.begin(given, *after).map(Sent::Answer),
+            Heard::Began(after) => link.begin(given, *after).map(Sent::Answer),
             Heard::Report(reading) => link.report(given, reading).map(Sent::Answer),
             Heard::Finished => link.tell(given, None).map(Sent::End),
             Heard::Failed(why) => link.tell(given, Some(why)).map(Sent::End),

@@ -41,8 +41,9 @@ pub(crate) use control::duration;
 use display::Display;
 pub(crate) use flags::{Arguments, FigureKind};
 use fleet::Fleet;
-use foretell_search::{Refusal, StudyRequest};
+use foretell_search::{Refusal, StudyRequest, StudySpec};
 use std::ffi::OsString;
+use std::path::Path;
 pub(crate) use study_run::threads;
 use study_run::{Described, StudyRun};
 use workload::Workload;
@@ -74,14 +75,7 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
         plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
     }
     if arguments.explain {
-        let plan = explain::planned(&spec, arguments.workers()).map_err(Failure::input)?;
-        return match arguments.format {
-            Format::Json => print_json(&explain::Document::new(&directory, plan)),
-            Format::Table => {
-                print(&explain::text(&spec, &workload, &plan, &directory, arguments.budget_line(&spec)))?;
-                Fleet::explained(arguments, &directory)?.map_or(Ok(()), |text| print(&format!("\n{text}")))
-            }
-        };
+        return explained(arguments, &spec, &workload, &directory);
     }
     if Fleet::hand_over(arguments, asked, &directory)? {
         return Ok(());
@@ -121,6 +115,18 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
         }));
     }
     Ok(())
+}
+
+/// What the search would do, and what it would submit.
+fn explained(arguments: &Arguments, spec: &StudySpec, workload: &Workload, directory: &Path) -> Outcome {
+    let plan = explain::planned(spec, arguments.workers()).map_err(Failure::input)?;
+    match arguments.format {
+        Format::Json => print_json(&explain::Document::new(directory, plan)),
+        Format::Table => {
+            print(&explain::text(spec, workload, &plan, directory, arguments.budget_line(spec)))?;
+            Fleet::explained(arguments, directory)?.map_or(Ok(()), |text| print(&format!("\n{text}")))
+        }
+    }
 }
 
 /// The result on standard output, and in a picture if one is asked for.
