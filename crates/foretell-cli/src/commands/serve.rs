@@ -95,6 +95,11 @@ pub(crate) fn token(address: &SocketAddr, must: bool, folder: &Path) -> Result<O
 /// The address to open in a browser; with its token only on a terminal, since other output is kept.
 fn shown(server: &Server, folder: &Path) -> String {
     let url = server.url();
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let url = match host.trim() {
+        "" => url,
+        host => url.replacen("//0.0.0.0:", &format!("//{host}:"), 1),
+    };
     match url.split_once('?').filter(|_| !std::io::stderr().is_terminal()) {
         None => url,
         Some((place, _)) => {

@@ -34,6 +34,8 @@ use slot::{Heard, Slot, Wish};
 
 /// How long a stopped training may take to end before it is killed; it writes its checkpoint then.
 const GRACE: Duration = Duration::from_secs(10);
+/// A signal reaches all processes of a job within this time.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
 /// How long the worker waits for its trainings before it looks whether it is to end.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -125,6 +127,8 @@ struct Trainings<'a> {
     running: BTreeMap<u64, Running>,
     slots: Vec<Sender<Heard>>,
     say: &'a dyn Fn(&str),
+    /// Whether the worker was asked to end.
+    leave: &'a AtomicBool,
 }
 
 impl Worker {
@@ -221,7 +225,7 @@ impl Worker {
             named.spawn(move || slot.run()).map_err(|error| WorkerError::System(error.to_string()))?;
         }
         let trials = LocalTrials::new(self.setup()?, GRACE);
-        let mut trainings = Trainings { trials, worker: self, running: BTreeMap::new(), slots, say };
+        let mut trainings = Trainings { trials, worker: self, running: BTreeMap::new(), slots, say, leave };
         let (mut open, mut refused) = (self.settings.slots, None);
         while open > 0 {
             if leave.load(Ordering::SeqCst) && !leaving.swap(true, Ordering::SeqCst) {
@@ -408,12 +412,13 @@ impl Trainings<'_> {
     fn ended(&mut self, trial: u64, status: Status, tail: &[String], fault: Option<String>) {
         let Some(running) = self.running.remove(&trial) else { return };
         let slot = running.slot;
+        let is_handed_back = running.is_handed_back || self.ends_with_this(&running, status);
         let is_whole = running.step.is_some_and(|step| step >= running.start.until);
         let failure =
             fault.or_else(|| running.fault.clone()).or_else(|| self.failure(&running, status, tail));
         let heard = match failure {
             _ if running.is_stopped || is_whole => Heard::Finished,
-            _ if running.is_handed_back => Heard::HandedBack,
+            _ if is_handed_back => Heard::HandedBack,
             None => Heard::Finished,
             Some(why) if running.attempts < self.worker.work.retries => return self.try_again(running, &why),
             Some(why) => Heard::Failed(why),
@@ -427,6 +432,19 @@ impl Trainings<'_> {
             }
         ));
         self.tell(slot, heard);
+    }
+
+    /// Whether a signal has ended the training that asks this worker to end, too: clusters send it to all processes of a job.
+    fn ends_with_this(&self, running: &Running, status: Status) -> bool {
+        if running.is_stopped || running.fault.is_some() || !matches!(status, Status::Signalled(_)) {
+            return false;
+        }
+        // the training's end may be seen before the signal to this process
+        let until = Instant::now() + SAME_SIGNAL;
+        while !self.leave.load(Ordering::SeqCst) && Instant::now() < until {
+            thread::sleep(TICK);
+        }
+        self.leave.load(Ordering::SeqCst)
     }
 
     /// What is wrong with a training that ended so, if anything is.
