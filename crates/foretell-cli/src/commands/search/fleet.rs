@@ -35,11 +35,12 @@ impl Fleet {
         arguments: &Arguments,
         interrupt: &Interrupt,
     ) -> Result<(StudyRun, Option<Self>), Failure> {
-        let Some(address) = address(arguments) else { return Ok((search, None)) };
         let on = arguments.control.on;
         let directory = search.directory().to_owned();
         let in_folder = |error| Failure::midway(format!("{}: {error}", directory.display()));
+        // also for a server that owns the study later
         search.work(arguments)?.write(&directory).map_err(in_folder)?;
+        let Some(address) = address(arguments) else { return Ok((search, None)) };
         let mut engine = engine(arguments, &directory)?;
         let (door, calls) = Door::<EventStore>::new();
         let own_workers = if on.is_some() { 0 } else { search.workers() };
