@@ -73,7 +73,8 @@ impl Study {
         value: f64,
         metrics: BTreeMap<String, f64>,
     ) -> PyResult<(bool, Option<Bound<'py, PyDict>>)> {
-        let reading = Reading { step, value: Some(value).filter(|value| value.is_finite()), metrics };
+        let reading =
+            Reading { step, value: Some(value).filter(|value| value.is_finite()), metrics, late: false };
         let next = self.call(py, move |host| host.report(trial, reading, None))?.map_err(refused)?;
         let decision = next.decision.as_ref().map(|decision| as_dict(py, decision)).transpose()?;
         Ok((next.stop, decision))

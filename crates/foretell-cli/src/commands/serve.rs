@@ -19,7 +19,8 @@ pub(crate) struct Arguments {
     /// Where to listen; port 0 is any free one.
     #[arg(long, default_value = "127.0.0.1:8675")]
     address: SocketAddr,
-    /// What readers must know; needed where other machines can reach the address.
+    /// What readers must know (default: none on this machine; where others can reach the address, one is made and kept in the file
+    /// access.json of the folder, which only you can read).
     #[arg(long, env = "FORETELL_TOKEN", hide_env_values = true)]
     token: Option<String>,
     /// How long a worker that renews its lease may be silent before another one gets its trial, such as 30s, 5m. One that only
