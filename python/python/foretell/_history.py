@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import math
 import os
@@ -132,8 +133,9 @@ class Additions:
             return None
         path = os.path.expanduser(os.fspath(history))
         # the log of a study is not ours to write
-        fits = isinstance(path, str) and path.endswith(".jsonl") and os.path.basename(path) != "events.jsonl"
-        return Additions(path, metric, direction) if fits and not os.path.isdir(path) else None
+        fits = path.endswith(".jsonl") and os.path.basename(path) != "events.jsonl"
+        is_one = os.path.isfile(path) or not (os.path.exists(path) or glob.has_magic(path))
+        return Additions(path, metric, direction) if fits and is_one else None
 
     def is_empty(self) -> bool:
         """Whether there is nothing in it yet."""

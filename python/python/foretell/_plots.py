@@ -13,6 +13,8 @@ COLOURS = {
     "interrupted": "#56b4e9",
     "failed": "#999999",
 }
+#: With more stopped trials only the means of their forecasts are drawn.
+MOST_INTERVALS = 12
 
 
 def draw(view: dict[str, Any], kind: str) -> Any:
@@ -32,6 +34,8 @@ def _curves(plt: Any, view: dict[str, Any]) -> Any:
     figure, axes = plt.subplots(layout="constrained")
     shown: set[str] = set()
     end = view["settings"]["epochs"]
+    # the intervals of many forecasts hide each other
+    few = sum(trial["state"] == "stopped" for trial in view["trials"]) <= MOST_INTERVALS
     for trial in view["trials"]:
         state, steps, values = trial["state"], trial["steps"], trial["values"]
         if not steps:
@@ -44,8 +48,11 @@ def _curves(plt: Any, view: dict[str, Any]) -> Any:
         if forecast:
             low, high = forecast["interval"]
             axes.plot([steps[-1], end], [values[-1], forecast["mean"]], color=colour, alpha=0.35, linewidth=0.8, linestyle=":")
-            axes.errorbar(end, forecast["mean"], [[max(0, forecast["mean"] - low)], [max(0, high - forecast["mean"])]], color=colour, alpha=0.25)
+            axes.plot(end, forecast["mean"], ".", color=colour, alpha=0.6)
+            if few:
+                axes.plot([end, end], [low, high], color=colour, alpha=0.3)
     axes.set_xlabel("epoch")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_ylabel(view["settings"]["metric"])
     if shown:
         axes.legend(frameon=False)
@@ -87,6 +94,7 @@ def _parameters(plt: Any, view: dict[str, Any]) -> Any:
         _slice(axes, view["rows"], names[at], kinds.get(names[at], {"kind": "choice"}))
     for row in grid:
         row[0].set_ylabel(view["settings"]["metric"])
+    grid[0][0].legend(frameon=False, fontsize="small")
     return figure
 
 
@@ -94,12 +102,12 @@ def _slice(axes: Any, rows: list[dict[str, Any]], name: str, kind: dict[str, Any
     is_choice = kind["kind"] == "choice"
     if is_choice and "options" in kind:
         # all options, in their own order
-        axes.plot([str(option) for option in kind["options"]], [float("nan")] * len(kind["options"]))
-    for state in ("stopped", "completed"):
+        axes.plot([str(_plain(option)) for option in kind["options"]], [float("nan")] * len(kind["options"]), label="_none")
+    for state in ("completed", "stopped"):
         value = "forecast" if state == "stopped" else "score"
         found = [row for row in rows if row["state"] == state and row[value] is not None and row.get(f"param.{name}") is not None]
         at = [str(_plain(row[f"param.{name}"])) if is_choice else row[f"param.{name}"] for row in found]
-        axes.scatter(at, [row[value] for row in found], s=14, alpha=0.7, color=COLOURS[state], label=state)
+        axes.scatter(at, [row[value] for row in found], s=14, alpha=0.7, color=COLOURS[state], label=state if state == "completed" else "stopped: forecast")
     if kind["kind"] in ("log", "logint"):
         axes.set_xscale("log")
     axes.set_xlabel(name)

@@ -19,7 +19,7 @@ FrameKind = Literal["pandas", "polars", "dicts"]
 State = Literal["running", "interrupted", "paused", "completed", "stopped", "failed"]
 
 
-class Halt(BaseException):
+class _Halt(BaseException):
     """Ends a thread's training in the middle, after Ctrl-C; its trial stays open, so that the study goes on with it."""
 
 
@@ -78,7 +78,7 @@ class Trial:
         if isinstance(step, bool) or step != int(step) or step < 1:
             raise ValueError(f"step {step!r}: steps are whole numbers from 1 on")
         if self._ends():
-            raise Halt
+            raise _Halt
         stop, decision = self._study._report(self.number, int(step), float(value), metrics)
         self.start = max(self.start, int(step))
         self.reports += 1
@@ -120,7 +120,7 @@ class Trial:
     def __enter__(self) -> Trial:
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> Literal[False]:
         if isinstance(error, Exception):
             self.tell(f"{type(error).__name__}: {error}")
         elif error is None:
@@ -292,7 +292,7 @@ class _Crew:
     def _work_aside(self) -> None:
         try:
             self.work()
-        except Halt:
+        except _Halt:
             pass
         except BaseException as error:
             self._end(error)

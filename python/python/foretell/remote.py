@@ -33,7 +33,7 @@ _TIMEOUT, _PATIENCE = 60.0, 120.0
 
 
 class RemoteStudy(Search):
-    """A study of `foretell serve`. Make one with `foretell.connect`."""
+    """A study of `foretell serve`. Make one with `foretell.connect`. It has all that `Study` has, but no folder."""
 
     _has_others = True
     _pause = 1.0
