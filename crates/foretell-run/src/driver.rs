@@ -303,11 +303,11 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let spent = || self.session.study().progress().spent;
         let gpu = gpu_time.is_some_and(|(most, gpus)| elapsed * gpus >= most);
         if time.is_some_and(|most| elapsed >= most) {
-            Some("--max-time")
+            Some("time limit")
         } else if gpu {
-            Some("--max-gpu-hours")
+            Some("limit of GPU hours")
         } else {
-            epochs.is_some_and(|most| spent() >= most).then_some("--max-epochs")
+            epochs.is_some_and(|most| spent() >= most).then_some("limit of epochs")
         }
     }
 

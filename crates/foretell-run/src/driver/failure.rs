@@ -20,7 +20,7 @@ pub(super) fn ending<S: Store>(
         // a training that overran was ended by us, and not because anything went wrong
         (_, Some(_)) | (Status::Exited(0), _) if !silent => return Ending::Finished,
         (_, Some(step)) => format!(
-            "its first report is of step {step}, beyond the last that --epochs {last} allows, and it was ended: raise --epochs to the steps of a whole training, or let it report epochs"
+            "its first report is of step {step}, beyond the {last} epochs of a whole training, and it was ended: raise `epochs` to the steps of a whole training, or let it report epochs"
         ),
         (Status::Exited(0), None) => {
             let pause = if until < last {

@@ -4,7 +4,6 @@ use super::{Settings, Study};
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::schedule::Schedule;
 use crate::stopping::policy::Policy;
-use crate::stopping::rule_of;
 
 impl Study {
     /// Its settings by its records: those that it began with, or was last changed to.
@@ -38,7 +37,7 @@ impl Study {
             (Policy::None, Schedule::Asha { eta, .. }) if !self.keeps_checkpoints => Policy::Asha(eta),
             (policy, _) => policy,
         };
-        self.rule = self.own_rule.clone().or_else(|| rule_of(policy, self.spec.criterion));
+        self.rule = self.own_rule.clone().or_else(|| policy.rule(self.spec.criterion));
         let needs = self.rule.as_ref().map(|rule| rule.needs(self.spec.max_resource));
         self.needs = needs.unwrap_or_default();
     }

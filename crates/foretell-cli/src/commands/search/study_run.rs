@@ -145,7 +145,7 @@ impl StudyRun {
             Finish::Cancelled => "interrupted",
             Finish::Unfinished => "not finished",
             Finish::Spent(limit) => {
-                note(&format!("{limit} is reached: the search ends here; a larger one goes on with it"));
+                note(&format!("the {limit} is reached: the search ends here; a larger one continues it"));
                 return Ok(());
             }
         };
