@@ -27,14 +27,16 @@ type Record<'py> = (String, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyAny>
 
 #[pymethods]
 impl Runs {
-    /// Runs from lists: `records` are (id, configuration, steps or None, values).
+    /// Runs from lists: `records` are (id, configuration, steps or None, values). `target` is the last step of a whole run, where that is
+    /// known: runs that end before were stopped.
     #[staticmethod]
-    #[pyo3(signature = (records, direction, metric, columns=None))]
+    #[pyo3(signature = (records, direction, metric, columns=None, target=None))]
     fn of(
         records: &Bound<'_, PyList>,
         direction: &str,
         metric: &str,
         columns: Option<&Bound<'_, PyDict>>,
+        target: Option<f64>,
     ) -> PyResult<Self> {
         let metric = Metric::new(metric, self::direction(direction)?);
         let run = |record: Bound<'_, PyAny>| -> PyResult<Run> {
@@ -46,7 +48,7 @@ impl Runs {
         };
         let runs: Vec<Run> = records.iter().map(run).collect::<PyResult<_>>()?;
         let columns = declared(columns)?;
-        Ok(Self { runs: Arc::new(runs), metric, columns, target: None, notes: Vec::new() })
+        Ok(Self { runs: Arc::new(runs), metric, columns, target, notes: Vec::new() })
     }
 
     /// Runs from a file or folder, as the command reads them.

@@ -125,7 +125,7 @@ def test_orders_by_hand(server):
 
 
 def test_the_trial_of_a_silent_worker_goes_to_another(tmp_path):
-    server = Server(tmp_path / "runs", "--lease", "1")
+    server = Server(tmp_path / "runs", "--lease", "1s")
     try:
         study = foretell.connect(server.address, "rates", SPACE, **HOW)
         kept = study.ask()

@@ -78,7 +78,11 @@ class Decision:
 class Runs:
     @staticmethod
     def of(
-        records: list[Any], direction: str, metric: str, columns: Mapping[str, Any] | None = None
+        records: list[Any],
+        direction: str,
+        metric: str,
+        columns: Mapping[str, Any] | None = None,
+        target: float | None = None,
     ) -> Runs: ...
     @staticmethod
     def read(path: str | PathLike[str], options: Mapping[str, Any]) -> Runs: ...

@@ -36,13 +36,18 @@ def of_tool(runs: Any, metric: str | None, direction: str | None, options: Mappi
 
 def _of_study(study: Any, options: Mapping[str, Any]) -> Runs:
     """The trials of a study of ours."""
-    settings = study.settings
+    return runs_of_view(study._view(), options)
+
+
+def runs_of_view(view: Mapping[str, Any], options: Mapping[str, Any]) -> Runs:
+    """The trials of a study of ours. One that ends before the study's last epoch was stopped, or still runs."""
+    settings = view["settings"]
     records = [
         (str(trial["number"]), plain_of(trial["config"]), trial["steps"], trial["values"])
-        for trial in study.trials
+        for trial in view["trials"]
         if trial["values"]
     ]
-    return Runs.of(records, settings["direction"], settings["metric"], dict(options))
+    return Runs.of(records, settings["direction"], settings["metric"], dict(options), settings["epochs"])
 
 
 def plain_of(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from ._foretell import Runs, direction_of, stored
-from ._history import of_tool
+from ._history import of_tool, runs_of_view
 
 
 class Reading(TypedDict, total=False):
@@ -162,16 +162,8 @@ def named_by(given: str | os.PathLike[str]) -> list[Path]:
 
 def _of_path(path: Path, asked: dict[str, Any]) -> Runs:
     if (path / "events.jsonl").is_file():
-        return _of_study(path, asked)
+        return runs_of_view(stored(path), asked)
     return Runs.read(path, asked)
-
-
-def _of_study(folder: Path, asked: dict[str, Any]) -> Runs:
-    """The trials of a stored study."""
-    view = stored(folder)
-    trials = [trial for trial in view["trials"] if trial["values"]]
-    records = [(str(trial["number"]), trial["config"], trial["steps"], trial["values"]) for trial in trials]
-    return Runs.of(records, view["settings"]["direction"], view["settings"]["metric"], asked)
 
 
 def _of_frame(frame: Any, asked: dict[str, Any]) -> Runs:
