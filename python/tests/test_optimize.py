@@ -154,6 +154,14 @@ def test_a_folder_in_the_place_of_the_space_is_said(tmp_path):
         Study(SPACE, learn_from="runs", **HOW)
 
 
+def test_a_misspelt_setting_and_an_empty_folder_are_said(tmp_path):
+    with pytest.raises(TypeError, match="unknown setting 'trails'; did you mean 'trials'?"):
+        Study(SPACE, metric="val_acc", epochs=20, trails=40)
+    with pytest.raises(ValueError, match="there is no study in this folder"):
+        Study(folder=tmp_path / "nowhere")
+    assert not list(tmp_path.iterdir())
+
+
 def test_queued_configurations_come_first():
     study = Study(SPACE, **HOW, enqueue=[{"lr": 0.01, "act": "tanh"}, "lr=0.5,act=relu"])
     configs = [study.ask().config for _ in range(3)]
@@ -218,6 +226,7 @@ def test_a_configuration_space():
 def test_what_is_no_parameter_is_said():
     for space, kind, words in [
         ({"lr": 0.1}, TypeError, "parameter lr: 0.1 is no parameter; write foretell.log"),
+        ({"lr": (1e-4, 1)}, TypeError, "may be a range or two options; write foretell.float(0.0001, 1)"),
         ({"lr": foretell.log(0, 1)}, ValueError, "a log scale needs bounds above 0"),
         ({"lr": foretell.float(2, 1)}, ValueError, "lower bound 2 is above upper bound 1"),
         ({"a": choice("x", "x")}, ValueError, "two of its options are equal"),

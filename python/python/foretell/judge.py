@@ -189,6 +189,9 @@ class Judge:
                 len(self), self.burn_in,
             )  # fmt: skip
 
+    def __repr__(self) -> str:
+        return f"Judge({self.direction} `{self.metric}`, {len(self)} finished runs, none is stopped before there are {self.burn_in})"
+
     def __contains__(self, key: Any) -> bool:
         return key in self._keys
 

@@ -168,6 +168,11 @@ def _parameter(name: str, given: Any) -> Parameter | str | Mapping[str, Any]:
         from ._configspace import parameter
 
         return parameter(given)
+    if isinstance(given, tuple) and len(given) == 2 and all(map(_is_number, given)):
+        raise TypeError(
+            f"parameter {name}: {given!r} may be a range or two options; write foretell.float{given!r} or foretell.log{given!r}, "
+            f"or a list for options"
+        )
     if isinstance(given, (list, tuple, set, frozenset)):
         return choice(*given)
     if isinstance(given, range) and given.step == 1 and len(given):

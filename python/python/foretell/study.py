@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ._foretell import Study as _Core
 from ._runs import collect
 from ._search import Best, Search, Trial
+from ._settings import StudySettings
 from .space import Space, SpaceLike
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._settings import Direction, StudySettings
+    from ._settings import Direction
 
 __all__ = ["Study", "Trial"]
 
@@ -85,6 +87,8 @@ class Study(Search):
             runs = collect(history, direction=direction, metric=metric)
             given["learn_from"] = []
         self.folder = None if folder is None else Path(folder)
+        if space is None and self.folder is not None and not (self.folder / "events.jsonl").exists():
+            raise ValueError(f"{self.folder}: there is no study in this folder; a new one needs a space, such as {{'lr': foretell.log(1e-4, 1)}}")
         self._core = _Core.open(self.folder, given, runs)
         self._space.stored(self._core.settings["space"])
 
@@ -136,6 +140,11 @@ def _check(space: Any, settings: Mapping[str, Any]) -> None:
         raise TypeError(f"space={os.fspath(space)!r}: the space comes first; a folder is given by name: Study(space, folder={os.fspath(space)!r})")
     if "learn_from" in settings:
         raise TypeError("learn_from= is called history= here")
+    known = [*StudySettings.__annotations__, "metric", "direction", "epochs", "trials", "history", "folder"]
+    for name in settings:
+        # the core refuses what is nothing like a setting, and names them all
+        if name not in known and (close := difflib.get_close_matches(name, known, 1)):
+            raise TypeError(f"unknown setting {name!r}; did you mean {close[0]!r}?")
 
 
 def _listed(queued: Any) -> Sequence[Any]:
