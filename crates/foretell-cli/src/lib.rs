@@ -133,3 +133,11 @@ pub fn answer(words: &[OsString]) -> Result<String, String> {
     };
     document.map_err(|failure| failure.message().to_owned())
 }
+
+/// One row a trial of `study`, whose records are `records`: what `foretell study export --trials` writes.
+pub fn trial_rows(
+    study: &foretell_search::Study,
+    records: impl IntoIterator<Item = foretell_search::Record>,
+) -> Vec<serde_json::Map<String, serde_json::Value>> {
+    commands::study::trial_rows(study, records)
+}
