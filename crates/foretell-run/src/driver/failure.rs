@@ -34,7 +34,10 @@ pub(super) fn ending<S: Store>(
         (Status::Signalled(signal), None) => format!("ended by signal {signal}"),
         (Status::Unknown, None) => "ended in an unknown way".to_owned(),
     };
-    let said =
-        if tail.is_empty() { String::new() } else { format!("; it last said:\n  {}", tail.join("\n  ")) };
-    Ending::Failed(what + &said)
+    Ending::Failed(said_at_the_end(&what, tail))
+}
+
+/// What went wrong, and the last that the training said.
+pub(crate) fn said_at_the_end(what: &str, tail: &[String]) -> String {
+    if tail.is_empty() { what.to_owned() } else { format!("{what}; it last said:\n  {}", tail.join("\n  ")) }
 }
