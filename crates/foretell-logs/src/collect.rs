@@ -131,14 +131,9 @@ fn runs(
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect()
     };
-<<<<<<< HEAD
-    let one = |(at, run): (usize, &mut RawRun)| {
+    let read = |(at, run): (usize, &mut RawRun)| {
         let (steps, values) = (std::mem::take(&mut run.steps), std::mem::take(&mut run.values));
         let curve = Curve::new(&steps, &values, direction).map_err(|source| Error::Curve {
-=======
-    let read = |(at, run): (usize, &RawRun)| {
-        let curve = Curve::new(&run.steps, &run.values, direction).map_err(|source| Error::Curve {
->>>>>>> main
             file: file.to_owned(),
             line: run.line,
             source,
@@ -146,11 +141,7 @@ fn runs(
         let id = run.id.clone().unwrap_or_else(|| (at + 1).to_string());
         Ok(Run { id, configuration: features(run), curve })
     };
-<<<<<<< HEAD
-    raw.runs.iter_mut().enumerate().map(one).collect()
-=======
-    raw.runs.iter().enumerate().map(read).collect()
->>>>>>> main
+    raw.runs.iter_mut().enumerate().map(read).collect()
 }
 
 fn note_curves(gappy: usize, runs: &[Run], notes: &mut Vec<Note>) {
