@@ -347,13 +347,13 @@ impl Fold {
 /// # Errors
 /// [`EvaluationError::Split`] if the training runs of a split make no history.
 pub fn folds(runs: &[Run], options: &HistoryOptions, splits: &[Split]) -> Result<Vec<Fold>, EvaluationError> {
-    let one = |(at, split): (usize, &Split)| {
+    let fold = |(at, split): (usize, &Split)| {
         let finished: Vec<Run> = split.train.iter().map(|&i| runs[i].clone()).collect();
         let tested = split.test.iter().chain(&split.unfinished).map(|&i| (i, runs[i].clone())).collect();
         let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
         Fold::new(&finished, options, tested).map_err(failed)
     };
-    splits.iter().enumerate().map(one).collect()
+    splits.iter().enumerate().map(fold).collect()
 }
 
 /// Measures `predictor` over `folds`, in parallel over them: every tested run is cut off at `cut` and forecast by a

@@ -31,14 +31,14 @@ impl Variant {
 
 /// Every policy with every value of the flags that matter to it; those with the same predictor side by side.
 pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
-    let of = |&sampler: &RecordedSamplerName| {
-        let taken = move |variant: Variant| {
+    let variants_of = |&sampler: &RecordedSamplerName| {
+        let with_sampler = move |variant: Variant| {
             let spec = ReplaySpec { sampler: sampler.into(), ..variant.spec };
             Variant { spec, ..variant }
         };
-        in_random_order(arguments, table).into_iter().map(taken)
+        in_random_order(arguments, table).into_iter().map(with_sampler)
     };
-    arguments.sampler.iter().flat_map(of).collect()
+    arguments.sampler.iter().flat_map(variants_of).collect()
 }
 
 fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
