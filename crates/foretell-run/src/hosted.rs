@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use foretell::Run;
+use foretell::{Configuration, Run};
 use foretell_search::{
-    Answer, Decision, Ending, Order, Record, Session, Start, Store, StoreError, Study, Trial, TrialState,
+    Answer, Decision, Ending, Order, Record, Session, Start, Store, StoreError, Study, StudyError, Trial,
+    TrialState,
 };
 use thiserror::Error;
 
@@ -126,6 +127,9 @@ pub enum HostError {
         /// The last step that it reported.
         step: u64,
     },
+    /// A configuration cannot be enqueued.
+    #[error(transparent)]
+    NotEnqueued(#[from] StudyError),
     /// A record could not be stored; the same may be tried again.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -140,6 +144,7 @@ impl HostError {
             Self::Elsewhere { .. } => Some("lease"),
             Self::Reported { .. } => Some("value"),
             Self::Passed { .. } => Some("step"),
+            Self::NotEnqueued(_) => Some("configuration"),
             Self::Store(_) => None,
         }
     }
@@ -290,12 +295,25 @@ impl<S: Store> Hosted<S> {
         by_hand(&mut self.session, trial, order)
     }
 
+    /// Enqueues a configuration, which may name only some parameters: the next new trial has it.
+    ///
+    /// # Errors
+    /// [`HostError::NotEnqueued`]; after [`HostError::Store`], enqueue the same again.
+    pub fn enqueue(&mut self, configuration: Configuration) -> Result<(), HostError> {
+        Ok(self.session.enqueue(configuration, None)??)
+    }
+
     /// Carries out what was ordered by files. An order is withdrawn only once it is recorded.
     fn obey(&mut self) -> Result<(), HostError> {
         let Some(orders) = &self.orders else { return Ok(()) };
         for (trial, order) in orders.waiting() {
             self.session.by_hand(trial, order)?;
             orders.withdraw(trial, order);
+        }
+        for (name, configuration) in orders.to_enqueue() {
+            // who gave the order has checked it; what the study has no place for any more is dropped
+            let _ = self.session.enqueue(configuration, Some(name.clone()))?;
+            orders.withdraw_enqueued(&name);
         }
         Ok(())
     }

@@ -40,6 +40,8 @@ struct StoredSpec {
     #[serde(default)]
     budget_epochs: Option<u64>,
     #[serde(default)]
+    until_no_improvement: Option<u64>,
+    #[serde(default)]
     queue: Vec<Configuration>,
     burn_in: u64,
     stopping: Option<Stopping>,
@@ -79,6 +81,7 @@ impl From<StoredSpec> for StudySpec {
             max_resource: stored.max_resource,
             trials: stored.trials,
             budget_epochs: stored.budget_epochs,
+            until_no_improvement: stored.until_no_improvement,
             queue: stored.queue,
             burn_in: stored.burn_in,
             policy: if stored.stopping == Some(Stopping::Off) { Policy::None } else { stored.policy },
