@@ -12,9 +12,13 @@ MODULES = {
     "forecaster": "foretell",
     "_foretell": "foretell",
     "study": "foretell",
-    "measure": "foretell",
+    "_search": "foretell",
+    "space": "foretell",
+    "remote": "foretell",
+    "load": "foretell",
+    "judge": "foretell",
     "watch": "foretell",
-    "judge": "foretell.judge",
+    "measure": "foretell",
     "sklearn": "foretell.sklearn",
     "optuna": "foretell.optuna",
     "ray": "foretell.ray",
@@ -24,18 +28,37 @@ MODULES = {
 }
 
 
+#: What `foretell` has besides `__all__`: it leaves Python's own names alone.
+SHADOWING = ["float", "int"]
+
+
 def text():
     """The page."""
     parts = ["# The Python package\n\nMade from the docstrings by `python python/reference.py`. [How to use it](../how-to/python.md).\n"]
     for name, shown in MODULES.items():
         parts += native(shown) if name == "_foretell" else module(PACKAGE / f"{name}.py", shown)
-    return "\n".join(parts)
+    return "\n".join([*parts, *settings()])
+
+
+def settings():
+    """The settings of a study, with what the core says of each."""
+    yield "## Settings\n\nWhat `Study`, `connect` and the judge take besides their own arguments. All may be left out.\n"
+    node = next(n for n in ast.parse((PACKAGE / "_settings.py").read_text()).body if getattr(n, "name", "") == "StudySettings")
+    lines = (PACKAGE / "_settings.py").read_text().splitlines()
+    for field in node.body:
+        if isinstance(field, ast.AnnAssign):
+            said, at = [], field.lineno - 2
+            while lines[at].strip().startswith("#:"):
+                said.insert(0, lines[at].strip()[3:])
+                at -= 1
+            yield f"- `{field.target.id}: {ast.unparse(field.annotation)}`: {' '.join(said)}"
+    yield ""
 
 
 def module(path, shown):
     """The public classes and functions of a file."""
     for node in ast.parse(path.read_text()).body:
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_"):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and is_public(node.name, shown):
             yield f"## `{shown}.{node.name}`\n"
             if isinstance(node, ast.FunctionDef):
                 yield f"```python\n{signature(node)}\n```\n"
@@ -44,9 +67,25 @@ def module(path, shown):
                 yield from members(node)
 
 
+def is_public(name, shown):
+    """Whether a user finds it there."""
+    import foretell
+
+    return name in [*foretell.__all__, *SHADOWING] if shown == "foretell" else not name.startswith("_")
+
+
+def inherited(node):
+    """What a study has of the class that all studies share."""
+    if node.name != "Study":
+        return []
+    own = {inner.name for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    shared = next(n for n in ast.parse((PACKAGE / "_search.py").read_text()).body if getattr(n, "name", "") == "Search")
+    return [inner for inner in shared.body if isinstance(inner, ast.FunctionDef) and inner.name not in own]
+
+
 def members(node):
     """The public methods and properties of a class, and how it is made."""
-    for inner in node.body:
+    for inner in [*node.body, *inherited(node)]:
         if not isinstance(inner, ast.FunctionDef) or (inner.name.startswith("_") and inner.name != "__init__"):
             continue
         if any(isinstance(d, ast.Name) and d.id == "property" for d in inner.decorator_list):

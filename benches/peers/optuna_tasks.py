@@ -134,12 +134,14 @@ def tasks():
 PRUNERS = {
     "none": NopPruner,
     "median": MedianPruner,
+    # the settings of Optuna's users who lose good trials by the defaults
+    "median, strong": lambda: MedianPruner(n_startup_trials=10, n_warmup_steps=5),
     "successive halving": SuccessiveHalvingPruner,
     "hyperband": lambda: HyperbandPruner(max_resource=EPOCHS),
     "wilcoxon": WilcoxonPruner,
     "foretell": ForetellPruner,
-    "foretell, as it was": lambda: ForetellPruner(n_startup_trials=10, stop_probability=0.95, predictor="auto", refit=1.2),
-    "foretell, bold": lambda: ForetellPruner(n_startup_trials=5, stop_probability=0.9, agreeing_checks=1, predictor="auto", refit=1.2),
+    "foretell, safe": lambda: ForetellPruner(caution="safe"),
+    "foretell, fast": lambda: ForetellPruner(caution="fast"),
 }
 
 

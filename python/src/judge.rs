@@ -3,7 +3,8 @@
 use crate::background::{self, Use};
 use crate::convert::{configuration, curve, direction, invalid, numbers};
 use crate::runs::Runs;
-use crate::study::{as_dict, request_of};
+use crate::study::request_of;
+use crate::view::as_dict;
 use foretell::{Direction, Metric, Run};
 use foretell_search::{Judge as Core, SamplerName, StudyRequest, StudySpec};
 use pyo3::prelude::*;
@@ -48,7 +49,12 @@ impl Judge {
 
     /// Old runs to learn from; those that were stopped teach nothing.
     fn learn_from(&self, py: Python<'_>, runs: &Runs) -> PyResult<()> {
-        let runs = runs.runs.to_vec();
+        // where the logs say how runs ended, those that were stopped are known
+        let target = runs.target.unwrap_or(f64::NEG_INFINITY);
+        let reaches = |run: &&Run| {
+            run.curve.diverged_at().is_some() || run.curve.last().is_none_or(|(step, _)| step >= target)
+        };
+        let runs = runs.runs.iter().filter(reaches).cloned().collect();
         let finished = self.call(py, move |core| {
             core.learn_from(runs);
             core.runs().to_vec()

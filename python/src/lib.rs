@@ -9,6 +9,7 @@
 //! | `regressor` | the predictors as regressors of a table |
 //! | `judge` | what a study would decide on other tools' trials |
 //! | `study` | studies: ask, report, tell, best |
+//! | `view` | what a study stands at, as plain values |
 
 mod background;
 mod convert;
@@ -18,6 +19,7 @@ mod judge;
 mod regressor;
 mod runs;
 mod study;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -41,6 +43,8 @@ mod _foretell {
     use crate::runs::Runs;
     #[pymodule_export]
     use crate::study::Study;
+    #[pymodule_export]
+    use crate::view::{stored, write_log};
 
     /// Runs the command line `words` and returns its exit code.
     #[pyfunction]
@@ -52,6 +56,12 @@ mod _foretell {
     #[pyfunction]
     fn answer(py: Python<'_>, words: Vec<OsString>) -> PyResult<String> {
         background::run(py, move || foretell_cli::answer(&words))?.map_err(invalid)
+    }
+
+    /// The settings of a study as JSON Schema: the fields of a request, by name.
+    #[pyfunction]
+    fn schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        crate::view::plain(py, &foretell_search::StudyRequest::schema())
     }
 
     /// The names of all predictors.

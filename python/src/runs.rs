@@ -7,6 +7,7 @@ use foretell::{Columns, Curve, Direction, FeatureGroup, Metric, Run, Scale};
 use foretell_logs::{Format, ReadOptions, Recorded, read};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -26,14 +27,16 @@ type Record<'py> = (String, Option<Bound<'py, PyDict>>, Option<Bound<'py, PyAny>
 
 #[pymethods]
 impl Runs {
-    /// Runs from lists: `records` are (id, configuration, steps or None, values).
+    /// Runs from lists: `records` are (id, configuration, steps or None, values). `target` is the last step of a whole run, where that is
+    /// known: runs that end before were stopped.
     #[staticmethod]
-    #[pyo3(signature = (records, direction, metric, columns=None))]
+    #[pyo3(signature = (records, direction, metric, columns=None, target=None))]
     fn of(
         records: &Bound<'_, PyList>,
         direction: &str,
         metric: &str,
         columns: Option<&Bound<'_, PyDict>>,
+        target: Option<f64>,
     ) -> PyResult<Self> {
         let metric = Metric::new(metric, self::direction(direction)?);
         let run = |record: Bound<'_, PyAny>| -> PyResult<Run> {
@@ -45,7 +48,7 @@ impl Runs {
         };
         let runs: Vec<Run> = records.iter().map(run).collect::<PyResult<_>>()?;
         let columns = declared(columns)?;
-        Ok(Self { runs: Arc::new(runs), metric, columns, target: None, notes: Vec::new() })
+        Ok(Self { runs: Arc::new(runs), metric, columns, target, notes: Vec::new() })
     }
 
     /// Runs from a file or folder, as the command reads them.
@@ -85,6 +88,40 @@ impl Runs {
         let Recorded { runs, metric, columns, target, notes, .. } = read(&path, &asked).map_err(invalid)?;
         let notes = notes.iter().map(ToString::to_string).collect();
         Ok(Self { runs: Arc::new(runs), metric, columns, target, notes })
+    }
+
+    /// All runs of several sets. Runs of the same name are told apart by the number of their set.
+    #[staticmethod]
+    fn joined(sets: Vec<Py<Self>>) -> PyResult<Self> {
+        let sets: Vec<&Self> = sets.iter().map(Py::get).collect();
+        let Some(first) = sets.first() else { return Err(invalid("no runs")) };
+        let mut names = BTreeSet::new();
+        let mut joined = Self::known(Vec::new(), first.metric.clone());
+        let mut runs = Vec::new();
+        for (number, set) in sets.iter().enumerate() {
+            if set.metric.direction != first.metric.direction {
+                let (other, one) = (&set.metric.name, &first.metric.name);
+                return Err(invalid(format!(
+                    "`{one}` is to {}, and `{other}` to {}: give metric= the name of one that all have",
+                    direction_name(first.metric.direction),
+                    direction_name(set.metric.direction)
+                )));
+            }
+            for run in set.runs.iter() {
+                let id = if names.insert(run.id.clone()) {
+                    run.id.clone()
+                } else {
+                    format!("{number}/{}", run.id)
+                };
+                runs.push(Run { id, ..run.clone() });
+            }
+            joined.columns.groups.extend(set.columns.groups.clone());
+            joined.columns.scales.extend(set.columns.scales.clone());
+            joined.target = joined.target.or(set.target);
+            joined.notes.extend(set.notes.iter().cloned());
+        }
+        joined.runs = Arc::new(runs);
+        Ok(joined)
     }
 
     /// The metric's name.

@@ -1,18 +1,21 @@
 //! Studies: the session behind the four verbs, its log in a folder or in memory.
 
 use crate::background::{self, Use};
-use crate::convert::{dict, direction_name, invalid};
+use crate::convert::{dict, invalid};
 use crate::runs::Runs;
-use foretell_run::{EventStore, HostError, Hosted, Orders, Reading, Stored};
-use foretell_search::{
-    Decision, Memory, Parts, Refusal, Session, Start, Store, StudyRequest, StudySpec, TrialState,
-};
+use crate::view::{self, as_dict};
+use foretell_run::{EventStore, HostError, Hosted, Orders, Reading};
+use foretell_search::{Memory, Parts, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How long a training takes nobody else can know.
+const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a whole training, such as epochs=20; \
+     epochs=1 where the objective only returns a value";
 
 type AnyHost = Hosted<Box<dyn Store + Send>>;
 
@@ -45,6 +48,9 @@ impl Study {
             }
         };
         let request = request_of(settings)?;
+        if there.is_none() && request.space.is_some() && request.epochs.is_none() {
+            return Err(invalid(NO_EPOCHS));
+        }
         let spec = request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
         let runs = learn_from.map_or(&[][..], |runs| &runs.runs);
         spec.check_burn_in(runs.len()).map_err(|error| invalid(Refusal::from(error)))?;
@@ -73,7 +79,8 @@ impl Study {
         value: f64,
         metrics: BTreeMap<String, f64>,
     ) -> PyResult<(bool, Option<Bound<'py, PyDict>>)> {
-        let reading = Reading { step, value: Some(value).filter(|value| value.is_finite()), metrics };
+        let reading =
+            Reading { step, value: Some(value).filter(|value| value.is_finite()), metrics, late: false };
         let next = self.call(py, move |host| host.report(trial, reading, None))?.map_err(refused)?;
         let decision = next.decision.as_ref().map(|decision| as_dict(py, decision)).transpose()?;
         Ok((next.stop, decision))
@@ -99,67 +106,18 @@ impl Study {
 
     /// The study's settings.
     #[getter]
-    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let host = self.host()?;
-        let spec = host.session().study().spec();
-        let settings = PyDict::new(py);
-        settings.set_item("metric", &spec.metric)?;
-        settings.set_item("direction", direction_name(spec.direction))?;
-        settings.set_item("epochs", spec.max_resource)?;
-        settings.set_item("trials", spec.trials)?;
-        settings.set_item("burn_in", spec.burn_in)?;
-        settings.set_item("seed", spec.seed)?;
-        Ok(settings)
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let spec = self.host()?.session().study().spec().clone();
+        view::settings(py, &spec)
     }
 
-    /// All trials: number, configuration, state, steps, values, decision.
-    fn trials<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    /// What the study stands at: `settings`, `trials` and `rows`.
+    fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let host = self.host()?;
-        let (study, trials) = (host.session().study(), PyList::empty(py));
-        let turned = study.spec().direction;
-        for (number, trial) in study.trials().iter().enumerate() {
-            let (state, result) = match &trial.state {
-                TrialState::Running => ("running", None),
-                TrialState::Interrupted => ("interrupted", None),
-                TrialState::Paused { value } => ("paused", Some(*value)),
-                TrialState::Completed { value } => ("completed", Some(*value)),
-                TrialState::Stopped { .. } => ("stopped", trial.result()),
-                TrialState::Failed { .. } => ("failed", None),
-                _ => ("ended", None),
-            };
-            let one = PyDict::new(py);
-            one.set_item("number", number)?;
-            one.set_item("config", dict(py, &trial.configuration)?)?;
-            one.set_item("state", state)?;
-            one.set_item("score", result)?;
-            one.set_item("steps", trial.curve.steps())?;
-            let values = trial.curve.scores().iter().map(|&score| turned.value(score));
-            one.set_item("values", values.collect::<Vec<f64>>())?;
-            one.set_item("decision", trial.decision.as_ref().map(|d| as_dict(py, d)).transpose()?)?;
-            trials.append(one)?;
-        }
-        Ok(trials)
-    }
-
-    /// What the study in `folder` reported, read without a lock, also while it runs: its direction, its metric, and of each trial its
-    /// number, configuration, steps and values.
-    #[staticmethod]
-    fn recorded<'py>(py: Python<'py>, folder: PathBuf) -> PyResult<Bound<'py, PyAny>> {
-        let stored = py.detach(|| Stored::read(&folder)).map_err(invalid)?;
-        let (spec, records) = (stored.study.spec(), PyList::empty(py));
-        for (number, trial) in
-            stored.study.trials().iter().enumerate().filter(|(_, trial)| !trial.curve.is_empty())
-        {
-            let values = trial.curve.scores().iter().map(|&score| spec.direction.value(score));
-            let configuration = dict(py, &trial.configuration)?;
-            records.append((
-                number.to_string(),
-                configuration,
-                trial.curve.steps(),
-                values.collect::<Vec<f64>>(),
-            ))?;
-        }
-        Ok((direction_name(spec.direction), &spec.metric, records).into_pyobject(py)?.into_any())
+        let session = host.session();
+        let records = session.store().read_from(0).and_then(Iterator::collect).map_err(unstored)?;
+        let records: Vec<Record> = records;
+        view::view(py, session.study(), records)
     }
 
     fn __reduce__(&self) -> PyResult<()> {
@@ -203,11 +161,6 @@ fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> 
     Ok((start.trial, configuration, start.seed, start.from, start.until).into_pyobject(py)?.into_any())
 }
 
-pub(crate) fn as_dict<'py>(py: Python<'py>, decision: &Decision) -> PyResult<Bound<'py, PyDict>> {
-    let text = serde_json::to_string(decision).map_err(invalid)?;
-    Ok(py.import("json")?.call_method1("loads", (text,))?.cast_into::<PyDict>()?)
-}
-
 /// The request that keyword arguments make.
 pub(crate) fn request_of(given: &Bound<'_, PyDict>) -> PyResult<StudyRequest> {
     let py = given.py();
@@ -229,9 +182,9 @@ fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
             "{}: there is another study in this folder; name another folder, or only this one to go on with that study ({refusal})",
             folder.display()
         )),
-        _ if refusal.field == "space" && refusal.reason.contains("needs one") => {
-            invalid("a new study needs a space: Study(folder, {'lr': 'log:1e-4:1'}, metric='val_acc')")
-        }
+        _ if refusal.field == "space" && refusal.reason.contains("needs one") => invalid(
+            "a new study needs a space, such as Study({'lr': foretell.log(1e-4, 1)}, metric='val_acc', epochs=20)",
+        ),
         _ if refusal.field == "direction" => invalid(
             refusal.reason.replace("say maximize or minimize", "give direction='maximize' or 'minimize'"),
         ),

@@ -15,7 +15,7 @@ assert forecaster.decide(curves[0][:4]).stop
 assert foretell.replay(curves, metric="accuracy", policy="none", orderings=1, frame="dicts")[0]["best_kept"] == 1
 
 with tempfile.TemporaryDirectory() as folder:
-    study = foretell.Study(folder, {"lr": "log:1e-4:1"}, metric="accuracy", epochs=3, trials=4, burn_in=3)
+    study = foretell.Study({"lr": foretell.log(1e-4, 1)}, folder=folder, metric="accuracy", epochs=3, trials=4, burn_in=3)
     for trial in study:
         with trial:
             for epoch in trial.epochs():

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 COMMAND = [sys.executable, "-m", "foretell"]
 
 
@@ -42,3 +44,13 @@ def test_ctrl_c_ends_a_search_that_goes_on_later(tmp_path):
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=30)
     assert child.returncode == 130 and "the same command goes on from there" in said
+
+
+def test_the_licences_are_in_the_package():
+    import importlib.metadata
+
+    try:
+        files = importlib.metadata.files("foretell")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the package is not installed but used from its folder")
+    assert {file.name for file in files or [] if "licenses" in file.parts} == {"LICENSE-APACHE", "LICENSE-MIT"}

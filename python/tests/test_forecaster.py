@@ -309,7 +309,7 @@ def test_a_fork_while_another_thread_fits_leaves_a_child_that_works(recorded):
 
     threads = [threading.Thread(target=fit) for _ in range(2)]
     [thread.start() for thread in threads]
-    study = foretell.Study(None, {"lr": "log:1e-4:1"}, metric="acc", epochs=3, trials=4)
+    study = foretell.Study({"lr": "log:1e-4:1"}, metric="acc", epochs=3, trials=4)
     try:
         for _ in range(4):
             time.sleep(0.2)

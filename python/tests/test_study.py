@@ -23,7 +23,7 @@ def run(study, limit=10**9):
 
 
 def test_a_study_finds_a_good_rate_and_stops_others(tmp_path):
-    study = Study(tmp_path / "s", SPACE, metric="val_acc", epochs=20, trials=24, burn_in=8)
+    study = Study(SPACE, folder=tmp_path / "s", metric="val_acc", epochs=20, trials=24, burn_in=8)
     run(study)
     assert study.done and study.best["score"] > 0.8
     states = [trial["state"] for trial in study.trials]
@@ -33,12 +33,12 @@ def test_a_study_finds_a_good_rate_and_stops_others(tmp_path):
 
 
 def test_it_goes_on_from_its_folder_with_the_same_decisions(tmp_path):
-    whole = Study(tmp_path / "whole", SPACE, metric="val_acc", trials=18, burn_in=6)
+    whole = Study(SPACE, folder=tmp_path / "whole", epochs=20, metric="val_acc", trials=18, burn_in=6)
     run(whole)
-    part = Study(tmp_path / "part", SPACE, metric="val_acc", trials=18, burn_in=6)
+    part = Study(SPACE, folder=tmp_path / "part", epochs=20, metric="val_acc", trials=18, burn_in=6)
     run(part, limit=9)
     del part
-    again = Study(tmp_path / "part")
+    again = Study(folder=tmp_path / "part")
     assert len(again.trials) >= 9
     run(again)
     plain = lambda study: [(t["config"], t["state"], t["values"]) for t in study.trials]  # noqa: E731
@@ -47,7 +47,7 @@ def test_it_goes_on_from_its_folder_with_the_same_decisions(tmp_path):
 
 def test_the_command_reads_it_and_a_forecaster_learns_from_it(tmp_path):
     folder = tmp_path / "s"
-    study = Study(folder, SPACE, metric="val_acc", trials=12, burn_in=6)
+    study = Study(SPACE, folder=folder, epochs=20, metric="val_acc", trials=12, burn_in=6)
     run(study)
     best = study.best
     del study
@@ -68,7 +68,7 @@ def test_it_goes_on_with_a_study_of_the_command(tmp_path):
     words = "search --param lr=float:0:1 --metric acc=([\\d.]+) --epochs 5 --trials 4 --workers 1 --no-stopping --format json"
     command = [sys.executable, "-m", "foretell", *words.split(), "--out", str(tmp_path / "s"), "--"]
     subprocess.run([*command, sys.executable, str(script), "{lr}"], check=True, capture_output=True)
-    study = Study(tmp_path / "s", trials=6)
+    study = Study(folder=tmp_path / "s", trials=6)
     for trial in study:
         with trial:
             for epoch in trial.epochs():
@@ -77,7 +77,7 @@ def test_it_goes_on_with_a_study_of_the_command(tmp_path):
 
 
 def test_orders_of_a_person_are_obeyed_at_the_next_report(tmp_path):
-    study = Study(tmp_path, SPACE, metric="val_acc", trials=4, burn_in=3)
+    study = Study(SPACE, folder=tmp_path, epochs=20, metric="val_acc", trials=4, burn_in=3)
     first, second = study.ask(), study.ask()
     (tmp_path / "orders").mkdir()
     (tmp_path / "orders" / f"{first.number}.stop").touch()
@@ -89,7 +89,7 @@ def test_orders_of_a_person_are_obeyed_at_the_next_report(tmp_path):
 
 
 def test_a_failed_training_is_told(tmp_path):
-    study = Study(None, SPACE, metric="val_acc", trials=4, burn_in=3)
+    study = Study(SPACE, metric="val_acc", epochs=20, trials=4, burn_in=3)
     with pytest.raises(ZeroDivisionError):
         with study.ask() as trial:
             1 / 0
@@ -97,16 +97,16 @@ def test_a_failed_training_is_told(tmp_path):
 
 
 def test_bad_input(tmp_path):
-    study = Study(tmp_path / "s", SPACE, metric="val_acc", trials=4, burn_in=3)
+    study = Study(SPACE, folder=tmp_path / "s", epochs=20, metric="val_acc", trials=4, burn_in=3)
     trial = study.ask()
     for call, kind, words in [
         (lambda: Study(), ValueError, "a new study needs a space"),
-        (lambda: Study(None, {"lr": "cubic:1:2"}, metric="acc"), ValueError, "unknown kind `cubic:1:2`"),
-        (lambda: Study(None, {"lr": "float:1:2"}, metric="thing"), ValueError, "give direction="),
-        (lambda: Study(None, SPACE, metric="acc", trials=-1), ValueError, "trials: "),
-        (lambda: Study(None, SPACE, metric="acc", burn_in=99), ValueError, "burn-in of 99"),
-        (lambda: Study(None, SPACE, metric="acc", colour=1), TypeError, 'unknown setting "colour"'),
-        (lambda: Study(tmp_path / "s", SPACE, metric="acc"), OSError, ""),
+        (lambda: Study({"lr": "cubic:1:2"}, metric="acc", epochs=2), ValueError, "unknown kind `cubic:1:2`"),
+        (lambda: Study({"lr": "float:1:2"}, metric="thing", epochs=2), ValueError, "give direction="),
+        (lambda: Study(SPACE, metric="acc", epochs=2, trials=-1), ValueError, "trials: "),
+        (lambda: Study(SPACE, metric="acc", epochs=2, burn_in=99), ValueError, "burn-in of 99"),
+        (lambda: Study(SPACE, metric="acc", epochs=2, colour=1), TypeError, 'unknown setting "colour"'),
+        (lambda: Study(SPACE, folder=tmp_path / "s", epochs=20, metric="acc"), OSError, ""),
         (lambda: pickle.dumps(study), TypeError, "cannot be pickled"),
         (lambda: study.report(7, 1, 0.5), KeyError, "ask has not given out such a trial"),
         (lambda: trial.report("x"), ValueError, "x"),
@@ -119,10 +119,10 @@ def test_bad_input(tmp_path):
 
 
 def test_another_study_in_the_folder_is_refused(tmp_path):
-    Study(tmp_path, SPACE, metric="val_acc", trials=4, burn_in=3)
+    Study(SPACE, folder=tmp_path, epochs=20, metric="val_acc", trials=4, burn_in=3)
     with pytest.raises(ValueError, match="there is another study in this folder"):
-        Study(tmp_path, {"other": "int:1:3"}, metric="val_acc", trials=4, burn_in=3)
-    assert repr(Study(tmp_path, SPACE, metric="val_acc", trials=6, burn_in=3)).endswith("best none yet)")
+        Study({"other": "int:1:3"}, folder=tmp_path, epochs=20, metric="val_acc", trials=4, burn_in=3)
+    assert repr(Study(SPACE, folder=tmp_path, epochs=20, metric="val_acc", trials=6, burn_in=3)).endswith("best none yet)")
 
 
 def first_record(folder):
@@ -143,7 +143,7 @@ def first_record(folder):
     ],
 )
 def test_the_same_words_make_the_same_study_here_and_on_the_command_line(tmp_path, words):
-    Study(tmp_path / "here", {"lr": "log:1e-4:1"}, metric="val_acc", epochs=8, **words)
+    Study({"lr": "log:1e-4:1"}, folder=tmp_path / "here", metric="val_acc", epochs=8, **words)
     flags = [word for name, value in words.items() for word in (f"--{name.replace('_', '-')}", str(value))]
     always = "search --out there --workers 1 --max-epochs 1 --param lr=log:1e-4:1 --metric val_acc --epochs 8".split()
     command = ["--", "sh", "-c", "echo val_acc=0.5", "{lr}"]

@@ -1,7 +1,7 @@
 //! Ctrl-C and the system's request to end, as a flag: the one place of the program that installs signal handlers.
 
 use crate::failure::Failure;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -22,6 +22,19 @@ impl Interrupt {
             flag::register(signal, Arc::clone(&self.flag)).map_err(Failure::midway)?;
         }
         Ok(())
+    }
+
+    /// The same for the warning of a cluster that a job's time is over soon, SIGUSR1.
+    pub(crate) fn install_warning(&self) -> Result<(), Failure> {
+        let number = usize::try_from(SIGUSR1).map_err(Failure::midway)?;
+        flag::register_usize(SIGUSR1, Arc::clone(&self.signal), number).map_err(Failure::midway)?;
+        flag::register(SIGUSR1, Arc::clone(&self.flag)).map_err(Failure::midway)?;
+        Ok(())
+    }
+
+    /// Whether that warning came.
+    pub(crate) fn is_warned(&self) -> bool {
+        i32::try_from(self.signal.load(Ordering::SeqCst)) == Ok(SIGUSR1)
     }
 
     /// The exit code of a program that ended so: 130 after Ctrl-C, 143 after SIGTERM.

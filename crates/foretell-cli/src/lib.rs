@@ -52,6 +52,8 @@ enum Command {
     /// Show studies in the browser while they run.
     #[cfg(feature = "serve")]
     Serve(commands::serve::Arguments),
+    /// Run trials of a study that another machine owns, with its command.
+    Worker(commands::worker::Arguments),
     /// Write a study's page as one HTML file.
     #[cfg(feature = "serve")]
     Report(commands::serve::ReportArguments),
@@ -95,6 +97,7 @@ pub fn run(words: &[OsString]) -> u8 {
         Command::Completions { shell } => completions(shell),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => commands::serve::serve(&arguments),
+        Command::Worker(arguments) => commands::worker::run(&arguments),
         #[cfg(feature = "serve")]
         Command::Report(arguments) => commands::serve::report(&arguments),
         Command::Guard { parent, directory } => {
@@ -129,4 +132,12 @@ pub fn answer(words: &[OsString]) -> Result<String, String> {
         _ => Err(Failure::input("only `evaluate` and `replay` answer in JSON alone")),
     };
     document.map_err(|failure| failure.message().to_owned())
+}
+
+/// One row a trial of `study`, whose records are `records`: what `foretell study export --trials` writes.
+pub fn trial_rows(
+    study: &foretell_search::Study,
+    records: impl IntoIterator<Item = foretell_search::Record>,
+) -> Vec<serde_json::Map<String, serde_json::Value>> {
+    commands::study::trial_rows(study, records)
 }

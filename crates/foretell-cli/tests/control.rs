@@ -220,7 +220,7 @@ fn limits_of_time_count_earlier_runs() {
     let script = "for e in 1 2 3 4 5 6; do echo val_acc={lr}; sleep 0.3; done";
     let limited = ["--trials", "40", "--no-stopping", "--max-time", "1s"];
     let (_, said) = output(&mut search(folder.path(), &limited, script), 1);
-    assert!(said.contains("--max-time is reached"), "{said}");
+    assert!(said.contains("the time limit is reached"), "{said}");
     assert!(said.contains("before any trial was trained to its end: there is no result yet"), "{said}");
     let begun = Instant::now();
     let started = |records: &[Value]| records.iter().filter(|record| record["event"] == "started").count();

@@ -31,9 +31,18 @@ fn the_help_of_the_command() {
 
 #[test]
 fn the_help_of_every_subcommand() {
-    for name in
-        ["search", "evaluate", "forecast", "replay", "reproduce", "study", "init", "import", "completions"]
-    {
+    for name in [
+        "search",
+        "evaluate",
+        "forecast",
+        "replay",
+        "reproduce",
+        "study",
+        "init",
+        "import",
+        "completions",
+        "worker",
+    ] {
         insta::assert_snapshot!(name, help(&[name]));
     }
 }

@@ -123,7 +123,7 @@ fn runs(
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect()
     };
-    let one = |(at, run): (usize, &RawRun)| {
+    let read = |(at, run): (usize, &RawRun)| {
         let curve = Curve::new(&run.steps, &run.values, direction).map_err(|source| Error::Curve {
             file: file.to_owned(),
             line: run.line,
@@ -132,7 +132,7 @@ fn runs(
         let id = run.id.clone().unwrap_or_else(|| (at + 1).to_string());
         Ok(Run { id, configuration: features(run), curve })
     };
-    raw.runs.iter().enumerate().map(one).collect()
+    raw.runs.iter().enumerate().map(read).collect()
 }
 
 fn note_curves(raw: &Raw, runs: &[Run], notes: &mut Vec<Note>) {

@@ -137,13 +137,13 @@ pub(crate) fn configurations(raw: &Raw, columns: &Columns, options: &ReadOptions
             && fate_unless_excluded(name, &Cells::of(raw, name), raw, options) == Fate::Feature
     }));
     let id = options.id_column.as_deref().filter(|name| !is_label(name) && ids_are_settings(raw));
-    let one = |run: &RawRun| {
+    let configuration_of = |run: &RawRun| {
         let known =
             names.iter().filter_map(|&name| Some((name.to_owned(), run.configuration.get(name)?.clone())));
         let id = id.zip(run.id.as_deref()).map(|(name, id)| (name.to_owned(), Value::of_cell(id)));
         known.chain(id).collect()
     };
-    raw.runs.iter().map(one).collect()
+    raw.runs.iter().map(configuration_of).collect()
 }
 
 /// Whether the ids are numbers, not all of them whole: names are words or counted.

@@ -119,6 +119,7 @@ fn setup(folder: &Path, reports: u64, command: Vec<String>) -> TrialSetup {
         gpus: Vec::new(),
         unplaced: Vec::new(),
         config: None,
+        working_dir: None,
     }
 }
 

@@ -119,6 +119,12 @@ impl ProcessRecord {
         }
     }
 
+    /// Whether another process of this machine runs the trial now: a worker, say. Then it is not abandoned.
+    fn is_driven_by_another(&self) -> bool {
+        let another = self.driver.filter(|driver| *driver != ProcessIdentity::current());
+        self.boot == boot() && another.is_some_and(|driver| driver.start.is_some() && driver.is_alive())
+    }
+
     /// The processes of this start that still run, among all that do.
     fn running(&self, all: &[Running]) -> BTreeSet<u32> {
         let bears = |it: &&Running| it.token.as_deref() == Some(self.token.as_str());
@@ -205,6 +211,7 @@ fn read(directory: &Path) -> Result<Option<Remembered>, AbandonedError> {
     let path = record_path(directory);
     let record = ProcessRecord::read(&path);
     let record = record.map_err(|source| AbandonedError::Record { what: "read", path, source })?;
+    let record = record.filter(|record| !record.is_driven_by_another());
     Ok(record.map(|record| (record, directory.to_owned())))
 }
 
@@ -365,6 +372,19 @@ mod tests {
         let before = ProcessIdentity { start: now.start.map(|start| start - 1), ..now };
         let record = ProcessRecord { leader: Some(before), ..ProcessRecord::new(1) };
         assert_eq!(outlives(&record, child), (true, Abandoned::Ended));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_trial_that_another_process_runs_is_not_abandoned() {
+        let (child, mut driver) = (sleeper(None), sleeper(None));
+        let leader = Some(ProcessIdentity::of(child.id()));
+        let record =
+            ProcessRecord { leader, driver: Some(ProcessIdentity::of(driver.id())), ..ProcessRecord::new(1) };
+        let (alive, outcome) = outlives(&record, child);
+        assert!(alive && outcome == Abandoned::None);
+        driver.kill().expect("our child");
+        driver.wait().expect("our child");
     }
 
     #[test]

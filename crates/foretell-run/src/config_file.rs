@@ -80,17 +80,31 @@ impl ConfigFile {
     /// # Errors
     /// [`ConfigFileError`] but [`Missing`](ConfigFileError::Missing).
     pub fn read(path: &Path) -> Result<Self, ConfigFileError> {
-        let form = match path.extension().and_then(|extension| extension.to_str()) {
-            Some("json") => Form::Json,
-            Some("yaml" | "yml") => Form::Yaml,
-            Some("toml") => Form::Toml,
-            _ => return Err(ConfigFileError::Unknown { path: path.to_owned() }),
-        };
+        form_of(path)?;
         let text = fs::read_to_string(path)
             .map_err(|source| ConfigFileError::File { path: path.to_owned(), source })?;
+        Self::with_text(path, text)
+    }
+
+    /// The file at `path`, which was read elsewhere as `text`.
+    ///
+    /// # Errors
+    /// [`ConfigFileError::Unknown`] and [`ConfigFileError::Json`].
+    pub fn with_text(path: &Path, text: String) -> Result<Self, ConfigFileError> {
+        let form = form_of(path)?;
         let this = Self { path: path.to_owned(), form, text };
         this.json()?;
         Ok(this)
+    }
+
+    /// Where it was read.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it says.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The name of a trial's copy.
@@ -212,6 +226,16 @@ impl ConfigFile {
             entries.push(Entry { name, from, to: from + value.len() });
         }
         entries
+    }
+}
+
+/// How the file at `path` is written, by its name.
+fn form_of(path: &Path) -> Result<Form, ConfigFileError> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => Ok(Form::Json),
+        Some("yaml" | "yml") => Ok(Form::Yaml),
+        Some("toml") => Ok(Form::Toml),
+        _ => Err(ConfigFileError::Unknown { path: path.to_owned() }),
     }
 }
 

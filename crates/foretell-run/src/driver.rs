@@ -1,6 +1,7 @@
 //! A driver: runs a study over an executor and a store, from the first trial to the last.
 
 mod by_hand;
+mod elsewhere;
 mod failure;
 mod fitter;
 
@@ -13,9 +14,13 @@ use foretell_search::{Answer, Ending, Session, Start, Store, StoreError, Study, 
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::door::Calls;
+use crate::hosted::{HostError, Hosted};
 use crate::message::{Message, MessageKind, Status};
 use crate::orders::Orders;
 use crate::report::{Report, ReportProblem};
+pub use elsewhere::{Elsewhere, Patience};
+pub(crate) use failure::said_at_the_end;
 use fitter::Fitter;
 
 /// How long the driver waits for messages before it looks for a cancellation.
@@ -190,7 +195,7 @@ pub enum DriverError {
 /// The driver installs no signal handler and prints nothing, so that one process can run several studies, each on its own
 /// thread. Models are fitted on a thread of their own: reports of other trials flow on meanwhile.
 pub struct Driver<E: Executor, S: Store> {
-    session: Session<S>,
+    host: Hosted<S>,
     executor: E,
     workers: usize,
     /// The trainings that run, each with its worker's number.
@@ -206,6 +211,10 @@ pub struct Driver<E: Executor, S: Store> {
     /// What a person orders meanwhile.
     orders: Option<Orders>,
     begun: Instant,
+    /// What trainings elsewhere ask and report.
+    calls: Option<Calls<S>>,
+    /// How long they have to be handed back when the study is left.
+    patience: Patience,
 }
 
 impl<E: Executor, S: Store> Driver<E, S> {
@@ -218,9 +227,10 @@ impl<E: Executor, S: Store> Driver<E, S> {
         expected_report: impl Into<String>,
     ) -> Self {
         session.defer_fits();
-        let best = session.best().map(|best| best.trial);
+        let host = Hosted::new(session).watched();
+        let best = host.session.best().map(|best| best.trial);
         Self {
-            session,
+            host,
             executor,
             workers: workers.max(1),
             active: BTreeMap::new(),
@@ -231,6 +241,8 @@ impl<E: Executor, S: Store> Driver<E, S> {
             starts: BTreeMap::new(),
             orders: None,
             begun: Instant::now(),
+            calls: None,
+            patience: Box::new(|| Duration::ZERO),
         }
     }
 
@@ -242,12 +254,12 @@ impl<E: Executor, S: Store> Driver<E, S> {
 
     /// The session.
     pub fn session(&self) -> &Session<S> {
-        &self.session
+        &self.host.session
     }
 
     /// The session, to flush its store say.
     pub fn session_mut(&mut self) -> &mut Session<S> {
-        &mut self.session
+        &mut self.host.session
     }
 
     /// How many trainings run at a time.
@@ -263,8 +275,9 @@ impl<E: Executor, S: Store> Driver<E, S> {
         let ran = self.drive(cancel, observe);
         self.stop_all();
         ran?;
-        if self.session.is_done() {
-            (0..self.session.study().trials().len() as u64).for_each(|trial| self.tidy(trial));
+        self.dismiss(observe)?;
+        if self.host.session.is_done() {
+            (0..self.host.session.study().trials().len() as u64).for_each(|trial| self.tidy(trial));
             return Ok(Finish::Done);
         }
         if let Some(limit) = self.spent() {
@@ -278,19 +291,16 @@ impl<E: Executor, S: Store> Driver<E, S> {
         while !cancel.load(Ordering::SeqCst) && self.spent().is_none() {
             self.obey(observe)?;
             self.fill(observe)?;
-            if self.session.busy() == 0 {
+            if self.host.session.busy() == 0 && self.is_over() {
                 return Ok(());
             }
-            if let Some(fit) = self.session.next_fit() {
+            if let Some(fit) = self.host.session.next_fit() {
                 self.fitter.start(fit);
             }
             let wait = if self.fitter.is_busy() { FIT_TICK } else { TICK };
-            for message in self.executor.messages(wait) {
-                self.take(message, observe)?;
-                self.fill(observe)?;
-            }
+            self.wait(wait, observe)?;
             if let Some(fitted) = self.fitter.take().map_err(DriverError::Fit)? {
-                let answers = self.session.fitted(fitted);
+                let answers = self.host.session.fitted(fitted);
                 self.publish(observe)?;
                 for (trial, answer) in answers? {
                     self.carry_out(trial, &answer, observe)?;
@@ -305,30 +315,39 @@ impl<E: Executor, S: Store> Driver<E, S> {
     fn spent(&self) -> Option<&'static str> {
         let Limits { before, time, epochs, gpu_time, .. } = self.limits;
         let elapsed = before + self.begun.elapsed();
-        let spent = || self.session.study().progress().spent;
+        let spent = || self.host.session.study().progress().spent;
         let gpu = gpu_time.is_some_and(|(most, gpus)| elapsed * gpus >= most);
         if time.is_some_and(|most| elapsed >= most) {
-            Some("--max-time")
+            Some("time limit")
         } else if gpu {
-            Some("--max-gpu-hours")
+            Some("limit of GPU hours")
         } else {
-            epochs.is_some_and(|most| spent() >= most).then_some("--max-epochs")
+            epochs.is_some_and(|most| spent() >= most).then_some("limit of epochs")
         }
     }
 
     /// Gives every idle worker a training, as far as there are any.
     fn fill(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
-        while self.session.busy() < self.workers {
-            let busy = self.session.busy();
-            let asked = self.session.ask();
-            self.publish(observe)?;
-            match asked? {
+        while self.busy_here() < self.workers {
+            let busy = self.busy_here();
+            let asked = self.host.ask_here();
+            self.publish_news(observe)?;
+            match asked.map_err(stored)? {
                 Some(start) => self.launch(&start, observe)?,
-                None if self.session.busy() > busy => {}
+                None if self.busy_here() > busy => {}
                 None => return Ok(()),
             }
         }
         Ok(())
+    }
+
+    /// How many of the driver's own workers are busy.
+    fn busy_here(&self) -> usize {
+        let session = &self.host.session;
+        match self.host.is_leasing() {
+            false => session.busy(),
+            true => self.active.len() + session.busy() - session.running().count(),
+        }
     }
 
     /// Starts a training on the first worker that is free.
@@ -342,7 +361,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
                 let attempts = self.starts.get(&trial).map_or(0, |(_, attempts)| *attempts);
                 self.starts.insert(trial, (start.clone(), attempts));
                 if from > 0 && begun == Begin::Anew {
-                    let counted = self.session.began_after(trial, 0);
+                    let counted = self.host.session.began_after(trial, 0);
                     self.publish(observe)?;
                     counted?;
                     self.notify(observe, Event::Retrained { trial, from })?;
@@ -384,18 +403,18 @@ impl<E: Executor, S: Store> Driver<E, S> {
                 self.refuse(trial, why)
             }
             MessageKind::Ended { status, tail, seen, fault, .. } => {
-                let silent = status == Status::Exited(0) && !self.session.study().progress().has_reports;
-                if silent && self.session.overran(trial).is_none() {
+                let silent = status == Status::Exited(0) && !self.host.session.study().progress().has_reports;
+                if silent && self.host.session.overran(trial).is_none() {
                     let missed = self.missed(&seen);
                     self.active.remove(&trial);
-                    let ending = failure::ending(&self.session, trial, status, &[], &missed);
+                    let ending = failure::ending(&self.host.session, trial, status, &[], &missed);
                     let why = if let Ending::Failed(why) = ending { why } else { missed };
                     return self.refuse(trial, format!("trial {trial} {why}"));
                 }
                 self.active.remove(&trial);
                 let ending = match fault {
                     Some(fault) => Ending::Failed(fault),
-                    None => failure::ending(&self.session, trial, status, &tail, &self.expected_report),
+                    None => failure::ending(&self.host.session, trial, status, &tail, &self.expected_report),
                 };
                 if let Ending::Failed(why) = &ending
                     && self.try_again(trial, why, observe)?
@@ -403,9 +422,10 @@ impl<E: Executor, S: Store> Driver<E, S> {
                     return Ok(());
                 }
                 self.starts.remove(&trial);
-                let told = self.session.tell(trial, ending);
+                let told = self.host.session.tell(trial, ending);
                 self.publish(observe)?;
                 told?;
+                self.host.ended_here(trial);
                 self.tidy(trial);
                 self.check_hope()
             }
@@ -414,14 +434,14 @@ impl<E: Executor, S: Store> Driver<E, S> {
 
     /// Starts a training that failed again, from its last checkpoint, unless it was to end or was tried often enough.
     fn try_again(&mut self, trial: u64, why: &str, observe: &mut Observer<'_>) -> Result<bool, DriverError> {
-        let open = self.session.study().is_running(trial);
+        let open = self.host.session.study().is_running(trial);
         let Some((start, attempts)) = self.starts.get_mut(&trial).filter(|_| open) else { return Ok(false) };
         if *attempts >= self.limits.retries {
             return Ok(false);
         }
         *attempts += 1;
         let (mut start, attempt) = (start.clone(), *attempts);
-        start.from = self.session.study().trial(trial).map_or(0, |trial| trial.step);
+        start.from = self.host.session.study().trial(trial).map_or(0, |trial| trial.step);
         self.notify(observe, Event::Retried { trial, attempt, why })?;
         self.launch(&start, observe)?;
         Ok(true)
@@ -435,7 +455,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
     ) -> Result<(), DriverError> {
         self.show_report(trial, report, observe)?;
         let (value, metrics) = numbers(report);
-        let answer = self.session.report(trial, report.step, value, metrics);
+        let answer = self.host.session.report(trial, report.step, value, metrics);
         self.publish(observe)?;
         self.carry_out(trial, &answer?, observe)
     }
@@ -450,7 +470,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         for report in reports {
             self.show_report(trial, report, observe)?;
             let (value, metrics) = numbers(report);
-            let reported = self.session.report_late(trial, report.step, value, metrics);
+            let reported = self.host.session.report_late(trial, report.step, value, metrics);
             self.publish(observe)?;
             reported?;
         }
@@ -464,7 +484,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
         report: &Report,
         observe: &mut Observer<'_>,
     ) -> Result<(), DriverError> {
-        if let Err(refused) = observe(self.session.study(), Event::Report { trial, report }) {
+        if let Err(refused) = observe(self.host.session.study(), Event::Report { trial, report }) {
             self.fail_if_silent(trial, &refused)?;
             return Err(DriverError::Refused(refused));
         }
@@ -472,7 +492,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 
     fn say_overrun(&self, trial: u64, observe: &mut Observer<'_>) -> Result<(), DriverError> {
-        match self.session.overran(trial) {
+        match self.host.session.overran(trial) {
             Some(_) => self.notify(observe, Event::Overran { trial }),
             None => Ok(()),
         }
@@ -506,49 +526,65 @@ impl<E: Executor, S: Store> Driver<E, S> {
     /// Records the failure of a trial of a study in which nothing was reported yet: such a study does not work, and
     /// another may take its place. The observer does not see the record, because the error that follows says the same.
     fn fail_if_silent(&mut self, trial: u64, why: &str) -> Result<(), DriverError> {
-        if self.session.study().progress().has_reports {
+        if self.host.session.study().progress().has_reports {
             return Ok(());
         }
-        Ok(self.session.tell(trial, Ending::Failed(why.to_owned()))?)
+        Ok(self.host.session.tell(trial, Ending::Failed(why.to_owned()))?)
     }
 
     /// Shows the records of the session's last call, and removes what the trials that they end need no more.
     fn publish(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let closed = self.show(self.host.session.news(), observe)?;
+        self.close(closed);
+        Ok(())
+    }
+
+    /// Shows `records`; answers which trials they end.
+    fn show(
+        &self,
+        records: &[foretell_search::Record],
+        observe: &mut Observer<'_>,
+    ) -> Result<Vec<u64>, DriverError> {
         let mut closed = Vec::new();
-        for record in self.session.news() {
-            observe(self.session.study(), Event::Recorded(record)).map_err(DriverError::Refused)?;
+        for record in records {
+            observe(self.host.session.study(), Event::Recorded(record)).map_err(DriverError::Refused)?;
             closed.extend(record.ends());
         }
+        Ok(closed)
+    }
+
+    /// Removes what the trials `closed` need no more, and the one that was the best before them.
+    fn close(&mut self, mut closed: Vec<u64>) {
         if closed.is_empty() {
-            return Ok(());
+            return;
         }
-        let best = self.session.best().map(|best| best.trial);
+        let best = self.host.session.best().map(|best| best.trial);
         if best != self.best {
             closed.extend(std::mem::replace(&mut self.best, best));
         }
         closed.into_iter().for_each(|trial| self.tidy(trial));
-        Ok(())
     }
 
     fn notify(&self, observe: &mut Observer<'_>, event: Event<'_>) -> Result<(), DriverError> {
-        observe(self.session.study(), event).map_err(DriverError::Refused)
+        observe(self.host.session.study(), event).map_err(DriverError::Refused)
     }
 
     /// Discards `trial` if it has ended for good and is not the best.
     fn tidy(&mut self, trial: u64) {
-        let study = self.session.study();
+        let study = self.host.session.study();
         let promotes = !study.spec().schedule.is_full() && !study.is_done();
         let may_go_on = |trial: &Trial| {
             promotes && matches!(trial.state, TrialState::Paused { .. } | TrialState::Stopped { .. })
         };
         let ended = study.trial(trial).is_some_and(|trial| !trial.is_open() && !may_go_on(trial));
-        if ended && !self.active.contains_key(&trial) && self.best != Some(trial) {
+        if ended && !self.active.contains_key(&trial) && !self.host.is_held(trial) && self.best != Some(trial)
+        {
             self.executor.discard(trial);
         }
     }
 
     fn check_hope(&self) -> Result<(), DriverError> {
-        match self.session.hopeless() {
+        match self.host.session.hopeless() {
             Some(last) => Err(DriverError::Hopeless { last: last.to_owned() }),
             None => Ok(()),
         }
@@ -571,8 +607,16 @@ impl<E: Executor, S: Store> Driver<E, S> {
     }
 }
 
+/// Only the store fails where nothing is asked of a training.
+fn stored(error: HostError) -> DriverError {
+    match error {
+        HostError::Store(error) => error.into(),
+        other => DriverError::Refused(other.to_string()),
+    }
+}
+
 /// The metric's value and the other numbers of a report.
-fn numbers(report: &Report) -> (Option<f64>, BTreeMap<String, f64>) {
+pub(crate) fn numbers(report: &Report) -> (Option<f64>, BTreeMap<String, f64>) {
     let number = |(name, value): (&String, &Value)| value.as_f64().map(|value| (name.clone(), value));
     (report.value, report.metrics.iter().filter_map(number).collect())
 }

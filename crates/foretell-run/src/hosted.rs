@@ -10,7 +10,7 @@ use foretell_search::{
 };
 use thiserror::Error;
 
-use crate::leases::{Leases, Sign};
+use crate::leases::{Leases, Sign, WorkerView};
 use crate::orders::Orders;
 
 /// A study that this process hosts: trainings [`ask`](Self::ask), [`report`](Self::report) and [`tell`](Self::tell), people
@@ -39,9 +39,18 @@ use crate::orders::Orders;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Hosted<S: Store> {
-    session: Session<S>,
+    pub(crate) session: Session<S>,
     leases: Option<Leases>,
     orders: Option<Orders>,
+    /// What was stored, and which trainings ended, since somebody who watches looked; `None` where nobody does.
+    news: Option<News>,
+}
+
+/// What has happened in a study since somebody looked.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    pub(crate) records: Vec<Record>,
+    pub(crate) ended: Vec<u64>,
 }
 
 /// A training to do.
@@ -75,6 +84,8 @@ pub struct Reading {
     pub value: Option<f64>,
     /// What else it reports.
     pub metrics: BTreeMap<String, f64>,
+    /// Whether the training had ended by then: it is recorded, and nothing is decided by it.
+    pub late: bool,
 }
 
 /// Why a host refuses.
@@ -109,6 +120,14 @@ pub enum HostError {
         /// The trial's number.
         trial: u64,
     },
+    /// A worker's later question was answered already.
+    #[error("turn {turn}: worker {worker} has asked again since")]
+    Outdated {
+        /// The worker's name.
+        worker: String,
+        /// The number of its question.
+        turn: u64,
+    },
     /// Another value was reported at this step.
     #[error("trial {trial} has reported {value} at step {step} already; a report is never changed")]
     Reported {
@@ -142,6 +161,7 @@ impl HostError {
             Self::NoTrial { .. } | Self::Ended { .. } => Some("trial"),
             Self::Contradicted { .. } => Some("failure"),
             Self::Elsewhere { .. } => Some("lease"),
+            Self::Outdated { .. } => Some("turn"),
             Self::Reported { .. } => Some("value"),
             Self::Passed { .. } => Some("step"),
             Self::NotEnqueued(_) => Some("configuration"),
@@ -153,7 +173,7 @@ impl HostError {
 impl<S: Store> Hosted<S> {
     /// Hosts the study of `session`. Its trainings end with this process: those that ran when it was left are asked for again.
     pub fn new(session: Session<S>) -> Self {
-        Self { session, leases: None, orders: None }
+        Self { session, leases: None, orders: None, news: None }
     }
 
     /// The same host for trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run
@@ -161,16 +181,46 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError::Store`] if a record could not be stored.
-    pub fn leasing(mut self, mut leases: Leases) -> Result<Self, HostError> {
-        let session = &mut self.session;
+    pub fn leasing(self, leases: Leases) -> Result<Self, HostError> {
         let is_open = |(number, trial): (usize, &Trial)| trial.is_open().then_some(number as u64);
-        let open: Vec<u64> = session.study().trials().iter().enumerate().filter_map(is_open).collect();
+        let open = self.session.study().trials().iter().enumerate().filter_map(is_open).collect();
+        self.taking_up(open, leases)
+    }
+
+    /// The same host for trainings here and elsewhere: those that [`Leases`] noted are taken to run elsewhere still, and the
+    /// others to have been interrupted.
+    ///
+    /// # Errors
+    /// [`HostError::Store`] if a record could not be stored.
+    pub fn leasing_some(self, leases: Leases) -> Result<Self, HostError> {
+        let noted = leases.noted();
+        self.taking_up(noted, leases)
+    }
+
+    fn taking_up(mut self, trials: Vec<u64>, mut leases: Leases) -> Result<Self, HostError> {
         let mut starts = Vec::new();
-        for trial in open {
-            starts.extend(session.take_up(trial)?);
+        for trial in trials {
+            starts.extend(self.session.take_up(trial)?);
         }
         leases.take_over(starts);
         Ok(Self { leases: Some(leases), ..self })
+    }
+
+    /// The same host, which keeps [`News`] for somebody who watches.
+    pub(crate) fn watched(self) -> Self {
+        Self { news: Some(News::default()), ..self }
+    }
+
+    /// What has happened since the last call.
+    pub(crate) fn take_news(&mut self) -> News {
+        self.news.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Keeps what the session's last call stored.
+    fn gather(&mut self) {
+        if let Some(news) = &mut self.news {
+            news.records.extend_from_slice(self.session.news());
+        }
     }
 
     /// The same host, which carries out what is ordered by files, too, whenever a training is heard.
@@ -199,17 +249,121 @@ impl<S: Store> Hosted<S> {
     pub fn ask(&mut self, worker: Option<&str>) -> Result<Option<Task>, HostError> {
         self.obey()?;
         self.end_forgotten(worker)?;
-        if let Some(leases) = &mut self.leases {
-            if let Some(trial) = worker.and_then(|worker| leases.of(worker)) {
-                leases.heard(trial, Sign::Asked);
-                return Ok(self.task(trial));
-            }
-            if let Some(silent) = leases.end_silent() {
-                return Ok(self.hand_out(silent.start, worker));
-            }
+        if let Some(leases) = &mut self.leases
+            && let Some(trial) = worker.and_then(|worker| leases.of(worker))
+        {
+            leases.heard(trial, Sign::Asked);
+            return Ok(self.task(trial));
         }
-        let start = self.session.ask()?;
+        let start = self.next_start()?;
         Ok(start.and_then(|start| self.hand_out(start, worker)))
+    }
+
+    /// The same for a worker that numbers its questions, and sends one again that got no answer: one that comes late, after
+    /// the next was answered, hands out nothing. Such a worker renews its lease from the beginning.
+    ///
+    /// # Errors
+    /// [`HostError::Outdated`], [`HostError::Store`].
+    pub fn ask_in_turn(&mut self, worker: &str, turn: u64) -> Result<Option<Task>, HostError> {
+        if self.leases.as_mut().is_some_and(|leases| !leases.is_in_turn(worker, turn)) {
+            return Err(HostError::Outdated { worker: worker.to_owned(), turn });
+        }
+        let task = self.ask(Some(worker))?;
+        if let Some(leases) = self.leases.as_mut().filter(|_| task.is_none() && self.session.is_done()) {
+            leases.dismiss(worker);
+        }
+        Ok(task)
+    }
+
+    /// The next training for the process that hosts the study itself.
+    pub(crate) fn ask_here(&mut self) -> Result<Option<Start>, HostError> {
+        self.end_forgotten(None)?;
+        let start = self.next_start()?;
+        if let (Some(leases), Some(start)) = (&mut self.leases, &start) {
+            leases.give_here(start.clone());
+        }
+        Ok(start)
+    }
+
+    /// The training of a trial that ran in this process has ended.
+    pub(crate) fn ended_here(&mut self, trial: u64) {
+        self.leases.as_mut().and_then(|leases| leases.end(trial));
+    }
+
+    /// A training that was handed back, one whose worker is silent, or a new one.
+    fn next_start(&mut self) -> Result<Option<Start>, HostError> {
+        while let Some(mut start) = self.leases.as_mut().and_then(Leases::next_unheld) {
+            let trial = start.trial;
+            if self.session.study().is_running(trial) {
+                start.from = self.trial(trial)?.trained();
+                return Ok(Some(start));
+            }
+            self.session.tell(trial, Ending::Finished)?;
+            self.gather();
+        }
+        // one that awaits a model is handed out before another is begun
+        let awaits_model = self.leases.is_some() && self.session.busy() > self.session.running().count();
+        if awaits_model {
+            return Ok(None);
+        }
+        let start = self.session.ask();
+        self.gather();
+        Ok(start?)
+    }
+
+    /// The training of `trial` goes on after only `after` epochs, from a checkpoint or from its beginning: what it repeats is
+    /// not recorded again, and counts as trained.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn begin(&mut self, trial: u64, after: u64, lease: Option<&str>) -> Result<Next, HostError> {
+        self.hear(trial, lease, Sign::Renewed)?;
+        let trained = self.trial(trial)?.trained();
+        if self.runs(trial) && after < trained {
+            let begun = self.session.began_after(trial, after);
+            self.gather();
+            begun?;
+        }
+        if let Some(leases) = &mut self.leases {
+            leases.begins(trial, trained);
+        }
+        self.next(trial)
+    }
+
+    /// The worker of `trial` ends, and hands the training back as it stands: it goes on elsewhere, and has not failed. Answers how
+    /// the trial is then.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn hand_back(&mut self, trial: u64, lease: Option<&str>) -> Result<&'static str, HostError> {
+        self.hear(trial, lease, Sign::Renewed)?;
+        if !self.session.study().is_running(trial) {
+            return self.tell(trial, None, lease).map(TrialState::name);
+        }
+        if let Some(leases) = &mut self.leases {
+            leases.hand_back(trial);
+        }
+        Ok("handed_back")
+    }
+
+    /// The workers that name themselves and were heard in the last `time`.
+    pub fn workers(&self, time: Duration) -> Vec<WorkerView> {
+        self.leases.as_ref().map(|leases| leases.workers(time)).unwrap_or_default()
+    }
+
+    /// Whether somebody trains `trial`.
+    pub(crate) fn is_held(&self, trial: u64) -> bool {
+        self.leases.as_ref().is_some_and(|leases| leases.get(trial).is_some())
+    }
+
+    /// Whether no training runs elsewhere.
+    pub(crate) fn is_free(&self) -> bool {
+        self.leases.as_ref().is_none_or(Leases::are_free)
+    }
+
+    /// Whether trainings elsewhere may take part.
+    pub(crate) fn is_leasing(&self) -> bool {
+        self.leases.is_some()
     }
 
     fn hand_out(&mut self, start: Start, worker: Option<&str>) -> Option<Task> {
@@ -226,9 +380,12 @@ impl<S: Store> Hosted<S> {
     pub fn report(&mut self, trial: u64, reading: Reading, lease: Option<&str>) -> Result<Next, HostError> {
         self.obey()?;
         self.hear(trial, lease, Sign::Reported)?;
+        let step = reading.step;
         let is_known = match self.is_known(trial, &reading) {
-            // without leases the training that was interrupted begins anew, and repeats its steps with other values
-            Err(HostError::Reported { .. } | HostError::Passed { .. }) if self.leases.is_none() => true,
+            // a training that was interrupted repeats steps with other values
+            Err(HostError::Reported { .. } | HostError::Passed { .. }) if self.may_repeat(trial, step) => {
+                true
+            }
             known => known?,
         };
         if is_known {
@@ -239,8 +396,15 @@ impl<S: Store> Hosted<S> {
             let stopped = matches!(known.state, TrialState::Stopped { .. });
             return if stopped { self.next(trial) } else { Err(self.ended(trial, known)) };
         }
-        let Reading { step, value, metrics } = reading;
-        let answer = self.session.report(trial, step, value, metrics)?;
+        let Reading { value, metrics, late, .. } = reading;
+        let answer = match late {
+            true => self.session.report_late(trial, step, value, metrics).map(|()| None),
+            false => self.session.report(trial, step, value, metrics).map(Some),
+        };
+        self.gather();
+        let Some(answer) = answer? else {
+            return Ok(Next { recorded: true, ..self.next(trial)? });
+        };
         let is_it = |record: &Record| matches!(record, Record::Reported { trial: of, step: at, .. } if (*of, *at) == (trial, step));
         let recorded = self.session.news().iter().any(is_it);
         let stop = answer.stops();
@@ -271,8 +435,11 @@ impl<S: Store> Hosted<S> {
         self.hear(trial, lease, Sign::Asked)?;
         if self.runs(trial) {
             let ending = failure.map_or(Ending::Finished, Ending::Failed);
-            self.session.tell(trial, ending)?;
+            let told = self.session.tell(trial, ending);
+            self.gather();
+            told?;
             self.leases.as_mut().and_then(|leases| leases.end(trial));
+            self.news.iter_mut().for_each(|news| news.ended.push(trial));
             return Ok(&self.trial(trial)?.state);
         }
         let known = self.trial(trial)?;
@@ -292,7 +459,9 @@ impl<S: Store> Hosted<S> {
     /// # Errors
     /// [`HostError`]; after [`HostError::Store`], order the same again.
     pub fn order(&mut self, trial: u64, order: Order) -> Result<Next, HostError> {
-        by_hand(&mut self.session, trial, order)
+        let ordered = by_hand(&mut self.session, trial, order);
+        self.gather();
+        ordered
     }
 
     /// Enqueues a configuration, which may name only some parameters: the next new trial has it.
@@ -300,19 +469,25 @@ impl<S: Store> Hosted<S> {
     /// # Errors
     /// [`HostError::NotEnqueued`]; after [`HostError::Store`], enqueue the same again.
     pub fn enqueue(&mut self, configuration: Configuration) -> Result<(), HostError> {
-        Ok(self.session.enqueue(configuration, None)??)
+        let enqueued = self.session.enqueue(configuration, None);
+        self.gather();
+        Ok(enqueued??)
     }
 
     /// Carries out what was ordered by files. An order is withdrawn only once it is recorded.
     fn obey(&mut self) -> Result<(), HostError> {
         let Some(orders) = &self.orders else { return Ok(()) };
+        let orders = orders.clone();
         for (trial, order) in orders.waiting() {
             self.session.by_hand(trial, order)?;
+            self.gather();
             orders.withdraw(trial, order);
         }
         for (name, configuration) in orders.to_enqueue() {
             // who gave the order has checked it; what the study has no place for any more is dropped
-            let _ = self.session.enqueue(configuration, Some(name.clone()))?;
+            let enqueued = self.session.enqueue(configuration, Some(name.clone()));
+            self.gather();
+            let _ = enqueued?;
             orders.withdraw_enqueued(&name);
         }
         Ok(())
@@ -326,7 +501,12 @@ impl<S: Store> Hosted<S> {
             let is_left = own == Some(trial) || leases.is_silent(trial);
             if is_left && !self.session.study().is_running(trial) {
                 if self.session.running().any(|running| running == trial) {
-                    self.session.tell(trial, Ending::Finished)?;
+                    let told = self.session.tell(trial, Ending::Finished);
+                    if let Some(news) = &mut self.news {
+                        news.records.extend_from_slice(self.session.news());
+                        news.ended.push(trial);
+                    }
+                    told?;
                 }
                 leases.end(trial);
             }
@@ -358,6 +538,11 @@ impl<S: Store> Hosted<S> {
             (None, _) if step <= known.step => Err(HostError::Passed { trial, step: known.step }),
             _ => Ok(false),
         }
+    }
+
+    /// Whether the training of `trial` may report a step again with another value.
+    fn may_repeat(&self, trial: u64, step: u64) -> bool {
+        self.leases.as_ref().is_none_or(|leases| leases.may_repeat(trial, step))
     }
 
     /// Whether the training of `trial` was handed out and has not ended, be it that it is to stop.

@@ -1,6 +1,6 @@
 //! Who runs which trial of a study whose trainings are elsewhere, and how long each of them may be silent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -36,6 +36,29 @@ pub struct Leases {
     stamp: String,
     given: u64,
     noted: Option<PathBuf>,
+    /// Trainings that their workers handed back: they go on elsewhere first of all.
+    returned: VecDeque<Start>,
+    /// The workers that name themselves.
+    workers: BTreeMap<String, Seen>,
+}
+
+/// A worker that names itself.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    heard: Instant,
+    /// The number of its last `ask`; a lower one was late on its way.
+    turn: u64,
+}
+
+/// A worker, as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkerView {
+    /// Its name.
+    pub name: String,
+    /// The trial that it runs.
+    pub trial: Option<u64>,
+    /// How long ago it was last heard, in seconds.
+    pub heard_seconds_ago: f64,
 }
 
 /// Who runs a trial.
@@ -47,6 +70,8 @@ pub(crate) struct Lease {
     pub(crate) worker: Option<String>,
     heard: Instant,
     renews: bool,
+    /// It runs in the process that hosts the study, and is never silent.
+    is_here: bool,
 }
 
 /// A lease as it is noted.
@@ -54,6 +79,8 @@ pub(crate) struct Lease {
 struct Noted {
     lease: Option<String>,
     worker: Option<String>,
+    #[serde(default)]
+    renews: bool,
 }
 
 impl Leases {
@@ -61,7 +88,16 @@ impl Leases {
     pub fn new(lease: Duration) -> Self {
         let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let stamp = format!("{:x}", since.as_nanos());
-        Self { held: BTreeMap::new(), lease, pauses: (Duration::ZERO, 0), stamp, given: 0, noted: None }
+        Self {
+            held: BTreeMap::new(),
+            lease,
+            pauses: (Duration::ZERO, 0),
+            stamp,
+            given: 0,
+            noted: None,
+            returned: VecDeque::new(),
+            workers: BTreeMap::new(),
+        }
     }
 
     /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is started anew.
@@ -98,7 +134,8 @@ impl Leases {
 
     /// Whether the worker of `trial` has been silent for too long.
     pub(crate) fn is_silent(&self, trial: u64) -> bool {
-        self.held.get(&trial).is_some_and(|lease| lease.heard.elapsed() >= self.patience(lease))
+        let is_late = |lease: &Lease| !lease.is_here && lease.heard.elapsed() >= self.patience(lease);
+        self.held.get(&trial).is_some_and(is_late)
     }
 
     fn patience(&self, lease: &Lease) -> Duration {
@@ -112,36 +149,125 @@ impl Leases {
 
     /// Hands the training out under a key of its own.
     pub(crate) fn give(&mut self, start: Start, worker: Option<&str>) {
-        let key = format!("{}-{}", self.stamp, self.given);
-        self.given += 1;
+        let (trial, key) = (start.trial, self.next_key());
         self.hold(start, Some(key), worker.map(str::to_owned));
+        // a worker that asks in turns renews its lease from the beginning
+        let promises = worker.is_some_and(|name| self.workers.contains_key(name));
+        if let Some(lease) = self.held.get_mut(&trial) {
+            lease.renews = promises;
+        }
         self.note();
+    }
+
+    /// The training runs in the process that hosts the study: it has a key, so that reports of others are refused.
+    pub(crate) fn give_here(&mut self, start: Start) {
+        let (trial, key) = (start.trial, self.next_key());
+        self.hold(start, Some(key), None);
+        if let Some(lease) = self.held.get_mut(&trial) {
+            lease.is_here = true;
+        }
+    }
+
+    fn next_key(&mut self) -> String {
+        self.given += 1;
+        format!("{}-{}", self.stamp, self.given - 1)
+    }
+
+    /// The trials that the host before noted as run elsewhere.
+    pub(crate) fn noted(&self) -> Vec<u64> {
+        self.read().into_keys().collect()
+    }
+
+    fn read(&self) -> BTreeMap<u64, Noted> {
+        let text = self.noted.as_ref().and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+        // what cannot be read is as if nobody were known: the next to report on a trial has it
+        serde_json::from_slice(&text).unwrap_or_default()
     }
 
     /// Takes over trainings that ran under the host before.
     pub(crate) fn take_over(&mut self, starts: Vec<Start>) {
-        let text = self.noted.as_ref().and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
-        // what cannot be read is as if nobody were known: the next to report on a trial has it
-        let mut noted: BTreeMap<u64, Noted> = serde_json::from_slice(&text).unwrap_or_default();
+        let mut noted = self.read();
         for start in starts {
-            let Noted { lease, worker } = noted.remove(&start.trial).unwrap_or_default();
+            let trial = start.trial;
+            let Noted { lease, worker, renews } = noted.remove(&trial).unwrap_or_default();
             self.hold(start, lease, worker);
+            if let Some(lease) = self.held.get_mut(&trial) {
+                lease.renews = renews;
+            }
         }
     }
 
     fn hold(&mut self, start: Start, key: Option<String>, worker: Option<String>) {
         let heard = Instant::now();
-        self.held.insert(start.trial, Lease { start, key, worker, heard, renews: false });
+        self.held.insert(start.trial, Lease { start, key, worker, heard, renews: false, is_here: false });
     }
 
     /// Takes a trial from a worker that has been silent for too long.
-    pub(crate) fn end_silent(&mut self) -> Option<Lease> {
+    fn end_silent(&mut self) -> Option<Lease> {
         let trial = self.trials().into_iter().find(|&trial| self.is_silent(trial))?;
         self.end(trial)
     }
 
     pub(crate) fn end(&mut self, trial: u64) -> Option<Lease> {
         self.held.remove(&trial)
+    }
+
+    /// The worker of `trial` hands it back.
+    pub(crate) fn hand_back(&mut self, trial: u64) {
+        if let Some(lease) = self.end(trial) {
+            self.returned.push_back(lease.start);
+            self.note();
+        }
+    }
+
+    /// The first training that was handed back, else one whose worker is silent.
+    pub(crate) fn next_unheld(&mut self) -> Option<Start> {
+        self.returned.pop_front().or_else(|| self.end_silent().map(|lease| lease.start))
+    }
+
+    /// The training of `trial` begins, or begins again, with `trained` epochs reported: it may repeat those.
+    pub(crate) fn begins(&mut self, trial: u64, trained: u64) {
+        if let Some(lease) = self.held.get_mut(&trial) {
+            lease.start.from = trained;
+        }
+    }
+
+    /// Whether the training of `trial` may report `step` again, with another value: it went on from before it.
+    pub(crate) fn may_repeat(&self, trial: u64, step: u64) -> bool {
+        self.held.get(&trial).is_some_and(|lease| step <= lease.start.from)
+    }
+
+    /// Worker `name` asks for the `turn`th time. Answers whether that ask is not outdated.
+    pub(crate) fn is_in_turn(&mut self, name: &str, turn: u64) -> bool {
+        let heard = Instant::now();
+        let seen = self.workers.entry(name.to_owned()).or_insert(Seen { heard, turn });
+        if turn < seen.turn {
+            return false;
+        }
+        *seen = Seen { heard, turn };
+        true
+    }
+
+    /// Worker `name` knows that there is nothing more to do.
+    pub(crate) fn dismiss(&mut self, name: &str) {
+        self.workers.remove(name);
+    }
+
+    /// The workers that name themselves and were heard in the last `time`.
+    pub(crate) fn workers(&self, time: Duration) -> Vec<WorkerView> {
+        let view = |(name, seen): (&String, &Seen)| {
+            let trial = self.of(name);
+            let heard = trial.and_then(|trial| self.get(trial)).map_or(seen.heard, |it| it.heard);
+            let heard_seconds_ago = heard.max(seen.heard).elapsed().as_secs_f64();
+            WorkerView { name: name.clone(), trial, heard_seconds_ago }
+        };
+        let views = self.workers.iter().map(view);
+        views.filter(|view| view.heard_seconds_ago < time.as_secs_f64()).collect()
+    }
+
+    /// Whether no training runs elsewhere.
+    pub(crate) fn are_free(&self) -> bool {
+        self.held.values().all(|lease| lease.is_here)
     }
 
     /// Whether `key` is that of the one who runs `trial`; who names none is believed.
@@ -175,9 +301,10 @@ impl Leases {
     fn note(&self) {
         let Some(file) = &self.noted else { return };
         let noted = |(trial, lease): (&u64, &Lease)| {
-            (*trial, Noted { lease: lease.key.clone(), worker: lease.worker.clone() })
+            (*trial, Noted { lease: lease.key.clone(), worker: lease.worker.clone(), renews: lease.renews })
         };
-        let noted: BTreeMap<u64, Noted> = self.held.iter().map(noted).collect();
+        let elsewhere = self.held.iter().filter(|(_, lease)| !lease.is_here);
+        let noted: BTreeMap<u64, Noted> = elsewhere.map(noted).collect();
         // without it a worker waits for a lease after a restart, and no more: no trial is held up for it
         let _ = serde_json::to_vec(&noted).map(|text| write_atomically(file, &text));
     }

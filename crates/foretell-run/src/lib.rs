@@ -44,10 +44,14 @@
 //! | `process`     | the life of one trial's process                                        |
 //! | `watcher`     | one thread that watches the processes of all trials                    |
 //! | `executor`    | many trials, one channel                                               |
+//! | `door`        | by which other threads reach a study that a driver runs                |
 //! | `driver`      | runs a study: the loop between its session, an executor and an observer |
 //! | `local_trials`| the executor of local processes                                        |
 //! | `event_store` | the event log as a study's store                                       |
 //! | `hosted`      | a study that this process hosts for trainings elsewhere                 |
+//! | `access`      | where a study's server is, and the token that it asks for              |
+//! | `work`        | what a worker needs to run a study's trials                            |
+//! | `worker`      | takes trials from a study on another machine, and runs them            |
 //! | `leases`      | who runs which of them                                                 |
 //! | `room`        | waiting for room on a full disk                                        |
 //! | `orders`      | what a person orders about trials that another process drives          |
@@ -69,9 +73,11 @@
 compile_error!("foretell-run needs a Unix system: process groups, signals and advisory locks");
 
 mod abandoned;
+mod access;
 mod atomic_write;
 mod config_file;
 mod control_group;
+mod door;
 mod driver;
 mod event_store;
 mod executor;
@@ -104,17 +110,23 @@ mod strays;
 mod terminal;
 mod trial;
 mod watcher;
+mod work;
+mod worker;
 
 pub use abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
+pub use access::{Access, AccessError};
 pub use atomic_write::write_atomically;
 pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
-pub use driver::{Begin, Driver, DriverError, Event, Executor, ExecutorError, Finish, Limits, Observer};
+pub use door::{Calls, Door};
+pub use driver::{
+    Begin, Driver, DriverError, Elsewhere, Event, Executor, ExecutorError, Finish, Limits, Observer, Patience,
+};
 pub use event_store::{EventStore, Survey};
 pub use executor::LocalProcesses;
 pub use group::ProcessIdentity;
 pub use guardian::{Guardian, adopt_orphans, guard};
 pub use hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
-pub use leases::Leases;
+pub use leases::{Leases, WorkerView};
 pub use local_trials::{LocalTrials, TrialSetup, trial_directory};
 pub use log::{
     Displacement, Dropped, EventLog, EventLogError, Fate, LineProblem, LockError, LogReader, Opened,
@@ -132,3 +144,5 @@ pub use room::Room;
 pub use start_error::StartError;
 pub use stored::{Stored, StoredError, log_in};
 pub use trial::{TrialSpec, Watch};
+pub use work::{Work, WorkError};
+pub use worker::{Worker, WorkerError, WorkerSettings};

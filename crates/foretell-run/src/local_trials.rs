@@ -39,6 +39,8 @@ pub struct TrialSetup {
     pub unplaced: Vec<String>,
     /// The command's configuration file, of which `{config}` stands for a trial's copy.
     pub config: Option<ConfigFile>,
+    /// The folder in which trials run; that of this process where none is named.
+    pub working_dir: Option<PathBuf>,
 }
 
 /// Runs each trial of a study as a local process.
@@ -132,7 +134,7 @@ impl LocalTrials {
             resume_from: resumes.then(|| checkpoint_dir.clone()),
             checkpoint_dir,
             resumed_at: if resumes { start.from } else { 0 },
-            working_dir: None,
+            working_dir: self.setup.working_dir.clone(),
             environment,
             metric: self.setup.metric.clone(),
             watch: self.setup.watch.clone(),

@@ -382,10 +382,10 @@ impl Process {
             if usual.is_some() { "its usual interval" } else { "10 min, as no interval is known yet" };
         self.fault = match (over, stalled) {
             (Some(timeout), _) => {
-                Some(format!("it ran for longer than --trial-timeout {} s", timeout.as_secs_f64()))
+                Some(format!("it ran for longer than the {} s that a trial may take", timeout.as_secs_f64()))
             }
             (None, Some(times)) => Some(format!(
-                "it has reported nothing for {:.0} s, longer than --stall {times} times {usually}",
+                "it has reported nothing for {:.0} s, longer than {times} times {usually}",
                 silence.as_secs_f64(),
             )),
             (None, None) => None,
@@ -631,7 +631,7 @@ mod tests {
         assert!(process.fault.is_none());
         after(&mut process, 21, Pace::default());
         let fault = process.fault.clone().unwrap_or_default();
-        assert!(fault.contains("--stall 2 times 10 min") && process.stop, "{fault}");
+        assert!(fault.contains("longer than 2 times 10 min") && process.stop, "{fault}");
         process.kill();
     }
 }

@@ -28,7 +28,7 @@ pub enum ReportProblem {
         problem: String,
     },
     /// The report has no such field.
-    #[error("the report has no field `{field}`, it has {found}: name one of them by --metric, or print it")]
+    #[error("the report has no field `{field}`, it has {found}: name one of them as the metric, or print it")]
     Missing {
         /// The metric's name.
         field: String,
@@ -36,7 +36,7 @@ pub enum ReportProblem {
         found: String,
     },
     /// Nobody said which field is the metric.
-    #[error("the report's metric could be any of {found}: name one of them by --metric")]
+    #[error("the report's metric could be any of {found}: name one of them as the metric")]
     Ambiguous {
         /// The fields there are, separated by commas.
         found: String,

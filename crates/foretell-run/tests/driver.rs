@@ -140,6 +140,7 @@ fn local(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
         environment: BTreeMap::new(),
         watch: foretell_run::Watch::default(),
         config: None,
+        working_dir: None,
         gpus: Vec::new(),
         unplaced: Vec::new(),
     };

@@ -66,9 +66,7 @@ pub use replay::{
     Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table, Taken,
     Trace, TrialTrace, replay, replay_log,
 };
-pub use request::{
-    MOST_TRIALS, PolicyName, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest,
-};
+pub use request::{MOST_TRIALS, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest};
 pub use samplers::q_learning::{
     EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
 };
@@ -89,7 +87,7 @@ pub use schedulers::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
 pub use stopping::caution::{Caution, Stopping};
-pub use stopping::policy::Policy;
+pub use stopping::policy::{Policy, PolicyName};
 pub use stopping::{
     AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, StopRule, Watched,
 };

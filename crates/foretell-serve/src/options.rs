@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use foretell_run::{Door, EventStore};
+
 /// What is served, to whom.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -17,6 +19,8 @@ pub struct Options {
     pub lease: Duration,
     /// What one reader may take.
     pub limits: Limits,
+    /// The way to the study in `folder`, if a driver in this process runs it.
+    pub door: Option<Door<EventStore>>,
 }
 
 impl Options {
@@ -26,7 +30,7 @@ impl Options {
     /// The studies in `folder`, served at `address` to whoever may reach it.
     pub fn new(folder: impl Into<PathBuf>, address: SocketAddr) -> Self {
         let limits = Limits::default();
-        Self { folder: folder.into(), address, token: None, lease: Self::LEASE, limits }
+        Self { folder: folder.into(), address, token: None, lease: Self::LEASE, limits, door: None }
     }
 }
 
@@ -43,6 +47,15 @@ pub struct Limits {
     pub connections: usize,
     /// How many of them an address has.
     pub connections_per_address: usize,
+}
+
+impl Limits {
+    /// For a study with so many `workers`, which may all have one address: whoever connects knows the token.
+    #[must_use]
+    pub fn for_workers(self, workers: usize) -> Self {
+        let connections = self.connections + 2 * workers;
+        Self { connections, connections_per_address: connections, ..self }
+    }
 }
 
 impl Default for Limits {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use foretell::Run;
 use foretell_run::Stored;
 use foretell_run::{
-    EventLogError, EventStore, HostError, Hosted, Leases, LockError, Next, Orders, Survey, by_hand,
-    check_open,
+    Door, EventLogError, EventStore, HostError, Hosted, Leases, LockError, Next, Orders, Survey, WorkerView,
+    by_hand, check_open,
 };
 use foretell_search::{Order, Parts, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec};
 
@@ -19,6 +19,8 @@ use crate::problem::Problem;
 
 /// The longest name of a study.
 const LONGEST: usize = 100;
+/// A worker that was not heard for so long is not shown.
+const SEEN: Duration = Duration::from_secs(600);
 
 /// A study's place in the list: empty until it is opened, and again once it is closed. Opening one holds up no other.
 type Place = Arc<Mutex<Option<Open>>>;
@@ -34,6 +36,8 @@ pub(crate) struct Owner {
     folder: PathBuf,
     lease: Duration,
     studies: Mutex<BTreeMap<String, Place>>,
+    /// The way to the study that a driver in this process runs: the only one in the folder.
+    door: Option<Door<EventStore>>,
 }
 
 /// What became of an order.
@@ -45,17 +49,23 @@ pub(crate) enum Ordered {
 }
 
 impl Owner {
-    pub(crate) fn new(folder: PathBuf, lease: Duration) -> Self {
-        Self { folder, lease, studies: Mutex::default() }
+    pub(crate) fn new(folder: PathBuf, lease: Duration, door: Option<Door<EventStore>>) -> Self {
+        Self { folder, lease, studies: Mutex::default(), door }
     }
 
     /// Calls the study called `name`, and closes it if it is done then, or its log is not its own any more. The second half of
     /// the answer is whether it is done.
-    pub(crate) fn call<T>(
+    pub(crate) fn call<T: Send + 'static>(
         &self,
         name: &str,
-        call: impl FnOnce(&mut Hosted<EventStore>) -> Result<T, HostError>,
+        call: impl FnOnce(&mut Hosted<EventStore>) -> Result<T, HostError> + Send + 'static,
     ) -> Result<(T, bool), Problem> {
+        if let Some(door) = &self.door {
+            folder::log(&self.folder, name)?;
+            let called = door.call(|host| (call(host), host.session().is_done()));
+            let (called, done) = called.ok_or_else(|| Problem::ended(name))?;
+            return Ok((called?, done));
+        }
         let place = self.place(name);
         let mut place = locked(&place);
         close_if_gone(name, &mut place)?;
@@ -189,6 +199,16 @@ impl Owner {
         let folder = log.parent().unwrap_or(&self.folder);
         Orders::of(folder).enqueue(&configuration).map_err(|error| Problem::midway(&error))?;
         Ok(false)
+    }
+
+    /// The workers of the study called `name`, as far as this server hosts it now.
+    pub(crate) fn workers(&self, name: &str) -> Result<Vec<WorkerView>, Problem> {
+        if self.door.is_some() {
+            return Ok(self.call(name, |host| Ok(host.workers(SEEN)))?.0);
+        }
+        let place = self.place(name);
+        let place = locked(&place);
+        Ok(place.as_ref().map(|open| open.host.workers(SEEN)).unwrap_or_default())
     }
 
     fn place(&self, name: &str) -> Place {

@@ -41,6 +41,13 @@ impl Problem {
         Self::new(StatusCode::GONE, text).at("study")
     }
 
+    /// The search that ran the study has ended, and this server will.
+    pub(crate) fn ended(name: &str) -> Self {
+        let text =
+            format!("{name}: the search that runs this study ends; send the same again once it goes on");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, text)
+    }
+
     /// The server cannot do what it should; the same request may be sent again.
     pub(crate) fn midway(error: &dyn std::fmt::Display) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}; send the same again"))

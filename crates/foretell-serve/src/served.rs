@@ -17,7 +17,8 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn new(options: Options) -> Self {
-        Self { owner: Owner::new(options.folder.clone(), options.lease), folds: Folds::default(), options }
+        let owner = Owner::new(options.folder.clone(), options.lease, options.door.clone());
+        Self { owner, folds: Folds::default(), options }
     }
 
     /// The studies' names and logs.

@@ -49,11 +49,16 @@ impl Server {
 
     /// The address to open in a browser.
     pub fn url(&self) -> String {
-        let address = self.listener.local_addr().unwrap_or(self.options.address);
+        let address = self.address();
         let token = self.options.token.as_ref().map(|token| {
             form_urlencoded::Serializer::new(String::from("?")).append_pair("token", token).finish()
         });
         format!("http://{address}/{}", token.unwrap_or_default())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> std::net::SocketAddr {
+        self.listener.local_addr().unwrap_or(self.options.address)
     }
 
     /// Answers, for as long as the program runs.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use foretell_run::{HostError, Next, Reading, Task};
+use foretell_run::{EventStore, HostError, Hosted, Next, Reading, Task, Work};
 use foretell_search::{Order, Queued, Start, StudyRequest, TrialState};
 use serde_json::{Value, json};
 
 use crate::fields::{self, Fields};
+use crate::guard::word;
 use crate::owner::Ordered;
 use crate::problem::Problem;
 use crate::served::{Served, blocking};
@@ -37,9 +38,17 @@ pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, bod
 
 /// The next training to do.
 pub(crate) async fn ask(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
-    let worker: Option<String> = Fields::read(&body, &["worker"])?.take("worker", "a text")?;
-    let asked = blocking(move || served.owner.call(&study, |host| host.ask(worker.as_deref())));
-    let (task, done) = asked.await?;
+    let mut fields = Fields::read(&body, &["worker", "turn"])?;
+    let worker: Option<String> = fields.take("worker", "a text")?;
+    let turn: Option<u64> = fields.take("turn", WHOLE)?;
+    if turn.is_some() && worker.is_none() {
+        return Err(Problem::field("worker", "missing; a turn is that of a worker"));
+    }
+    let asked = move |host: &mut Hosted<EventStore>| match (&worker, turn) {
+        (Some(worker), Some(turn)) => host.ask_in_turn(worker, turn),
+        _ => host.ask(worker.as_deref()),
+    };
+    let (task, done) = blocking(move || served.owner.call(&study, asked)).await?;
     Ok(Json(json!({"schema": "foretell.ask/1", "done": done, "start": task.map(described)})).into_response())
 }
 
@@ -59,7 +68,7 @@ pub(crate) async fn report(
     body: Bytes,
 ) -> Reply {
     let trial = number(&trial)?;
-    let mut fields = Fields::read(&body, &["step", "value", "metrics", "lease"])?;
+    let mut fields = Fields::read(&body, &["step", "value", "metrics", "late", "lease"])?;
     let step = fields.need("step", WHOLE)?;
     if !fields.has("value") {
         return Err(Problem::field("value", "missing; expected a number, or null if it is not finite"));
@@ -69,8 +78,9 @@ pub(crate) async fn report(
     let metrics = metrics.unwrap_or_default();
     let metrics = metrics.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let lease: Option<String> = fields.take("lease", "a text")?;
-    let reading = Reading { step, value, metrics };
-    let next = move || served.owner.call(&study, |host| host.report(trial, reading, lease.as_deref()));
+    let late: Option<bool> = fields.take("late", "true or false")?;
+    let reading = Reading { step, value, metrics, late: late.unwrap_or_default() };
+    let next = move || served.owner.call(&study, move |host| host.report(trial, reading, lease.as_deref()));
     let (next, _) = blocking(next).await?;
     let recorded = next.recorded;
     Ok(answer(next, Some(recorded)))
@@ -84,7 +94,7 @@ pub(crate) async fn renew(
 ) -> Reply {
     let trial = number(&trial)?;
     let lease: Option<String> = Fields::read(&body, &["lease"])?.take("lease", "a text")?;
-    let next = move || served.owner.call(&study, |host| host.renew(trial, lease.as_deref()));
+    let next = move || served.owner.call(&study, move |host| host.renew(trial, lease.as_deref()));
     Ok(answer(blocking(next).await?.0, None))
 }
 
@@ -95,15 +105,72 @@ pub(crate) async fn tell(
     body: Bytes,
 ) -> Reply {
     let trial = number(&trial)?;
-    let mut fields = Fields::read(&body, &["failure", "lease"])?;
+    let mut fields = Fields::read(&body, &["failure", "handed_back", "lease"])?;
+    let handed_back = fields.take("handed_back", "true or false")?.unwrap_or(false);
     let failure: Option<String> = fields.take("failure", "a text that says what went wrong")?;
     let lease: Option<String> = fields.take("lease", "a text")?;
-    let told = blocking(move || {
-        served.owner.call(&study, |host| host.tell(trial, failure, lease.as_deref()).map(TrialState::name))
-    });
-    let (state, done) = told.await?;
+    if handed_back && failure.is_some() {
+        return Err(Problem::field(
+            "failure",
+            "a training that is handed back has not failed; leave one out",
+        ));
+    }
+    let told = move |host: &mut Hosted<EventStore>| match handed_back {
+        true => host.hand_back(trial, lease.as_deref()),
+        false => host.tell(trial, failure, lease.as_deref()).map(TrialState::name),
+    };
+    let (state, done) = blocking(move || served.owner.call(&study, told)).await?;
     Ok(Json(json!({"schema": "foretell.told/1", "trial": trial, "state": state, "done": done}))
         .into_response())
+}
+
+/// A training goes on after fewer epochs than it has reported, or begins again.
+pub(crate) async fn begin(
+    State(served): Shared,
+    Path((study, trial)): Path<(String, String)>,
+    body: Bytes,
+) -> Reply {
+    let trial = number(&trial)?;
+    let mut fields = Fields::read(&body, &["after", "lease"])?;
+    let after = fields.need("after", WHOLE)?;
+    let lease: Option<String> = fields.take("lease", "a text")?;
+    let next = move || served.owner.call(&study, move |host| host.begin(trial, after, lease.as_deref()));
+    Ok(answer(blocking(next).await?.0, None))
+}
+
+/// How the study's trials are run, for workers of this version.
+pub(crate) async fn work(
+    State(served): Shared,
+    Path(study): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Reply {
+    let log = served.log(&study)?;
+    let folder = log.parent().unwrap_or(&log);
+    let read = Work::read(folder).map_err(|error| Problem::midway(&error))?;
+    let work = read.ok_or_else(|| {
+        let text = format!(
+            "{study} has no command: its trials report over HTTP; workers are for studies that `foretell search -- COMMAND` began"
+        );
+        Problem::conflict(text).at("study")
+    })?;
+    match word(query.as_deref(), "version") {
+        Some(version) if version != work.version => {
+            let text = format!(
+                "version: this study runs by Foretell {}, and the worker is Foretell {version}; install the same version on both machines",
+                work.version
+            );
+            Err(Problem::conflict(text).at("version"))
+        }
+        _ => Ok(Json(json!({"schema": "foretell.work/1", "study": study, "work": work})).into_response()),
+    }
+}
+
+/// The workers that name themselves.
+pub(crate) async fn workers(State(served): Shared, Path(study): Path<String>) -> Reply {
+    served.log(&study)?;
+    let name = study.clone();
+    let seen = blocking(move || served.owner.workers(&name)).await?;
+    Ok(Json(json!({"schema": "foretell.workers/1", "study": study, "workers": seen})).into_response())
 }
 
 /// Whether a training is to stop, by the study's log: whoever drives the study is not disturbed, and the study not taken over.

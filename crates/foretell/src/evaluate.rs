@@ -36,7 +36,7 @@ pub struct EvaluationOptions {
 #[non_exhaustive]
 pub enum EvaluationError {
     /// Fewer finished runs than are needed to fit and to test.
-    #[error("{train} runs to fit on and at least 2 to test need {needed} finished runs, there are {got}: {}", if *got < 3 { "read more runs, or runs that are finished" } else { "lower --train" }, needed = train + 2)]
+    #[error("{train} runs to fit on and at least 2 to test need {needed} finished runs, there are {got}: {}", if *got < 3 { "read more runs, or runs that are finished" } else { "fit on fewer (`train`)" }, needed = train + 2)]
     TooFewRuns {
         /// How many runs were to be fitted on.
         train: usize,
@@ -59,7 +59,9 @@ pub enum EvaluationError {
     #[error(transparent)]
     Fit(#[from] FitError),
     /// The runs of a split make no history.
-    #[error("split {split} has {runs} runs to fit on, but {source}; raise --train or take another --seed")]
+    #[error(
+        "split {split} has {runs} runs to fit on, but {source}; fit on more (`train`) or take another `seed`"
+    )]
     Split {
         /// The number of the split, from 1.
         split: usize,
@@ -345,13 +347,13 @@ impl Fold {
 /// # Errors
 /// [`EvaluationError::Split`] if the training runs of a split make no history.
 pub fn folds(runs: &[Run], options: &HistoryOptions, splits: &[Split]) -> Result<Vec<Fold>, EvaluationError> {
-    let one = |(at, split): (usize, &Split)| {
+    let fold = |(at, split): (usize, &Split)| {
         let finished: Vec<Run> = split.train.iter().map(|&i| runs[i].clone()).collect();
         let tested = split.test.iter().chain(&split.unfinished).map(|&i| (i, runs[i].clone())).collect();
         let failed = |source| EvaluationError::Split { split: at + 1, runs: split.train.len(), source };
         Fold::new(&finished, options, tested).map_err(failed)
     };
-    splits.iter().enumerate().map(one).collect()
+    splits.iter().enumerate().map(fold).collect()
 }
 
 /// Measures `predictor` over `folds`, in parallel over them: every tested run is cut off at `cut` and forecast by a

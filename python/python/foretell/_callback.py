@@ -5,12 +5,39 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._foretell import direction_of
-from .judge import Judge, Judgement
+from ._history import Additions
+from .judge import Judge, Judgement, JudgeSettings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction
 
 _log = logging.getLogger("foretell")
+
+
+class CallbackSettings(JudgeSettings, total=False):
+    """The settings of a callback."""
+
+    #: Whether to add this run to `history`, where that is a file of JSON lines.
+    append: bool
+
+
+def judge_and_additions(
+    history: Any, direction: Direction, metric: str | None, append: bool, shadow: bool, settings: Any
+) -> tuple[Judge, Additions | None]:
+    """A judge that has learnt from `history`, and the file that runs are added to, if it is one. That file may still be missing."""
+    additions = Additions.of(history, metric or "score", direction) if append else None
+    is_new = additions is not None and additions.is_empty()
+    judge = Judge(direction, history=None if is_new else history, metric=metric, shadow=shadow, **settings)
+    if additions is None:
+        judge.check_history()
+    elif len(judge) < judge.burn_in:
+        _log.info("%s has %d finished runs; the first %d train to their end", additions.path, len(judge), judge.burn_in)
+    return judge, additions
 
 
 class Monitor:
@@ -21,10 +48,11 @@ class Monitor:
         monitor: str,
         history: Any,
         *,
-        direction: str | None = None,
+        direction: Direction | None = None,
         config: Mapping[str, Any] | None = None,
         shadow: bool = False,
-        **settings: Any,
+        append: bool = True,
+        **settings: Unpack[JudgeSettings],
     ) -> None:
         direction = direction or direction_of(monitor)
         if direction is None:
@@ -33,8 +61,7 @@ class Monitor:
             raise TypeError("give history=: the finished runs to learn from")
         self.monitor = monitor
         self.config = dict(config or {})
-        self.judge = Judge(direction, history=history, shadow=shadow, **settings)
-        self.judge.check_history()
+        self.judge, self._additions = judge_and_additions(history, direction, monitor, append, shadow, settings)
         self.begin()
 
     def begin(self) -> None:
@@ -49,10 +76,16 @@ class Monitor:
         """The error of a name that is not among `metrics`."""
         return KeyError(f"no metric {self.monitor!r} among those reported: {', '.join(sorted(map(str, metrics))) or 'none'}")
 
-    def end(self) -> None:
-        """The training has ended."""
+    def end(self, planned: float | None = None) -> None:
+        """The training has ended; `planned` is the step that it was to come to."""
         if not self.steps:
             _log.warning("the training ended without %r ever reported: nothing was judged", self.monitor)
+        elif self._additions is not None:
+            by_itself = planned is not None and self.steps[-1] < planned
+            ended = "pruned" if self.stopped else "stopped" if by_itself else "finished"
+            self._additions.add(self.values, self.config, self.steps, ended)
+            if ended == "finished":
+                self.judge.add(self._key, self.values, self.config, self.steps)
 
     def report(self, metrics: Mapping[str, Any], step: float) -> bool:
         """The metrics after `step`; returns whether to stop."""

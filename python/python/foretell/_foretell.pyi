@@ -1,6 +1,6 @@
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, NoReturn, final
+from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ __all__ = [
     "Study",
     "run_command",
     "answer",
+    "schema",
+    "stored",
+    "write_log",
     "predictors",
     "direction_of",
     "__version__",
@@ -24,8 +27,11 @@ __version__: str
 
 def run_command(words: Sequence[str | PathLike[str]]) -> int: ...
 def answer(words: Sequence[str | PathLike[str]]) -> str: ...
+def schema() -> dict[str, dict[str, Any]]: ...
+def stored(folder: str | PathLike[str]) -> dict[str, Any]: ...
+def write_log(folder: str | PathLike[str], records: str) -> None: ...
 def predictors() -> list[str]: ...
-def direction_of(metric: str) -> str | None: ...
+def direction_of(metric: str) -> Literal["maximize", "minimize"] | None: ...
 @final
 class Forecast:
     """Where a run will end, as a distribution, in the metric's unit."""
@@ -72,10 +78,16 @@ class Decision:
 class Runs:
     @staticmethod
     def of(
-        records: list[Any], direction: str, metric: str, columns: Mapping[str, Any] | None = None
+        records: list[Any],
+        direction: str,
+        metric: str,
+        columns: Mapping[str, Any] | None = None,
+        target: float | None = None,
     ) -> Runs: ...
     @staticmethod
     def read(path: str | PathLike[str], options: Mapping[str, Any]) -> Runs: ...
+    @staticmethod
+    def joined(sets: Sequence[Runs]) -> Runs: ...
     @property
     def metric(self) -> str: ...
     @property
@@ -154,10 +166,6 @@ class Regressor:
 class Study:
     @staticmethod
     def open(folder: str | PathLike[str] | None, settings: Mapping[str, Any], learn_from: Runs | None) -> Study: ...
-    @staticmethod
-    def recorded(
-        folder: str | PathLike[str],
-    ) -> tuple[str, str, list[tuple[str, dict[str, Any], list[float], list[float]]]]: ...
     def ask(self) -> tuple[int, dict[str, Any], int, int, int] | None: ...
     def report(
         self, trial: int, step: int, value: float, metrics: Mapping[str, float]
@@ -169,5 +177,5 @@ class Study:
     def done(self) -> bool: ...
     @property
     def settings(self) -> dict[str, Any]: ...
-    def trials(self) -> list[dict[str, Any]]: ...
+    def view(self) -> dict[str, Any]: ...
     def __reduce__(self) -> NoReturn: ...

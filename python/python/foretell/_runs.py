@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import reprlib
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from ._foretell import Runs, direction_of
+from ._foretell import Runs, direction_of, stored
+from ._history import of_tool, runs_of_view
 
-#: What may be said of a file's or frame's columns, as by the flags of the command.
-READING = (
-    "format",
-    "id",
-    "resource",
-    "configurations",
-    "exclude",
-    "include",
-    "architecture",
-    "hyperparameters",
-    "log_columns",
-    "linear_columns",
-)
+
+class Reading(TypedDict, total=False):
+    """What may be said of a file's or frame's columns, as by the flags of the command."""
+
+    format: str | None
+    id: str | None
+    resource: str | None
+    configurations: str | os.PathLike[str] | None
+    exclude: Sequence[str]
+    include: Sequence[str]
+    architecture: Sequence[str]
+    hyperparameters: Sequence[str]
+    log_columns: Sequence[str]
+    linear_columns: Sequence[str]
+
+
+READING = tuple(Reading.__annotations__)
 #: What may be said of runs that are given as lists.
 DECLARING = ("architecture", "hyperparameters", "log_columns", "linear_columns")
 
@@ -77,11 +83,11 @@ def plain(config: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
         if isinstance(value, Mapping):
             flat.update(plain(value, f"{prefix}{name}."))
         else:
-            flat[f"{prefix}{name}"] = value if value is None or isinstance(value, (bool, str)) else _told(value)
+            flat[f"{prefix}{name}"] = value if value is None or isinstance(value, (bool, str)) else told(value)
     return flat
 
 
-def _told(value: Any) -> float | str:
+def told(value: Any) -> float | str:
     """A number, or a text."""
     try:
         return float(value)
@@ -113,29 +119,51 @@ def collect(
             raise TypeError(f"unknown option {name!r}; known are {', '.join(READING)}")
     if isinstance(runs, Runs):
         return runs
-    if is_frame(runs) or isinstance(runs, (str, os.PathLike)):
+    if is_frame(runs) or is_path(runs) or are_paths(runs):
         if configs is not None or steps is not None:
             raise TypeError("configs= and steps= go with lists of curves; a file or frame has them in its columns")
         asked = {"metric": metric, "direction": direction, **options}
-        return _of_frame(runs, asked) if is_frame(runs) else _of_path(Path(runs), asked)
+        return _of_frame(runs, asked) if is_frame(runs) else _of_paths([runs] if is_path(runs) else runs, asked)
     extra = sorted(set(options) - set(DECLARING))
     if extra:
         raise TypeError(f"{extra[0]}= says how a file or frame is read; these runs are lists")
+    if configs is None and steps is None and (found := of_tool(runs, metric, direction, options)) is not None:
+        return found
     return _of_lists(runs, configs, steps, metric, direction, options)
+
+
+def is_path(given: Any) -> bool:
+    """Whether it is the path of a file or folder, or a glob."""
+    return isinstance(given, (str, os.PathLike))
+
+
+def are_paths(given: Any) -> bool:
+    """Whether it is a list of such."""
+    return isinstance(given, (list, tuple)) and bool(given) and all(map(is_path, given))
+
+
+def _of_paths(given: Iterable[Any], asked: dict[str, Any]) -> Runs:
+    """The runs of all files and folders, and of those that globs name."""
+    paths = [path for one in given for path in named_by(one)]
+    sets = [_of_path(path, asked) for path in paths]
+    return sets[0] if len(sets) == 1 else Runs.joined(sets)
+
+
+def named_by(given: str | os.PathLike[str]) -> list[Path]:
+    """The paths that a path or a glob names; an address of SQLite is the path in it."""
+    path = os.path.expanduser(os.fspath(given).removeprefix("sqlite:///"))
+    if os.path.exists(path) or not glob.has_magic(path):
+        return [Path(path)]
+    found = sorted(glob.glob(path, recursive=True))
+    if not found:
+        raise ValueError(f"{path}: no file or folder is named so")
+    return [Path(one) for one in found]
 
 
 def _of_path(path: Path, asked: dict[str, Any]) -> Runs:
     if (path / "events.jsonl").is_file():
-        return _of_study(path, asked)
+        return runs_of_view(stored(path), asked)
     return Runs.read(path, asked)
-
-
-def _of_study(folder: Path, asked: dict[str, Any]) -> Runs:
-    """The trials of a stored study."""
-    from ._foretell import Study
-
-    direction, metric, records = Study.recorded(folder)
-    return Runs.of(records, direction, metric, asked)
 
 
 def _of_frame(frame: Any, asked: dict[str, Any]) -> Runs:
@@ -153,6 +181,15 @@ def _of_frame(frame: Any, asked: dict[str, Any]) -> Runs:
             raise ValueError(str(error).replace(str(path), "the frame")) from None
 
 
+def direction_for(metric: str | None, direction: str | None) -> str:
+    """Which way is better: as given, or by the metric's name."""
+    if direction is None and metric is not None:
+        direction = direction_of(metric)
+    if direction is None:
+        raise ValueError("give direction='maximize' or direction='minimize', or the name of a metric that tells")
+    return direction
+
+
 def _of_lists(
     runs: Any,
     configs: Sequence[Mapping[str, Any]] | None,
@@ -161,10 +198,7 @@ def _of_lists(
     direction: str | None,
     options: Mapping[str, Any],
 ) -> Runs:
-    if direction is None and metric is not None:
-        direction = direction_of(metric)
-    if direction is None:
-        raise ValueError("give direction='maximize' or direction='minimize', or the name of a metric that tells")
+    direction = direction_for(metric, direction)
     if isinstance(runs, np.ndarray) and runs.ndim != 2:
         raise ValueError(f"runs: an array has one row a run and one column an epoch, not the shape {runs.shape}")
     if not isinstance(runs, Iterable) or isinstance(runs, Mapping):

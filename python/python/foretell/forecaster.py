@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ._foretell import Decision, Forecast, Runs
 from ._foretell import Forecaster as _Core
-from ._runs import collect, numbers
+from ._runs import Reading, collect, numbers
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction, Predictor
 
 _log = logging.getLogger("foretell")
 
@@ -42,14 +47,14 @@ class Forecaster:
         *,
         configs: Sequence[Mapping[str, Any]] | None = None,
         steps: Any = None,
-        direction: str | None = None,
+        direction: Direction | None = None,
         metric: str | None = None,
-        predictor: str = "auto",
+        predictor: Predictor = "auto",
         target: float | None = None,
-        scale: str | None = None,
-        score: str = "last",
+        scale: Literal["log", "linear"] | None = None,
+        score: Literal["last", "best"] = "last",
         seed: int = 0,
-        **reading: Any,
+        **reading: Unpack[Reading],
     ) -> Forecaster:
         """A forecaster that learns from the finished ones among `runs`.
 
@@ -61,7 +66,8 @@ class Forecaster:
             - a list of curves, or an array with one row a run and one column an epoch; NaN at the end means that the run diverged;
             - a list of dicts with `values` and, if you like, `configuration`, `steps` and `id`;
             - a pandas or polars frame, wide (a row a run) or long (a row an epoch);
-            - the path of a file that the command reads, or of a study's folder.
+            - a path, a glob or a list of them: files of curves, folders of logs that `foretell import` reads, a study's folder;
+            - a study of Optuna or its trials, of which the complete ones count; Ray Tune's results; a `foretell.Study`.
         configs
             For lists and arrays: the configuration of each run, a dict of numbers and texts.
         steps

@@ -8,15 +8,41 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._foretell import Judge as _Core
-from ._runs import collect, numbers, plain
-from .study import why
+from ._runs import Runs, are_paths, collect, is_frame, is_path, numbers, plain
+from ._search import why
+from ._settings import PrunerSettings, StopSettings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction
 
 _log = logging.getLogger("foretell")
+
+
+class JudgeSettings(StopSettings, total=False):
+    """The settings of a `Judge`."""
+
+    #: No run is stopped before it has reported this many values.
+    min_steps: int
+    #: Decide on a thread of its own.
+    background: bool
+    #: Parameters that are searched on a logarithmic scale.
+    log_columns: Sequence[str]
+
+
+class ToolSettings(PrunerSettings, total=False):
+    """The same for tools that name the burn-in themselves, and know the scales of their parameters."""
+
+    #: No run is stopped before it has reported this many values.
+    min_steps: int
+    #: Decide on a thread of its own.
+    background: bool
 
 
 @dataclass(frozen=True)
@@ -67,7 +93,14 @@ class Lock:
 
 class Judge:
     """Finished runs so far, and whether a running one is to be stopped: decided by the code of a study, with the defaults of
-    `foretell search`.
+    `foretell search`. What all adapters use, and for a tool that has none.
+
+    >>> import foretell
+    >>> judge = foretell.Judge("maximize")
+    >>> for end in (0.3, 0.5, 0.7, 0.9):
+    ...     judge.add(f"run {end}", [end * (1 - 0.6**epoch) for epoch in range(1, 11)])
+    >>> bool(judge.decide([0.4 * (1 - 0.6**epoch) for epoch in range(1, 6)], key="a running one"))
+    True
 
     A run that ended by itself before the longest did has its last value from there on.
 
@@ -76,69 +109,51 @@ class Judge:
     direction
         `'maximize'` or `'minimize'`.
     history
-        Old runs to learn from, as `Forecaster.fit` takes them: a path, a study's folder, a frame, lists.
-    burn_in
-        How many finished runs it takes before any run is stopped; those of `history` count. Default: a study's, 3.
+        Old runs to learn from, as `Forecaster.fit` takes them: a path or a glob, a study's folder, an Optuna study, Ray's results, a frame,
+        lists.
     min_steps
         No run is stopped before it has reported this many values.
-    stop_probability, offset, nth_best, agreeing_checks
-        When a forecast stops a run: see `Forecaster.decide`. Defaults: a study's, 0.99, 0, 1 and 2.
-    refit
-        Refit when the number of finished runs has grown by this factor. Default: a study's, 1.05.
     background
         Decide on a thread of its own: the last decision that is there counts, and no report waits for a fit. Decisions then depend on
         timing.
     shadow
         Decide and say so, but stop nothing.
-    predictor
-        See `foretell.predictors()`. Default: a study's, `mean-gain`.
-    metric, seed, log_columns
-        See `Forecaster.fit`.
+    metric
+        The metric's name. Logs of several metrics are read for this one, where they have it.
+    log_columns
+        Parameters that are searched on a logarithmic scale.
+    settings
+        When a forecast stops a run, as in a study, and with a study's defaults: `caution`, `burn_in` (finished runs that it takes before
+        any run is stopped; those of `history` count), `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`,
+        `seed`.
     """
 
     def __init__(
         self,
-        direction: str,
+        direction: Direction,
         *,
         history: Any = None,
-        burn_in: int | None = None,
         min_steps: int = 1,
-        stop_probability: float | None = None,
-        offset: float | None = None,
-        nth_best: int | None = None,
-        agreeing_checks: int | None = None,
-        refit: float | None = None,
         background: bool = False,
         shadow: bool = False,
-        metric: str = "score",
-        predictor: str | None = None,
-        seed: int | None = None,
+        metric: str | None = None,
         log_columns: Sequence[str] = (),
+        **settings: Unpack[StopSettings],
     ) -> None:
         if min_steps < 1:
             raise ValueError(f"min_steps={min_steps!r} is too small; the least is 1")
-        settings = {
-            "burn_in": burn_in,
-            "stop_probability": stop_probability,
-            "offset": offset,
-            "nth_best": nth_best,
-            "agreeing_checks": agreeing_checks,
-            "refit": refit,
-            "predictor": predictor,
-            "seed": seed,
-        }
-        self.direction, self.metric, self.min_steps = direction, metric, min_steps
+        self.direction, self.metric, self.min_steps = direction, metric or "score", min_steps
         self.background, self.shadow = background, shadow
         self._settings = settings
         self._begin(log_columns)
         if history is not None:
-            runs = collect(history, direction=direction, metric=None if _has_columns(history) else metric)
+            runs = _learnt(history, direction, metric)
             if runs.direction != direction:
                 raise ValueError(f"history: its metric `{runs.metric}` is to {runs.direction}, this one to {direction}")
             self._core.learn_from(runs)
 
     def _begin(self, log_columns: Sequence[str]) -> None:
-        self._core = _Core(self.metric, self.direction, self._settings)
+        self._core = _Core(self.metric, self.direction, dict(self._settings))
         self._log_columns: set[str] = set()
         self._keys: set[Any] = set()
         self._names = itertools.count()
@@ -173,6 +188,9 @@ class Judge:
                 "history has %d finished runs, and no run is stopped before there are %d: give more runs, or a smaller burn_in=",
                 len(self), self.burn_in,
             )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"Judge({self.direction} `{self.metric}`, {len(self)} finished runs, none is stopped before there are {self.burn_in})"
 
     def __contains__(self, key: Any) -> bool:
         return key in self._keys
@@ -261,7 +279,14 @@ def as_dict(decision: Judgement) -> dict[str, Any]:
     }
 
 
-def _has_columns(history: Any) -> bool:
-    from ._runs import is_frame
-
-    return isinstance(history, str) or hasattr(history, "__fspath__") or is_frame(history)
+def _learnt(history: Any, direction: str, metric: str | None) -> Runs:
+    """The runs of `history`: of files and frames the metric, where they have it, else the one that reads like a result."""
+    if not (is_path(history) or are_paths(history) or is_frame(history)):
+        return collect(history, direction=direction, metric=metric)
+    if metric is not None:
+        try:
+            return collect(history, direction=direction, metric=metric)
+        except ValueError as error:
+            # what is wrong besides is wrong without the metric, too
+            _log.debug("history: %s", error)
+    return collect(history, direction=direction)

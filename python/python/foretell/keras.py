@@ -2,18 +2,23 @@
 
 ::
 
-    stop = ForetellCallback("val_accuracy", history="old_runs.csv", config={"lr": 0.01})
+    stop = ForetellCallback("val_accuracy", history="runs.jsonl", config={"lr": 0.01})
     model.fit(x, y, epochs=20, validation_data=(a, b), callbacks=[stop])
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 
-from ._callback import Monitor
+from ._callback import CallbackSettings, Monitor
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction
 
 
 class ForetellCallback(keras.callbacks.Callback):
@@ -27,7 +32,8 @@ class ForetellCallback(keras.callbacks.Callback):
     monitor
         The name of the metric in the logs.
     history
-        Finished runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
+        Finished runs to learn from: a path or a glob, a study's folder, a frame, lists; see `foretell.Forecaster.fit`. To a file that ends
+        in `.jsonl` this run is added when it ends, so that the next one learns from it; the file may still be missing.
     direction
         `'maximize'` or `'minimize'`. Default: by the metric's name.
     config
@@ -35,7 +41,7 @@ class ForetellCallback(keras.callbacks.Callback):
     shadow
         Decide and log, but do not stop.
     settings
-        Those of `foretell.judge.Judge`, such as `min_steps` and `stop_probability`.
+        Those of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`; `append=False` leaves a history in JSON lines as it is.
     """
 
     def __init__(
@@ -43,10 +49,10 @@ class ForetellCallback(keras.callbacks.Callback):
         monitor: str,
         history: Any,
         *,
-        direction: str | None = None,
+        direction: Direction | None = None,
         config: Mapping[str, Any] | None = None,
         shadow: bool = False,
-        **settings: Any,
+        **settings: Unpack[CallbackSettings],
     ) -> None:
         super().__init__()
         self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
@@ -73,4 +79,4 @@ class ForetellCallback(keras.callbacks.Callback):
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         """The training has ended."""
-        self.watch.end()
+        self.watch.end((self.params or {}).get("epochs"))

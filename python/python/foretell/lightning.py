@@ -2,7 +2,7 @@
 
 ::
 
-    stop = ForetellCallback("val_loss", history="old_runs.csv", config={"lr": 0.01})
+    stop = ForetellCallback("val_loss", history="runs.jsonl", config={"lr": 0.01})
     trainer = L.Trainer(max_epochs=20, callbacks=[stop])
 """
 
@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 try:
     import lightning.pytorch as pl
 except ImportError:  # the older package
     import pytorch_lightning as pl
 
-from ._callback import Monitor
+from ._callback import CallbackSettings, Monitor
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction
 
 
 class ForetellCallback(pl.Callback):
@@ -33,7 +38,8 @@ class ForetellCallback(pl.Callback):
     monitor
         The name of a metric that the model logs.
     history
-        Finished runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
+        Finished runs to learn from: a path or a glob, a study's folder, a frame, lists; see `foretell.Forecaster.fit`. To a file that ends
+        in `.jsonl` this run is added when it ends, so that the next one learns from it; the file may still be missing.
     direction
         `'maximize'` or `'minimize'`. Default: by the metric's name.
     config
@@ -41,7 +47,7 @@ class ForetellCallback(pl.Callback):
     shadow
         Decide and log, but do not stop.
     settings
-        Those of `foretell.judge.Judge`, such as `min_steps` and `stop_probability`.
+        Those of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`; `append=False` leaves a history in JSON lines as it is.
     """
 
     def __init__(
@@ -49,10 +55,10 @@ class ForetellCallback(pl.Callback):
         monitor: str,
         history: Any,
         *,
-        direction: str | None = None,
+        direction: Direction | None = None,
         config: Mapping[str, Any] | None = None,
         shadow: bool = False,
-        **settings: Any,
+        **settings: Unpack[CallbackSettings],
     ) -> None:
         self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
 
@@ -106,7 +112,8 @@ class ForetellCallback(pl.Callback):
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """The training has ended."""
         if trainer.is_global_zero:
-            self.watch.end()
+            most = trainer.max_epochs
+            self.watch.end(most if most is not None and most > 0 else None)
 
     def _look(self, trainer: pl.Trainer, step: float) -> None:
         """Judges the metric. All ranks come here together: they wait for each other."""

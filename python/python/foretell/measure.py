@@ -11,6 +11,7 @@ from typing import Any
 
 from ._foretell import answer
 from ._runs import collect, is_frame
+from ._tables import frame_of
 
 
 def evaluate(curves: Any, **flags: Any) -> Any:
@@ -41,13 +42,13 @@ def _measured(command: str, curves: Any, flags: dict[str, Any]) -> Any:
     if is_path or (isinstance(curves, list) and curves and all(isinstance(c, (str, os.PathLike)) for c in curves)):
         paths = [curves] if is_path else curves
         words = ["foretell", command, *_words(flags), "--", *map(os.fspath, paths)]
-        return _frame(json.loads(answer(words))["rows"], as_frame)
+        return frame_of([_flat(row) for row in json.loads(answer(words))["rows"]], as_frame)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "runs.jsonl"
         _write(path, curves, flags)
         words = ["foretell", command, *_words(flags), "--", str(path)]
         try:
-            return _frame(json.loads(answer(words))["rows"], as_frame)
+            return frame_of([_flat(row) for row in json.loads(answer(words))["rows"]], as_frame)
         except ValueError as error:
             raise ValueError(str(error).replace(str(path), "the runs")) from None
 
@@ -81,24 +82,6 @@ def _words(flags: dict[str, Any]) -> list[str]:
         else:
             words += [flag, str(value)]
     return words
-
-
-def _frame(rows: list[dict[str, Any]], kind: str) -> Any:
-    """The rows as a pandas or polars frame; as a list of dicts with `frame='dicts'`."""
-    flat = [_flat(row) for row in rows]
-    if kind == "dicts":
-        return flat
-    if kind == "polars":
-        import polars
-
-        return polars.DataFrame(flat, infer_schema_length=None)
-    if kind != "pandas":
-        raise ValueError(f"frame={kind!r}: give 'pandas', 'polars' or 'dicts'")
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError("a frame needs pandas: pip install 'foretell[pandas]', or ask for frame='polars' or frame='dicts'") from None
-    return pandas.DataFrame(flat)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

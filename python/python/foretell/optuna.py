@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import logging
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from .judge import Judge, Lock, as_dict
+from .judge import Judge, JudgeSettings, Lock, ToolSettings, as_dict
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction
 
 _log = logging.getLogger("foretell")
 
@@ -38,11 +43,13 @@ class ForetellPruner(optuna.pruners.BasePruner):
     n_warmup_steps
         No trial is pruned at a step before this one, as by Optuna's own pruners.
     history
-        Old runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
+        Old runs to learn from: another Optuna study or its trials, a path or a glob, a study's folder, a frame, lists; see
+        `foretell.Forecaster.fit`.
     shadow
         Decide and record, but prune nothing.
     settings
-        Those of `foretell.judge.Judge`: `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`.
+        Those of `foretell.Judge`: `caution`, `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`,
+        `min_steps`, `background`.
     """
 
     def __init__(
@@ -53,15 +60,15 @@ class ForetellPruner(optuna.pruners.BasePruner):
         n_warmup_steps: int = 0,
         history: Any = None,
         shadow: bool = False,
-        **settings: Any,
+        **settings: Unpack[ToolSettings],
     ) -> None:
         if n_warmup_steps < 0:
             raise ValueError(f"n_warmup_steps={n_warmup_steps!r} is negative; the least is 0")
         self._max_resource, self._n_warmup_steps = max_resource, n_warmup_steps
         self._shadow = shadow
-        self._settings = {**settings, "burn_in": n_startup_trials, "shadow": shadow}
+        self._settings: JudgeSettings = {**settings, "burn_in": n_startup_trials}
         self._history = history
-        Judge("maximize", **self._settings)  # refuses wrong settings now, and not after hours
+        Judge("maximize", shadow=shadow, **self._settings)  # refuses wrong settings now, and not after hours
         self._forget()
 
     def _forget(self) -> None:
@@ -101,7 +108,8 @@ class ForetellPruner(optuna.pruners.BasePruner):
         complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         known = studies.get(study._study_id)
         if known is None or not known.goes_on(complete):
-            judge = Judge(study.direction.name.lower(), history=self._history, **self._settings)
+            direction: Direction = "maximize" if study.direction.name == "MAXIMIZE" else "minimize"
+            judge = Judge(direction, history=self._history, shadow=self._shadow, **self._settings)
             known = studies[study._study_id] = _Known(judge, self._max_resource)
         known.update(complete)
         return known

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import logging
 import pickle
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from ._runs import plain
-from .judge import Judge, as_dict
+from .judge import Judge, JudgeSettings, ToolSettings, as_dict
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction
 
 _log = logging.getLogger("foretell")
 
@@ -41,11 +46,13 @@ class ForetellScheduler(FIFOScheduler):
     n_startup_trials
         How many trials are trained to their end before any is stopped; runs of `history` count. Default: a study's burn-in, 3.
     history
-        Old runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
+        Old runs to learn from: Ray's results (`Tuner.fit()` returns them), a path or a glob, a study's folder, a frame, lists; see
+        `foretell.Forecaster.fit`.
     shadow
         Decide and record, but stop nothing.
     settings
-        Those of `foretell.judge.Judge`: `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`.
+        Those of `foretell.Judge`: `caution`, `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`,
+        `min_steps`, `background`.
     """
 
     _supports_buffered_results = False
@@ -53,7 +60,7 @@ class ForetellScheduler(FIFOScheduler):
     def __init__(
         self,
         metric: str | None = None,
-        mode: str | None = None,
+        mode: Literal["max", "min"] | None = None,
         *,
         max_t: int,
         time_attr: str = "training_iteration",
@@ -61,16 +68,17 @@ class ForetellScheduler(FIFOScheduler):
         n_startup_trials: int | None = None,
         history: Any = None,
         shadow: bool = False,
-        **settings: Any,
+        **settings: Unpack[ToolSettings],
     ) -> None:
         super().__init__()
         if mode not in (None, "max", "min"):
             raise ValueError(f"mode {mode!r}: give 'max' or 'min'")
         self._metric, self._mode, self._max_t, self._time_attr = metric, mode, max_t, time_attr
         self._history = history
-        self._settings = {"burn_in": n_startup_trials, "shadow": shadow, **settings}
+        self._settings: JudgeSettings = {**settings, "burn_in": n_startup_trials}
+        self._shadow = shadow
         self._grace_period = grace_period
-        Judge("maximize", **self._settings)  # refuses wrong settings now, and not after hours
+        Judge("maximize", shadow=shadow, **self._settings)  # refuses wrong settings now, and not after hours
         self._judge: Judge | None = None
         #: Until a trial has come to `max_t`, somebody may have to be told.
         self._awaited = True
@@ -165,8 +173,8 @@ class ForetellScheduler(FIFOScheduler):
 
     def _known(self) -> Judge:
         if self._judge is None:
-            direction = "maximize" if self._mode == "max" else "minimize"
-            self._judge = Judge(direction, history=self._history, **self._settings)
+            direction: Direction = "maximize" if self._mode == "max" else "minimize"
+            self._judge = Judge(direction, history=self._history, metric=self._metric, shadow=self._shadow, **self._settings)
         return self._judge
 
     def _finish(self, trial: Trial) -> None:

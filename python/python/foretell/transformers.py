@@ -2,18 +2,23 @@
 
 ::
 
-    stop = ForetellCallback("eval_loss", history="old_runs.csv", config={"lr": 5e-5})
+    stop = ForetellCallback("eval_loss", history="runs.jsonl", config={"lr": 5e-5})
     trainer = Trainer(model, args, train_dataset=train, eval_dataset=test, callbacks=[stop])
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from ._callback import Monitor
+from ._callback import CallbackSettings, Monitor
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction
 
 
 class ForetellCallback(TrainerCallback):
@@ -27,7 +32,8 @@ class ForetellCallback(TrainerCallback):
         The name of the metric, with the trainer's `eval_` or without; of several evaluation sets with the set's name, as in
         `eval_hard_loss`. Evaluations that have no such metric are passed over, as are those outside a training.
     history
-        Finished runs to learn from: a path, a study's folder, a frame, lists; see `foretell.Forecaster.fit`.
+        Finished runs to learn from: a path or a glob, a study's folder, a frame, lists; see `foretell.Forecaster.fit`. To a file that ends
+        in `.jsonl` this run is added when it ends, so that the next one learns from it; the file may still be missing.
     direction
         `'maximize'` or `'minimize'`. Default: by the metric's name.
     config
@@ -35,7 +41,7 @@ class ForetellCallback(TrainerCallback):
     shadow
         Decide and log, but do not stop.
     settings
-        Those of `foretell.judge.Judge`, such as `min_steps` and `stop_probability`.
+        Those of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`; `append=False` leaves a history in JSON lines as it is.
     """
 
     def __init__(
@@ -43,10 +49,10 @@ class ForetellCallback(TrainerCallback):
         monitor: str,
         history: Any,
         *,
-        direction: str | None = None,
+        direction: Direction | None = None,
         config: Mapping[str, Any] | None = None,
         shadow: bool = False,
-        **settings: Any,
+        **settings: Unpack[CallbackSettings],
     ) -> None:
         self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
         self._training = self._seen = False
@@ -76,7 +82,7 @@ class ForetellCallback(TrainerCallback):
         self._training = False
         # in processes other than the first no value is kept
         if state.is_world_process_zero:
-            self.watch.end()
+            self.watch.end(args.num_train_epochs if args.max_steps <= 0 else None)
 
     def on_evaluate(
         self,

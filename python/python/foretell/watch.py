@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .judge import Judge, Judgement
+from ._callback import judge_and_additions
+from .judge import Judge, Judgement, JudgeSettings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction
 
 _log = logging.getLogger("foretell")
 
@@ -16,7 +22,7 @@ class watch(Iterable):
 
     ::
 
-        run = foretell.watch(range(20), history="old_runs.csv", direction="maximize", config={"lr": 0.1})
+        run = foretell.watch(range(20), history="runs.jsonl", direction="maximize", config={"lr": 0.1})
         for epoch in run:
             run.report(train_one_epoch())
         print(run.decision)
@@ -26,33 +32,40 @@ class watch(Iterable):
     epochs
         What to loop over; one value is reported in each round.
     history
-        Finished runs to learn from, as `Forecaster.fit` takes them.
+        Finished runs to learn from, as `Forecaster.fit` takes them. To a file that ends in `.jsonl` this run is added when it ends, so that
+        the next one learns from it; the file may still be missing.
     direction
         `'maximize'` or `'minimize'`.
     config
         The configuration of this run.
     judge
-        A `foretell.judge.Judge` that is shared by many runs, in place of `history` and `direction`.
+        A `foretell.Judge` that is shared by many runs, in place of `history` and `direction`.
+    shadow
+        Decide and say so, but stop nothing.
+    append
+        `False` leaves a history in JSON lines as it is.
     settings
-        Those of `foretell.judge.Judge`, such as `min_steps`, `stop_probability`, `shadow`.
+        Those of `foretell.Judge`, such as `min_steps`, `caution`, `stop_probability`.
     """
 
     def __init__(
         self,
         epochs: Iterable[Any],
         history: Any = None,
-        direction: str | None = None,
+        direction: Direction | None = None,
         *,
         config: Mapping[str, Any] | None = None,
         judge: Judge | None = None,
-        **settings: Any,
+        shadow: bool = False,
+        append: bool = True,
+        **settings: Unpack[JudgeSettings],
     ) -> None:
+        self._additions = None
         if judge is None:
             if history is None or direction is None:
                 raise TypeError("watch needs history= and direction=, or a judge=")
-            judge = Judge(direction, history=history, **settings)
-            judge.check_history()
-        elif history is not None or direction is not None or settings:
+            judge, self._additions = judge_and_additions(history, direction, None, append, shadow, settings)
+        elif shadow or history is not None or direction is not None or settings:
             raise TypeError("a judge= has its own history, direction and settings")
         self.epochs = epochs
         self.judge = judge
@@ -79,9 +92,12 @@ class watch(Iterable):
         self.values, self.decision, self.stopped, self._key = [], None, False, self.judge.name()
         for at, epoch in enumerate(self.epochs):
             if self.stopped:
-                return
+                break
             yield epoch
             if len(self.values) != at + 1:
                 raise RuntimeError(f"{len(self.values)} values after {at + 1} epochs: call report() once in each round")
         if not self.stopped:
             self.judge.add(self._key, self.values, self.config)
+        if self._additions is not None and self.values:
+            steps = [float(step) for step in range(1, len(self.values) + 1)]
+            self._additions.add(self.values, self.config, steps, "pruned" if self.stopped else "finished")

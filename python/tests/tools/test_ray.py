@@ -178,3 +178,19 @@ def test_bad_input():
         ForetellScheduler("accuracy", "up", max_t=3)
     with pytest.raises(ValueError, match="burn-in"):
         ForetellScheduler("accuracy", "max", max_t=3, n_startup_trials=0)
+
+
+def test_results_are_a_history(cluster, tmp_path):
+    from foretell import Judge
+    from foretell._runs import collect
+
+    results = fit(tmp_path, None)
+    runs = collect(results)
+    assert len(runs) == 14 and (runs.metric, runs.direction) == ("accuracy", "maximize")
+    record = max(runs.state()["records"], key=lambda record: record[3][-1])
+    best = results.get_best_result()
+    assert record[1]["lr"] == best.config["lr"] and record[3][-1] == best.metrics["accuracy"] and record[2] == list(range(1, EPOCHS + 1))
+    assert len(collect(list(results), metric="accuracy")) == 14
+    assert len(Judge("maximize", history=results)) == 14
+    bad = fit(tmp_path / "later", ForetellScheduler(max_t=EPOCHS, history=results), {"lr": tune.grid_search([0.5, 0.7]), "seed": 1})
+    assert max(lengths(bad).values()) < EPOCHS, "no trial had to train to its end first"

@@ -7,6 +7,7 @@ mod figures;
 pub(crate) mod forecast;
 pub(crate) mod import;
 pub(crate) mod init;
+mod manifest;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod schema;
@@ -16,3 +17,4 @@ pub(crate) mod serve;
 pub(crate) mod study;
 #[cfg(feature = "nn")]
 pub(crate) mod train;
+pub(crate) mod worker;

@@ -27,6 +27,15 @@ fn schema() -> Value {
         "type": "object",
         "additionalProperties": {"type": "string", "pattern": "^(float|log|int|logint|choice):"}
     });
+    for engine in ["slurm", "ray"] {
+        let options = json!({
+            "description": properties[engine]["description"],
+            "type": "object",
+            "properties": {"lines": {"type": "array", "items": {"type": "string"}}},
+            "additionalProperties": {"type": ["string", "number"]}
+        });
+        properties.insert(engine.to_owned(), options);
+    }
     properties.insert("command".to_owned(), command);
     properties.insert("param".to_owned(), parameters);
     json!({

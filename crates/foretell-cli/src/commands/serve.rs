@@ -3,8 +3,9 @@
 use super::search::duration;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
-use foretell_run::log_in;
+use foretell_run::{Access, Door, EventStore, log_in};
 use foretell_serve::{Options, ServeError, Server};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,7 +19,8 @@ pub(crate) struct Arguments {
     /// Where to listen; port 0 is any free one.
     #[arg(long, default_value = "127.0.0.1:8675")]
     address: SocketAddr,
-    /// What readers must know; needed where other machines can reach the address.
+    /// What readers must know (default: none on this machine; where others can reach the address, one is made and kept in the file
+    /// access.json of the folder, which only you can read).
     #[arg(long, env = "FORETELL_TOKEN", hide_env_values = true)]
     token: Option<String>,
     /// How long a worker that renews its lease may be silent before another one gets its trial, such as 30s, 5m. One that only
@@ -54,24 +56,74 @@ pub(crate) fn serve(arguments: &Arguments) -> Outcome {
         )));
     }
     let usual = Options::new(folder, *address);
+    let is_made = token.is_none() && !address.ip().is_loopback();
+    let token = if is_made { self::token(address, true, folder)? } else { token.clone() };
     let options = Options { token: token.clone(), lease: *lease, ..usual };
     let server = Server::bind(options).map_err(failure)?;
-    note(&format!("open {} (Ctrl-C ends it)", server.url()));
+    if is_made {
+        let access = Access { addresses: vec![server.address().to_string()], token, file: None };
+        access.write(folder).map_err(|error| Failure::midway(format!("{}: {error}", folder.display())))?;
+    }
+    note(&format!("open {} (Ctrl-C ends it)", shown(&server, folder)));
     server.run().map_err(failure)
 }
 
-/// Serves the study in `directory` on a thread of its own, for as long as the program runs.
-pub(crate) fn beside(directory: &Path, address: SocketAddr) -> Outcome {
-    let token = std::env::var("FORETELL_TOKEN").ok();
-    let options = Options { token, ..Options::new(directory, address) };
-    let server = Server::bind(options).map_err(failure)?;
-    note(&format!("live in the browser: {}", server.url()));
+/// What a search serves.
+pub(crate) struct Served {
+    /// The token that readers and workers must know.
+    pub(crate) token: Option<String>,
+    /// The way to the search's driver.
+    pub(crate) door: Door<EventStore>,
+    /// How many workers there may be.
+    pub(crate) workers: usize,
+}
+
+/// The token of a server at `address`: that of FORETELL_TOKEN; where others can reach it, or it `must` have one, that of the access
+/// file in `folder`, or a new one.
+pub(crate) fn token(address: &SocketAddr, must: bool, folder: &Path) -> Result<Option<String>, Failure> {
+    if let Some(token) = std::env::var("FORETELL_TOKEN").ok().filter(|token| !token.is_empty()) {
+        return Ok(Some(token));
+    }
+    if address.ip().is_loopback() && !must {
+        return Ok(None);
+    }
+    match Access::of(folder).and_then(|access| access.token) {
+        Some(token) => Ok(Some(token)),
+        None => Access::new_token().map(Some).map_err(Failure::midway),
+    }
+}
+
+/// The address to open in a browser; with its token only on a terminal, since other output is kept.
+fn shown(server: &Server, folder: &Path) -> String {
+    let url = server.url();
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let url = match host.trim() {
+        "" => url,
+        host => url.replacen("//0.0.0.0:", &format!("//{host}:"), 1),
+    };
+    match url.split_once('?').filter(|_| !std::io::stderr().is_terminal()) {
+        None => url,
+        Some((place, _)) => {
+            format!("{place} (its token is in FORETELL_TOKEN or {})", Access::file_in(folder).display())
+        }
+    }
+}
+
+/// Serves the study in `directory` on a thread of its own, for as long as the program runs. Answers where.
+pub(crate) fn beside(directory: &Path, address: SocketAddr, served: Served) -> Result<SocketAddr, Failure> {
+    let Served { token, door, workers } = served;
+    let usual = Options::new(directory, address);
+    let limits = usual.limits.for_workers(workers);
+    let server = Server::bind(Options { token, limits, door: Some(door), ..usual }).map_err(failure)?;
+    note(&format!("live in the browser: {}", shown(&server, directory)));
+    let address = server.address();
     let serve = move || {
         if let Err(error) = server.run() {
             note(&format!("the page ends: {error}"));
         }
     };
-    std::thread::Builder::new().name("page".to_owned()).spawn(serve).map(drop).map_err(Failure::midway)
+    std::thread::Builder::new().name("page".to_owned()).spawn(serve).map_err(Failure::midway)?;
+    Ok(address)
 }
 
 /// Writes the page of a study as one file.

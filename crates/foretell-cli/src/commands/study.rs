@@ -22,6 +22,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use trials_table::TableFormat;
+pub(crate) use trials_table::rows_of as trial_rows;
 
 const SCHEMA: &str = "foretell.study/1";
 

@@ -75,7 +75,7 @@ impl Speedup {
     }
 
     fn marks(&self, panel: &Panel, tried: &[f64]) -> Vec<Shape> {
-        let one = |series: &SpeedupSeries, index: usize, point: &SpeedupPoint| {
+        let mark_of = |series: &SpeedupSeries, index: usize, point: &SpeedupPoint| {
             let place = panel.place((rank(tried, point.stop_probability), point.speedup))?;
             let colour = bands::stroke(index, 1.0).colour;
             let kept = point.best_kept > 0.5;
@@ -85,7 +85,7 @@ impl Speedup {
             Some(hinted(if kept { "kept" } else { "lost" }, hint, mark(sign, place)))
         };
         let of_series = |(i, s): (usize, &SpeedupSeries)| -> Vec<Shape> {
-            s.points.iter().filter_map(|p| one(s, i, p)).collect()
+            s.points.iter().filter_map(|p| mark_of(s, i, p)).collect()
         };
         self.series.iter().enumerate().flat_map(of_series).collect()
     }

@@ -16,7 +16,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
     pub(super) fn obey(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
         let Some(orders) = self.orders.clone() else { return Ok(()) };
         for (trial, order) in orders.waiting() {
-            let answer = self.session.by_hand(trial, order);
+            let answer = self.host.session.by_hand(trial, order);
             self.publish(observe)?;
             let answer = answer?;
             orders.withdraw(trial, order);
@@ -25,7 +25,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
             }
         }
         for (name, configuration) in orders.to_enqueue() {
-            let enqueued = self.session.enqueue(configuration, Some(name.clone()));
+            let enqueued = self.host.session.enqueue(configuration, Some(name.clone()));
             self.publish(observe)?;
             let enqueued = enqueued?;
             orders.withdraw_enqueued(&name);

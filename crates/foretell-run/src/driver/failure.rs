@@ -20,7 +20,7 @@ pub(super) fn ending<S: Store>(
         // a training that overran was ended by us, and not because anything went wrong
         (_, Some(_)) | (Status::Exited(0), _) if !silent => return Ending::Finished,
         (_, Some(step)) => format!(
-            "its first report is of step {step}, beyond the last that --epochs {last} allows, and it was ended: raise --epochs to the steps of a whole training, or let it report epochs"
+            "its first report is of step {step}, beyond the {last} epochs of a whole training, and it was ended: raise `epochs` to the steps of a whole training, or let it report epochs"
         ),
         (Status::Exited(0), None) => {
             let pause = if until < last {
@@ -34,7 +34,10 @@ pub(super) fn ending<S: Store>(
         (Status::Signalled(signal), None) => format!("ended by signal {signal}"),
         (Status::Unknown, None) => "ended in an unknown way".to_owned(),
     };
-    let said =
-        if tail.is_empty() { String::new() } else { format!("; it last said:\n  {}", tail.join("\n  ")) };
-    Ending::Failed(what + &said)
+    Ending::Failed(said_at_the_end(&what, tail))
+}
+
+/// What went wrong, and the last that the training said.
+pub(crate) fn said_at_the_end(what: &str, tail: &[String]) -> String {
+    if tail.is_empty() { what.to_owned() } else { format!("{what}; it last said:\n  {}", tail.join("\n  ")) }
 }

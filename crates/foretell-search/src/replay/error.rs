@@ -36,7 +36,7 @@ pub enum ReplayError {
     },
     /// More runs to hold back than there are.
     #[error(
-        "a warm start of {warm_start} runs, but only {got} finished runs are recorded: none would be left to replay; lower --warm-start below {got}"
+        "a warm start of {warm_start} runs, but only {got} finished runs are recorded: none would be left to replay; lower `warm_start` below {got}"
     )]
     WarmStart {
         /// The runs to hold back.

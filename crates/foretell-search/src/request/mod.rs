@@ -10,7 +10,7 @@ mod space;
 #[cfg(feature = "schema")]
 mod usual;
 
-pub use names::{PolicyName, Refit, Rungs, SamplerName, SchedulerName};
+pub use names::{Refit, Rungs, SamplerName, SchedulerName};
 pub use refusal::Refusal;
 pub use resolve::MOST_TRIALS;
 
@@ -22,6 +22,7 @@ use crate::schedulers::f_hyperband::{KappaOf, Reference};
 use crate::schedulers::rank::Rank;
 use crate::space::Space;
 use crate::stopping::caution::Caution;
+use crate::stopping::policy::PolicyName;
 use foretell::{Configuration, Direction, ErrorBudget, RunScore};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -83,24 +83,6 @@ pub struct Rungs {
     pub reference: crate::Reference,
 }
 
-/// By what trials are stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum PolicyName {
-    /// Stop nothing.
-    None,
-    /// Stop trials that will not win, by their forecasts.
-    #[serde(alias = "forecast")]
-    Srm,
-    /// Stop trials below the median of the others' running means.
-    Median,
-    /// Stop after a number of reports without a new best.
-    Patience,
-    /// ASHA without pauses: at the rungs R/η² and R/η all but the best 1/η.
-    Asha,
-}
-
 /// When forecasts are refitted: `once` for never, or by the growth of the number of finished trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refit {

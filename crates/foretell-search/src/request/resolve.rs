@@ -1,6 +1,6 @@
 //! From a request to a study: all defaults.
 
-use super::names::{PolicyName, Refit, Rungs, SamplerName, SchedulerName};
+use super::names::{Refit, Rungs, SamplerName, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
 use crate::defaults::{
     DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
@@ -16,7 +16,7 @@ use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::Stopping;
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::{Policy, PolicyName};
 use crate::study::{Queue, StudySpec};
 use foretell::{Configuration, Direction, StopCriterion, Value};
 
@@ -291,11 +291,9 @@ impl StudyRequest {
         let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
         match (self.policy, choice, there) {
             _ if self.stopping == Some(false) => Policy::None,
-            (Some(PolicyName::None), ..) => Policy::None,
-            (Some(PolicyName::Median), ..) => Policy::Median,
-            (Some(PolicyName::Asha), ..) => Policy::Asha(self.eta.unwrap_or(DEFAULT_ETA)),
-            (Some(PolicyName::Patience), ..) => Policy::Patience(self.patience.unwrap_or(DEFAULT_PATIENCE)),
-            (Some(PolicyName::Srm), ..) => Policy::Forecast,
+            (Some(named), ..) => {
+                named.policy(self.eta.unwrap_or(DEFAULT_ETA), self.patience.unwrap_or(DEFAULT_PATIENCE))
+            }
             (None, _, Some(there)) if self.stopping.is_none() => there.policy,
             (None, Some(choice), _) if self.scheduler.is_none() => choice.policy,
             (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,

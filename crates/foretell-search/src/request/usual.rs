@@ -1,12 +1,11 @@
 //! Defaults that depend on other choices, in words: what [`StudyRequest::resolve`] answers to some requests.
 
-use super::{PolicyName, SchedulerName, StudyRequest};
+use super::{SchedulerName, StudyRequest};
 use crate::samplers::SamplerSpec;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::Schedule;
 use crate::space::Space;
 use crate::stopping::caution::Caution;
-use crate::stopping::policy::Policy;
 use crate::study::StudySpec;
 
 /// Enough trials for every burn-in.
@@ -102,13 +101,7 @@ fn value(name: &str, spec: &StudySpec) -> String {
             Schedule::Asha { rungs: Some(rungs), .. } => rungs.to_string(),
             _ => "all".to_owned(),
         },
-        "policy" => written(&match spec.policy {
-            Policy::None => PolicyName::None,
-            Policy::Median => PolicyName::Median,
-            Policy::Patience(_) => PolicyName::Patience,
-            Policy::Asha(_) => PolicyName::Asha,
-            Policy::Forecast | Policy::Optimistic | Policy::Oracle => PolicyName::Srm,
-        }),
+        "policy" => written(&spec.policy.name()),
         "burn_in" => spec.burn_in.to_string(),
         "stop_probability" => spec.criterion.stop_probability.to_string(),
         "agreeing_checks" => spec.criterion.agreeing_checks.to_string(),

@@ -41,7 +41,7 @@ impl Choice {
             levels.pop();
             let again: u64 = levels.iter().sum();
             let rungs = format!(
-                "asha trains the best third of each rung further, from its checkpoint (the first trial that has none trains its epochs again, at most {again}, and from then on no trial is paused; --no-checkpoints pauses none from the beginning)"
+                "asha trains the best third of each rung further, from its checkpoint (the first trial that has none trains its epochs again, at most {again}, and from then on no trial is paused; with `checkpoints` off, none is paused from the beginning)"
             );
             (schedule, Policy::None, rungs)
         } else {

@@ -6,7 +6,6 @@ pub(crate) mod caution;
 pub(crate) mod decision;
 mod forecast;
 mod median;
-mod named;
 mod patience;
 pub(crate) mod policy;
 
@@ -14,8 +13,6 @@ pub use asha::AshaRule;
 pub use forecast::ForecastRule;
 pub use median::MedianRule;
 pub use patience::PatienceRule;
-
-pub(crate) use named::rule_of;
 
 use crate::stopping::decision::{Reason, RecordedForecast};
 use foretell::Forecast;

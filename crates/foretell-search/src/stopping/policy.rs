@@ -1,8 +1,13 @@
-//! Policies: by what rule running trials are stopped.
+//! Policies: which rule stops running trials, by the name that a request and the log have for it, and in words.
+//!
+//! A new rule is one file beside this one, its variant here, and its name in [`PolicyName`].
 
+use super::{AshaRule, ForecastRule, MedianRule, PatienceRule, StopRule};
+use foretell::StopCriterion;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-/// By what rule running trials are stopped.
+/// The rule that stops running trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
@@ -28,4 +33,74 @@ pub enum Policy {
     /// Perfect foresight: stop a trial that ends at or below what it has to beat. The most that any forecast could save;
     /// in replays only.
     Oracle,
+}
+
+/// The policies that a request can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyName {
+    /// Stop nothing.
+    None,
+    /// Stop trials that will not win, by their forecasts.
+    #[serde(alias = "forecast")]
+    Srm,
+    /// Stop trials below the median of the others' running means.
+    Median,
+    /// Stop after a number of reports without a new best.
+    Patience,
+    /// ASHA without pauses: at the rungs R/η² and R/η all but the best 1/η.
+    Asha,
+}
+
+impl PolicyName {
+    /// The policy of this name, with the numbers of those that have one.
+    pub fn policy(self, eta: u64, patience: usize) -> Policy {
+        match self {
+            Self::None => Policy::None,
+            Self::Srm => Policy::Forecast,
+            Self::Median => Policy::Median,
+            Self::Patience => Policy::Patience(patience),
+            Self::Asha => Policy::Asha(eta),
+        }
+    }
+}
+
+impl Policy {
+    /// The name by which a request asks for it.
+    pub fn name(self) -> PolicyName {
+        match self {
+            Self::None => PolicyName::None,
+            Self::Median => PolicyName::Median,
+            Self::Patience(_) => PolicyName::Patience,
+            Self::Asha(_) => PolicyName::Asha,
+            Self::Forecast | Self::Optimistic | Self::Oracle => PolicyName::Srm,
+        }
+    }
+
+    /// Its rule; `None` where no trial is judged, or where only a replay has it.
+    pub(crate) fn rule(self, criterion: StopCriterion) -> Option<Arc<dyn StopRule>> {
+        Some(match self {
+            Self::None | Self::Oracle => return None,
+            Self::Forecast => Arc::new(ForecastRule { criterion, optimistic: false }),
+            Self::Optimistic => Arc::new(ForecastRule { criterion, optimistic: true }),
+            Self::Median => Arc::new(MedianRule),
+            Self::Patience(reports) => Arc::new(PatienceRule(reports)),
+            Self::Asha(eta) => Arc::new(AshaRule { eta }),
+        })
+    }
+
+    /// When it stops a trial, in words that follow "a trial is stopped"; `None` for policies that go by forecasts, whose words need
+    /// the criterion, and for the one that stops nothing.
+    pub fn in_words(self) -> Option<String> {
+        match self {
+            Self::None | Self::Forecast | Self::Optimistic | Self::Oracle => None,
+            Self::Median => Some("once its best is below the median of the others' running means".to_owned()),
+            Self::Patience(reports) => Some(format!("after {reports} reports without a new best")),
+            Self::Asha(eta) => Some(format!(
+                "at the rungs R/{} and R/{eta} unless it is among the best 1/{eta} there",
+                eta * eta
+            )),
+        }
+    }
 }

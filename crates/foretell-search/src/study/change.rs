@@ -5,7 +5,6 @@ use crate::samplers::worth::Worth;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::schedule::Schedule;
 use crate::stopping::policy::Policy;
-use crate::stopping::rule_of;
 use foretell::Run;
 
 impl Study {
@@ -113,7 +112,7 @@ impl Study {
             (Policy::None, Schedule::Asha { eta, .. }) if !self.keeps_checkpoints => Policy::Asha(eta),
             (policy, _) => policy,
         };
-        self.rule = self.own_rule.clone().or_else(|| rule_of(policy, self.spec.criterion));
+        self.rule = self.own_rule.clone().or_else(|| policy.rule(self.spec.criterion));
         let needs = self.rule.as_ref().map(|rule| rule.needs(self.spec.max_resource));
         self.needs = needs.unwrap_or_default();
     }

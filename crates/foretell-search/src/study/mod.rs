@@ -41,7 +41,7 @@ use crate::samplers::q_learning::QLearner;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::rank::Ranks;
 use crate::schedulers::{Job, Scheduler};
-use crate::stopping::{Needs, StopRule, rule_of};
+use crate::stopping::{Needs, StopRule};
 use foretell::{Configuration, Predictor, Run};
 use knowledge::Knowledge;
 use std::collections::{BTreeMap, BTreeSet};
@@ -153,7 +153,7 @@ impl Study {
             Some(scheduler) => scheduler,
             None => spec.schedule.scheduler(spec.trials, spec.max_resource, nth_best, burn_in)?,
         };
-        let rule = stop_rule.clone().or_else(|| rule_of(spec.policy, spec.criterion));
+        let rule = stop_rule.clone().or_else(|| spec.policy.rule(spec.criterion));
         let needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(spec.max_resource));
         Ok(Self {
             own_rule: stop_rule,

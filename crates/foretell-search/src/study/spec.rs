@@ -17,21 +17,25 @@ use foretell::{
     Configuration, Direction, ImageShape, LayerSequence, PredictorOptions, RunScore, StopCriterion,
     StopCriterionError, UnknownPredictor, Value, predictor,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Everything that determines a study, up to the timing of its workers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+// the traits of serde are in `stored`, which reads what earlier versions wrote
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct StudySpec {
     /// What is searched.
     pub space: Space,
     /// Which configuration is tried next.
+    #[serde(default)]
     pub sampler: SamplerSpec,
     /// Who is trained, and how far.
+    #[serde(default)]
     pub schedule: Schedule,
     /// By what trials are compared at a rung.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub rank: Rank,
     /// The metric's name, for display.
     pub metric: String,
@@ -39,34 +43,39 @@ pub struct StudySpec {
     pub direction: Direction,
     /// What a trial is worth after some steps: its last value, or the best that it has reached.
     // left out as long as it is the default, so that a study begun before there was this choice is found again
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub run_score: RunScore,
     /// R, the resource that a whole training takes: epochs.
     pub max_resource: u64,
     /// How many trials in all; may be raised later.
     pub trials: u64,
     /// What the whole study may consume, in epochs; no limit, if absent. May be raised later.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub budget_epochs: Option<u64>,
     /// After so many trials in a row without a new best no further one is started.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub until_no_improvement: Option<u64>,
     /// Configurations of the user's own: the first trials have them, in this order. Each may name only some parameters.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<Configuration>,
     /// How many trials must be trained to a level (with full training: to their end) before any is stopped there.
     pub burn_in: u64,
     /// By what rule trials are stopped.
+    #[serde(default)]
     pub policy: Policy,
     /// Whether decisions are only recorded, and no trial is stopped.
+    #[serde(default)]
     pub shadow: bool,
     /// The predictor's name.
     pub predictor: String,
     /// When a forecast stops a trial.
+    #[serde(default)]
     pub criterion: StopCriterion,
     /// Refit when the number of finished trials has grown by this factor; `None`: once.
+    #[serde(default)]
     pub refit: Option<f64>,
     /// The share of trials that is never stopped, in [0, 1): an unbiased audit.
+    #[serde(default)]
     pub exempt: f64,
     /// The seed of proposals, trainings and predictors.
     pub seed: u64,

@@ -7,7 +7,9 @@ use crate::schedulers::schedule::Schedule;
 use crate::space::Space;
 use crate::stopping::policy::Policy;
 use foretell::{Configuration, Direction, ErrorBudget, RunScore, StopCriterion};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Whether trials were stopped, as earlier versions wrote it.
@@ -19,87 +21,37 @@ enum Stopping {
     Off,
 }
 
-/// A study's description on disk. Earlier versions wrote `stopping`, `rule`, `agreeing_checks` and `budget` in the place of
-/// `policy: none`, `shadow` and `criterion`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredSpec {
-    space: Space,
-    #[serde(default)]
-    sampler: SamplerSpec,
-    #[serde(default)]
-    schedule: Schedule,
-    #[serde(default)]
-    rank: Rank,
-    metric: String,
-    direction: Direction,
-    #[serde(default)]
-    run_score: RunScore,
-    max_resource: u64,
-    trials: u64,
-    #[serde(default)]
-    budget_epochs: Option<u64>,
-    #[serde(default)]
-    until_no_improvement: Option<u64>,
-    #[serde(default)]
-    queue: Vec<Configuration>,
-    burn_in: u64,
-    stopping: Option<Stopping>,
-    #[serde(default)]
-    policy: Policy,
-    #[serde(default)]
-    shadow: bool,
-    predictor: String,
-    #[serde(default, alias = "rule")]
-    criterion: StopCriterion,
-    #[serde(alias = "agreeing_looks")]
-    agreeing_checks: Option<usize>,
-    budget: Option<ErrorBudget>,
-    #[serde(default)]
-    refit: Option<f64>,
-    #[serde(default)]
-    exempt: f64,
-    seed: u64,
-    workload: BTreeMap<String, String>,
-}
-
-impl From<StoredSpec> for StudySpec {
-    fn from(stored: StoredSpec) -> Self {
-        let criterion = StopCriterion {
-            agreeing_checks: stored.agreeing_checks.unwrap_or(stored.criterion.agreeing_checks),
-            error_budget: stored.budget.unwrap_or(stored.criterion.error_budget),
-            ..stored.criterion
-        };
-        Self {
-            space: stored.space,
-            sampler: stored.sampler,
-            schedule: stored.schedule,
-            rank: stored.rank,
-            metric: stored.metric,
-            direction: stored.direction,
-            run_score: stored.run_score,
-            max_resource: stored.max_resource,
-            trials: stored.trials,
-            budget_epochs: stored.budget_epochs,
-            until_no_improvement: stored.until_no_improvement,
-            queue: stored.queue,
-            burn_in: stored.burn_in,
-            policy: if stored.stopping == Some(Stopping::Off) { Policy::None } else { stored.policy },
-            shadow: stored.shadow || stored.stopping == Some(Stopping::Shadow),
-            predictor: stored.predictor,
-            criterion,
-            refit: stored.refit,
-            exempt: stored.exempt,
-            seed: stored.seed,
-            workload: stored.workload,
-        }
+impl Serialize for StudySpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for StudySpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        StoredSpec::deserialize(deserializer).map(Self::from)
+        let mut written = Map::deserialize(deserializer)?;
+        renew(&mut written).map_err(D::Error::custom)?;
+        Self::deserialize(Value::Object(written)).map_err(D::Error::custom)
     }
+}
+
+/// Puts what earlier versions wrote in today's terms: `stopping`, `rule`, `agreeing_checks` and `budget` stood in the place of
+/// `policy: none`, `shadow` and `criterion`.
+fn renew(written: &mut Map<String, Value>) -> serde_json::Result<()> {
+    let mut take = |name: &str| written.remove(name).filter(|value| !value.is_null());
+    let (stopping, rule) = (take("stopping"), take("rule"));
+    let checks = take("agreeing_checks").or(take("agreeing_looks"));
+    let within = [("agreeing_checks", checks), ("error_budget", take("budget"))];
+    match stopping.map(serde_json::from_value).transpose()? {
+        Some(Stopping::Off) => drop(written.insert("policy".to_owned(), serde_json::to_value(Policy::None)?)),
+        Some(Stopping::Shadow) => drop(written.insert("shadow".to_owned(), Value::Bool(true))),
+        Some(Stopping::Live) | None => {}
+    }
+    let criterion = written.entry("criterion").or_insert_with(|| rule.unwrap_or_else(|| Map::new().into()));
+    if let Some(criterion) = criterion.as_object_mut() {
+        criterion.extend(within.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    }
+    Ok(())
 }
 
 /// What tells a study from others, in the form and order of the first version.

@@ -407,6 +407,7 @@ fn common_end(curves: &[&Curve]) -> f64 {
         ends = curves.iter().filter_map(|c| c.last()).map(|l| l.0).collect();
     }
     ends.sort_by(|a, b| b.total_cmp(a));
+    // not the longest: a single run that was trained further would leave all others unfinished
     ends[(ends.len() - 1) / 2]
 }
 
@@ -422,6 +423,7 @@ fn common_grid(curves: &[&Curve], target: f64) -> (Vec<f64>, Option<usize>) {
         |curve: &Curve| curve.steps().iter().copied().filter(|&step| step <= target).collect::<Vec<_>>();
     let all: BTreeSet<u64> = curves.iter().flat_map(|c| until(c)).map(ordered_bits).collect();
     let most = curves.iter().map(|c| until(c).len()).max().unwrap_or(0);
+    // half as many again: runs that missed some steps still share them, runs on steps of their own do not
     let shared = all.len() <= most + most / 2;
     let thinned = (shared && all.len() > MOST_SHARED_STEPS).then_some(all.len());
     if shared && thinned.is_none() {
@@ -434,6 +436,7 @@ fn common_grid(curves: &[&Curve], target: f64) -> (Vec<f64>, Option<usize>) {
     let start = first_step(curves);
     let mut lengths: Vec<usize> = curves.iter().map(|c| until(c).len()).collect();
     lengths.sort_unstable();
+    // as many points as the median run has: more would be interpolated, fewer would lose what most runs reported
     let points = lengths[lengths.len() / 2].clamp(2, MOST_GRID_POINTS);
     // the target itself, which start + (target − start) may miss by a rounding
     let before = (1..points).map(|k| start + (target - start) * k as f64 / points as f64);
@@ -442,6 +445,7 @@ fn common_grid(curves: &[&Curve], target: f64) -> (Vec<f64>, Option<usize>) {
 
 /// Bits of a finite number that sort as the number does.
 fn ordered_bits(x: f64) -> u64 {
+    // + 0.0 makes 0 of −0: they are the same step
     let bits = (x + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
 }

@@ -66,16 +66,16 @@ impl Predictor for MeanGain {
         let squares = gains.iter().map(|gain| gain * gain).sum::<f64>();
         let unseen = plausible(training, &last).powi(2);
         // of n runs with these sums: Σ (g − ḡ)² = Σ g² − 2ḡ Σ g + nḡ²
-        let of = |n: f64, total: f64, squares: f64| {
+        let gain_and_sigma = |n: f64, total: f64, squares: f64| {
             let gain = total / (n + 1.0);
             let residuals = (squares - 2.0 * gain * total + n * gain * gain).max(0.0);
             (gain, ((residuals + unseen) / (n + 1.0)).sqrt())
         };
-        let (gain, sigma) = of(n, total, squares);
+        let (gain, sigma) = gain_and_sigma(n, total, squares);
         let (floor, ceiling) = (training.floor, training.ceiling);
         let mut model = MeanGainModel { gain, sigma, floor, ceiling, held_out: Vec::new() };
         let held_out = gains.iter().zip(&last).map(|(own, &last)| {
-            let (gain, sigma) = of(n - 1.0, total - own, squares - own * own);
+            let (gain, sigma) = gain_and_sigma(n - 1.0, total - own, squares - own * own);
             Forecast::gaussian(model.end(last, gain), sigma)
         });
         model.held_out = held_out.collect();

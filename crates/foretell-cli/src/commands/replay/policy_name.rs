@@ -1,6 +1,7 @@
 //! Policies, as the command line names them.
 
 use clap::ValueEnum;
+use foretell_search::Policy;
 
 /// Who is stopped, as the command line names it: a policy, and for some their predictor or scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,6 +52,20 @@ impl PolicyName {
             Self::LastValue => vec![self.name().to_owned()],
             Self::Lce | Self::LceOptimistic => vec!["lce".to_owned()],
             _ => Vec::new(),
+        }
+    }
+
+    /// The policy that it replays; `eta` and `patience` are the numbers of those that have one.
+    pub(super) fn policy(self, eta: u64, patience: usize) -> Policy {
+        use foretell_search::PolicyName as Study;
+        match self {
+            Self::None | Self::IEpoch => Policy::None,
+            Self::Srm | Self::LastValue | Self::Lce => Policy::Forecast,
+            Self::LceOptimistic => Policy::Optimistic,
+            Self::Oracle => Policy::Oracle,
+            Self::Median => Study::Median.policy(eta, patience),
+            Self::Patience => Study::Patience.policy(eta, patience),
+            Self::Asha => Study::Asha.policy(eta, patience),
         }
     }
 }

@@ -31,14 +31,14 @@ impl Variant {
 
 /// Every policy with every value of the flags that matter to it; those with the same predictor side by side.
 pub(super) fn variants(arguments: &Arguments, table: &Table) -> Vec<Variant> {
-    let of = |&sampler: &RecordedSamplerName| {
-        let taken = move |variant: Variant| {
+    let variants_of = |&sampler: &RecordedSamplerName| {
+        let with_sampler = move |variant: Variant| {
             let spec = ReplaySpec { sampler: sampler.into(), ..variant.spec };
             Variant { spec, ..variant }
         };
-        in_random_order(arguments, table).into_iter().map(taken)
+        in_random_order(arguments, table).into_iter().map(with_sampler)
     };
-    arguments.sampler.iter().flat_map(of).collect()
+    arguments.sampler.iter().flat_map(variants_of).collect()
 }
 
 fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
@@ -51,13 +51,10 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
             PolicyName::Oracle => variants.extend(bound(arguments, table)),
             _ => {}
         }
+        let rule = policy.policy(arguments.eta(), arguments.patience());
         for spec in specs(arguments, policy, table) {
             let predictors = policy.predictors(&arguments.predictors());
             for predictor in &predictors {
-                let rule = match policy {
-                    PolicyName::LceOptimistic => Policy::Optimistic,
-                    _ => Policy::Forecast,
-                };
                 for criterion in criteria(arguments, policy != PolicyName::Srm, &spec.criterion) {
                     let spec = ReplaySpec { policy: rule, criterion, ..spec };
                     let predictor = Some(predictor.clone());
@@ -72,13 +69,6 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
                 }
             }
             if predictors.is_empty() {
-                let rule = match policy {
-                    PolicyName::Median => Policy::Median,
-                    PolicyName::Patience => Policy::Patience(arguments.patience()),
-                    PolicyName::Asha => Policy::Asha(arguments.eta()),
-                    PolicyName::Oracle => Policy::Oracle,
-                    _ => Policy::None,
-                };
                 let spec = ranked(arguments, ReplaySpec { policy: rule, ..spec });
                 let ranking = (spec.rank != Rank::Value).then(|| arguments.predictors().first().cloned());
                 variants.push(Variant {

@@ -5,6 +5,27 @@ use foretell_run::{Limits, TRIAL_DIR, Watch};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Where trials run, if not on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum On {
+    /// On workers that somebody starts.
+    Workers,
+    /// On workers in jobs of Slurm.
+    Slurm,
+    /// On workers in actors of Ray.
+    Ray,
+}
+
+/// Which process owns a study on Slurm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OwnerPlace {
+    /// This one.
+    #[default]
+    Here,
+    /// A job.
+    Job,
+}
+
 /// The flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Control {
@@ -18,6 +39,28 @@ pub(crate) struct Control {
     /// Show the study in the browser while it runs, at this address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8675", require_equals = true, help_heading = "Output")]
     pub(super) serve: Option<std::net::SocketAddr>,
+    /// Where trials run, instead of on this machine: on the `foretell worker`s that you start (workers), on workers in jobs of
+    /// Slurm (slurm), or in actors of Ray (ray); --workers says how many.
+    #[arg(long, value_name = "ENGINE", help_heading = "More machines")]
+    pub(super) on: Option<On>,
+    /// What `sbatch` is told for each worker, NAME=VALUE or a whole option: partition=gpu, time=4:00:00, gres=gpu:1, account=lab.
+    #[arg(long, hide_short_help = true, value_name = "OPTION", help_heading = "More machines")]
+    pub(super) slurm: Vec<String>,
+    /// What Ray is told for each worker: address=ray://HOST:10001, cpus=2, gpus=1.
+    #[arg(long, hide_short_help = true, value_name = "OPTION", help_heading = "More machines")]
+    pub(super) ray: Vec<String>,
+    /// Which process owns a study on Slurm: this one (here), or a job of its own that is queued again before its time is over (job).
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "WHERE",
+        default_value = "here",
+        help_heading = "More machines"
+    )]
+    pub(super) owner: OwnerPlace,
+    /// How long a worker on another machine may be silent before another one gets its trial.
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, default_value = "1m", help_heading = "More machines")]
+    pub(super) lease: Duration,
     /// GPUs to use, such as 0,1; each worker gets one, through CUDA_VISIBLE_DEVICES.
     #[arg(long, value_delimiter = ',', value_name = "IDS", help_heading = "Control")]
     pub(super) gpus: Vec<String>,
@@ -76,6 +119,9 @@ impl Control {
         }
         if let Some(times) = self.stall.filter(|times| !(*times >= 1.0 && *times < 1e9)) {
             return Err(Failure::input(format!("--stall {times}: must be 1 or more; 10 is a good start")));
+        }
+        if self.on != Some(On::Slurm) && self.owner == OwnerPlace::Job {
+            return Err(Failure::input("--owner job: only with --on slurm"));
         }
         match &self.follow {
             Some(file) if workers > 1 && !file.contains('{') => Err(Failure::input(format!(

@@ -169,23 +169,16 @@ fn sampler(spec: &StudySpec) -> Option<String> {
 }
 
 fn stopping(spec: &StudySpec) -> String {
-    let rule = match spec.policy {
-        Policy::None => return "no trial is stopped inside its training".to_owned(),
-        Policy::Oracle => "that will not win".to_owned(),
-        Policy::Forecast | Policy::Optimistic => format!(
+    let rule = match (spec.policy, spec.policy.in_words()) {
+        (Policy::None, _) => return "no trial is stopped inside its training".to_owned(),
+        (Policy::Asha(_), Some(words)) => return format!("stopping: trials are stopped {words}"),
+        (_, Some(words)) => words,
+        (_, None) => format!(
             "once {} is {} % sure, in {} check(s) in a row, that they will not win",
             spec.predictor,
             spec.criterion.stop_probability * 100.0,
             spec.criterion.agreeing_checks
         ),
-        Policy::Median => "whose best is below the median of the others' running means".to_owned(),
-        Policy::Asha(eta) => {
-            return format!(
-                "stopping: trials not among the best 1/{eta} of those that reached the rungs at R/{} and R/{eta}",
-                eta * eta
-            );
-        }
-        Policy::Patience(reports) => format!("after {reports} reports without a new best"),
     };
     let from = if spec.schedule.is_full() {
         format!("after a burn-in of {} trials trained to their end", spec.burn_in)

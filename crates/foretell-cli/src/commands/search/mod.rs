@@ -9,14 +9,25 @@ mod conflict;
 mod control;
 mod described_study;
 mod display;
+#[cfg(feature = "serve")]
+mod engine;
 mod explain;
 mod flags;
+#[cfg(feature = "serve")]
+mod fleet;
+#[cfg(not(feature = "serve"))]
+#[path = "no_fleet.rs"]
+mod fleet;
 mod heartbeat;
 mod lengths;
 mod notices;
+#[cfg(feature = "serve")]
+mod ray;
 pub(crate) mod report;
 mod retrain;
 pub(crate) mod rows;
+#[cfg(feature = "serve")]
+mod slurm;
 mod study_file;
 pub(crate) mod study_picture;
 mod study_run;
@@ -28,14 +39,14 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
 use asked::Asked;
-#[cfg(feature = "serve")]
 pub(crate) use control::duration;
 use display::Display;
 pub(crate) use flags::{Arguments, FigureKind};
-use foretell_search::{Refusal, StudyRequest};
+use fleet::Fleet;
+use foretell_search::{Refusal, StudyRequest, StudySpec};
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::Path;
+pub(crate) use study_run::threads;
 use study_run::{Described, StudyRun};
 use workload::Workload;
 pub(crate) use workload::name_in;
@@ -66,13 +77,10 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
         plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
     }
     if arguments.explain {
-        let plan = explain::planned(&spec, arguments.workers()).map_err(Failure::input)?;
-        return match arguments.format {
-            Format::Json => print_json(&explain::Document::new(&directory, plan)),
-            Format::Table => {
-                print(&explain::text(&spec, &workload, &plan, &directory, arguments.budget_line(&spec)))
-            }
-        };
+        return explained(arguments, &spec, &workload, &directory);
+    }
+    if Fleet::hand_over(arguments, asked, &directory)? {
+        return Ok(());
     }
     if learn_from.is_empty() {
         warm_start::offered(&directory, &spec).iter().for_each(|offer| note(offer));
@@ -86,12 +94,16 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     }
     note(&report::opening(&search, arguments));
     interrupt.install()?;
-    if let Some(address) = arguments.control.serve {
-        show_in_browser(search.directory(), address)?;
+    if std::env::var_os("SLURM_JOB_ID").is_some() {
+        interrupt.install_warning()?;
     }
+    let (opened, fleet) = Fleet::open(search, arguments, &interrupt)?;
+    search = opened;
     let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
+    // why an engine ended the search says more than that it was ended
+    fleet.map_or(Ok(()), Fleet::end)?;
     ran?;
     let retrained = retrain::best(&search, arguments, &interrupt)?;
     tell(&search, retrained.as_ref(), arguments)?;
@@ -104,6 +116,18 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
         }));
     }
     Ok(())
+}
+
+/// What the search would do, and what it would submit.
+fn explained(arguments: &Arguments, spec: &StudySpec, workload: &Workload, directory: &Path) -> Outcome {
+    let plan = explain::planned(spec, arguments.workers()).map_err(Failure::input)?;
+    match arguments.format {
+        Format::Json => print_json(&explain::Document::new(directory, plan)),
+        Format::Table => {
+            print(&explain::text(spec, workload, &plan, directory, arguments.budget_line(spec)))?;
+            Fleet::explained(arguments, directory)?.map_or(Ok(()), |text| print(&format!("\n{text}")))
+        }
+    }
 }
 
 /// The result on standard output, and in a picture if one is asked for.
@@ -130,14 +154,4 @@ fn tell(search: &StudyRun, retrained: Option<&StudyRun>, arguments: &Arguments) 
         }
     }
     Ok(())
-}
-
-#[cfg(feature = "serve")]
-fn show_in_browser(directory: &Path, address: SocketAddr) -> Outcome {
-    crate::commands::serve::beside(directory, address)
-}
-
-#[cfg(not(feature = "serve"))]
-fn show_in_browser(_directory: &Path, _address: SocketAddr) -> Outcome {
-    Err(Failure::input("--serve: this binary was built without the page; build with the feature `serve`"))
 }

@@ -172,23 +172,13 @@ fn stopping_line(study: &Study, watching: bool) -> String {
         checks => format!(", in {checks} checks in a row,"),
     };
     let predictor = &spec.predictor;
-    match spec.policy {
-        Policy::Median => {
-            format!(
-                "{mode}: a trial is {fate} once its best is below the median of the others' running means"
-            )
-        }
-        Policy::Asha(eta) => {
-            format!("{mode}: a trial is {fate} at a rung unless it is among the best 1/{eta} there")
-        }
-        Policy::Patience(reports) => {
-            format!("{mode}: a trial is {fate} after {reports} reports without a new best")
-        }
-        _ if spec.schedule.is_full() => format!(
+    match spec.policy.in_words() {
+        Some(words) => format!("{mode}: a trial is {fate} {words}"),
+        None if spec.schedule.is_full() => format!(
             "{mode}: {predictor} learns from {}, then a trial is {fate} once it is {sure} % sure{checks} that it will not win",
             teachers(study)
         ),
-        _ => format!(
+        None => format!(
             "{mode}: at each level {predictor} learns from {} trials trained to it{}, then a trial is {fate} once it is {sure} % sure{checks} that it will not go on",
             spec.burn_in,
             if study.warm_start_runs().is_empty() { "" } else { ", those of --learn-from counted" }

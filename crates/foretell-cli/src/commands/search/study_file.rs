@@ -26,6 +26,9 @@ const TRIAL: &str = "trial";
 /// The table of parameters, and its other name.
 const PARAMETERS: &str = "param";
 const SPACE: &str = "space";
+/// The tables of the engines, and the key of further lines in them.
+const ENGINES: [&str; 2] = ["slurm", "ray"];
+const LINES: &str = "lines";
 
 /// What the file says.
 #[derive(Default)]
@@ -191,11 +194,29 @@ fn words(key: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         }
         DeValue::Boolean(wanted) => Ok(if *wanted { vec![format!("--{key}")] } else { Vec::new() }),
         DeValue::Array(values) => values.iter().map(|value| flag(value.get_ref())).collect(),
+        DeValue::Table(table) if ENGINES.contains(&key) => engine_words(key, table),
         DeValue::Table(_) => {
             Err(format!("`{key}` is a table, and must be a text, a number or true or false"))
         }
         other => Ok(vec![flag(other)?]),
     }
+}
+
+/// The options of an engine as words of a command line: `--slurm=time=4:00:00`, and the lines as they are.
+fn engine_words(key: &str, table: &DeTable<'_>) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    for (name, value) in by_place(table) {
+        let name = name.get_ref().to_string();
+        match value.get_ref() {
+            DeValue::Array(lines) if name == LINES => {
+                for line in lines {
+                    words.push(format!("--{key}={}", scalar(LINES, line.get_ref())?));
+                }
+            }
+            value => words.push(format!("--{key}={name}={}", scalar(&name, value)?)),
+        }
+    }
+    Ok(words)
 }
 
 /// A text or a number, as it is written.

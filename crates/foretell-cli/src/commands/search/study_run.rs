@@ -13,8 +13,8 @@ use crate::terminal::keep_unsaid_in;
 use foretell::Run;
 use foretell_run::log_in;
 use foretell_run::{
-    Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Room, Survey, TrialSetup,
-    adopt_orphans, end_all_abandoned, trial_directory,
+    Driver, DriverError, Elsewhere, EventStore, Finish, Guardian, Leases, LocalTrials, Orders, Room, Survey,
+    TrialSetup, Work, adopt_orphans, end_all_abandoned, trial_directory,
 };
 use foretell_search::{Parts, Session, SessionError, Study, StudyRequest, StudySpec, Times};
 use std::collections::BTreeMap;
@@ -89,6 +89,7 @@ impl StudyRun {
             gpus: arguments.control.gpus.clone(),
             unplaced: workload.unplaced.clone(),
             config: workload.config.clone(),
+            working_dir: None,
         };
         adopt_orphans(!is_command());
         let guardian = guardian(directory);
@@ -98,6 +99,41 @@ impl StudyRun {
         let driver = driver.obeying(Orders::of(directory));
         let (directory, workload) = (directory.to_owned(), workload.clone());
         Ok(Self { directory, driver, workload, found, _guardian: guardian })
+    }
+
+    /// The same, for trials that run elsewhere: see [`Driver::open_to`].
+    pub(super) fn open_to(self, elsewhere: Elsewhere<EventStore>) -> Result<Self, Failure> {
+        let driver = self.driver.open_to(elsewhere).map_err(Failure::midway)?;
+        Ok(Self { driver, ..self })
+    }
+
+    /// Who runs which trial elsewhere, each for a `lease`.
+    pub(super) fn leases(&self, lease: Duration) -> Leases {
+        Leases::new(lease).noted_in(&self.directory).knowing(self.times().pauses())
+    }
+
+    /// What workers elsewhere need to run its trials.
+    pub(super) fn work(&self, arguments: &Arguments) -> Result<Work, Failure> {
+        let absolute = |path: &Path| std::path::absolute(path).map_err(Failure::midway);
+        let watch = arguments.control.watch(self.workload.is_built_in());
+        let config = self.workload.config.as_ref();
+        Ok(Work {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            mark: Work::new_mark(),
+            study: absolute(&self.directory)?,
+            folder: std::env::current_dir().map_err(Failure::midway)?,
+            command: self.workload.command.clone(),
+            is_built_in: self.workload.is_built_in(),
+            metric: self.workload.metric_text(),
+            max_resource: self.study().spec().max_resource,
+            follow: watch.follow,
+            timeout: watch.timeout.map(|time| time.as_secs_f64()),
+            stall: watch.stall,
+            unplaced: self.workload.unplaced.clone(),
+            config: config.map(|config| (config.path().to_owned(), config.text().to_owned())),
+            retries: arguments.limits(Duration::ZERO).retries,
+            expected_report: self.workload.what_is_missed(),
+        })
     }
 
     /// The study as it stands.
@@ -148,7 +184,7 @@ impl StudyRun {
             Finish::Cancelled => "interrupted",
             Finish::Unfinished => "not finished",
             Finish::Spent(limit) => {
-                note(&format!("{limit} is reached: the search ends here; a larger one goes on with it"));
+                note(&format!("the {limit} is reached: the search ends here; a larger one continues it"));
                 return Ok(());
             }
         };
@@ -227,12 +263,17 @@ fn end_abandoned_trials(directory: &Path, trials: u64) -> Outcome {
 /// time use the cores better than several threads a trial. The built-in networks keep the memory of a step for the next one, where the
 /// C library is glibc: given back and taken again it costs them a tenth of the time.
 fn environment(workload: &Workload, workers: usize) -> BTreeMap<String, String> {
+    threads(workers, workload.is_built_in())
+}
+
+/// The variables that limit the threads of one of `workers` trials at a time.
+pub(crate) fn threads(workers: usize, is_built_in: bool) -> BTreeMap<String, String> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = if workload.is_built_in() { 1 } else { (cores / workers).max(1) };
+    let threads = if is_built_in { 1 } else { (cores / workers).max(1) };
     let names = ["OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
     let threads = names.into_iter().map(|name| (name, threads.to_string()));
     let memory = ["MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"].into_iter();
-    let memory = memory.filter(|_| workload.is_built_in()).map(|name| (name, (1_u64 << 30).to_string()));
+    let memory = memory.filter(|_| is_built_in).map(|name| (name, (1_u64 << 30).to_string()));
     let unset = threads.chain(memory).filter(|(name, _)| std::env::var_os(name).is_none());
     unset.map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -95,6 +95,14 @@ impl Workload {
         !self.description.contains_key("command")
     }
 
+    /// What `--metric` says, or would say.
+    pub(super) fn metric_text(&self) -> Option<String> {
+        match &self.metric {
+            MetricSource::Json { field } => field.clone(),
+            MetricSource::Pattern(_) => self.description.get("metric").cloned(),
+        }
+    }
+
     /// What a trial that reports nothing would have had to print.
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {

@@ -4,7 +4,7 @@ use crate::commands::search::report::because;
 use crate::failure::Failure;
 use clap::ValueEnum;
 use foretell_run::Stored;
-use foretell_search::{Record, Trial, TrialState};
+use foretell_search::{Record, Study, StudySpec, Trial, TrialState};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -36,25 +36,40 @@ const COLUMNS: [&str; 10] = [
 /// One row a trial: [`COLUMNS`], `param.NAME` for each parameter, `metric.NAME` for the last value of each metric that it
 /// reported by name.
 pub(super) fn rows(stored: &Stored) -> Result<Vec<Map<String, Value>>, Failure> {
-    let mut metrics: BTreeMap<u64, BTreeMap<String, f64>> = BTreeMap::new();
-    stored.each_record(|record| {
-        if let Record::Reported { trial, metrics: reported, .. } = record {
-            metrics.entry(trial).or_default().extend(reported);
-        }
-    })?;
+    let mut metrics = LastMetrics::new();
+    stored.each_record(|record| see(&mut metrics, record))?;
+    Ok(rows_with(&stored.study, &metrics))
+}
+
+/// The same rows of a study that is not read from a folder, with its records.
+pub(crate) fn rows_of(study: &Study, records: impl IntoIterator<Item = Record>) -> Vec<Map<String, Value>> {
+    let mut metrics = LastMetrics::new();
+    records.into_iter().for_each(|record| see(&mut metrics, record));
+    rows_with(study, &metrics)
+}
+
+/// The last value of each metric that a trial reported by name.
+type LastMetrics = BTreeMap<u64, BTreeMap<String, f64>>;
+
+fn see(metrics: &mut LastMetrics, record: Record) {
+    if let Record::Reported { trial, metrics: reported, .. } = record {
+        metrics.entry(trial).or_default().extend(reported);
+    }
+}
+
+fn rows_with(study: &Study, metrics: &LastMetrics) -> Vec<Map<String, Value>> {
     let row = |(number, trial): (usize, &Trial)| {
-        let mut row = own_columns(stored, number, trial);
+        let mut row = own_columns(study.spec(), number, trial);
         let value = |value| serde_json::to_value(value).unwrap_or_default();
         row.extend(trial.configuration.iter().map(|(name, it)| (format!("param.{name}"), value(it))));
         let printed = metrics.get(&(number as u64)).into_iter().flatten();
         row.extend(printed.map(|(name, &it)| (format!("metric.{name}"), Value::from(it))));
         row
     };
-    Ok(stored.study.trials().iter().enumerate().map(row).collect())
+    study.trials().iter().enumerate().map(row).collect()
 }
 
-fn own_columns(stored: &Stored, number: usize, trial: &Trial) -> Map<String, Value> {
-    let spec = stored.study.spec();
+fn own_columns(spec: &StudySpec, number: usize, trial: &Trial) -> Map<String, Value> {
     let decision = trial.decision.as_ref();
     let forecast = decision.and_then(|decision| decision.forecast);
     let last = trial.curve.last().map(|(_, score)| spec.direction.value(score));

@@ -94,13 +94,13 @@ fn score_forests(x: &Matrix, y: &[f64], draws: &[ForestParameters], folds: &Fold
             (features, split.scores(&recipe, x, &sizes[&features]))
         })
         .collect();
-    let of = |draw: &ForestParameters| {
+    let mean_score = |draw: &ForestParameters| {
         let features = features_of(draw.share, columns.width());
         let place = sizes[&features].partition_point(|&size| size < draw.trees.max(1));
         let folds = scored.iter().filter(|(key, _)| *key == features).map(|(_, scores)| scores[place]);
         mean(&folds.collect::<Vec<f64>>())
     };
-    draws.iter().map(of).collect()
+    draws.iter().map(mean_score).collect()
 }
 
 /// One fold: the rows learnt from, the rows held out and their targets.

@@ -376,6 +376,7 @@ impl Grower {
     /// Marks those of the features at position.. that may beat `best`.
     fn screen(&mut self, columns: &Columns, position: usize, count: usize, weight: f64, best: Gain) {
         let features = &self.order[position..position + count];
+        // half of the margin by which `Gain::beats` decides: the lanes sum in another order, and must not lose a winner by rounding
         let node = [weight, best.numerator * (1.0 + 5e-10), best.denominator];
         screen(columns.all_ranks(), columns.rows(), features, &self.lanes, node, &mut self.promising);
     }

@@ -71,7 +71,7 @@ pub(super) fn leave_one_out(
 ) -> Vec<f64> {
     let (mut matrix, mut dual) = (KernelMatrix::default(), Dual::default());
     let penalty = Penalty { c: parameters.c, nu: parameters.nu };
-    let one = |left_out: usize| {
+    let forecast_without = |left_out: usize| {
         let (changes, which) = without.changes(left_out);
         all.changed_kernel_matrix(whole, changes, which, parameters.gamma, &mut matrix);
         let others = targets.iter().enumerate().filter(|&(i, _)| i != left_out).map(|(_, &y)| y);
@@ -81,5 +81,5 @@ pub(super) fn leave_one_out(
         let solved = dual.solve_near(&problem, Effort::FINAL, (&full.beta, full.closed));
         target.invert(rescaled[left_out] + dual.gradient[left_out] + solved.bias)
     };
-    (0..targets.len()).map(one).collect()
+    (0..targets.len()).map(forecast_without).collect()
 }

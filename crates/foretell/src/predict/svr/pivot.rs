@@ -107,6 +107,7 @@ impl Pivot {
         self.c = c;
         self.half = problem.half();
         self.ridge = 1e-7 * (0..n).map(|i| kernel.data[i * stride + i]).sum::<f64>() / n.max(1) as f64;
+        // a linear kernel of rows that are all 0 has a diagonal of 0, and μ must stay positive
         self.ridge = self.ridge.max(1e-300);
         for vector in [&mut self.beta, &mut self.residual, &mut self.plus, &mut self.minus, &mut self.compact]
         {
@@ -119,6 +120,7 @@ impl Pivot {
         }
         self.inverse.resize(stride * stride, 0.0);
         let overlap: f64 = alpha.iter().zip(alpha_star).map(|(a, s)| a.min(*s)).sum();
+        // α and α* of one point are both positive only in a closed tube; less than this is what the other solver leaves by rounding
         self.closed = closed || overlap > 1e-9 * self.half;
         for i in 0..n {
             self.beta[i] = alpha[i] - alpha_star[i];
@@ -214,6 +216,7 @@ impl Pivot {
             let moved = self.delta[..self.free.len()].iter().fold(0.0_f64, |most, d| most.max(d.abs()));
             let (owed_plus, owed_minus) = self.owed();
             let drift = owed_plus.abs() + owed_minus.abs();
+            // a full step restores both sums; if it did not, updates have worn the inverse out
             if drift > 1e-9 * self.c * self.n as f64 {
                 self.invert(kernel);
                 continue;
@@ -259,6 +262,7 @@ impl Pivot {
             }
             let (from, sign) = if owed >= 0.0 { (Place::Zero, sign) } else { (bound, -sign) };
             let candidates = (0..self.n).filter(|&i| self.place[i] == from);
+            // the first of equals, so that the solution does not depend on how the points are walked
             let first = candidates.max_by(|&a, &b| {
                 (sign * self.residual[a]).total_cmp(&(sign * self.residual[b])).then(b.cmp(&a))
             });
@@ -341,10 +345,12 @@ impl Pivot {
             };
             let space = if d > 0.0 { high - self.beta[i] } else { self.beta[i] - low };
             if d.abs() > 0.0 && space < length * d.abs() {
+                // a point that rounding has put beyond its bound would make the step negative
                 length = (space / d.abs()).max(0.0);
                 met = Some(a);
             }
         }
+        // without the margin, a tube that has just opened by rounding would be cut to a step of 0
         if self.closed && self.total_after(length) > 2.0 * self.half * (1.0 + 1e-12) {
             return (self.cut(length), Some(usize::MAX));
         }
@@ -362,6 +368,7 @@ impl Pivot {
     /// The largest t ≤ `most` with Σ|β + t·δ| within its limit: the sum is convex in t, so bisection finds it.
     fn cut(&self, most: f64) -> f64 {
         let (mut low, mut high) = (0.0, most);
+        // sixty halvings are below the precision of an f64
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
             if self.total_after(middle) > 2.0 * self.half { high = middle } else { low = middle }

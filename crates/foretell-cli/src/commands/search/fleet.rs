@@ -1,0 +1,187 @@
+//! Trials of a search on other machines: the server that their workers reach, and what starts those workers.
+
+use super::asked::Asked;
+use super::control::{On, OwnerPlace};
+use super::engine::{Engine, EngineError, Tended};
+use super::flags::Arguments;
+use super::ray::Ray;
+use super::slurm::Slurm;
+use super::study_run::StudyRun;
+use crate::commands::serve::{self, Served};
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::note;
+use foretell_run::{Access, Door, Elsewhere, EventStore};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where workers that somebody starts reach the search, unless --serve says otherwise.
+const LOCAL: ([u8; 4], u16) = ([127, 0, 0, 1], 8675);
+/// How long jobs that are ended have to hand back their trials.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What a search offers to other machines.
+pub(super) struct Fleet {
+    access: Access,
+    directory: PathBuf,
+    tended: Option<Tended>,
+}
+
+impl Fleet {
+    /// Opens `search` to trials elsewhere, if its flags say so, and serves it.
+    pub(super) fn open(
+        search: StudyRun,
+        arguments: &Arguments,
+        interrupt: &Interrupt,
+    ) -> Result<(StudyRun, Option<Self>), Failure> {
+        let on = arguments.control.on;
+        let directory = search.directory().to_owned();
+        let in_folder = |error| Failure::midway(format!("{}: {error}", directory.display()));
+        // also for a server that owns the study later
+        search.work(arguments)?.write(&directory).map_err(in_folder)?;
+        let Some(address) = address(arguments) else { return Ok((search, None)) };
+        let mut engine = engine(arguments, &directory)?;
+        let (door, calls) = Door::<EventStore>::new();
+        let own_workers = if on.is_some() { 0 } else { search.workers() };
+        let warned = interrupt.clone();
+        let ends_jobs = matches!(on, Some(On::Slurm | On::Ray));
+        let patience = move || if ends_jobs && !warned.is_warned() { PATIENCE } else { Duration::ZERO };
+        let leases = search.leases(arguments.control.lease);
+        let search =
+            search.open_to(Elsewhere { calls, leases, own_workers, patience: Box::new(patience) })?;
+        let token = serve::token(&address, ends_jobs, &directory)?;
+        let workers = arguments.workers().max(256);
+        let served = Served { token: token.clone(), door: door.clone(), workers };
+        let served = serve::beside(&directory, address, served)?;
+        let access = Access { addresses: advertised(served), token, file: None };
+        access.write(&directory).map_err(in_folder)?;
+        say(&directory, on);
+        if let Some(engine) = &mut engine {
+            let trials = usize::try_from(search.study().spec().trials).unwrap_or(usize::MAX);
+            begin(engine.as_mut(), arguments.workers().min(trials), &directory)?;
+        }
+        let tend = |engine| Tended::start(engine, door, arguments.workers(), interrupt);
+        let tended = engine.map(tend).transpose().map_err(Failure::midway)?;
+        Ok((search, Some(Self { access, directory, tended })))
+    }
+
+    /// What an engine would be given, for --explain.
+    pub(super) fn explained(arguments: &Arguments, directory: &Path) -> Result<Option<String>, Failure> {
+        match arguments.control.on {
+            Some(On::Slurm) => {
+                Slurm::new(directory, &arguments.control.slurm, arguments.workers())?.explained().map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Hands the search that was `asked` for to a job that owns it, if its flags say so; answers whether they do.
+    pub(super) fn hand_over(arguments: &Arguments, asked: &Asked, directory: &Path) -> Result<bool, Failure> {
+        if arguments.control.owner != OwnerPlace::Job {
+            return Ok(false);
+        }
+        let slurm = Slurm::new(directory, &arguments.control.slurm, arguments.workers())?;
+        let job = slurm.submit_owner(&owner_words(&asked.line)?)?;
+        note(&format!(
+            "job {job} owns the study in {}: `foretell study show {0}` shows it, the end of {0}/slurm/owner-{job}.log what it says, and `scancel {job}` ends it",
+            directory.display()
+        ));
+        Ok(true)
+    }
+
+    /// Ends what was started for the search. An engine that ended the search is an error.
+    pub(super) fn end(mut self) -> Outcome {
+        let failure = self.tended.take().and_then(Tended::end);
+        // another search of the study may have taken its place
+        if Access::of(&self.directory).is_some_and(|there| there.addresses == self.access.addresses) {
+            Access::remove(&self.directory);
+        }
+        failure.map_or(Ok(()), |why| Err(Failure::input(why)))
+    }
+}
+
+/// What starts the workers, if anything does.
+fn engine(arguments: &Arguments, directory: &Path) -> Result<Option<Box<dyn Engine>>, Failure> {
+    let control = &arguments.control;
+    Ok(match control.on {
+        Some(On::Slurm) => Some(Box::new(Slurm::new(directory, &control.slurm, arguments.workers())?)),
+        Some(On::Ray) => Some(Box::new(Ray::start(directory, &control.ray)?)),
+        Some(On::Workers) | None => None,
+    })
+}
+
+/// Starts the first workers: what is refused now is refused at once.
+fn begin(engine: &mut dyn Engine, workers: usize, directory: &Path) -> Outcome {
+    match engine.tend(workers, false) {
+        Ok(_) => Ok(()),
+        Err(EngineError::Now(why) | EngineError::Ever(why)) => {
+            engine.end();
+            Access::remove(directory);
+            Err(Failure::input(why))
+        }
+    }
+}
+
+/// The command line `line` for the owner's job.
+fn owner_words(line: &[String]) -> Result<Vec<String>, Failure> {
+    let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
+    let end = line.iter().position(|word| word == "--").unwrap_or(line.len());
+    let (flags, command) = line.split_at(end);
+    let mut words = vec![program];
+    let mut flags = flags.iter().skip(1);
+    while let Some(word) = flags.next() {
+        if word == "--owner" {
+            flags.next();
+        } else if !word.starts_with("--owner=") {
+            words.push(word.clone());
+        }
+    }
+    words.push("--owner=here".to_owned());
+    words.extend_from_slice(command);
+    Ok(words)
+}
+
+fn say(directory: &Path, on: Option<On>) {
+    if on == Some(On::Workers) {
+        note(&format!(
+            "waiting for workers: foretell worker {} on machines that share this folder, foretell worker http://HOST:PORT on others",
+            directory.display()
+        ));
+    }
+}
+
+/// Where the search listens, if anywhere.
+fn address(arguments: &Arguments) -> Option<SocketAddr> {
+    let control = &arguments.control;
+    control.serve.or_else(|| {
+        control.on.map(|on| match on {
+            On::Workers => SocketAddr::from(LOCAL),
+            On::Slurm | On::Ray => SocketAddr::from(([0, 0, 0, 0], 0)),
+        })
+    })
+}
+
+/// The addresses by which other machines reach `address`: the host's name, and the one by which it reaches others.
+fn advertised(address: SocketAddr) -> Vec<String> {
+    if !address.ip().is_unspecified() {
+        return vec![address.to_string()];
+    }
+    let port = address.port();
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+    let own = outward().filter(|ip| !ip.is_loopback()).map(|ip| SocketAddr::new(ip, port).to_string());
+    let mut addresses: Vec<String> =
+        name.map(|name| format!("{name}:{port}")).into_iter().chain(own).collect();
+    if addresses.is_empty() {
+        addresses.push(format!("127.0.0.1:{port}"));
+    }
+    addresses
+}
+
+/// The address by which this machine reaches others; nothing is sent.
+fn outward() -> Option<IpAddr> {
+    let socket = UdpSocket::bind(("0.0.0.0", 0)).ok()?;
+    socket.connect(("192.0.2.1", 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}

@@ -1,0 +1,47 @@
+//! A build without the server: trials run on this machine alone.
+
+use super::asked::Asked;
+use super::flags::Arguments;
+use super::study_run::StudyRun;
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use std::path::Path;
+
+/// What a search offers to other machines: nothing.
+pub(super) struct Fleet;
+
+impl Fleet {
+    /// Refuses what needs the server.
+    pub(super) fn open(
+        search: StudyRun,
+        arguments: &Arguments,
+        _interrupt: &Interrupt,
+    ) -> Result<(StudyRun, Option<Self>), Failure> {
+        let control = &arguments.control;
+        if control.serve.is_some() || control.on.is_some() {
+            return Err(Failure::input(
+                "--serve and --on: this program was built without the server; build it with the feature `serve`",
+            ));
+        }
+        Ok((search, None))
+    }
+
+    /// Nothing would be started.
+    pub(super) fn explained(_arguments: &Arguments, _directory: &Path) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+
+    /// Nobody else owns a study.
+    pub(super) fn hand_over(
+        _arguments: &Arguments,
+        _asked: &Asked,
+        _directory: &Path,
+    ) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
+    /// There is nothing to end.
+    pub(super) fn end(self) -> Outcome {
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! Workers in actors of Ray: a program in Python starts them, and ends with the search.
+
+use super::engine::{Engine, EngineError};
+use crate::failure::Failure;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program.
+const PROGRAM: &str = include_str!("ray_workers.py");
+/// How long actors may take to end.
+const ENDING: Duration = Duration::from_secs(30);
+
+/// The actors of one search.
+pub(super) struct Ray {
+    program: PathBuf,
+    child: Child,
+    wishes: Option<ChildStdin>,
+}
+
+impl Ray {
+    /// Starts the program for the study in `directory`; `options` are `address=ray://HOST:10001`, `cpus=2` and `gpus=1`.
+    pub(super) fn start(directory: &Path, options: &[String]) -> Result<Self, Failure> {
+        let folder = directory.join("ray");
+        let in_folder = |error| Failure::midway(format!("{}: {error}", folder.display()));
+        std::fs::create_dir_all(&folder).map_err(in_folder)?;
+        let program = folder.join("workers.py");
+        foretell_run::write_atomically(&program, PROGRAM.as_bytes()).map_err(in_folder)?;
+        let python = std::env::var_os("FORETELL_PYTHON").unwrap_or_else(|| "python3".into());
+        let study = std::path::absolute(directory).map_err(Failure::midway)?;
+        let foretell = std::env::current_exe().map_err(Failure::midway)?;
+        let mut command = Command::new(&python);
+        command.arg(&program).arg(foretell).arg(study);
+        for option in options {
+            let Some((name @ ("address" | "cpus" | "gpus"), value)) = option.split_once('=') else {
+                return Err(Failure::input(format!("[ray] {option}: known are address, cpus and gpus")));
+            };
+            command.arg(format!("--{name}={value}"));
+        }
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        let mut child = child.map_err(|error| {
+            Failure::input(format!(
+                "{}: {error}; --on ray needs Python with Ray: name one by FORETELL_PYTHON",
+                python.display()
+            ))
+        })?;
+        let wishes = child.stdin.take();
+        Ok(Self { program, child, wishes })
+    }
+}
+
+impl Engine for Ray {
+    fn tend(&mut self, wanted: usize, _hears: bool) -> Result<String, EngineError> {
+        if let Ok(Some(status)) = self.child.try_wait() {
+            let why = format!("{} has ended ({status}); it says why above", self.program.display());
+            return Err(EngineError::Ever(why));
+        }
+        if let Some(wishes) = &mut self.wishes {
+            // that it has ended is seen next time
+            let _ = writeln!(wishes, "{wanted}").and_then(|()| wishes.flush());
+        }
+        Ok(format!("ray: {wanted} workers wanted"))
+    }
+
+    fn end(&mut self) {
+        self.wishes = None;
+        let begun = Instant::now();
+        while begun.elapsed() < ENDING {
+            if self.child.try_wait().is_ok_and(|status| status.is_some()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

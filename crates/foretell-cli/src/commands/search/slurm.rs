@@ -1,0 +1,307 @@
+//! Workers in jobs of Slurm: arrays of them, as many as there are trials to do.
+
+use super::asked::shell_line;
+use super::engine::{Engine, EngineError};
+use crate::failure::Failure;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Options of `sbatch` that the search sets itself.
+const OWN: [&str; 7] = ["array", "job-name", "output", "error", "signal", "open-mode", "chdir"];
+/// How long before its time is over a worker is warned: it hands back its trial.
+const WARNING: u64 = 60;
+/// A worker without a trial ends after this.
+const IDLE: &str = "60s";
+/// The most jobs of an array.
+const ARRAY: usize = 1000;
+/// So many submissions whose jobs all end before the search hears of any are a mistake.
+const UNHEARD: u32 = 3;
+/// How long jobs may take to end.
+const ENDING: Duration = Duration::from_secs(40);
+
+/// The jobs of one search.
+pub(super) struct Slurm {
+    /// The name of all its jobs: the same whenever the study goes on.
+    name: String,
+    /// The folder of their script and their output.
+    folder: PathBuf,
+    options: Vec<String>,
+    study: PathBuf,
+    workers: usize,
+    /// Submissions since a worker was heard.
+    unheard: u32,
+}
+
+/// A job that waits or runs.
+#[derive(Debug, PartialEq, Eq)]
+struct Job {
+    id: String,
+    runs: bool,
+    host: String,
+    reason: String,
+}
+
+impl Slurm {
+    /// The jobs of the study in `directory`, by the options of `sbatch` in `options`: `NAME=VALUE`, or whole lines.
+    pub(super) fn new(directory: &Path, options: &[String], workers: usize) -> Result<Self, Failure> {
+        let options = options.iter().map(|option| line_of(option)).collect::<Result<_, _>>()?;
+        let study = std::path::absolute(directory).map_err(Failure::midway)?;
+        let name = format!("foretell-{:08x}", fingerprint(&study.to_string_lossy()));
+        Ok(Self { name, folder: study.join("slurm"), options, study, workers, unheard: 0 })
+    }
+
+    /// The script of a worker.
+    fn script(&self) -> Result<String, Failure> {
+        let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
+        let study = self.study.to_string_lossy().into_owned();
+        let words = [program, "worker".to_owned(), study, "--idle-exit".to_owned(), IDLE.to_owned()];
+        let mut text = self.head("%A_%a.log");
+        // the options of the user come last, since the last one counts
+        self.options.iter().for_each(|option| _ = writeln!(text, "#SBATCH {option}"));
+        _ = writeln!(text, "exec {}", shell_line(&words));
+        Ok(text)
+    }
+
+    fn head(&self, output: &str) -> String {
+        let folder = self.folder.display();
+        format!(
+            "#!/bin/sh\n#SBATCH --job-name={}\n#SBATCH --output={folder}/{output}\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@{WARNING}\n#SBATCH --ntasks=1\n",
+            self.name
+        )
+    }
+
+    /// The script of a job that owns the study: it is queued again before its time is over, and goes on.
+    fn owner_script(&self, words: &[String]) -> String {
+        let mut text = self.head("owner-%j.log").replace(&self.name, &self.owner_name());
+        _ = writeln!(text, "#SBATCH --requeue");
+        let kept = ["--partition", "--account", "--qos"];
+        let kept = |option: &&String| kept.iter().any(|name| option.starts_with(name));
+        self.options.iter().filter(kept).for_each(|option| _ = writeln!(text, "#SBATCH {option}"));
+        _ = writeln!(
+            text,
+            "again() {{ kill -USR1 $search; wait $search; scontrol requeue $SLURM_JOB_ID; exit; }}\ntrap again USR1\ntrap 'kill -TERM $search; wait $search; exit' TERM\n{} &\nsearch=$!\nwait $search",
+            shell_line(words)
+        );
+        text
+    }
+
+    fn owner_name(&self) -> String {
+        self.name.replace("foretell-", "foretell-owner-")
+    }
+
+    /// What would be submitted.
+    pub(super) fn explained(&self) -> Result<String, Failure> {
+        let script = self.folder.join("worker.sh");
+        Ok(format!(
+            "{}:\n{}\nsubmitted by: sbatch --parsable --array=0-{} {}",
+            script.display(),
+            self.script()?,
+            self.workers.min(ARRAY) - 1,
+            script.display()
+        ))
+    }
+
+    /// Submits a job that owns the study by the command line `words`; answers its number.
+    pub(super) fn submit_owner(&self, words: &[String]) -> Result<String, Failure> {
+        let jobs = self.jobs_named(&self.owner_name()).map_err(Failure::input)?;
+        if let Some(job) = jobs.first() {
+            return Err(Failure::input(format!(
+                "job {} owns this study already; `scancel {}` ends it and its workers",
+                job.id, job.id
+            )));
+        }
+        let script = self.write("owner.sh", &self.owner_script(words))?;
+        run("sbatch", &["--parsable".to_owned(), script]).map_err(Failure::input)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<String, Failure> {
+        let path = self.folder.join(name);
+        let in_folder = |error| Failure::midway(format!("{}: {error}", path.display()));
+        std::fs::create_dir_all(&self.folder).map_err(in_folder)?;
+        foretell_run::write_atomically(&path, text.as_bytes()).map_err(in_folder)?;
+        Ok(path.to_string_lossy().into_owned())
+    }
+
+    fn submit(&mut self, count: usize) -> Result<(), EngineError> {
+        let script = self.script().and_then(|text| self.write("worker.sh", &text));
+        let script = script.map_err(|failure| EngineError::Now(failure.message().to_owned()))?;
+        let array = format!("--array=0-{}", count.min(ARRAY) - 1);
+        run("sbatch", &["--parsable".to_owned(), array, script]).map_err(EngineError::Now)?;
+        self.unheard += 1;
+        Ok(())
+    }
+
+    fn jobs(&self) -> Result<Vec<Job>, String> {
+        self.jobs_named(&self.name)
+    }
+
+    fn jobs_named(&self, name: &str) -> Result<Vec<Job>, String> {
+        let words = ["-h", "-r", "-n", name, "-u", &user(), "-o", "%i|%T|%N|%r"];
+        Ok(parse(&run("squeue", &words.map(str::to_owned))?))
+    }
+
+    /// The last lines of the newest output of a job.
+    fn last_words(&self) -> String {
+        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let logs = files.filter(|file| file.path().extension().is_some_and(|it| it == "log"));
+        let newest = logs.max_by_key(|file| file.metadata().and_then(|it| it.modified()).ok());
+        let text = newest.map(|file| (file.path(), std::fs::read_to_string(file.path()).unwrap_or_default()));
+        let Some((path, text)) = text else { return "they wrote nothing".to_owned() };
+        let lines: Vec<&str> = text.lines().collect();
+        let last = &lines[lines.len().saturating_sub(5)..];
+        format!("{} ends with:\n  {}", path.display(), last.join("\n  "))
+    }
+}
+
+impl Engine for Slurm {
+    fn tend(&mut self, wanted: usize, hears: bool) -> Result<String, EngineError> {
+        let jobs = self.jobs().map_err(EngineError::Now)?;
+        if hears {
+            self.unheard = 0;
+        }
+        if jobs.is_empty() && self.unheard >= UNHEARD {
+            return Err(EngineError::Ever(format!(
+                "the jobs of Slurm ended {UNHEARD} times before any worker reached the search; {}",
+                self.last_words()
+            )));
+        }
+        if jobs.len() < wanted {
+            self.submit(wanted - jobs.len())?;
+        } else {
+            let surplus = jobs.iter().filter(|job| !job.runs).take(jobs.len() - wanted);
+            let surplus: Vec<String> = surplus.map(|job| job.id.clone()).collect();
+            if !surplus.is_empty() {
+                run("scancel", &surplus).map_err(EngineError::Now)?;
+            }
+        }
+        Ok(described(&jobs))
+    }
+
+    fn end(&mut self) {
+        let begun = Instant::now();
+        let words = ["-n".to_owned(), self.name.clone(), "-u".to_owned(), user()];
+        while begun.elapsed() < ENDING {
+            // what has ended meanwhile is no error
+            let _ = run("scancel", &words);
+            std::thread::sleep(Duration::from_secs(1));
+            if self.jobs().is_ok_and(|jobs| jobs.is_empty()) {
+                return;
+            }
+        }
+    }
+}
+
+fn described(jobs: &[Job]) -> String {
+    let running = jobs.iter().filter(|job| job.runs).count();
+    let hosts: BTreeSet<&str> = jobs.iter().filter(|job| job.runs).map(|job| job.host.as_str()).collect();
+    let hosts: Vec<&str> = hosts.into_iter().collect();
+    let on = if hosts.is_empty() { String::new() } else { format!(" on {}", hosts.join(", ")) };
+    let waiting = jobs.len() - running;
+    let reason = jobs.iter().find(|job| !job.runs).map(|job| format!(" ({})", job.reason));
+    format!("slurm: {running} jobs running{on}, {waiting} waiting{}", reason.unwrap_or_default())
+}
+
+/// The jobs that wait or run, of what `squeue` says.
+fn parse(text: &str) -> Vec<Job> {
+    let job = |line: &str| {
+        let mut fields = line.trim().splitn(4, '|').map(str::to_owned);
+        let (id, state, host, reason) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let runs = ["RUNNING", "CONFIGURING", "SUSPENDED"].contains(&state.as_str());
+        let waits = ["PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"].contains(&state.as_str());
+        (runs || waits).then_some(Job { id, runs, host, reason })
+    };
+    text.lines().filter_map(job).collect()
+}
+
+/// One option as a line of a script.
+fn line_of(option: &str) -> Result<String, Failure> {
+    let wrong = |why: String| Failure::input(format!("[slurm] {option}: {why}"));
+    if option.contains(['\n', '\r']) {
+        return Err(wrong("an option is one line".to_owned()));
+    }
+    let line = if option.starts_with('-') { option.to_owned() } else { format!("--{option}") };
+    let name = line.trim_start_matches('-').split(['=', ' ']).next().unwrap_or_default().replace('_', "-");
+    if OWN.contains(&name.as_str()) {
+        return Err(wrong(format!("the search sets --{name} itself; leave it out")));
+    }
+    match line.split_once('=') {
+        Some((_, value)) if !option.starts_with('-') => Ok(format!("--{name}={value}")),
+        None if !option.starts_with('-') => {
+            Err(wrong("write NAME=VALUE, or a whole option such as --exclusive".to_owned()))
+        }
+        _ => Ok(line),
+    }
+}
+
+/// Runs a program of Slurm; answers what it printed, or its own words of refusal.
+fn run(program: &str, words: &[String]) -> Result<String, String> {
+    let output = Command::new(program).args(words).output().map_err(|error| {
+        format!("{program}: {error}; --on slurm needs the programs of Slurm on this machine")
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(format!("{program} refuses: {}", if said.is_empty() { output.status.to_string() } else { said }))
+}
+
+fn user() -> String {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").map_or_else(|_| "root".to_owned(), |it| it.uid().to_string())
+}
+
+/// FNV-1a, folded to 32 bits.
+fn fingerprint(text: &str) -> u32 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> 32) as u32 ^ hash as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Slurm, described, line_of, parse};
+
+    #[test]
+    fn options_are_lines_of_the_script_and_those_of_the_search_are_refused() {
+        let cases = [
+            ("partition=gpu", "--partition=gpu"),
+            ("cpus_per_task=4", "--cpus-per-task=4"),
+            ("time=0-02:00:00", "--time=0-02:00:00"),
+            ("--constraint=a100&nvlink", "--constraint=a100&nvlink"),
+            ("--exclusive", "--exclusive"),
+        ];
+        for (option, line) in cases {
+            assert_eq!(line_of(option).expect(option), line);
+        }
+        for option in ["array=0-3", "job_name=x", "--output=/tmp/x", "exclusive", "time=1\n#SBATCH --x"] {
+            assert!(line_of(option).is_err(), "{option}");
+        }
+    }
+
+    #[test]
+    fn jobs_that_wait_or_run_are_counted_and_others_are_not() {
+        let jobs = parse(
+            "7_0|RUNNING|n1|None\n7_1|RUNNING|n2|None\n7_2|PENDING||Resources\n6|COMPLETING|n1|None\nx",
+        );
+        assert_eq!(jobs.len(), 3);
+        assert_eq!(described(&jobs), "slurm: 2 jobs running on n1, n2, 1 waiting (Resources)");
+        assert_eq!(described(&[]), "slurm: 0 jobs running, 0 waiting");
+    }
+
+    #[test]
+    fn the_script_runs_one_worker_and_holds_no_token() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let slurm = Slurm::new(folder.path(), &["gres=gpu:1".to_owned()], 4).expect("options");
+        let script = slurm.script().expect("a script");
+        for words in ["#SBATCH --gres=gpu:1\n", "--signal=B:USR1@60", " worker ", "--idle-exit 60s"] {
+            assert!(script.contains(words), "{words}: {script}");
+        }
+        assert!(!script.contains("TOKEN") && !script.contains("token"), "{script}");
+        let owner = slurm.owner_script(&["foretell".to_owned(), "search".to_owned(), "a b.toml".to_owned()]);
+        assert!(owner.contains("foretell search 'a b.toml' &") && !owner.contains("gres"), "{owner}");
+    }
+}

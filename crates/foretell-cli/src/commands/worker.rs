@@ -1,0 +1,118 @@
+//! `foretell worker`: runs trials of a study that another machine owns.
+
+use super::search::{duration, threads};
+use crate::failure::{Failure, Outcome};
+use crate::interrupt::Interrupt;
+use crate::output::note;
+use foretell_run::{Access, Guardian, Worker, WorkerError, WorkerSettings, adopt_orphans};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The arguments of `foretell worker`.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Arguments {
+    /// Server of the study: `http://HOST:8675`, or the folder of a study whose search runs with --on or --serve. The token of an
+    /// address is taken from FORETELL_TOKEN.
+    address: String,
+    /// Name of the study (default: the only one on the server).
+    study: Option<String>,
+    /// Number of trials to run at a time (default: 1; with --gpus one per GPU).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    slots: Option<u16>,
+    /// GPUs to use, such as 0,1; each slot gets one, through CUDA_VISIBLE_DEVICES.
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    gpus: Vec<String>,
+    /// End after this time without a trial to run, or without a server.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
+    idle_exit: Duration,
+    /// Folder in which the command runs on this machine (default: that of the search).
+    #[arg(long, value_name = "DIR")]
+    workdir: Option<PathBuf>,
+    /// Environment variable for the trials, NAME=VALUE.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Folder for the trials of a study whose own folder is not on this machine.
+    #[arg(long, value_name = "DIR", default_value = "foretell-work")]
+    folder: PathBuf,
+    /// Print a Kubernetes manifest of such workers, and run nothing.
+    #[arg(long, value_name = "KIND")]
+    manifest: Option<super::manifest::Kind>,
+    /// Image of the manifest's workers, which has Foretell and the command.
+    #[arg(long, value_name = "IMAGE", requires = "manifest")]
+    image: Option<String>,
+    /// Number of the manifest's workers.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
+    workers: u16,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    if name.is_empty() { Err("write NAME=VALUE".to_owned()) } else { Ok((name.to_owned(), value.to_owned())) }
+}
+
+/// Runs trials until there are no more.
+pub(crate) fn run(arguments: &Arguments) -> Outcome {
+    if let Some(kind) = arguments.manifest {
+        let Arguments { address, study, image, workers, .. } = arguments;
+        return super::manifest::print_for(kind, address, study.as_deref(), image.as_deref(), *workers);
+    }
+    let settings = settings(arguments)?;
+    let interrupt = Interrupt::default();
+    interrupt.install()?;
+    interrupt.install_warning()?;
+    let worker = Worker::join(settings, &interrupt.flag, &note).map_err(failure)?;
+    note(&format!(
+        "worker of study {}; trials are kept in {}{}",
+        worker.study(),
+        worker.directory().display(),
+        if worker.is_shared() { ", which the search shares" } else { "" }
+    ));
+    adopt_orphans(false);
+    let _guardian = guardian(&worker);
+    worker.run(&interrupt.flag, &note).map_err(failure)
+}
+
+fn settings(arguments: &Arguments) -> Result<WorkerSettings, Failure> {
+    let token = std::env::var("FORETELL_TOKEN").ok().filter(|token| !token.is_empty());
+    let access = Access::parse(&arguments.address, token).map_err(Failure::input)?;
+    let slots = arguments.slots.map_or(arguments.gpus.len().max(1), usize::from);
+    let mut environment: BTreeMap<String, String> = threads(slots, false);
+    environment.extend(arguments.env.iter().cloned());
+    Ok(WorkerSettings {
+        access,
+        study: arguments.study.clone(),
+        name: name(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        program: std::env::current_exe().map_err(Failure::midway)?,
+        slots,
+        gpus: arguments.gpus.clone(),
+        idle_exit: Some(arguments.idle_exit),
+        workdir: arguments.workdir.clone(),
+        folder: std::path::absolute(&arguments.folder).map_err(Failure::midway)?,
+        environment,
+    })
+}
+
+/// A name that no other worker has, and that says where this one is.
+fn name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = if host.trim().is_empty() { "host" } else { host.trim() };
+    let of_slurm = |name| std::env::var(name).ok();
+    let job = of_slurm("SLURM_ARRAY_JOB_ID").zip(of_slurm("SLURM_ARRAY_TASK_ID"));
+    let job = job.map(|(job, task)| format!("/{job}_{task}")).unwrap_or_default();
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    format!("{host}{job}/{}-{:x}", std::process::id(), since.as_millis())
+}
+
+fn guardian(worker: &Worker) -> Option<Guardian> {
+    let program = std::env::current_exe().ok()?;
+    Guardian::start(&[program.into(), "guard".into()], worker.directory()).ok()
+}
+
+fn failure(error: WorkerError) -> Failure {
+    match error {
+        WorkerError::Away(_) | WorkerError::System(_) => Failure::midway(error),
+        _ => Failure::input(error),
+    }
+}

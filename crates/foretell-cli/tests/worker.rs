@@ -1,0 +1,259 @@
+//! Workers of a study that another process owns: on this machine, behind bad lines, and when they are ended.
+#![cfg(feature = "serve")]
+
+mod common;
+
+use common::{foretell, records, text};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Six epochs of `{pause}` seconds, from the checkpoint on, which each epoch leaves.
+const SCRIPT: &str = r#"c=$FORETELL_CHECKPOINT_DIR/epoch; e=0; [ -e "$c" ] && e=$(cat "$c")
+while [ $e -lt 6 ]; do e=$((e+1)); sleep PAUSE; echo "epoch=$e val_acc=$(echo "{lr} $e" | awk '{{print $1 * (1 - 0.5 ^ $2)}}')"; echo $e > "$c"; done"#;
+
+/// A search whose trials run on workers, at a free port.
+fn owner(folder: &Path, more: &[&str], pause: &str) -> Child {
+    let script = SCRIPT.replace("PAUSE", pause);
+    let flags =
+        ["search", "--param", "lr=log:0.01:1", "--metric", "val_acc", "--epochs", "6", "--out", "study"];
+    let on = ["--on", "workers", "--serve=127.0.0.1:0", "--lease", "3s", "--format", "json"];
+    let words = [&flags[..], &on, more, &["--", "sh", "-c", &script]].concat();
+    let child = foretell(folder, &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for("the search serves", || folder.join("study/access.json").is_file());
+    child
+}
+
+fn worker(folder: &Path, address: &str, more: &[&str]) -> Child {
+    let words = [&["worker", address, "--idle-exit", "20s"][..], more].concat();
+    foretell(folder, &words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn ended(child: Child) -> (Option<i32>, String, String) {
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_there() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Each trial's reports and its end, as the log has them.
+fn trials(folder: &Path) -> BTreeMap<u64, Vec<String>> {
+    let mut trials: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for record in records(folder) {
+        let event = record["event"].as_str().unwrap_or_default();
+        if ["reported", "completed", "failed", "paused"].contains(&event) {
+            trials.entry(record["trial"].as_u64().unwrap()).or_default().push(record.to_string());
+        }
+    }
+    trials
+}
+
+fn place(folder: &Path) -> String {
+    let access = std::fs::read_to_string(folder.join("study/access.json")).unwrap();
+    let access: Value = serde_json::from_str(&access).unwrap();
+    access["addresses"][0].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn two_workers_finish_a_study_and_its_decisions_are_those_of_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = owner(folder.path(), &["--trials", "20", "--seed", "3"], "0.02");
+    let workers = [worker(folder.path(), "study", &["--slots", "2"]), worker(folder.path(), "study", &[])];
+    let (code, result, said) = ended(search);
+    assert_eq!(code, Some(0), "{said}");
+    for worker in workers {
+        let (code, _, said) = ended(worker);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let result: Value = serde_json::from_str(&result).unwrap();
+    let count = |name: &str| result["trials"][name].as_u64().unwrap();
+    assert_eq!((count("total"), count("failed")), (20, 0), "{said}");
+    assert_eq!(count("completed") + count("stopped"), 20);
+    assert!(!folder.path().join("study/access.json").exists(), "nobody serves any more");
+    let doctor = foretell(folder.path(), &["study", "doctor", "study"]).output().unwrap();
+    assert!(doctor.status.success(), "{}", text(&doctor.stdout));
+}
+
+#[test]
+fn a_worker_that_is_asked_to_end_hands_back_its_trial_which_goes_on_from_its_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = owner(folder.path(), &["--trials", "2", "--no-stopping"], "0.4");
+    let first = worker(folder.path(), "study", &[]);
+    let checkpoint = folder.path().join("study/trials/0000/checkpoints/epoch");
+    wait_for("a checkpoint", || std::fs::read_to_string(&checkpoint).is_ok_and(|it| it.trim() == "2"));
+    let killed = std::process::Command::new("kill").args(["-TERM", &first.id().to_string()]).status();
+    assert!(killed.unwrap().success());
+    let (code, _, said) = ended(first);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("handed back"), "{said}");
+    let second = worker(folder.path(), "study", &[]);
+    let (code, _, said) = ended(search);
+    assert_eq!(code, Some(0), "{said}");
+    let (_, _, worked) = ended(second);
+    assert!(worked.contains("trial 0 begins after epoch 2"), "{worked}");
+    let own = &trials(folder.path())[&0];
+    assert_eq!(own.len(), 7, "six epochs, each once, and an end: {own:?}");
+}
+
+#[test]
+fn a_search_that_is_killed_and_started_again_keeps_its_workers_and_loses_no_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let serve = format!("--serve=127.0.0.1:{port}");
+    let script = SCRIPT.replace("PAUSE", "0.3");
+    let words = [
+        "search",
+        "--param",
+        "lr=log:0.01:1",
+        "--metric",
+        "val_acc",
+        "--epochs",
+        "6",
+        "--out",
+        "study",
+        "--on",
+        "workers",
+        &serve,
+        "--trials",
+        "4",
+        "--no-stopping",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let start =
+        || foretell(folder.path(), &words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut search = start();
+    wait_for("the search serves", || folder.path().join("study/access.json").is_file());
+    let workers = [worker(folder.path(), "study", &[]), worker(folder.path(), "study", &[])];
+    wait_for("reports", || {
+        std::fs::read_to_string(folder.path().join("study/events.jsonl"))
+            .is_ok_and(|log| log.matches("reported").count() > 2)
+    });
+    search.kill().unwrap();
+    search.wait().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let (code, _, said) = ended(start());
+    assert_eq!(code, Some(0), "{said}");
+    for worker in workers {
+        let (code, _, said) = ended(worker);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(!said.contains("is left"), "a trial was taken away: {said}");
+    }
+    let trials = trials(folder.path());
+    assert!(trials.len() == 4 && trials.values().all(|own| own.len() == 7), "{trials:?}");
+}
+
+/// A line to `server` that is severed, delays, and sends some requests again later.
+fn bad_line(server: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let count = Arc::new(AtomicU64::new(0));
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let (server, count) = (server.clone(), Arc::clone(&count));
+            std::thread::spawn(move || drop(pass_on(client, &server, &count)));
+        }
+    });
+    address
+}
+
+fn pass_on(mut client: TcpStream, server: &str, count: &AtomicU64) -> std::io::Result<()> {
+    let mut buffer = [0_u8; 1 << 16];
+    loop {
+        let length = client.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(());
+        }
+        let request = buffer[..length].to_vec();
+        let turn = count.fetch_add(1, Ordering::SeqCst);
+        let answer = || -> std::io::Result<Vec<u8>> {
+            let mut line = TcpStream::connect(server)?;
+            line.set_read_timeout(Some(Duration::from_secs(5)))?;
+            line.write_all(&request)?;
+            let mut answer = [0_u8; 1 << 16];
+            let length = line.read(&mut answer)?;
+            Ok(answer[..length].to_vec())
+        };
+        match turn % 5 {
+            // lost on its way there
+            1 => return Ok(()),
+            // its answer is lost
+            2 => return answer().map(drop),
+            3 => {
+                // again, long after its answer and after later requests
+                let (server, request) = (server.to_owned(), request.clone());
+                std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(300));
+                    if let Ok(mut line) = TcpStream::connect(server) {
+                        let _ = line.write_all(&request).and_then(|()| line.read(&mut [0; 1024]));
+                    }
+                });
+            }
+            4 => std::thread::sleep(Duration::from_millis(30)),
+            _ => {}
+        }
+        client.write_all(&answer()?)?;
+    }
+}
+
+#[test]
+fn a_line_that_drops_delays_doubles_and_reorders_leaves_the_same_log() {
+    let logs = [false, true].map(|is_bad| {
+        let folder = tempfile::tempdir().unwrap();
+        let search = owner(folder.path(), &["--trials", "8", "--no-stopping", "--sampler", "random"], "0.03");
+        let server = place(folder.path());
+        let address = if is_bad { bad_line(server) } else { server };
+        let workers = [worker(folder.path(), &address, &[]), worker(folder.path(), &address, &[])];
+        let (code, _, said) = ended(search);
+        assert_eq!(code, Some(0), "{said}");
+        for mut worker in workers {
+            let _ = worker.kill();
+            let _ = worker.wait();
+        }
+        trials(folder.path())
+    });
+    let [good, bad] = logs;
+    assert_eq!(good.len(), 8);
+    assert_eq!(good, bad);
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut search = owner(folder.path(), &["--trials", "2"], "0.1");
+    let place = place(folder.path());
+    let cases: [(&[&str], &str); 5] = [
+        (&["worker", &place, "nowhere"], "no study is called"),
+        (&["worker", "https://node1:1"], "speaks no TLS"),
+        (&["worker", "http://node1:1/?token=x"], "FORETELL_TOKEN"),
+        (&["worker", &place, "--workdir", "/nowhere"], "name another by --workdir"),
+        (&["worker", "node1"], "neither an address"),
+    ];
+    for (words, expected) in cases {
+        let output = foretell(folder.path(), words).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        let errors: BTreeSet<&str> = said.lines().filter(|line| line.contains("error: ")).collect();
+        assert!(errors.len() == 1 && said.contains(expected), "{words:?}: {said}");
+    }
+    search.kill().unwrap();
+    search.wait().unwrap();
+    let output = foretell(folder.path(), &["worker", &place, "--idle-exit", "1s"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("no server answers"), "{}", text(&output.stderr));
+}

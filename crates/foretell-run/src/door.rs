@@ -1,0 +1,71 @@
+//! A door to a study that a driver runs: other threads, a server's say, call its host between the driver's own steps.
+
+use std::fmt;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::time::Duration;
+
+use foretell_search::Store;
+
+use crate::hosted::Hosted;
+
+/// What is called.
+type Call<S> = Box<dyn FnOnce(&mut Hosted<S>) + Send>;
+
+/// The outer side of a door: calls wait until the driver carries them out.
+pub struct Door<S: Store> {
+    calls: Sender<Call<S>>,
+}
+
+/// The inner side: what the driver answers.
+pub struct Calls<S: Store> {
+    calls: Receiver<Call<S>>,
+}
+
+impl<S: Store> Door<S> {
+    /// A door, and its inner side for a [driver](crate::Driver::open_to).
+    pub fn new() -> (Self, Calls<S>) {
+        let (sender, receiver) = channel();
+        (Self { calls: sender }, Calls { calls: receiver })
+    }
+
+    /// Calls the study's host, and waits for the answer; `None` if no driver runs the study any more.
+    pub fn call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&mut Hosted<S>) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (sender, receiver) = sync_channel(1);
+        let answered = move |host: &mut Hosted<S>| {
+            // whoever asked may have gone
+            let _ = sender.send(call(host));
+        };
+        self.calls.send(Box::new(answered)).ok()?;
+        receiver.recv().ok()
+    }
+}
+
+impl<S: Store> Calls<S> {
+    /// The calls that wait. Waits up to `wait` for the first.
+    pub(crate) fn waiting(&self, wait: Duration) -> Vec<Call<S>> {
+        let first = match self.calls.recv_timeout(wait) {
+            Ok(call) => call,
+            Err(RecvTimeoutError::Timeout) => return Vec::new(),
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(wait);
+                return Vec::new();
+            }
+        };
+        std::iter::once(first).chain(self.calls.try_iter()).collect()
+    }
+}
+
+impl<S: Store> Clone for Door<S> {
+    fn clone(&self) -> Self {
+        Self { calls: self.calls.clone() }
+    }
+}
+
+impl<S: Store> fmt::Debug for Door<S> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Door").finish_non_exhaustive()
+    }
+}

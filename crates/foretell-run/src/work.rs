@@ -1,0 +1,140 @@
+//! What a worker on any machine needs to run the trials of a study: written by the search, given out by its server.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::atomic_write::write_atomically;
+use crate::config_file::{ConfigFile, ConfigFileError};
+use crate::pattern::PatternError;
+use crate::protocol::MetricSource;
+use crate::trial::Watch;
+
+/// The file, in a study's folder.
+const FILE: &str = "work.json";
+
+/// How trials of a study are run: the command, how its output is read, and what is watched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    /// The version of Foretell that wrote it; workers of another version are refused.
+    pub version: String,
+    /// A text that no other search has: a machine that reads it in `study` shares that folder.
+    pub mark: String,
+    /// The study's folder.
+    pub study: PathBuf,
+    /// The folder in which the command runs.
+    pub folder: PathBuf,
+    /// Program and arguments, with placeholders.
+    pub command: Vec<String>,
+    /// Whether the program is Foretell itself.
+    pub is_built_in: bool,
+    /// What `--metric` said.
+    pub metric: Option<String>,
+    /// The resource of a whole training.
+    pub max_resource: u64,
+    /// A file that a trial appends its metrics to.
+    pub follow: Option<String>,
+    /// A trial that runs longer fails; in seconds.
+    pub timeout: Option<f64>,
+    /// A trial that has reported for so many times its usual interval nothing fails.
+    pub stall: Option<f64>,
+    /// Parameters that no placeholder stands for.
+    pub unplaced: Vec<String>,
+    /// The command's configuration file: its path, which tells its form, and its text.
+    pub config: Option<(PathBuf, String)>,
+    /// How often a training that failed is tried again.
+    pub retries: u32,
+    /// What a training that reports nothing should have printed.
+    pub expected_report: String,
+}
+
+/// Why the trials of a study cannot be run as it says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkError {
+    /// Its metric's pattern.
+    #[error("the study's --metric: {0}")]
+    Metric(#[from] PatternError),
+    /// Its configuration file.
+    #[error("the study's --config: {0}")]
+    Config(#[from] ConfigFileError),
+}
+
+impl Work {
+    /// A mark that no other search has.
+    pub fn new_mark() -> String {
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+        format!("{now:x}-{:x}", std::process::id())
+    }
+
+    /// Writes it into the folder of a study.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, study: &Path) -> io::Result<()> {
+        write_atomically(&study.join(FILE), serde_json::to_string_pretty(self)?.as_bytes())
+    }
+
+    /// Reads it from the folder of a study; `None` for a study whose trials others run.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn read(study: &Path) -> io::Result<Option<Self>> {
+        match fs::read(study.join(FILE)) {
+            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether this machine sees the study's own folder: then checkpoints are found on every such machine.
+    pub fn is_shared(&self) -> bool {
+        Self::read(&self.study).is_ok_and(|there| there.is_some_and(|there| there.mark == self.mark))
+    }
+
+    /// What is watched of each trial.
+    pub fn watch(&self) -> Watch {
+        let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Watch { follow: self.follow.clone(), timeout, stall: self.stall, flushes: self.is_built_in }
+    }
+
+    /// Where the metric is in the output.
+    ///
+    /// # Errors
+    /// [`WorkError::Metric`].
+    pub fn metric(&self) -> Result<MetricSource, WorkError> {
+        let parsed = self.metric.as_deref().map(MetricSource::parse).transpose()?;
+        Ok(parsed.unwrap_or_default())
+    }
+
+    /// The command's configuration file.
+    ///
+    /// # Errors
+    /// [`WorkError::Config`].
+    pub fn config(&self) -> Result<Option<ConfigFile>, WorkError> {
+        let written = self.config.as_ref().map(|(path, text)| ConfigFile::with_text(path, text.clone()));
+        Ok(written.transpose()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Work;
+
+    #[test]
+    fn a_machine_shares_the_folder_if_it_reads_the_same_mark_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(Work::read(folder.path()).expect("no error").is_none());
+        let study = folder.path().to_owned();
+        let work = Work { mark: Work::new_mark(), study, retries: 2, ..Work::default() };
+        assert!(!work.is_shared());
+        work.write(folder.path()).expect("it is written");
+        assert!(work.is_shared());
+        assert_eq!(Work::read(folder.path()).expect("it is read"), Some(work.clone()));
+        let another = Work { mark: "another".to_owned(), ..work };
+        assert!(!another.is_shared());
+    }
+}

@@ -1,0 +1,82 @@
+//! Reports that wait on disk while the server is away: whoever takes the trial up next sends them.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::hosted::Reading;
+use crate::no_links;
+
+/// The file, in a trial's folder.
+const FILE: &str = "unsent.jsonl";
+
+/// A report as it is written.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    step: u64,
+    value: Option<f64>,
+    #[serde(default)]
+    metrics: BTreeMap<String, f64>,
+    #[serde(default)]
+    late: bool,
+}
+
+/// The reports of one trial that wait on disk.
+pub(crate) struct Unsent {
+    path: PathBuf,
+    is_there: bool,
+}
+
+impl Unsent {
+    /// Those of the trial in `directory`, and what another worker left there.
+    pub(crate) fn of(directory: &Path) -> (Self, Vec<Reading>) {
+        let path = directory.join(FILE);
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        // the last line may be torn: that report is lost, as the training's checkpoint may be, and made again
+        let read = |line: &str| serde_json::from_str(line).ok();
+        let reading = |Line { step, value, metrics, late }: Line| Reading { step, value, metrics, late };
+        let left = text.lines().filter_map(read).map(reading).collect();
+        (Self { is_there: path.is_file(), path }, left)
+    }
+
+    /// Keeps `reading` until the server is back. That it cannot be written costs nothing as long as this worker lives.
+    pub(crate) fn keep(&mut self, reading: &Reading) {
+        let Reading { step, value, metrics, late } = reading.clone();
+        let Ok(line) = serde_json::to_string(&Line { step, value, metrics, late }) else { return };
+        let opened = no_links::open(OpenOptions::new().append(true).create(true), &self.path);
+        self.is_there |= opened.is_ok();
+        let _ = opened.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+    }
+
+    /// All of them are sent.
+    pub(crate) fn clear(&mut self) {
+        if std::mem::take(&mut self.is_there) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Unsent;
+    use crate::hosted::Reading;
+
+    #[test]
+    fn what_one_worker_could_not_send_the_next_finds() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut unsent, left) = Unsent::of(folder.path());
+        assert!(left.is_empty());
+        let readings = [3, 4].map(|step| Reading { step, value: Some(0.5), ..Reading::default() });
+        readings.iter().for_each(|reading| unsent.keep(reading));
+        let file = folder.path().join(super::FILE);
+        let torn = std::fs::read_to_string(&file).expect("it is there") + "{\"step\": 5, \"va";
+        std::fs::write(&file, torn).expect("it is written");
+        let (mut next, left) = Unsent::of(folder.path());
+        assert_eq!(left, readings);
+        next.clear();
+        assert!(Unsent::of(folder.path()).1.is_empty() && !file.exists());
+    }
+}

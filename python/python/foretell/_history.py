@@ -1,0 +1,177 @@
+"""Runs that other tools hold in memory, files that runs are added to."""
+
+from __future__ import annotations
+
+import glob
+import json
+import math
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ._foretell import Runs
+
+try:
+    import fcntl
+except ImportError:  # no POSIX
+    fcntl = None  # type: ignore[assignment]
+
+
+def of_tool(runs: Any, metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs | None:
+    """Runs of an Optuna study or of Ray's results, of a study of ours; `None` for anything else."""
+    from ._search import Search
+
+    if isinstance(runs, Search):
+        return _of_study(runs, options)
+    first = runs[0] if isinstance(runs, (list, tuple)) and runs else runs
+    tool = type(first).__module__.split(".")[0]
+    if tool == "optuna":
+        return _of_optuna(runs, metric, direction, options)
+    if tool == "ray":
+        return _of_ray(runs, metric, direction, options)
+    return None
+
+
+def _of_study(study: Any, options: Mapping[str, Any]) -> Runs:
+    """The trials of a study of ours."""
+    return runs_of_view(study._view(), options)
+
+
+def runs_of_view(view: Mapping[str, Any], options: Mapping[str, Any]) -> Runs:
+    """The trials of a study of ours. One that ends before the study's last epoch was stopped, or still runs."""
+    settings = view["settings"]
+    records = [
+        (str(trial["number"]), plain_of(trial["config"]), trial["steps"], trial["values"])
+        for trial in view["trials"]
+        if trial["values"]
+    ]
+    return Runs.of(records, settings["direction"], settings["metric"], dict(options), settings["epochs"])
+
+
+def plain_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as numbers, texts and `None`."""
+    from ._runs import plain
+
+    return plain(config)
+
+
+def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
+    """The complete trials of an Optuna study, or those among its trials. Pruned ones did not come to their end."""
+    trials: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else runs.trials
+    if not isinstance(runs, (list, tuple)):
+        if len(runs.directions) > 1:
+            raise ValueError("the Optuna study has several objectives; give the trials with one value a step as lists")
+        direction = direction or runs.directions[0].name.lower()
+        metric = metric or (runs.metric_names or [None])[0]
+    records, logarithmic, silent = [], set(options.get("log_columns") or ()), 0
+    for trial in trials:
+        if trial.state.name != "COMPLETE":
+            continue
+        if not trial.intermediate_values:
+            silent += 1
+            continue
+        logarithmic |= {name for name, of in trial.distributions.items() if getattr(of, "log", False)}
+        steps = sorted(trial.intermediate_values)
+        records.append((str(trial.number), plain_of(trial.params), steps, [trial.intermediate_values[step] for step in steps]))
+    if not records:
+        raise ValueError(
+            f"none of the {len(trials)} Optuna trials is complete and has reported values (trial.report); {silent} are complete without any"
+        )
+    return _made(records, metric, direction, {**options, "log_columns": sorted(logarithmic)})
+
+
+def _of_ray(runs: Any, metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
+    """Ray Tune's results: a `ResultGrid`, some of its `Result`s, or an `ExperimentAnalysis`."""
+    analysis = getattr(runs, "_experiment_analysis", runs)
+    metric = metric or getattr(analysis, "default_metric", None)
+    mode = getattr(analysis, "default_mode", None)
+    direction = direction or {"max": "maximize", "min": "minimize"}.get(mode or "")
+    found = list(_ray_results(runs))
+    if metric is None:
+        names = sorted({name for _, frame, _ in found if frame is not None for name in frame.columns})
+        raise ValueError(f"give metric=: Ray's results have {', '.join(names) or 'none'}")
+    records = []
+    for name, frame, config in found:
+        if frame is None or metric not in frame or not len(frame):
+            continue
+        rows = frame[frame[metric].notna()]
+        steps = rows["training_iteration"] if "training_iteration" in rows else range(1, len(rows) + 1)
+        # a trial that went on from a checkpoint repeats steps: the first values count
+        curve: dict[float, float] = {}
+        for step, value in zip(steps, rows[metric]):
+            curve.setdefault(float(step), float(value))
+        records.append((name, plain_of(config), sorted(curve), [curve[step] for step in sorted(curve)]))
+    if not records:
+        raise ValueError(f"none of Ray's {len(found)} results has reported {metric!r}")
+    return _made(records, metric, direction, options)
+
+
+def _ray_results(runs: Any) -> Iterable[tuple[str, Any, Mapping[str, Any]]]:
+    """(name, frame of reports, configuration)"""
+    if hasattr(runs, "trial_dataframes"):
+        configs = runs.get_all_configs()
+        for name, frame in runs.trial_dataframes.items():
+            yield name, frame, configs.get(name, {})
+        return
+    for number, result in enumerate(runs):
+        yield str(number), result.metrics_dataframe, result.config or {}
+
+
+def _made(records: list[Any], metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
+    from ._runs import direction_for
+
+    return Runs.of(records, direction_for(metric, direction), metric or "score", dict(options))
+
+
+class Additions:
+    """A file of curves, JSON lines, to which runs are added as they end. Several processes may add to one file."""
+
+    def __init__(self, path: str | os.PathLike[str], metric: str, direction: str) -> None:
+        self.path, self.metric, self.direction = Path(path), metric, direction
+
+    @staticmethod
+    def of(history: Any, metric: str, direction: str) -> Additions | None:
+        """The file that `history` names, if it is one that runs can be added to."""
+        if not isinstance(history, (str, os.PathLike)):
+            return None
+        path = os.path.expanduser(os.fspath(history))
+        # the log of a study is not ours to write
+        fits = path.endswith(".jsonl") and os.path.basename(path) != "events.jsonl"
+        is_one = os.path.isfile(path) or not (os.path.exists(path) or glob.has_magic(path))
+        return Additions(path, metric, direction) if fits and is_one else None
+
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it yet."""
+        return not self.path.exists() or self.path.stat().st_size == 0
+
+    def add(self, values: Sequence[float], config: Mapping[str, Any], steps: Sequence[float], ended: str) -> None:
+        """Adds a run, in one piece."""
+        line = {
+            "id": uuid.uuid4().hex,
+            "metric": self.metric,
+            "direction": self.direction,
+            "configuration": {name: _finite(value) for name, value in plain_of(config).items()},
+            "values": [_finite(value) for value in values],
+            "steps": list(steps),
+            "ended": ended,
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab+") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+            text = (json.dumps(line, allow_nan=False) + "\n").encode()
+            # a last line that broke off, of a process that was killed, is ended
+            if file.seek(0, os.SEEK_END) and not _ends_in_newline(file):
+                text = b"\n" + text
+            file.write(text)
+
+
+def _ends_in_newline(file: Any) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,43 @@
+"""Rows as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def frame_of(rows: list[dict[str, Any]], kind: str) -> Any:
+    """The rows as a pandas or polars frame; as a list of dicts with the kind `dicts`."""
+    if kind == "dicts":
+        return rows
+    if kind not in ("pandas", "polars"):
+        raise ValueError(f"frame={kind!r}: give 'pandas', 'polars' or 'dicts'")
+    columns: dict[str, None] = {}
+    for row in rows:
+        columns.update(dict.fromkeys(row))
+    if kind == "polars":
+        import polars
+
+        # a column of mixed values, such as choices of numbers and texts, is one of texts
+        return polars.DataFrame({name: polars.Series(name, _alike([row.get(name) for row in rows]), strict=False) for name in columns})
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("a frame needs pandas: pip install 'foretell[pandas]', or ask for 'polars' or 'dicts'") from None
+    return pandas.DataFrame(rows, columns=list(columns))
+
+
+def _alike(values: list[Any]) -> list[Any]:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float, bool} or len(kinds) <= 1:
+        return values
+    return [None if value is None else str(value) for value in values]
+
+
+def curve_rows(trials: Iterable[Mapping[str, Any]], **more: Any) -> list[dict[str, Any]]:
+    """A row for each report: trial, step, value."""
+    return [
+        {**more, "trial": trial["number"], "step": step, "value": value}
+        for trial in trials
+        for step, value in zip(trial["steps"], trial["values"])
+    ]

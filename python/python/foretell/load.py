@@ -1,0 +1,75 @@
+"""Stored studies and recorded runs as frames."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ._foretell import stored
+from ._runs import collect, named_by
+from ._search import FrameKind
+from ._tables import curve_rows, frame_of
+
+_log = logging.getLogger("foretell")
+
+
+class Loaded(NamedTuple):
+    """What `foretell.load` found."""
+
+    #: A row for each trial.
+    trials: Any
+    #: A row for each report.
+    curves: Any
+
+
+def load(path: str | os.PathLike[str], kind: FrameKind = "pandas") -> Loaded:
+    """The studies below `path`, also while they run, as two frames: `trials` and `curves`.
+
+    ::
+
+        trials, curves = foretell.load("runs")
+        trials.sort_values("score").groupby("study").tail(3)
+
+    `trials` has a row for each trial, as `foretell study export --trials` writes it, and the study's folder in the column `study`. `curves` has
+    a row for each report: `study`, `trial`, `step`, `value`. A folder or file without a study is read as `Forecaster.fit` reads it:
+    logs of other tools, curve files. `kind` is `'pandas'`, `'polars'` or `'dicts'`.
+    """
+    folders = [folder for one in named_by(path) for folder in _studies(one)]
+    rows: list[dict[str, Any]] = []
+    curves: list[dict[str, Any]] = []
+    for folder in folders:
+        try:
+            view = stored(folder)
+        except ValueError as error:
+            if len(folders) == 1:
+                raise
+            _log.warning("passed over: %s", error)
+            continue
+        rows += [{"study": str(folder), **row} for row in view["rows"]]
+        curves += curve_rows(view["trials"], study=str(folder))
+    if not folders:
+        rows, curves = _recorded(path)
+    return Loaded(frame_of(rows, kind), frame_of(curves, kind))
+
+
+def _studies(path: Path) -> list[Path]:
+    """The folders of studies at and below a path. What a study keeps of its trials is not looked through."""
+    found: list[Path] = []
+    for at, folders, files in os.walk(path):
+        if "events.jsonl" in files:
+            found.append(Path(at))
+            folders[:] = [name for name in folders if name == "retrained"]
+        folders.sort()
+    return found
+
+
+def _recorded(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Runs that are no study's."""
+    rows, curves = [], []
+    for name, config, steps, values in collect(path).state()["records"]:
+        row = {"trial": name, "score": values[-1] if values else None, "epochs": steps[-1] if steps else 0}
+        rows.append({**row, **{f"param.{key}": value for key, value in config.items()}})
+        curves += curve_rows([{"number": name, "steps": steps, "values": values}])
+    return rows, curves

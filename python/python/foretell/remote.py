@@ -1,0 +1,288 @@
+"""A study that a server keeps: several processes, on any machines, work on it together."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import socket
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
+
+from ._foretell import stored, write_log
+from ._search import Best, Search, Trial
+from .space import Space, SpaceLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Direction, StudySettings
+
+_log = logging.getLogger("foretell")
+
+#: Seconds for which an answer is awaited, and for which a server that is gone is tried again.
+_TIMEOUT, _PATIENCE = 60.0, 120.0
+
+
+class RemoteStudy(Search):
+    """A study of `foretell serve`. Make one with `foretell.connect`. It has all that `Study` has, but no folder."""
+
+    _has_others = True
+    _pause = 1.0
+
+    def __init__(self, server: _Server, name: str, space: SpaceLike | None, settings: Mapping[str, Any]) -> None:
+        self.name, self._interrupted = name, []
+        self._server, self._space = server, Space(space)
+        self._address = f"/api/studies/{quote(name)}"
+        given = {key: value for key, value in settings.items() if value is not None}
+        if given.get("enqueue") is not None:
+            queued = given["enqueue"]
+            queued = [queued] if isinstance(queued, (Mapping, str)) else queued
+            given["enqueue"] = [self._space.encoded(one) if isinstance(one, Mapping) else one for one in queued]
+        if space is not None:
+            given["space"] = self._space.written
+        if given:
+            server.call("PUT", self._address, given)
+        self._done = False
+        #: Of each trial that runs here: its lease and its trial.
+        self._leases: dict[int, tuple[str, Trial]] = {}
+        #: Trials that were given to other workers while they ran here.
+        self._lost: set[int] = set()
+        self._renewing: threading.Thread | None = None
+        self._lock = threading.Lock()
+        if isinstance(self._space.written, list):
+            self._space.stored(self._view()["settings"]["space"])
+
+    def _ask(self) -> Trial | None:
+        # a worker of the same name would be given its own trial again, and a process may work on several
+        worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        answer = self._server.call("POST", f"{self._address}/ask", {"worker": worker})
+        self._done, start = answer["done"], answer["start"]
+        if start is None:
+            return None
+        config = self._space.decoded(_whole(start["configuration"]))
+        trial = Trial(self, start["trial"], config, start["seed"], start["from"], start["until"])
+        with self._lock:
+            self._leases[trial.number] = (start["lease"], trial)
+            if self._renewing is None:
+                every = max(0.05, start["lease_seconds"] / 3)
+                self._renewing = threading.Thread(target=self._renew, args=(every,), daemon=True)
+                self._renewing.start()
+        return trial
+
+    def _renew(self, every: float) -> None:
+        """Shows the server that the trials here are alive, and hears which are to stop."""
+        while True:
+            time.sleep(every)
+            with self._lock:
+                running = list(self._leases.items())
+                if not running:
+                    self._renewing = None
+                    return
+            for number, (lease, trial) in running:
+                try:
+                    answer = self._server.call("POST", f"{self._address}/trials/{number}/renew", {"lease": lease}, patience=0)
+                except (OSError, LookupError, ValueError, RuntimeError):
+                    continue  # the next report says what is wrong
+                if answer["stop"] and not trial.stopped:
+                    trial.stopped, trial.last = True, answer["decision"] or trial.last
+                    trial.reason = "stopped by the study"
+
+    def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
+        body = {
+            "step": step,
+            "value": value if math.isfinite(value) else None,
+            "metrics": {name: float(one) if math.isfinite(one) else None for name, one in metrics.items()},
+            "lease": self._lease(trial),
+        }
+        try:
+            answer = self._server.call("POST", f"{self._address}/trials/{trial}/report", body)
+        except LostLease as error:
+            # it runs elsewhere now, and what is trained here counts no more
+            _log.warning("%s", error)
+            self._leases.pop(trial, None)
+            self._lost.add(trial)
+            return True, None
+        return answer["stop"], answer["decision"]
+
+    def _tell(self, trial: int, failure: str | None) -> None:
+        if trial in self._lost:
+            self._lost.discard(trial)
+            return
+        lease = self._lease(trial)
+        with self._lock:
+            self._leases.pop(trial, None)
+        body = {key: value for key, value in (("lease", lease), ("failure", failure)) if value is not None}
+        try:
+            self._done = self._server.call("POST", f"{self._address}/trials/{trial}/tell", body)["done"]
+        except LostLease as error:
+            _log.warning("%s", error)
+
+    def _lease(self, trial: int) -> str | None:
+        known = self._leases.get(trial)
+        return None if known is None else known[0]
+
+    def _view(self) -> dict[str, Any]:
+        records = self._server.call("GET", f"{self._address}/records")["records"]
+        with tempfile.TemporaryDirectory() as folder:
+            write_log(folder, json.dumps(records))
+            view = stored(folder)
+        for trial in view["trials"]:
+            trial["config"] = self._space.decoded(trial["config"])
+        for one in [*view["trials"], *view["rows"]]:
+            # read as a log that somebody left; but the server has it
+            one["state"] = "running" if one["state"] == "interrupted" else one["state"]
+        return view
+
+    @property
+    def best(self) -> Best | None:
+        """The best trial so far: its `trial`, `score` and `config`."""
+        best = self._server.call("GET", f"{self._address}/best")["best"]
+        if best is None:
+            return None
+        return {"trial": best["trial"], "score": best["score"], "config": self._space.decoded(_whole(best["configuration"]))}
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing runs and there is nothing left to run."""
+        if not self._done:
+            self._done = self._server.call("GET", f"{self._address}/best")["done"]
+        return self._done
+
+    def stop(self, trial: int) -> None:
+        """Stops a trial by hand."""
+        self._server.call("POST", f"{self._address}/trials/{trial}/stop", {})
+
+    def keep(self, trial: int) -> None:
+        """Keeps a trial from being stopped."""
+        self._server.call("POST", f"{self._address}/trials/{trial}/keep", {})
+
+    def __repr__(self) -> str:
+        return f"RemoteStudy({self._described(f'{self.name} at {self._server.address}')})"
+
+
+class LostLease(RuntimeError):
+    """A trial was silent for too long, and was given to another worker."""
+
+
+class _Server:
+    """A server's address, and what lets one in."""
+
+    def __init__(self, address: str, token: str | None) -> None:
+        self.address, self._token = address, token
+
+    def call(self, method: str, path: str, body: Any = None, patience: float = _PATIENCE) -> Any:
+        """What it answers. A server that is gone for a while is tried again: a report that was answered changes nothing if it comes twice."""
+        until, pause = time.monotonic() + patience, 0.1
+        while True:
+            try:
+                return self._once(method, path, body)
+            except (urllib.error.URLError, ConnectionError, TimeoutError, _Busy) as error:
+                if time.monotonic() + pause > until:
+                    reason = getattr(error, "reason", error)
+                    raise ConnectionError(f"{self.address}: {reason}; is `foretell serve` running there?") from None
+                time.sleep(pause)
+                pause = min(2 * pause, 5.0)
+
+    def _once(self, method: str, path: str, body: Any) -> Any:
+        data = None if body is None else json.dumps(body, default=_number).encode()
+        headers = {"content-type": "application/json"}
+        if self._token is not None:
+            headers["authorization"] = f"Bearer {self._token}"
+        request = urllib.request.Request(self.address + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT) as reply:
+                return json.load(reply)
+        except urllib.error.HTTPError as error:
+            raise _refusal(error, self.address) from None
+
+
+class _Busy(Exception):
+    """The server cannot do it now."""
+
+
+def _refusal(error: urllib.error.HTTPError, address: str) -> Exception:
+    """The error that says what the server refused."""
+    try:
+        problem = json.load(error)
+        text, field = problem["error"], problem.get("field")
+    except (ValueError, KeyError, TypeError):
+        text, field = f"status {error.code}; is this the address of `foretell serve`?", None
+    if error.code in (500, 503):
+        return _Busy(text)
+    if error.code in (401, 403):
+        return PermissionError(f"{address}: {text}; give token=, or set FORETELL_TOKEN")
+    if error.code == 404:
+        return LookupError(text)
+    if error.code == 409:
+        return LostLease(text) if field == "lease" else RuntimeError(text)
+    return ValueError(text)
+
+
+def _number(value: Any) -> Any:
+    return value.item()
+
+
+def _whole(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration from JSON, where all numbers are real ones."""
+    return {name: int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 9e15 else value for name, value in config.items()}
+
+
+def connect(
+    address: str,
+    study: str | None = None,
+    space: SpaceLike | None = None,
+    *,
+    token: str | None = None,
+    metric: str | None = None,
+    direction: Direction | None = None,
+    epochs: int | None = None,
+    trials: int | None = None,
+    **settings: Unpack[StudySettings],
+) -> RemoteStudy:
+    """A study that `foretell serve` keeps. Start the same script as often as you have workers, on any machines.
+
+    ::
+
+        # foretell serve runs
+        study = foretell.connect("http://127.0.0.1:8675", "rates", {"lr": foretell.log(1e-4, 1)}, metric="val_acc", epochs=20)
+        study.optimize(objective)
+
+    With a space or settings, the study is made, or goes on if it is there already. Without them it has to be there. A trial whose worker dies
+    goes to another worker.
+
+    Parameters
+    ----------
+    address
+        What `foretell serve` printed, also with its `?token=…`, or the address of a study, `…/api/studies/rates`.
+    study
+        The study's name. Left out, the only one that there is.
+    token
+        The server's token. Default: that in the address, else the environment variable `FORETELL_TOKEN`.
+    space, metric, direction, epochs, trials, settings
+        As in `Study`.
+    """
+    parts = urlsplit(address if "://" in address else f"http://{address}")
+    token = token or next(iter(parse_qs(parts.query).get("token", [])), None) or os.environ.get("FORETELL_TOKEN") or None
+    before, marker, named = parts.path.rstrip("/").partition("/api/studies/")
+    server = _Server(urlunsplit((parts.scheme, parts.netloc, before if marker else before.rstrip("/"), "", "")), token)
+    known = server.call("GET", "/api/studies", patience=0)["studies"]
+    study = study or named or (known[0] if len(known) == 1 else None)
+    if study is None:
+        raise LookupError(f"{server.address}: name one of its studies: {', '.join(known) or 'there is none yet'}")
+    given: dict[str, Any] = {"metric": metric, "direction": direction, "epochs": epochs, "trials": trials, **settings}
+    if study not in known:
+        if space is None:
+            there = f"; there are {', '.join(known)}" if known else ""
+            raise LookupError(f"{server.address}: no study is called {study!r}{there}; a new one needs a space")
+        if epochs is None:
+            raise ValueError("epochs: a new study needs the number of epochs (reports) of a whole training, such as epochs=20")
+    return RemoteStudy(server, study, space, given)

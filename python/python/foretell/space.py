@@ -1,0 +1,255 @@
+"""What is searched: parameters as typed objects, and those of Optuna and ConfigSpace."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Union
+
+#: More steps than this are no list of choices any more.
+MOST_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a search space. Make one with `foretell.float`, `log`, `int`, `logint` or `choice`."""
+
+    #: `'float'`, `'log'`, `'int'`, `'logint'` or `'choice'`.
+    kind: str
+    #: The bounds, both included; `None` for a choice.
+    lo: builtins.float | None = None
+    hi: builtins.float | None = None
+    #: The options of a choice.
+    options: tuple[Any, ...] = ()
+    #: The other parameter and its value, where this one applies only then.
+    condition: tuple[str, Any] | None = None
+
+    def when(self, name: str, equals: Any) -> Parameter:
+        """The same parameter, searched only where the parameter `name` has the value `equals`; elsewhere it is `None`.
+
+        >>> import foretell
+        >>> foretell.float(0, 0.99).when("optimizer", "sgd").condition
+        ('optimizer', 'sgd')
+        """
+        return replace(self, condition=(name, equals))
+
+
+def float(lo: builtins.float, hi: builtins.float) -> Parameter:  # noqa: A001
+    """A real number from `lo` to `hi`."""
+    return Parameter("float", _number(lo, "lo"), _number(hi, "hi"))
+
+
+def log(lo: builtins.float, hi: builtins.float) -> Parameter:
+    """A real number from `lo` to `hi` on a logarithmic scale; `lo` is above 0."""
+    return Parameter("log", _number(lo, "lo"), _number(hi, "hi"))
+
+
+def int(lo: builtins.int, hi: builtins.int) -> Parameter:  # noqa: A001
+    """A whole number from `lo` to `hi`, both included."""
+    return Parameter("int", _whole(lo, "lo"), _whole(hi, "hi"))
+
+
+def logint(lo: builtins.int, hi: builtins.int) -> Parameter:
+    """A whole number from `lo` to `hi` on a logarithmic scale; `lo` is at least 1."""
+    return Parameter("logint", _whole(lo, "lo"), _whole(hi, "hi"))
+
+
+def choice(*options: Any) -> Parameter:
+    """One of the `options`, which may be anything: `choice("sgd", "adam")`, `choice(True, False)`, `choice((64, 64), (128,))`. A single
+    list is taken for the options: `choice([32, 64])`."""
+    if len(options) == 1 and isinstance(options[0], (list, set, frozenset, range)):
+        options = tuple(options[0])
+    return Parameter("choice", options=tuple(map(_item, options)))
+
+
+class _Distribution(Protocol):
+    """A distribution of Optuna."""
+
+    def single(self) -> bool: ...
+
+
+class _Hyperparameter(Protocol):
+    """A hyperparameter of ConfigSpace."""
+
+    @property
+    def default_value(self) -> Any: ...
+
+
+#: How a parameter may be written.
+ParameterLike = Union[Parameter, str, Mapping[str, Any], Sequence[Any], _Distribution, _Hyperparameter]
+#: How a space may be written: parameters by name, also a ConfigSpace's `ConfigurationSpace`, or `'metaqnn'`.
+SpaceLike = Union[Mapping[str, ParameterLike], str]
+
+
+class Space:
+    """A space as the core reads it, and back from its configurations to the user's values."""
+
+    def __init__(self, given: Any) -> None:
+        #: As the core reads it: a list of typed parameters, or a name.
+        self.written: Any = given
+        #: Of parameters with options: from the core's value to the user's.
+        self._options: dict[str, dict[Any, Any]] = {}
+        #: Those that are real numbers.
+        self._reals: set[str] = set()
+        if isinstance(given, Mapping):
+            self.written = [self._take(name, of) for name, of in _parameters(given).items()]
+
+    def _take(self, name: str, given: Parameter | str | Mapping[str, Any]) -> Any:
+        """A parameter as the core reads it."""
+        if isinstance(given, str):
+            return f"{name}={given}"
+        if isinstance(given, Mapping):
+            return {"name": name, **given}
+        fields: dict[str, Any] = {"name": name, "kind": given.kind}
+        if given.kind == "choice":
+            named = _named(name, given.options)
+            fields["options"] = list(named)
+            self._options[name] = named
+        else:
+            fields.update(lo=given.lo, hi=given.hi)
+        if given.condition is not None:
+            other, equals = given.condition
+            known = self._options.get(other, {})
+            fields["active_if"] = {"name": other, "equals": next((k for k, v in known.items() if _same(v, equals)), equals)}
+        return fields
+
+    def stored(self, written: Any) -> None:
+        """What the core made of it: says which parameters are real numbers, also where the space was written as texts."""
+        if isinstance(written, list):
+            self._reals = {one["name"] for one in written if one["kind"] in ("float", "log")}
+
+    def decoded(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """A configuration of the core in the user's values."""
+        return {name: self._decoded(name, value) for name, value in config.items()}
+
+    def _decoded(self, name: str, value: Any) -> Any:
+        if value is None:
+            return None
+        if name in self._reals:
+            return builtins.float(value)
+        return self._options.get(name, {}).get(value, value)
+
+    def encoded(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """A configuration in the user's values as the core has it."""
+        return {name: self._encoded(name, value) for name, value in config.items()}
+
+    def _encoded(self, name: str, value: Any) -> Any:
+        value = _item(value)
+        named = self._options.get(name)
+        if named is None:
+            return value
+        known = next((label for label, option in named.items() if _same(option, value)), None)
+        if known is None:
+            raise ValueError(f"{name}={value!r} is none of its options: {', '.join(map(repr, named.values()))}")
+        return known
+
+
+def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter | str | Mapping[str, Any]]:
+    """The parameters of a space, those of other tools as ours, each after the one that it depends on."""
+    if type(given).__module__.split(".")[0] == "ConfigSpace":
+        from ._configspace import parameters
+
+        return parameters(given)
+    return {name: _parameter(name, of) for name, of in given.items()}
+
+
+def _parameter(name: str, given: Any) -> Parameter | str | Mapping[str, Any]:
+    if isinstance(given, (Parameter, str)):
+        return given
+    if isinstance(given, Mapping):
+        return given
+    tool = type(given).__module__.split(".")[0]
+    if tool == "optuna":
+        return _of_optuna(name, given)
+    if tool == "ConfigSpace":
+        from ._configspace import parameter
+
+        return parameter(given)
+    if isinstance(given, tuple) and len(given) == 2 and all(map(_is_number, given)):
+        raise TypeError(
+            f"parameter {name}: {given!r} may be a range or two options; write foretell.float{given!r} or foretell.log{given!r}, "
+            f"or a list for options"
+        )
+    if isinstance(given, (list, tuple, set, frozenset)):
+        return choice(*given)
+    if isinstance(given, range) and given.step == 1 and len(given):
+        return int(given.start, given.stop - 1)
+    raise TypeError(
+        f"parameter {name}: {given!r} is no parameter; write foretell.log(1e-4, 1), foretell.int(1, 8), foretell.choice('sgd', 'adam') "
+        "or a text such as 'log:1e-4:1'"
+    )
+
+
+def _of_optuna(name: str, given: Any) -> Parameter:
+    """A distribution of Optuna."""
+    if hasattr(given, "choices"):
+        return choice(*given.choices)
+    whole = type(given).__name__.startswith("Int")
+    step = getattr(given, "step", None)
+    if step is not None and not (whole and step == 1):
+        return _stepped(name, given.low, given.high, step)
+    if whole:
+        return logint(given.low, given.high) if given.log else int(given.low, given.high)
+    return log(given.low, given.high) if given.log else float(given.low, given.high)
+
+
+def _stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
+    """A range with steps, as the list of its values."""
+    count = round((high - low) / step) + 1
+    if count > MOST_STEPS:
+        raise ValueError(f"parameter {name}: {count} steps of {step} are too many for a choice; leave the step out")
+    values = [low + at * step for at in range(count)]
+    return choice(*[round(value, 12) if isinstance(value, builtins.float) else value for value in values])
+
+
+def _named(name: str, options: Iterable[Any]) -> dict[Any, Any]:
+    """The options by the values that the core knows them by: numbers or texts as they are; of other things, texts that tell them apart in every
+    process."""
+    options = list(options)
+    plain = all(isinstance(one, str) for one in options) or all(_is_number(one) for one in options)
+    named = {one if plain else _label(one): one for one in options}
+    if len(named) < len(options):
+        raise ValueError(f"parameter {name}: two of its options are equal, or read alike: {', '.join(map(repr, options))}")
+    return named
+
+
+def _label(option: Any) -> str:
+    if isinstance(option, str):
+        return option
+    if isinstance(option, (bool, type(None), builtins.int, builtins.float)):
+        return str(option).lower() if isinstance(option, bool) else str(option)
+    try:
+        # a written list of options is separated by commas
+        return json.dumps(option, sort_keys=True).replace(",", ";")
+    except (TypeError, ValueError):
+        from ._runs import told
+
+        return re.sub(r"\s+", " ", str(told(option))).replace(",", ";")
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) or (_is_number(a) and _is_number(b))) and bool(a == b)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (builtins.int, builtins.float)) and not isinstance(value, bool)
+
+
+def _item(value: Any) -> Any:
+    """A number of NumPy as one of Python."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+
+
+def _number(value: Any, what: str) -> builtins.float:
+    if isinstance(value, str):
+        raise TypeError(f"{what}={value!r}: give a number")
+    return builtins.float(value)
+
+
+def _whole(value: Any, what: str) -> builtins.int:
+    if isinstance(value, str) or value != builtins.int(value):
+        raise TypeError(f"{what}={value!r}: give a whole number, or use float or log")
+    return builtins.int(value)

@@ -1,0 +1,300 @@
+"""The front door: an objective, spaces of every kind, tables, pictures, stored studies."""
+
+import subprocess
+import sys
+import threading
+import time
+
+import foretell
+import pytest
+from conftest import curve_of
+from foretell import Study, choice
+
+SPACE = {"lr": foretell.log(1e-4, 1), "act": choice("relu", "tanh")}
+#: How all studies here are made.
+HOW = {"metric": "val_acc", "epochs": 20, "trials": 12, "burn_in": 4}
+
+
+def objective(trial):
+    values = curve_of(trial.config["lr"], trial.number)
+    for epoch in trial.epochs():
+        trial.report(values[epoch - 1], epoch, loss=1 - values[epoch - 1])
+
+
+@pytest.fixture(scope="module")
+def study():
+    study = Study(SPACE, **HOW)
+    study.optimize(objective)
+    return study
+
+
+def test_an_objective_is_run_until_the_study_is_done(study):
+    assert study.done and len(study.trials) == 12
+    assert {trial["state"] for trial in study.trials} == {"completed", "stopped"}
+    assert study.best["score"] == max(trial["score"] for trial in study.trials if trial["state"] == "completed")
+
+
+def test_the_decisions_are_those_of_the_loop_by_hand(study):
+    by_hand = Study(SPACE, **HOW)
+    for trial in by_hand:
+        with trial:
+            objective(trial)
+    assert by_hand.trials == study.trials
+
+
+def test_an_objective_that_only_returns_a_value():
+    study = Study({"x": foretell.float(-10, 10)}, metric="loss", epochs=1, trials=25, seed=1)
+    study.optimize(lambda trial: (trial.config["x"] - 2) ** 2)
+    assert abs(study.best["config"]["x"] - 2) < 1.5 and isinstance(study.trials[0]["config"]["x"], float)
+
+
+def test_several_trainings_at_a_time_in_threads():
+    names, most, running = set(), [0], [0]
+
+    def slow(trial):
+        names.add(threading.current_thread().name)
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        time.sleep(0.02)
+        running[0] -= 1
+        objective(trial)
+
+    study = Study(SPACE, **HOW)
+    study.optimize(slow, n_jobs=3)
+    assert study.done and len(names) == 3 and 1 < most[0] <= 3
+
+
+def test_a_number_of_trials_and_a_time_end_a_call():
+    study = Study(SPACE, **HOW)
+    study.optimize(objective, 5)
+    assert len(study.trials) == 5 and not study.done
+    study.optimize(objective, timeout=0)
+    assert len(study.trials) == 5
+    study.optimize(objective)
+    assert study.done
+
+
+def test_an_error_fails_its_trial_and_ends_the_call_or_is_caught():
+    def sometimes(trial):
+        if trial.number in (1, 4):
+            raise RuntimeError("out of memory")
+        objective(trial)
+
+    for jobs in (1, 2):
+        study = Study(SPACE, **HOW)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            study.optimize(sometimes, n_jobs=jobs)
+        assert study.trials[1]["state"] == "failed" and study.trials[1]["error"] == "RuntimeError: out of memory"
+        study.optimize(sometimes, n_jobs=jobs, catch=RuntimeError)
+        assert study.done and [trial["state"] for trial in study.trials].count("failed") == 2
+
+
+def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import foretell, time\n"
+        "def objective(trial):\n"
+        "    for epoch in trial.epochs():\n"
+        "        time.sleep(0.02)\n"
+        "        trial.report(trial.config['x'] * epoch, epoch)\n"
+        "    print('trained', flush=True)\n"
+        "study = foretell.Study({'x': foretell.float(0, 1)}, folder='s', metric='acc', epochs=5, trials=300)\n"
+        "study.optimize(objective, n_jobs=2)\n"
+    )
+    import signal
+
+    run = subprocess.Popen([sys.executable, str(script)], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode != 0 and "KeyboardInterrupt" in errors
+    study = Study(folder=tmp_path / "s")
+    there = len(study.trials)
+    assert 1 <= there < 300
+    trial = study.ask()
+    assert trial.number < there, "what was interrupted goes on first"
+
+
+def test_what_ctrl_c_ended_begins_again_in_the_same_process():
+    calls = []
+
+    def interrupted(trial):
+        calls.append(trial.number)
+        trial.report(0.5)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        objective(trial)
+
+    study = Study(SPACE, **HOW)
+    with pytest.raises(KeyboardInterrupt):
+        study.optimize(interrupted)
+    study.optimize(interrupted)
+    assert study.done and calls[1:3] == [1, 1]
+
+
+def test_what_an_objective_gets_wrong_is_said():
+    study = Study(SPACE, **HOW)
+    for wrong, words in [(lambda trial: None, "reported nothing and returned None"), (lambda trial: "good", "returned 'good'")]:
+        with pytest.raises(TypeError, match=words):
+            study.optimize(wrong)
+    for given in ({"n_jobs": 0}, {"n_trials": 0}):
+        with pytest.raises(ValueError, match=next(iter(given))):
+            study.optimize(objective, **given)
+
+
+def test_epochs_are_never_guessed():
+    with pytest.raises(ValueError, match="epochs: a new study needs the number of epochs"):
+        Study(SPACE, metric="val_acc")
+
+
+def test_a_folder_in_the_place_of_the_space_is_said(tmp_path):
+    with pytest.raises(TypeError, match="the space comes first; a folder is given by name"):
+        Study(tmp_path)
+    with pytest.raises(TypeError, match="is called history="):
+        Study(SPACE, learn_from="runs", **HOW)
+
+
+def test_a_misspelt_setting_and_an_empty_folder_are_said(tmp_path):
+    with pytest.raises(TypeError, match="unknown setting 'trails'; did you mean 'trials'?"):
+        Study(SPACE, metric="val_acc", epochs=20, trails=40)
+    with pytest.raises(ValueError, match="there is no study in this folder"):
+        Study(folder=tmp_path / "nowhere")
+    assert not list(tmp_path.iterdir())
+
+
+def test_queued_configurations_come_first():
+    study = Study(SPACE, **HOW, enqueue=[{"lr": 0.01, "act": "tanh"}, "lr=0.5,act=relu"])
+    configs = [study.ask().config for _ in range(3)]
+    assert configs[:2] == [{"lr": 0.01, "act": "tanh"}, {"lr": 0.5, "act": "relu"}]
+
+
+def test_options_of_any_kind_come_back_as_they_were(tmp_path):
+    space = {
+        "bias": choice(True, False),
+        "layers": choice((64, 64), (128,)),
+        "norm": choice(None, "batch"),
+        "width": [32, 64],
+        "depth": foretell.int(1, 1),
+        "rate": foretell.float(1, 1),
+        "momentum": foretell.float(0, 0.9).when("layers", (128,)),
+    }
+    study = Study(space, folder=tmp_path / "s", **{**HOW, "sampler": "random"})
+    seen = [study.ask().config for _ in range(12)]
+    assert {type(config["bias"]) for config in seen} == {bool} and {config["layers"] for config in seen} == {(64, 64), (128,)}
+    assert {config["norm"] for config in seen} == {None, "batch"} and {config["width"] for config in seen} == {32, 64}
+    assert all(type(config["depth"]) is int and type(config["rate"]) is float for config in seen)
+    assert all((config["momentum"] is None) == (config["layers"] == (64, 64)) for config in seen)
+    del study
+    assert Study(space, folder=tmp_path / "s", **{**HOW, "sampler": "random"}).trials[0]["config"] == seen[0]
+
+
+def test_the_same_space_as_texts_and_as_objects_is_the_same_study():
+    typed = Study(SPACE, **HOW)
+    written = Study({"lr": "log:1e-4:1", "act": "choice:relu,tanh"}, **HOW)
+    assert [typed.ask().config for _ in range(5)] == [written.ask().config for _ in range(5)]
+
+
+def test_distributions_of_optuna():
+    distributions = pytest.importorskip("optuna").distributions
+    space = {
+        "lr": distributions.FloatDistribution(1e-4, 1, log=True),
+        "units": distributions.IntDistribution(4, 64, log=True),
+        "layers": distributions.IntDistribution(1, 3),
+        "drop": distributions.FloatDistribution(0, 0.5, step=0.1),
+        "act": distributions.CategoricalDistribution(["relu", None]),
+    }
+    study = Study(space, **HOW)
+    kinds = {one["name"]: one["kind"] for one in study.settings["space"]}
+    assert kinds == {"lr": "log", "units": "logint", "layers": "int", "drop": "choice", "act": "choice"}
+    assert study.ask().config["drop"] in [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+def test_a_configuration_space():
+    tool = pytest.importorskip("ConfigSpace")
+    space = tool.ConfigurationSpace(
+        {"lr": tool.Float("lr", (1e-4, 1.0), log=True), "layers": tool.Integer("layers", (1, 4)), "opt": tool.Categorical("opt", ["sgd", "adam"])}
+    )
+    momentum = tool.Float("a_momentum", (0.0, 0.9))
+    space.add(momentum)
+    space.add(tool.EqualsCondition(momentum, space["opt"], "sgd"))
+    study = Study(space, **{**HOW, "sampler": "random"})
+    seen = [study.ask().config for _ in range(12)]
+    assert all((config["a_momentum"] is not None) == (config["opt"] == "sgd") for config in seen)
+    assert {one["name"]: one["kind"] for one in study.settings["space"]}["lr"] == "log"
+
+
+def test_what_is_no_parameter_is_said():
+    for space, kind, words in [
+        ({"lr": 0.1}, TypeError, "parameter lr: 0.1 is no parameter; write foretell.log"),
+        ({"lr": (1e-4, 1)}, TypeError, "may be a range or two options; write foretell.float(0.0001, 1)"),
+        ({"lr": foretell.log(0, 1)}, ValueError, "a log scale needs bounds above 0"),
+        ({"lr": foretell.float(2, 1)}, ValueError, "lower bound 2 is above upper bound 1"),
+        ({"a": choice("x", "x")}, ValueError, "two of its options are equal"),
+        ({"a": choice()}, ValueError, "parameter a"),
+    ]:
+        with pytest.raises(kind) as error:
+            Study(space, **HOW)
+        assert words in str(error.value)
+    with pytest.raises(TypeError, match="whole number"):
+        foretell.int(1, 2.5)
+    with pytest.raises(ValueError, match="is none of its options: 'relu', 'tanh'"):
+        Study(SPACE, enqueue={"lr": 0.1, "act": "gelu"}, **HOW)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "dicts"])
+def test_frames(study, kind):
+    if kind != "dicts":
+        pytest.importorskip(kind)
+    frame, curves = study.frame(kind), study.curves(kind)
+    assert len(frame) == 12 and len(curves) == sum(len(trial["values"]) for trial in study.trials)
+    columns = list(frame[0]) if kind == "dicts" else list(frame.columns)
+    assert columns[:4] == ["trial", "state", "score", "epochs"] and {"param.lr", "param.act", "metric.loss"} <= set(columns)
+    with pytest.raises(ValueError, match="give 'pandas', 'polars' or 'dicts'"):
+        study.frame("list")
+
+
+def test_the_frame_is_what_the_command_exports(tmp_path):
+    study = Study(SPACE, folder=tmp_path / "s", **HOW)
+    study.optimize(objective)
+    out = tmp_path / "trials.jsonl"
+    words = [sys.executable, "-m", "foretell", "study", "export", str(tmp_path / "s"), "--trials", "--out", str(out)]
+    subprocess.run(words, check=True, capture_output=True)
+    import json
+
+    assert [json.loads(line) for line in out.read_text().splitlines()] == study.frame("dicts")
+
+
+def test_stored_studies_are_loaded_as_frames(tmp_path):
+    for name in ("a", "b"):
+        study = Study(SPACE, folder=tmp_path / "runs" / name, **{**HOW, "trials": 5})
+        study.optimize(objective)
+    open_one = study
+    trials, curves = foretell.load(tmp_path / "runs", "dicts")
+    assert [row["study"].rsplit("/", 1)[1] for row in trials] == ["a"] * 5 + ["b"] * 5
+    assert trials[5:] == [{"study": str(tmp_path / "runs" / "b"), **row} for row in open_one.frame("dicts")]
+    assert len([row for row in curves if row["study"].endswith("b")]) == len(open_one.curves("dicts"))
+    assert len(foretell.load(tmp_path / "runs" / "*", "dicts").trials) == 10
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(foretell.load(tmp_path / "runs").trials, pandas.DataFrame)
+    (tmp_path / "old.csv").write_text("lr,acc_1,acc_2\n0.1,0.5,0.6\n0.01,0.4,0.7\n")
+    assert [row["score"] for row in foretell.load(tmp_path / "old.csv", "dicts").trials] == [0.6, 0.7]
+    with pytest.raises((ValueError, OSError)):
+        foretell.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("kind", ["curves", "history", "parameters"])
+def test_pictures(study, kind, tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    figure = study.plot(kind)
+    figure.savefig(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 5000
+    matplotlib.pyplot.close(figure)
+    with pytest.raises(ValueError, match="give one of curves, history, parameters"):
+        study.plot("pie")
+
+
+def test_checkpoints_have_a_folder_of_the_trial(tmp_path, study):
+    kept = Study(SPACE, folder=tmp_path / "s", **HOW)
+    assert kept.ask().checkpoints == tmp_path / "s" / "trials" / "0000" / "checkpoints"
+    assert Study(SPACE, **HOW).ask().checkpoints is None
