@@ -214,7 +214,8 @@ def test_a_hundred_thousand_forecasts_leak_nothing(forecaster):
     # two forecasts a round: less than ten bytes each, so that no object is kept
     assert resident() - before < 2 * 2**20
     assert (sys.getrefcount(curve), sys.getrefcount(config)) == references
-    assert abs(len(gc.get_objects()) - objects) < 100
+    # fewer are no leak: what other tests left goes away meanwhile
+    assert len(gc.get_objects()) - objects < 100
 
 
 BAD_RUNS = [

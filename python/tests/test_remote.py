@@ -132,10 +132,16 @@ def test_the_trial_of_a_silent_worker_goes_to_another(tmp_path):
         time.sleep(2.5)
         other = foretell.connect(server.address, "rates", SPACE)
         assert other.ask().number != kept.number, "who renews keeps its trial"
+        # as if the process had been stopped for a while
+        held = dict(study._leases)
         study._leases.clear()
         time.sleep(2.5)
         taken = [other.ask().number for _ in range(2)]
         assert kept.number in taken
+        study._leases.update(held)
+        assert kept.report(0.5) and kept.stopped
+        kept.tell()
+        assert other.trials[kept.number]["state"] == "running" and other.trials[kept.number]["values"] == []
     finally:
         server.end()
 

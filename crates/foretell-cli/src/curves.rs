@@ -298,10 +298,11 @@ impl CurveFlags {
         let (target, longest) = (last_step(history), ends().fold(f64::NEG_INFINITY, f64::max));
         if self.target.is_none() && target < longest {
             note(&format!(
-                "{}: forecast at step {target}, the last that half of the runs reach; {} of {} reach {longest}, the end of the longest; --target chooses another",
+                "{}: forecast at step {target}, which {} of {} runs reach; {} reach {longest}, the end of the longest; --target chooses another",
                 recorded.name,
+                ends().filter(|&end| end >= target).count(),
+                recorded.runs.len(),
                 ends().filter(|&end| end >= longest).count(),
-                recorded.runs.len()
             ));
         }
         if let Some(text) = without_value(&recorded.runs, history) {

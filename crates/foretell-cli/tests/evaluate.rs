@@ -163,7 +163,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
         (&[&good, "--observed", "1.5"], &["1.5", "between 0 and 1"]),
         (&[&good, "--observed", "0.5,0"], &["between 0 and 1"]),
         (&[&good, "--train", "10", "--observed", "0.01"], &["good", "0.01 of 12 points is 0"]),
-        (&[&good, "--train", "19"], &["good", "19 runs", "need 21", "there are 20", "--train"]),
+        (&[&good, "--train", "19"], &["good", "19 runs", "need 21", "there are 20", "`train`"]),
         (&[&gone], &["gone.csv"]),
         (&[&bad], &["bad.csv", "3", "acc_2", "soon"]),
         (&[&good, "--plot", "figure.pdf"], &["figure.pdf", ".svg or .png"]),
@@ -208,7 +208,7 @@ fn a_target_before_the_longest_runs_end_is_said() -> Tested {
         Ok(String::from_utf8(foretell(&[&arguments[..], more].concat())?.stderr)?)
     };
     let noted = said(&["--keep-repeats"])?;
-    let expected = "forecast at step 2, the last that half of the runs reach; 6 of 20 reach 3";
+    let expected = "forecast at step 2, which 20 of 20 runs reach; 6 reach 3";
     assert!(noted.contains(expected), "{noted}");
     assert!(!said(&["--keep-repeats", "--target", "3"])?.contains("forecast at step"), "it was asked for");
     Ok(())

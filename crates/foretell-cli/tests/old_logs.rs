@@ -218,3 +218,19 @@ fn a_state_of_transformers_says_first_that_it_has_more_metrics() {
         "{first}"
     );
 }
+
+#[test]
+fn too_few_runs_at_the_target_say_which_step_enough_of_them_reach() {
+    let folder = tempfile::tempdir().unwrap();
+    for (run, epochs) in [10, 10, 7, 6, 6, 4].into_iter().enumerate() {
+        write_run(folder.path(), run as u32, epochs, 3);
+    }
+    let output = foretell(folder.path(), &["replay", "mlruns", "--target", "10"]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("2 of 6 runs reach step 10, and a replay needs at least 4"), "{said}");
+    assert!(said.contains("give --target 6, which 5 runs reach"), "{said}");
+    // without --target a step is chosen that enough of them reach
+    let (answer, _) = done(folder.path(), &["replay", "mlruns", "--orderings", "2"]);
+    assert!(answer.contains("5 finished runs of 6 points"), "{answer}");
+}

@@ -1,6 +1,6 @@
 //! From what stands in a file to runs: direction, curves, the columns that are features, repeats, and the notes.
 
-use crate::columns::{Configurations, column_names, configurations, feature_columns, without_curves};
+use crate::columns::{Configurations, column_names, configurations, feature_columns};
 use crate::error::Error;
 use crate::names::is_repetition_group;
 use crate::note::{Note, Topic};
@@ -14,7 +14,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 /// Judges the columns of `raw` and turns its curves.
-pub(crate) fn collect(raw: Raw, name: String, file: &Path, options: &ReadOptions) -> Result<Recorded, Error> {
+pub(crate) fn collect(
+    mut raw: Raw,
+    name: String,
+    file: &Path,
+    options: &ReadOptions,
+) -> Result<Recorded, Error> {
     if raw.runs.is_empty() {
         return Err(Error::NoRuns { file: file.to_owned() });
     }
@@ -22,15 +27,17 @@ pub(crate) fn collect(raw: Raw, name: String, file: &Path, options: &ReadOptions
     let direction = direction(&raw, options, &mut notes);
     let declared = declared_groups(&raw, file, options, &mut notes)?;
     let columns = feature_columns(&raw, options, &mut notes);
-    let runs = runs(&raw, direction, &columns.groups, file)?;
+    let gappy = raw.runs.iter().filter(|run| run.empty_inside > 0 || gaps(&run.values) > 0).count();
+    let runs = runs(&mut raw, direction, &columns.groups, file)?;
     let empty_between = crate::raw::empty_between(&raw.runs);
-    note_curves(&raw, &runs, &mut notes);
+    note_curves(gappy, &runs, &mut notes);
     let repeats = repeats(&runs, &configurations(&raw, &columns, options), &declared);
     note_repeats(&repeats, &mut notes);
     let metric = Metric::new(raw.metric.clone(), direction);
     let (ended, seconds) = raw.runs.iter().map(|run| (run.ended, run.seconds)).unzip();
     let (target, other_metrics) = (raw.target, raw.others);
-    let configurations = Configurations { raw: without_curves(raw), options: options.clone() };
+    raw.notes.clear();
+    let configurations = Configurations { raw, options: options.clone() };
     let recorded = Recorded {
         name,
         runs,
@@ -110,8 +117,9 @@ fn declared_groups(
     Ok(cells)
 }
 
+/// The runs; their curves are taken out of `raw`, so that they are not in memory twice.
 fn runs(
-    raw: &Raw,
+    raw: &mut Raw,
     direction: Direction,
     groups: &BTreeMap<String, FeatureGroup>,
     file: &Path,
@@ -123,8 +131,9 @@ fn runs(
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect()
     };
-    let read = |(at, run): (usize, &RawRun)| {
-        let curve = Curve::new(&run.steps, &run.values, direction).map_err(|source| Error::Curve {
+    let read = |(at, run): (usize, &mut RawRun)| {
+        let (steps, values) = (std::mem::take(&mut run.steps), std::mem::take(&mut run.values));
+        let curve = Curve::new(&steps, &values, direction).map_err(|source| Error::Curve {
             file: file.to_owned(),
             line: run.line,
             source,
@@ -132,10 +141,10 @@ fn runs(
         let id = run.id.clone().unwrap_or_else(|| (at + 1).to_string());
         Ok(Run { id, configuration: features(run), curve })
     };
-    raw.runs.iter().enumerate().map(read).collect()
+    raw.runs.iter_mut().enumerate().map(read).collect()
 }
 
-fn note_curves(raw: &Raw, runs: &[Run], notes: &mut Vec<Note>) {
+fn note_curves(gappy: usize, runs: &[Run], notes: &mut Vec<Note>) {
     let how_many = |holds: &dyn Fn(&Run) -> bool| runs.iter().filter(|run| holds(run)).count();
     let mut note = |topic, count: usize, text: &str| {
         if count > 0 {
@@ -153,7 +162,6 @@ fn note_curves(raw: &Raw, runs: &[Run], notes: &mut Vec<Note>) {
         &format!("end in values that are not finite: diverged, at {steps}"),
     );
     note(Topic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "never leave one value: kept");
-    let gappy = raw.runs.iter().filter(|run| run.empty_inside > 0 || gaps(&run.values) > 0).count();
     note(Topic::Gaps, gappy, "have gaps, values inside that are absent or not finite");
     note_lengths(runs, notes);
 }

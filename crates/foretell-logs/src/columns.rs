@@ -49,15 +49,6 @@ impl Configurations {
     }
 }
 
-pub(crate) fn without_curves(mut raw: Raw) -> Raw {
-    for run in &mut raw.runs {
-        run.steps = Vec::new();
-        run.values = Vec::new();
-    }
-    raw.notes = Vec::new();
-    raw
-}
-
 pub(crate) fn column_names(raw: &Raw) -> BTreeSet<&str> {
     raw.runs.iter().flat_map(|run| run.configuration.keys().map(String::as_str)).collect()
 }

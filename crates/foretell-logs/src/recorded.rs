@@ -5,7 +5,7 @@ use crate::note::{Note, Topic};
 use crate::old::Ended;
 use foretell::evaluate::{Fold, Split};
 use foretell::{Columns, Configuration, HistoryError, HistoryOptions, Metric, Run};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 /// The runs of one file, with what is needed to use them without leaks.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,9 +54,8 @@ impl Recorded {
     /// Runs that repeat a configuration with another curve stay, and stay marked in [`Recorded::repeats`].
     #[must_use]
     pub fn without_identical_curves(self) -> Self {
-        let mut seen = HashSet::new();
-        let keep: Vec<bool> =
-            self.runs.iter().map(|run| seen.insert(crate::repeats::curve_key(run))).collect();
+        let first = crate::repeats::same_curves(&self.runs);
+        let keep: Vec<bool> = first.iter().enumerate().map(|(at, &first)| at == first).collect();
         self.keeping(&keep, "the first of identical curves")
     }
 

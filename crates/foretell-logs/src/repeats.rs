@@ -2,14 +2,29 @@
 
 use foretell::{Configuration, Run, Value};
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The curve of a run, bit by bit: steps, scores, and where it diverged.
-pub(crate) fn curve_key(run: &Run) -> Vec<u64> {
-    let curve = &run.curve;
-    let diverged = curve.diverged_at().map_or(u64::MAX, f64::to_bits);
-    let points = curve.steps().iter().chain(curve.scores()).map(|x| x.to_bits());
-    std::iter::once(diverged).chain(points).collect()
+fn bits(run: &Run) -> impl Iterator<Item = u64> + '_ {
+    let diverged = run.curve.diverged_at().map_or(u64::MAX, f64::to_bits);
+    let points = run.curve.steps().iter().chain(run.curve.scores()).map(|x| x.to_bits());
+    std::iter::once(diverged).chain(points)
+}
+
+/// For each run the first one with bit by bit the same curve. Only a digest of each curve is kept, so that memory is that of the runs.
+pub(crate) fn same_curves(runs: &[Run]) -> Vec<usize> {
+    let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
+    let first = |(at, run): (usize, &Run)| {
+        let mut digest = DefaultHasher::new();
+        bits(run).for_each(|word| digest.write_u64(word));
+        let alike = seen.entry(digest.finish()).or_default();
+        let same = alike.iter().copied().find(|&other| bits(&runs[other]).eq(bits(run)));
+        same.unwrap_or_else(|| {
+            alike.push(at);
+            at
+        })
+    };
+    runs.iter().enumerate().map(first).collect()
 }
 
 /// The values of a configuration; `None` if all are unknown, because two unknown configurations are not equal.
@@ -32,7 +47,8 @@ pub(crate) fn repeats(
 ) -> Vec<usize> {
     let mut groups = Groups { first: (0..runs.len()).collect() };
     groups.join_equal(configurations.iter().map(configuration_key));
-    groups.join_equal(runs.iter().map(|run| varies(run).then(|| curve_key(run))));
+    let curves = same_curves(runs);
+    groups.join_equal(runs.iter().zip(curves).map(|(run, first)| varies(run).then_some(first)));
     groups.join_equal(declared.iter().map(Option::as_ref));
     (0..runs.len()).map(|at| groups.root(at)).collect()
 }

@@ -1,17 +1,4 @@
-//! The built-in networks of Foretell: image data sets, networks built at run time, and a resumable training loop.
-//!
-//! ```
-//! use foretell_nn::{TrainSpec, train};
-//! use std::ops::ControlFlow;
-//!
-//! let mut spec = TrainSpec::new(&"[C(4,3,2), P(2,2), SM(10)]".parse()?, "shapes".parse()?);
-//! (spec.train_size, spec.validation_size) = (Some(200), Some(50));
-//! (spec.epochs, spec.until, spec.learning_rate) = (2, 2, Some(0.003));
-//! let outcome = train(&spec, &mut |_epoch| ControlFlow::Continue(()))?;
-//! assert_eq!(outcome.reports.len(), 2);
-//! assert!((0.0..=1.0).contains(&outcome.reports[1].validation_accuracy));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! Modules, in the order of the data flow: [`DataSpec`] names a data set and loads it as a [`DataSet`] or a [`Corpus`]; a
 //! [`Space`] makes a network of a configuration and has the recipe to train it; [`train`] runs epochs of it by a

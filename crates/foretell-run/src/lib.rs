@@ -1,4 +1,4 @@
-//! The world outside Foretell's pure core: an append-only event log and trials as child processes.
+#![doc = include_str!("../README.md")]
 //!
 //! Two independent parts that know nothing of studies, and a driver that runs studies over them:
 //!
@@ -7,21 +7,6 @@
 //!   one channel, and stops them with everything they started.
 //! - [`Driver`] runs a study over an [`Executor`] (local processes: [`LocalTrials`]) and a store (the event log:
 //!   [`EventStore`]).
-//!
-//! ```
-//! use foretell_run::{EventLog, EventLogError, Opened};
-//!
-//! let dir = tempfile::tempdir()?;
-//! let path = dir.path().join("events.jsonl");
-//! let Opened { mut log, .. } = EventLog::<String>::open(&path)?;
-//! log.append(&"trial 1 reported 0.71".to_owned())?;
-//! drop(log);
-//!
-//! let again = EventLog::<String>::open(&path)?;
-//! assert_eq!(again.records, ["trial 1 reported 0.71"]);
-//! assert!(again.dropped.is_none());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! | module        | what it is                                                             |
 //! |---------------|------------------------------------------------------------------------|

@@ -1,19 +1,7 @@
-//! Spaces, samplers, schedulers and the study: which training to run next, and when to stop it.
+#![doc = include_str!("../README.md")]
 //!
 //! Everything here is pure: no files, processes, clock, threads or global random state. [`Study::step`] takes what
 //! happened outside and returns what to do; the same function drives a live search, a replay, and a restart after a crash.
-//!
-//! ```
-//! use foretell_search::{ParameterSpace, plan, trial_stream};
-//! // a space, and the configuration of trial 0 of a study with seed 7
-//! let space = ParameterSpace::parse(&["lr=log:1e-4:1", "optimizer=choice:sgd,adam"])?;
-//! let configuration = space.sample(&mut trial_stream(7, 0));
-//! assert!(space.check(&configuration).is_ok());
-//! // Hyperband for trainings of 81 epochs: its first bracket starts 81 of them with one epoch each
-//! let hyperband = plan(81, 3)?;
-//! assert_eq!((hyperband.brackets[0].rungs[0].configurations, hyperband.brackets[0].rungs[0].resource), (81, 1));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 //!
 //! | files | what they have |
 //! |---|---|
@@ -93,8 +81,8 @@ pub use stopping::{
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Best, Fit, Fitted, Losses, Mended, Order, Parts, Progress, RestoreError, Settings, Study, StudyError,
-    StudySpec, Tally, Trial, TrialState, Turn,
+    Best, Fit, Fitted, Losses, Mended, Order, Parts, Progress, Queue, RestoreError, Settings, Study,
+    StudyError, StudySpec, Tally, Trial, TrialState, Turn,
 };
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
 pub use times::{Moment, Times, Timing};

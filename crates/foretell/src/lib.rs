@@ -1,31 +1,4 @@
-//! Forecasts where a neural-network training will end, and decides whether to stop it.
-//!
-//! ```
-//! use foretell::{Action, Configuration, Curve, Direction, Forecaster, HistoryOptions, Run, StopCriterion, Value};
-//! use foretell::{PredictorOptions, predictor};
-//!
-//! let configuration = |rate: f64| Configuration::from([("rate".to_owned(), Value::Number(rate))]);
-//! let accuracy = |rate: f64, epochs: i32| -> Vec<f64> {
-//!     (1..=epochs).map(|epoch| rate * (1.0 - 0.6_f64.powi(epoch)) / 1.5).collect()
-//! };
-//! // twelve finished trainings: the larger the rate, the higher the accuracy after 8 epochs
-//! let finished = (1..=12).map(|i| f64::from(i) / 10.0).map(|rate| Run {
-//!     id: format!("rate {rate}"),
-//!     configuration: configuration(rate),
-//!     curve: Curve::of_epochs(&accuracy(rate, 8), Direction::Maximize),
-//! });
-//! let finished: Vec<Run> = finished.collect();
-//! let chosen = predictor("svr-rbf", &PredictorOptions::default())?;
-//! let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), chosen)?;
-//!
-//! // a running one, after three epochs; the best finished one reached 0.79
-//! let curve = Curve::of_epochs(&accuracy(0.45, 3), Direction::Maximize);
-//! let forecast = forecaster.forecast(&configuration(0.45), &curve)?;
-//! assert!((forecast.mean - 0.295).abs() < 0.02);
-//! let verdict = forecaster.decide(&StopCriterion::default(), &configuration(0.45), &curve)?;
-//! assert_eq!(verdict.action, Action::Stop);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! The folders, in the order of the data; each uses only those before it:
 //!

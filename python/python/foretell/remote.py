@@ -54,14 +54,16 @@ class RemoteStudy(Search):
         self._done = False
         #: Of each trial that runs here: its lease and its trial.
         self._leases: dict[int, tuple[str, Trial]] = {}
+        #: Trials that were given to other workers while they ran here.
+        self._lost: set[int] = set()
         self._renewing: threading.Thread | None = None
         self._lock = threading.Lock()
         if isinstance(self._space.written, list):
             self._space.stored(self._view()["settings"]["space"])
 
     def _ask(self) -> Trial | None:
-        # a worker that names itself is given its own trial again, which it has for each of its threads
-        worker = f"{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}-{uuid.uuid4().hex[:8]}"
+        # a worker of the same name would be given its own trial again, and a process may work on several
+        worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         answer = self._server.call("POST", f"{self._address}/ask", {"worker": worker})
         self._done, start = answer["done"], answer["start"]
         if start is None:
@@ -104,22 +106,25 @@ class RemoteStudy(Search):
         try:
             answer = self._server.call("POST", f"{self._address}/trials/{trial}/report", body)
         except LostLease as error:
-            # it runs elsewhere now
+            # it runs elsewhere now, and what is trained here counts no more
             _log.warning("%s", error)
             self._leases.pop(trial, None)
+            self._lost.add(trial)
             return True, None
         return answer["stop"], answer["decision"]
 
     def _tell(self, trial: int, failure: str | None) -> None:
+        if trial in self._lost:
+            self._lost.discard(trial)
+            return
         lease = self._lease(trial)
         with self._lock:
-            known = self._leases.pop(trial, None)
+            self._leases.pop(trial, None)
         body = {key: value for key, value in (("lease", lease), ("failure", failure)) if value is not None}
         try:
             self._done = self._server.call("POST", f"{self._address}/trials/{trial}/tell", body)["done"]
         except LostLease as error:
-            if known is not None:
-                _log.warning("%s", error)
+            _log.warning("%s", error)
 
     def _lease(self, trial: int) -> str | None:
         known = self._leases.get(trial)
@@ -132,6 +137,9 @@ class RemoteStudy(Search):
             view = stored(folder)
         for trial in view["trials"]:
             trial["config"] = self._space.decoded(trial["config"])
+        for one in [*view["trials"], *view["rows"]]:
+            # read as a log that somebody left; but the server has it
+            one["state"] = "running" if one["state"] == "interrupted" else one["state"]
         return view
 
     @property

@@ -246,7 +246,7 @@ fn listed(survey: &Survey) -> String {
         lines.push(format!("without --metric: {}", metric.name));
     }
     lines.extend(left_out(survey));
-    lines.extend(survey.damage.iter().map(|text| format!("damaged: {text}")));
+    lines.extend(survey.damaged().into_iter().map(|text| format!("damaged: {text}")));
     lines.join("\n")
 }
 

@@ -1,36 +1,9 @@
 //! From logged values to curves on one resource: epochs if the log has them, else the metric's own steps.
 
-use super::series::{Ended, Point, RunLog, is_epoch};
+use super::packed::{Packed, Resource};
+use super::series::{Ended, Point, RunLog, Series, is_epoch};
 use crate::note::{Note, Topic};
 use crate::raw::RawRun;
-
-/// What curves are laid on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Resource {
-    Epoch,
-    Step,
-    Time,
-}
-
-impl Resource {
-    /// The resource that `--resource` names.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "epoch" => Some(Self::Epoch),
-            "step" => Some(Self::Step),
-            "time" => Some(Self::Time),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Epoch => "epoch",
-            Self::Step => "step",
-            Self::Time => "time",
-        }
-    }
-}
 
 /// A curve on its resource.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,9 +16,33 @@ pub(crate) struct Aligned {
     pub(crate) replaced: usize,
 }
 
+/// Packs the points of all series of a run that is read to its end: a run of many points takes a quarter of the memory.
+pub(crate) fn pack(run: &mut RunLog, keep_times: bool) {
+    let kept = |(name, series): (&String, &Series)| {
+        (!is_epoch(name) && !series.points.is_empty()).then(|| name.clone())
+    };
+    let names: Vec<String> = run.series.iter().filter_map(kept).collect();
+    for name in names {
+        let (points, replaced) = points(run, &name);
+        let pace = |resource| laid(&points, resource, false).pace();
+        let packed = Packed::of(&points, replaced, [pace(Resource::Step), pace(Resource::Epoch)], keep_times);
+        if let Some(series) = run.series.get_mut(&name) {
+            series.points = Vec::new();
+            series.packed = Some(packed);
+        }
+    }
+    run.series
+        .iter_mut()
+        .filter(|(name, _)| is_epoch(name))
+        .for_each(|(_, series)| series.points = Vec::new());
+}
+
 /// The points of `metric` with their epochs, those that a restart replaced left out; and how many these were.
 fn points(run: &RunLog, metric: &str) -> (Vec<Point>, usize) {
     let Some(series) = run.series.get(metric) else { return (Vec::new(), 0) };
+    if let Some(packed) = &series.packed {
+        return (packed.points().collect(), packed.replaced());
+    }
     let mut kept: Vec<Point> = Vec::with_capacity(series.points.len());
     let first = series.points.first().map(|point| point.step);
     let uncounted = series.points.len() > 1 && series.points.iter().all(|point| Some(point.step) == first);
@@ -147,9 +144,29 @@ pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -
 /// The curve of `metric` in `run`.
 pub(crate) fn align(run: &RunLog, metric: &str, resource: Resource, counted_from_0: bool) -> Aligned {
     let (points, replaced) = points(run, metric);
+    let laid = laid(&points, resource, counted_from_0);
+    let packed = run.series.get(metric).and_then(|series| series.packed.as_ref());
+    let seconds = packed.and_then(|packed| packed.pace(resource)).or_else(|| laid.pace());
+    Aligned { steps: laid.steps, values: laid.values, seconds, replaced }
+}
+
+/// Points on a resource.
+#[derive(Default)]
+struct Laid {
+    steps: Vec<f64>,
+    values: Vec<f64>,
+    times: Vec<Option<f64>>,
+}
+
+impl Laid {
+    fn pace(&self) -> Option<f64> {
+        seconds(&self.steps, &self.times)
+    }
+}
+
+fn laid(points: &[Point], resource: Resource, counted_from_0: bool) -> Laid {
     let start = points.iter().find_map(|point| point.time);
-    let mut aligned = Aligned { replaced, ..Aligned::default() };
-    let mut times: Vec<Option<f64>> = Vec::new();
+    let mut laid = Laid::default();
     for point in points {
         let at = match resource {
             Resource::Epoch => point.epoch.map(|epoch| epoch + f64::from(u8::from(counted_from_0))),
@@ -158,17 +175,16 @@ pub(crate) fn align(run: &RunLog, metric: &str, resource: Resource, counted_from
         };
         let Some(at) = at else { continue };
         // several values in an epoch: the last one is its end
-        while aligned.steps.last().is_some_and(|last| *last >= at) {
-            aligned.steps.pop();
-            aligned.values.pop();
-            times.pop();
+        while laid.steps.last().is_some_and(|last| *last >= at) {
+            laid.steps.pop();
+            laid.values.pop();
+            laid.times.pop();
         }
-        aligned.steps.push(at);
-        aligned.values.push(point.value);
-        times.push(point.time);
+        laid.steps.push(at);
+        laid.values.push(point.value);
+        laid.times.push(point.time);
     }
-    aligned.seconds = seconds(&aligned.steps, &times);
-    aligned
+    laid
 }
 
 /// The median time that one unit of the resource takes: pauses and restarts do not count.
@@ -183,8 +199,14 @@ fn seconds(steps: &[f64], times: &[Option<f64>]) -> Option<f64> {
     paces.get(paces.len() / 2).copied()
 }
 
+/// Runs that a replay or a forecast needs: three to learn from, and one more.
+const LEAST_RUNS: usize = 4;
+
 /// The step at which runs are compared: the last that at least half of the finished runs reach. Where the log does not say how runs
 /// ended, those that reach the longest common end are the finished ones: a twentieth of all, two at least.
+///
+/// If fewer than [`LEAST_RUNS`] runs come so far, it is the last step that as many reach, failed ones not counted: up to there a run
+/// that stopped itself later is as good as a finished one.
 ///
 /// `runs` are (last step, how it ended); a run that diverged has no last step that tells. Ends that differ by a hundredth are alike.
 fn target(runs: &[(Option<f64>, Ended)]) -> Option<f64> {
@@ -202,7 +224,16 @@ fn target(runs: &[(Option<f64>, Ended)]) -> Option<f64> {
         (count, _) => (finished, count.div_ceil(2)),
     };
     let common = ends[needed - 1];
-    ends.into_iter().filter(|end| *end >= common - 0.01 * common.abs()).min_by(f64::total_cmp)
+    let common =
+        ends.into_iter().filter(|end| *end >= common - 0.01 * common.abs()).min_by(f64::total_cmp)?;
+    if runs.iter().filter(|(end, _)| end.is_none_or(|end| end >= common)).count() >= LEAST_RUNS {
+        return Some(common);
+    }
+    // a run that diverged has its result at every later step
+    let usable = runs.iter().filter(|(_, ended)| *ended != Ended::Failed);
+    let mut usable: Vec<f64> = usable.map(|(end, _)| end.unwrap_or(f64::INFINITY)).collect();
+    usable.sort_by(|a, b| b.total_cmp(a));
+    Some(usable.get(LEAST_RUNS - 1).map_or(common, |reached| common.min(*reached)))
 }
 
 /// See [`target`].
@@ -217,12 +248,30 @@ mod tests {
     #[test]
     fn runs_that_were_pruned_do_not_say_where_runs_end() {
         let pruned = [(Some(3.0), Ended::Pruned); 9];
-        let of =
-            |ended| [(Some(10.0), ended), (Some(9.95), ended), (None, ended), (Some(4.0), Ended::Failed)];
+        let of = |ended| {
+            [
+                (Some(10.0), ended),
+                (Some(10.0), ended),
+                (Some(10.0), ended),
+                (Some(9.95), ended),
+                (None, ended),
+                (Some(4.0), Ended::Failed),
+            ]
+        };
         assert_eq!(target(&[&pruned[..], &of(Ended::Finished)].concat()), Some(9.95));
-        // the log does not say how runs ended: most stopped early, two reach the end
+        // the log does not say how runs ended: most stopped early, four reach the end
         let unknown = [(Some(3.0), Ended::Unknown); 9];
         assert_eq!(target(&[&unknown[..], &of(Ended::Unknown)].concat()), Some(9.95));
         assert_eq!(target(&pruned), None);
+    }
+
+    #[test]
+    fn where_patience_ended_most_runs_the_step_is_one_that_four_reach() {
+        let ends = [(20.0, Ended::Finished), (12.0, Ended::Stopped), (9.0, Ended::Stopped)];
+        let more = [(8.0, Ended::Stopped), (8.0, Ended::Failed), (5.0, Ended::Stopped)];
+        let runs: Vec<_> = ends.iter().chain(&more).map(|&(end, ended)| (Some(end), ended)).collect();
+        assert_eq!(target(&runs), Some(8.0));
+        // three runs are too few in any case
+        assert_eq!(target(&runs[..3]), Some(20.0));
     }
 }

@@ -1,6 +1,8 @@
 //! Reads all runs below some paths, one source after another, and makes curves of one metric of them.
 
-use super::align::{Resource, align, common_end, resource};
+use super::align::{align, common_end, pack, resource};
+use super::doubles::{DOUBLED, without_doubles};
+use super::packed::Resource;
 use super::recognise::{self, Found, Source};
 use super::series::{Ended, RunLog, Wanted};
 use super::survey::{LeftOut, Survey};
@@ -73,7 +75,7 @@ pub fn survey(
     options: &ReadOptions,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Survey, Error> {
-    let wanted = Wanted { metric: options.metric.clone(), all: false };
+    let wanted = Wanted { metric: options.metric.clone(), ..Wanted::default() };
     let gathered = gather(paths, options, &wanted, None, watch)?;
     Ok(Survey::of(&gathered.runs, &gathered.left_out))
 }
@@ -92,19 +94,21 @@ pub(crate) fn read(
     {
         return Ok(updated);
     }
-    let mut wanted = Wanted { metric: options.metric.clone(), all: false };
+    let asked = options.step_column.as_deref().and_then(Resource::named);
+    let times = asked == Some(Resource::Time);
+    let mut wanted = Wanted { metric: options.metric.clone(), times, all: false };
     let mut gathered = gather(paths, options, &wanted, None, watch)?;
     let survey = Survey::of(&gathered.runs, &gathered.left_out);
     let metric = metric(&survey, options, &file)?;
-    let unread = |run: &RunLog| run.series.get(&metric).is_some_and(|series| series.points.is_empty());
+    let unread = |run: &RunLog| run.series.get(&metric).is_some_and(|series| !series.has_points());
     if wanted.metric.is_none() && gathered.runs.iter().any(unread) {
         wanted.metric = Some(metric.clone());
         gathered = gather(paths, options, &wanted, None, watch)?;
     }
-    let asked = options.step_column.as_deref().and_then(Resource::named);
     let (resource, from_0, said) = resource(&gathered.runs, &metric, asked);
     let mut manifest = Manifest::new(options, &metric, (resource, from_0));
     manifest.sources = std::mem::take(&mut gathered.sources);
+    manifest.doubled = gathered.left_out.iter().any(|left| left.why == DOUBLED);
     let mut raw = raw(gathered, &survey, (&metric, resource, from_0), options);
     raw.notes.insert(1, said);
     Ok((raw, manifest))
@@ -119,7 +123,12 @@ fn update(
 ) -> Result<Option<(Raw, Manifest)>, Error> {
     let Before { mut manifest, runs } = before;
     let Some(resource) = Resource::named(&manifest.resource) else { return Ok(None) };
-    let wanted = Wanted { metric: Some(manifest.metric.clone()), all: false };
+    if manifest.doubled {
+        // of a training that two tools logged both logs are needed
+        return Ok(None);
+    }
+    let times = resource == Resource::Time;
+    let wanted = Wanted { metric: Some(manifest.metric.clone()), times, all: false };
     let mut gathered = gather(paths, options, &wanted, Some(&manifest), watch)?;
     // a run of W&B that was resumed goes on in what another file has
     let clash =
@@ -227,9 +236,11 @@ pub(crate) fn gather(
         }
         let why = || LeftOut { what: source.name.clone(), why: "deleted in its tool".to_owned() };
         gathered.left_out.extend((0..deleted).map(|_| why()));
-        let ids = found.into_iter().filter_map(|run| gathered.add(run)).collect();
+        let ids = found.into_iter().filter_map(|run| gathered.add(run, wanted)).collect();
         gathered.sources.push(SourceRead::of(source, ids)?);
     }
+    let runs = std::mem::take(&mut gathered.runs);
+    gathered.runs = without_doubles(runs, &mut gathered.left_out);
     watch(Progress { read: sources.len(), of: sources.len(), runs: gathered.runs.len() });
     Ok(gathered)
 }
@@ -248,7 +259,7 @@ impl Gathered {
     }
 
     /// Adds a run; what an earlier file of a resumed run of W&B has goes on in it, and other runs of the same name are counted.
-    fn add(&mut self, mut run: RunLog) -> Option<String> {
+    fn add(&mut self, mut run: RunLog, wanted: &Wanted) -> Option<String> {
         if run.series.is_empty() {
             let why = run.damage.unwrap_or_else(|| "no metric was logged".to_owned());
             self.left_out.push(LeftOut { what: run.id, why });
@@ -267,8 +278,10 @@ impl Gathered {
                     None => drop(before.series.insert(name, series)),
                 }
             }
+            pack_if(before, wanted);
             return Some(run.id);
         }
+        pack_if(&mut run, wanted);
         let own = run.id.clone();
         let mut number = 1;
         while self.places.contains_key(&run.id) || (number == 1 && self.is_counted(&run)) {
@@ -284,6 +297,12 @@ impl Gathered {
     /// Whether a run of an unchanged source has this id.
     fn is_counted(&self, run: &RunLog) -> bool {
         run.format != Format::Wandb && self.kept.contains(&run.id)
+    }
+}
+
+fn pack_if(run: &mut RunLog, wanted: &Wanted) {
+    if !wanted.all {
+        pack(run, wanted.times);
     }
 }
 
@@ -418,7 +437,7 @@ fn raw(gathered: Gathered, survey: &Survey, laid: (&str, Resource, bool), option
         let names = survey.metrics.iter().map(|found| found.name.as_str()).filter(|name| *name != metric);
         raw.notes.push(Note::new(Topic::Excluded, format!("other metrics left out: {}", list(names))));
     }
-    raw.notes.extend(survey.damage.iter().map(|text| Note::new(Topic::Removed, text.clone())));
+    raw.notes.extend(survey.damaged().into_iter().map(|text| Note::new(Topic::Removed, text)));
     raw
 }
 

@@ -4,15 +4,18 @@
 //! |---|---|
 //! | `recognise` | which tool wrote a file, and which files are one run |
 //! | `tensorboard`, `wandb`, `mlflow`, `sqlite`, `lines`, `tables`, `study` | one reader a tool, or a kind of file |
-//! | `series`, `align`, `survey` | a run as it was logged; its curve on one resource; what there is, in words |
+//! | `series`, `packed`, `align`, `survey` | a run as it was logged; its values in little memory; its curve on one resource; what there is, in words |
+//! | `doubles` | runs that two tools logged |
 //! | `protobuf`, `json`, `yaml`, `beside` | what the readers share |
 
 mod align;
 mod beside;
+mod doubles;
 mod gather;
 mod json;
 mod lines;
 mod mlflow;
+mod packed;
 mod protobuf;
 mod recognise;
 mod series;

@@ -84,7 +84,7 @@ fn database(file: &Path) -> Result<Option<Format>, Error> {
 fn database(file: &Path) -> Result<Option<Format>, Error> {
     Err(Error::Old {
         file: file.to_owned(),
-        problem: "is an SQLite database, and this program was built without `sqlite`: build it with its default features".to_owned(),
+        problem: "is an SQLite database, and this program was built without its reader: build it with `--features sqlite`".to_owned(),
     })
 }
 
@@ -301,7 +301,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A table of Keras beside the event files of the same training says no more than they do, and has no times.
+    /// A table of Keras or Lightning beside the event files of the same training says no more than they do, and has no times.
     fn leave_tables(&mut self) {
         let events = &self.events;
         let is_doubled = |source: &mut Source| {
@@ -309,7 +309,11 @@ impl Walk<'_> {
             let logs = |folder: &Path| {
                 events.keys().any(|of| of == folder || of.parent() == Some(folder) && is_part(of))
             };
-            source.format == Format::Keras && folder.is_some_and(logs)
+            match source.format {
+                Format::Keras => folder.is_some_and(logs),
+                Format::Lightning => folder.is_some_and(|folder| events.contains_key(folder)),
+                _ => false,
+            }
         };
         let doubled = self.found.sources.extract_if(.., is_doubled).flat_map(|source| source.files);
         self.found.doubled.extend(doubled);

@@ -1,6 +1,7 @@
 //! A run as its tool wrote it: named series of points, and how it ended.
 
 use super::Format;
+use super::packed::Packed;
 use crate::names::metric_rank;
 use foretell::{Configuration, Direction, Value};
 use serde::{Deserialize, Serialize};
@@ -69,8 +70,10 @@ pub(crate) struct Series {
     pub(crate) not_finite: usize,
     pub(crate) first: (f64, f64),
     pub(crate) last: (f64, f64),
-    /// In the order of the log; empty for a series that is not wanted.
+    /// In the order of the log; empty for a series that is not wanted, and once they are packed.
     pub(crate) points: Vec<Point>,
+    /// The points that count, once the run is read to its end.
+    pub(crate) packed: Option<Packed>,
     /// Whether the points are kept.
     is_kept: bool,
 }
@@ -78,7 +81,16 @@ pub(crate) struct Series {
 impl Series {
     fn of(point: Point) -> Self {
         let at = (point.step, point.value);
-        Self { count: 0, range: None, not_finite: 0, first: at, last: at, points: Vec::new(), is_kept: true }
+        Self {
+            count: 0,
+            range: None,
+            not_finite: 0,
+            first: at,
+            last: at,
+            points: Vec::new(),
+            packed: None,
+            is_kept: true,
+        }
     }
 
     fn add(&mut self, point: Point) {
@@ -95,8 +107,16 @@ impl Series {
         }
     }
 
+    /// Whether its points were kept.
+    pub(crate) fn has_points(&self) -> bool {
+        !self.points.is_empty() || self.packed.is_some()
+    }
+
     /// Goes on with what a later file has.
     pub(crate) fn append(&mut self, later: Self) {
+        if let Some(packed) = self.packed.take() {
+            self.points = packed.points().collect();
+        }
         self.count += later.count;
         self.not_finite += later.not_finite;
         self.last = later.last;
@@ -113,8 +133,10 @@ impl Series {
 pub(crate) struct Wanted {
     /// The metric that was asked for; `None`: whichever is the best by its name.
     pub(crate) metric: Option<String>,
-    /// Whether every series is kept, whatever its name.
+    /// Whether every series is kept, whatever its name, with every point.
     pub(crate) all: bool,
+    /// Whether the times are kept, and not only how long a step took.
+    pub(crate) times: bool,
 }
 
 /// A name that gives the epoch of the other values of its step.

@@ -1,5 +1,6 @@
 //! What was found in old logs, before anything is done with it.
 
+use super::packed::Packed;
 use super::series::{Ended, RunLog};
 use super::{Format, series};
 use foretell::{Direction, direction_of};
@@ -129,6 +130,15 @@ impl Survey {
         (named || self.metrics.len() == 1).then_some(first)
     }
 
+    /// What is damaged, the first few files by name.
+    pub fn damaged(&self) -> Vec<String> {
+        const NAMED: usize = 3;
+        let more = self.damage.len().saturating_sub(NAMED);
+        let more =
+            (more > 0).then(|| format!("{more} more files are damaged, or end in the middle of a record"));
+        self.damage.iter().take(NAMED).cloned().chain(more).collect()
+    }
+
     /// `12 runs of TensorBoard and 3 of W&B`.
     pub fn tools(&self) -> String {
         let counts: Vec<String> =
@@ -145,7 +155,9 @@ impl Survey {
 
 fn has_epochs(run: &RunLog) -> bool {
     run.series.iter().any(|(name, series)| {
-        series::is_epoch(name) || series.points.iter().any(|point| point.epoch.is_some())
+        series::is_epoch(name)
+            || series.packed.as_ref().is_some_and(Packed::has_epochs)
+            || series.points.iter().any(|point| point.epoch.is_some())
     })
 }
 

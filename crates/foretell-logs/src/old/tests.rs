@@ -67,7 +67,7 @@ fn all(folder: &Path) -> Result<Gathered, Error> {
     gather(
         &[folder.to_owned()],
         &ReadOptions::default(),
-        &Wanted { metric: None, all: true },
+        &Wanted { all: true, ..Wanted::default() },
         None,
         &mut |_| {},
     )

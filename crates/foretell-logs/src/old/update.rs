@@ -1,6 +1,6 @@
 //! Reading again only where files changed: what was read before, and from which files.
 
-use super::align::Resource;
+use super::packed::Resource;
 use super::recognise::Source;
 use crate::error::Error;
 use crate::options::ReadOptions;
@@ -35,6 +35,9 @@ pub struct Manifest {
     pub(crate) metric: String,
     pub(crate) resource: String,
     pub(crate) counted_from_0: bool,
+    /// Whether a training was left out because another tool logged it, too.
+    #[serde(default)]
+    pub(crate) doubled: bool,
     pub(crate) sources: Vec<SourceRead>,
 }
 
@@ -50,6 +53,7 @@ impl Manifest {
             metric: metric.to_owned(),
             resource: resource.name().to_owned(),
             counted_from_0,
+            doubled: false,
             sources: Vec::new(),
         }
     }

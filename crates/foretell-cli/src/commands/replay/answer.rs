@@ -144,7 +144,11 @@ fn what_was_replayed(file: &Replayed) -> String {
         table.points(),
         first.map_or(0, |row| row.orderings),
         size.unwrap_or_default(),
-        if unfinished > 0 { format!(" ({unfinished} unfinished runs left out)") } else { String::new() },
+        match unfinished {
+            0 => String::new(),
+            1 => " (1 unfinished run left out)".to_owned(),
+            _ => format!(" ({unfinished} unfinished runs left out)"),
+        },
     )
 }
 

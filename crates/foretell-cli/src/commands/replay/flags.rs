@@ -120,6 +120,8 @@ fn study_size(text: &str) -> Result<usize, String> {
 
 /// The burn-in of a pass over all runs at most: the paper's.
 const PAPER_BURN_IN: usize = 100;
+/// Runs that a forecast learns from at least.
+pub(super) const LEAST_LEARNT: usize = 3;
 
 impl Arguments {
     /// Whether a folder of logs is replayed and nothing is said of files: it gets a picture and a report.
@@ -279,7 +281,8 @@ impl Arguments {
         } else if self.scheduler().is_hyperband() {
             vec![PAPER_BURN_IN]
         } else {
-            vec![runs.div_ceil(3).min(PAPER_BURN_IN)]
+            // forecasts learn from three runs at least, as in `foretell search`
+            vec![runs.div_ceil(3).max(LEAST_LEARNT.min(runs.saturating_sub(1))).min(PAPER_BURN_IN)]
         }
     }
 

@@ -18,9 +18,9 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, note, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
-use flags::FigureKind;
+use flags::{FigureKind, LEAST_LEARNT};
 use foretell::{Predictor, PredictorOptions};
-use foretell_logs::Topic;
+use foretell_logs::{Recorded, Topic};
 use foretell_search::{Rank, ReplayError, Setting, Table, replay};
 use replayed::Replayed;
 use report::Document;
@@ -117,6 +117,24 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
     Ok(made)
 }
 
+/// What to do where fewer runs reach `target` than a replay needs: which step enough of them reach, if there is one.
+fn too_few(recorded: &Recorded, target: f64) -> String {
+    let mut ends: Vec<f64> =
+        recorded.runs.iter().filter_map(|run| run.curve.last()).map(|(step, _)| step).collect();
+    ends.sort_by(|a, b| b.total_cmp(a));
+    let reach = |target: f64| ends.iter().filter(|&&end| end >= target).count();
+    let needed = LEAST_LEARNT + 1;
+    let first = format!(
+        "{} of {} runs reach step {target}, and a replay needs at least {needed}: {LEAST_LEARNT} to learn from, and one that could be stopped",
+        reach(target),
+        recorded.runs.len()
+    );
+    match ends.get(needed - 1).filter(|end| **end < target) {
+        Some(&end) => format!("{first}; give --target {end}, which {} runs reach", reach(end)),
+        None => format!("{first}; train more runs, or add the logs of others"),
+    }
+}
+
 fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> Result<Replayed, Failure> {
     let recorded = arguments.reading.read(path)?;
     let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
@@ -126,8 +144,10 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
     let table =
         Table::new(&recorded.runs, &options, arguments.finer as usize).map_err(|error| match error {
             ReplayError::OnePoint => in_file(&format!("{error} up to step {target}; give a later --target")),
+            ReplayError::TooFewRuns { .. } => in_file(&too_few(&recorded, target)),
             _ => in_file(&error),
         })?;
+    let is_small = table.len() <= LEAST_LEARNT;
     let table = Arc::new(table);
     let variants = settings::variants(arguments, &table);
     let chosen = |variant: &Variant| Setting {
@@ -135,7 +155,10 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
         predictor: variant.predictor.as_ref().and_then(|name| predictors.get(name)).cloned(),
     };
     let settings: Vec<Setting> = variants.iter().map(chosen).collect();
-    let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
+    let outcomes = replay(&table, &settings).map_err(|error| match error {
+        ReplayError::Fit(_) if is_small => in_file(&too_few(&recorded, target)),
+        _ => in_file(&error),
+    })?;
     let mut rows = report::rows(&recorded.name, &table, &variants, &outcomes, arguments.finer);
     if arguments.writes_best_so_far() {
         report::add_best_so_far(&mut rows, &table, &outcomes, arguments.finer);

@@ -12,7 +12,7 @@ h1{font-size:1.4rem}svg{max-width:100%;height:auto}pre{overflow-x:auto;font-size
 /// The page.
 pub(super) fn html(file: &Replayed, arguments: &Arguments) -> String {
     let answer = answer::summary(file, arguments);
-    let paragraphs: Vec<String> = answer.lines().map(|line| format!("<p>{}</p>", escaped(line))).collect();
+    let paragraphs: Vec<String> = answer.lines().map(|line| format!("<p>{}</p>", with_code(line))).collect();
     let pictures: Vec<String> = [FigureKind::Fates, FigureKind::Speedup]
         .map(|kind| plot::inline_svg(&pictures::draw(kind, file, arguments)))
         .into_iter()
@@ -30,6 +30,16 @@ pub(super) fn html(file: &Replayed, arguments: &Arguments) -> String {
         notes.join("\n"),
         env!("CARGO_PKG_VERSION"),
     )
+}
+
+/// What stands between backticks as code.
+fn with_code(line: &str) -> String {
+    let parts = line.split('`').enumerate();
+    let part = |(at, part): (usize, &str)| match at % 2 {
+        1 => format!("<code>{}</code>", escaped(part)),
+        _ => escaped(part),
+    };
+    parts.map(part).collect()
 }
 
 fn escaped(text: &str) -> String {

@@ -1,0 +1,151 @@
+//! The points of a series that count, in little memory: steps that are evenly spaced are no list.
+
+use super::series::Point;
+
+/// What curves are laid on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    Epoch,
+    Step,
+    Time,
+}
+
+impl Resource {
+    /// The resource that `--resource` names.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "epoch" => Some(Self::Epoch),
+            "step" => Some(Self::Step),
+            "time" => Some(Self::Time),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Epoch => "epoch",
+            Self::Step => "step",
+            Self::Time => "time",
+        }
+    }
+}
+
+/// Numbers in their order.
+#[derive(Clone, Debug, PartialEq)]
+enum Numbers {
+    /// `first + by · k`, each exact.
+    Even {
+        first: f64,
+        by: f64,
+    },
+    Listed(Box<[f64]>),
+}
+
+impl Numbers {
+    fn of(numbers: Vec<f64>) -> Self {
+        let first = numbers.first().copied().unwrap_or(0.0);
+        let by = numbers.get(1).map_or(0.0, |second| second - first);
+        let even = Self::Even { first, by };
+        let is_even =
+            numbers.iter().enumerate().all(|(at, number)| even.at(at).to_bits() == number.to_bits());
+        if is_even { even } else { Self::Listed(numbers.into()) }
+    }
+
+    fn at(&self, at: usize) -> f64 {
+        match self {
+            Self::Even { first, by } => first + by * at as f64,
+            Self::Listed(numbers) => numbers[at],
+        }
+    }
+}
+
+/// The points of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Packed {
+    values: Box<[f64]>,
+    steps: Numbers,
+    /// `None` if no point has one.
+    epochs: Option<Numbers>,
+    /// Kept only where curves are laid on time.
+    times: Option<Numbers>,
+    /// The median seconds for a step and for an epoch.
+    paces: [Option<f64>; 2],
+    replaced: usize,
+}
+
+impl Packed {
+    pub(crate) fn of(points: &[Point], replaced: usize, paces: [Option<f64>; 2], keep_times: bool) -> Self {
+        // inside this file NaN stands for a point that has none
+        let some = |of: fn(&Point) -> Option<f64>| {
+            let has = points.iter().any(|point| of(point).is_some());
+            has.then(|| Numbers::of(points.iter().map(|point| of(point).unwrap_or(f64::NAN)).collect()))
+        };
+        Self {
+            values: points.iter().map(|point| point.value).collect(),
+            steps: Numbers::of(points.iter().map(|point| point.step).collect()),
+            epochs: some(|point| point.epoch),
+            times: some(|point| point.time).filter(|_| keep_times),
+            paces,
+            replaced,
+        }
+    }
+
+    /// The points, as they were before.
+    pub(crate) fn points(&self) -> impl Iterator<Item = Point> + '_ {
+        let of = |numbers: &Option<Numbers>, at: usize| {
+            numbers.as_ref().map(|numbers| numbers.at(at)).filter(|number| !number.is_nan())
+        };
+        self.values.iter().enumerate().map(move |(at, &value)| Point {
+            step: self.steps.at(at),
+            epoch: of(&self.epochs, at),
+            time: of(&self.times, at),
+            value,
+        })
+    }
+
+    /// Whether a point has an epoch.
+    pub(crate) fn has_epochs(&self) -> bool {
+        self.epochs.is_some()
+    }
+
+    /// Whether it is known how long a step took.
+    pub(crate) fn has_pace(&self) -> bool {
+        self.paces[0].is_some()
+    }
+
+    /// How many values later ones replaced.
+    pub(crate) fn replaced(&self) -> usize {
+        self.replaced
+    }
+
+    /// The median seconds for a unit of the resource.
+    pub(crate) fn pace(&self, resource: Resource) -> Option<f64> {
+        match resource {
+            Resource::Step => self.paces[0],
+            Resource::Epoch => self.paces[1],
+            Resource::Time => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_points_are_bit_by_bit_those_that_were_packed() {
+        let even =
+            |at: usize| Point { step: 10.0 * at as f64, epoch: Some(at as f64), time: None, value: 0.1 };
+        let odd = |at: usize| Point { step: (at * at) as f64, time: Some(at as f64 / 3.0), ..even(at) };
+        let gappy = |at: usize| Point { epoch: (at % 3 > 0).then_some(at as f64), ..even(at) };
+        for of in [&even, &odd, &gappy] as [&dyn Fn(usize) -> Point; 3] {
+            for count in [0, 1, 2, 50] {
+                let points: Vec<Point> = (0..count).map(of).collect();
+                let packed = Packed::of(&points, 0, [None; 2], true);
+                assert_eq!(packed.points().collect::<Vec<_>>(), points);
+            }
+        }
+        let points: Vec<Point> = (0..9).map(even).collect();
+        assert!(matches!(Packed::of(&points, 0, [None; 2], true).steps, Numbers::Even { .. }));
+    }
+}
