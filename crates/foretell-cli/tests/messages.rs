@@ -132,7 +132,9 @@ fn reports_of_a_study() {
     report("study-trial", &["study", "show", "study", "6"]);
     report("study-no-trial", &["study", "show", "study", "16"]);
     report("study-doctor", &["study", "doctor", "study"]);
-    report("study-ls", &["study", "ls", "."]);
+    let listed = printed(&run(folder.path(), &["study", "ls", "."]));
+    let day = regex::Regex::new(r"\d{4}-\d\d-\d\d \d\d:\d\d").unwrap();
+    insta::assert_snapshot!("report-study-ls", day.replace_all(&listed, "YYYY-MM-DD HH:MM"));
 }
 
 #[test]

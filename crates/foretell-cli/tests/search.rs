@@ -299,12 +299,12 @@ fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     json(&search(folder.path(), &[]).output().unwrap());
     let before = records(folder.path());
-    let output = sized_search(folder.path(), "16", "9", &[]).output().unwrap();
+    let output = search(folder.path(), &["--score", "best"]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
         said.contains("study: holds another study")
-            && said.contains("max_resource (--epochs) is 8 there and 9 here"),
+            && said.contains("run_score (--score) is the default there and best here"),
         "{said}"
     );
     assert_eq!(before, records(folder.path()));
@@ -320,7 +320,7 @@ fn another_study_that_has_not_reported_yet_is_refused_and_left_as_it_was() {
     std::fs::write(&log, begun.concat()).unwrap();
     let before = records(folder.path());
     assert_eq!(before[1]["event"], "started", "it was ended before the first report");
-    let output = sized_search(folder.path(), "16", "9", &[]).output().unwrap();
+    let output = search(folder.path(), &["--score", "best"]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("study: holds another study"), "{said}");

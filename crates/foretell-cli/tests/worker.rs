@@ -109,6 +109,29 @@ fn a_worker_that_is_asked_to_end_hands_back_its_trial_which_goes_on_from_its_che
 }
 
 #[test]
+fn a_signal_to_all_processes_of_a_job_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = owner(folder.path(), &["--trials", "1", "--no-stopping"], "0.3");
+    let first = worker(folder.path(), "study", &[]);
+    let trial = folder.path().join("study/trials/0000");
+    wait_for("a checkpoint", || trial.join("checkpoints/epoch").is_file());
+    let record = std::fs::read_to_string(trial.join("process.json")).unwrap();
+    let record: Value = serde_json::from_str(&record).unwrap();
+    // the training hears it first
+    for whom in [format!("-{}", record["leader"]["pid"]), first.id().to_string()] {
+        assert!(std::process::Command::new("kill").args(["-TERM", "--", &whom]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (code, _, said) = ended(first);
+    assert!(code == Some(0) && said.contains("is handed back"), "{said}");
+    let second = worker(folder.path(), "study", &[]);
+    let (code, _, said) = ended(search);
+    assert_eq!(code, Some(0), "{said}");
+    ended(second);
+    assert!(!trials(folder.path())[&0].iter().any(|record| record.contains("failed")));
+}
+
+#[test]
 fn a_search_that_is_killed_and_started_again_keeps_its_workers_and_loses_no_report() {
     let folder = tempfile::tempdir().unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

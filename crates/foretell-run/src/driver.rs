@@ -119,6 +119,11 @@ pub enum Event<'a> {
         /// What went wrong.
         why: &'a str,
     },
+    /// A configuration that somebody ordered to be tried cannot be.
+    NotEnqueued {
+        /// Why.
+        why: &'a str,
+    },
     /// A trial that was to go on from a step is trained again from its beginning: it has no checkpoint.
     Retrained {
         /// The trial's number.

@@ -66,6 +66,9 @@ impl Survey {
                 let changed = self.study.take().map(|study| Box::new(study.with_settings(&settings)));
                 self.study = changed;
             }
+            Record::Enqueued { configuration, .. } => {
+                self.study.iter_mut().for_each(|study| study.queue.push(configuration.clone()));
+            }
             Record::Reported { .. } => self.has_reports = true,
             Record::Failed { .. } => self.has_failures = true,
             _ => {}

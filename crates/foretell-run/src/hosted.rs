@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use foretell::Run;
+use foretell::{Configuration, Run};
 use foretell_search::{
-    Answer, Decision, Ending, Order, Record, Session, Start, Store, StoreError, Study, Trial, TrialState,
+    Answer, Decision, Ending, Order, Record, Session, Start, Store, StoreError, Study, StudyError, Trial,
+    TrialState,
 };
 use thiserror::Error;
 
@@ -145,6 +146,9 @@ pub enum HostError {
         /// The last step that it reported.
         step: u64,
     },
+    /// A configuration cannot be enqueued.
+    #[error(transparent)]
+    NotEnqueued(#[from] StudyError),
     /// A record could not be stored; the same may be tried again.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -160,6 +164,7 @@ impl HostError {
             Self::Outdated { .. } => Some("turn"),
             Self::Reported { .. } => Some("value"),
             Self::Passed { .. } => Some("step"),
+            Self::NotEnqueued(_) => Some("configuration"),
             Self::Store(_) => None,
         }
     }
@@ -459,6 +464,16 @@ impl<S: Store> Hosted<S> {
         ordered
     }
 
+    /// Enqueues a configuration, which may name only some parameters: the next new trial has it.
+    ///
+    /// # Errors
+    /// [`HostError::NotEnqueued`]; after [`HostError::Store`], enqueue the same again.
+    pub fn enqueue(&mut self, configuration: Configuration) -> Result<(), HostError> {
+        let enqueued = self.session.enqueue(configuration, None);
+        self.gather();
+        Ok(enqueued??)
+    }
+
     /// Carries out what was ordered by files. An order is withdrawn only once it is recorded.
     fn obey(&mut self) -> Result<(), HostError> {
         let Some(orders) = &self.orders else { return Ok(()) };
@@ -467,6 +482,13 @@ impl<S: Store> Hosted<S> {
             self.session.by_hand(trial, order)?;
             self.gather();
             orders.withdraw(trial, order);
+        }
+        for (name, configuration) in orders.to_enqueue() {
+            // who gave the order has checked it; what the study has no place for any more is dropped
+            let enqueued = self.session.enqueue(configuration, Some(name.clone()));
+            self.gather();
+            let _ = enqueued?;
+            orders.withdraw_enqueued(&name);
         }
         Ok(())
     }

@@ -81,8 +81,8 @@ pub use stopping::{
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{
-    Best, Fit, Fitted, Losses, Mended, Order, Parts, Progress, RestoreError, Settings, Study, StudyError,
-    StudySpec, Tally, Trial, TrialState, Turn,
+    Best, Fit, Fitted, Losses, Mended, Order, Parts, Progress, Queue, RestoreError, Settings, Study,
+    StudyError, StudySpec, Tally, Trial, TrialState, Turn,
 };
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
 pub use times::{Moment, Times, Timing};

@@ -1,6 +1,8 @@
 //! A search space of named parameters, some of which may depend on others.
 
-use crate::parameter::{Parameter, ParameterError};
+mod partial;
+
+use crate::parameter::{Parameter, ParameterError, ParameterKind};
 use foretell::{Configuration, Value};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -172,10 +174,15 @@ impl ParameterSpace {
         configuration
     }
 
-    /// Reads a configuration written `lr=0.1,opt=sgd`; parameters that do not apply are left out.
+    /// A space that stands for any other.
+    pub(crate) fn any() -> Self {
+        Self { parameters: Vec::new() }
+    }
+
+    /// Reads a configuration written `lr=0.1,opt=sgd`, which may name only some parameters; those that do not apply are left out.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check), and [`ParameterSpaceError::Parameter`] for what is no `NAME=VALUE`.
+    /// Those of [`check_part`](Self::check_part), and [`ParameterSpaceError::Parameter`] for what is no `NAME=VALUE`.
     ///
     /// ```
     /// # use foretell_search::ParameterSpace;
@@ -185,6 +192,13 @@ impl ParameterSpace {
     /// # Ok::<(), foretell_search::ParameterSpaceError>(())
     /// ```
     pub fn read(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
+        let configuration = self.parts(text)?;
+        self.check_part(&configuration)?;
+        Ok(configuration)
+    }
+
+    /// The same, its values not checked.
+    pub(crate) fn parts(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
         let mut configuration = Configuration::new();
         for pair in text.split(',') {
             let wrong = || ParameterError::Syntax { text: pair.trim().to_owned() };
@@ -196,7 +210,6 @@ impl ParameterSpace {
             let value = known.unwrap_or_else(|| Value::of_cell(value));
             configuration.insert(name.to_owned(), value);
         }
-        self.check(&configuration)?;
         Ok(configuration)
     }
 
@@ -206,7 +219,11 @@ impl ParameterSpace {
             let parameter = self.parameters.iter().find(|parameter| parameter.name == *name);
             let read =
                 parameter.zip(value.text()).and_then(|(parameter, text)| parameter.kind.value_of(text));
-            (name.clone(), read.unwrap_or_else(|| value.clone()))
+            let is_choice =
+                parameter.is_some_and(|parameter| matches!(parameter.kind, ParameterKind::Choice { .. }));
+            // what lies outside of the range is a number all the same
+            let number = || value.text().filter(|_| !is_choice)?.trim().parse().ok().map(Value::Number);
+            (name.clone(), read.or_else(number).unwrap_or_else(|| value.clone()))
         };
         values.iter().map(typed).collect()
     }
@@ -217,13 +234,19 @@ impl ParameterSpace {
     /// # Errors
     /// [`ParameterSpaceError::Absent`], `Outside`, `Inactive`, `Unknown`.
     pub fn check(&self, configuration: &Configuration) -> Result<(), ParameterSpaceError> {
-        let known = |name: &String| self.parameters.iter().any(|parameter| parameter.name == *name);
-        if let Some(name) = configuration.keys().find(|name| !known(name)) {
-            let known: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
-            return Err(ParameterSpaceError::Unknown { name: name.clone(), known: known.join(", ") });
+        if let Some(error) = unknown_name(&self.parameters, configuration) {
+            return Err(error);
         }
         self.parameters.iter().try_for_each(|parameter| check_value(parameter, configuration))
     }
+}
+
+/// The error of the first name in `configuration` that no parameter has.
+fn unknown_name(parameters: &[Parameter], configuration: &Configuration) -> Option<ParameterSpaceError> {
+    let is_known = |name: &String| parameters.iter().any(|parameter| parameter.name == *name);
+    let name = configuration.keys().find(|name| !is_known(name))?;
+    let known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    Some(ParameterSpaceError::Unknown { name: name.clone(), known: known.join(", ") })
 }
 
 /// Whether `parameter` applies, given the values of those before it.

@@ -51,7 +51,7 @@ pub enum Record {
         /// The study's description.
         study: Box<crate::StudySpec>,
     },
-    /// From here on other settings hold: somebody went on with the study by another policy, burn-in, total or budget.
+    /// From here on other settings hold: somebody went on with the study by another policy, space, sampler, total, ….
     Changed {
         /// All the settings that may change, as they are from here on.
         settings: Box<crate::Settings>,
@@ -65,6 +65,14 @@ pub enum Record {
         configuration: Configuration,
         /// Its curve, in the metric's unit: steps and values.
         points: Vec<(f64, f64)>,
+    },
+    /// A configuration was enqueued: the next new trial has it. Where it names only some parameters, the sampler chooses the rest.
+    Enqueued {
+        /// The configuration.
+        configuration: Configuration,
+        /// The order by which it came: the same order twice is carried out once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<String>,
     },
     /// A trial is to be run: from its beginning, from where it was paused or stopped, or from where it was interrupted.
     Started {
@@ -126,7 +134,9 @@ impl Record {
     /// The trial that it is about.
     pub fn trial(&self) -> Option<u64> {
         match self {
-            Self::Created { .. } | Self::Changed { .. } | Self::WarmStart { .. } => None,
+            Self::Created { .. } | Self::Changed { .. } | Self::WarmStart { .. } | Self::Enqueued { .. } => {
+                None
+            }
             Self::Decided(decision) => Some(decision.trial),
             Self::Started { trial, .. }
             | Self::Reported { trial, .. }

@@ -105,6 +105,7 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
         max_resource: spec.resource(table),
         trials,
         budget_epochs: None,
+        until_no_improvement: None,
         queue: Vec::new(),
         burn_in: match spec.warm_start {
             0 => spec.burn_in,

@@ -26,6 +26,14 @@ impl Space {
         }
     }
 
+    /// Whether `configuration` is one of it. Networks always are: their space does not change.
+    pub fn contains(&self, configuration: &Configuration) -> bool {
+        match self {
+            Self::Metaqnn(_) => true,
+            Self::Parameters(space) => space.check(configuration).is_ok(),
+        }
+    }
+
     /// The parameters that are searched on a logarithmic scale, for which forecasts take their logarithms, too.
     pub(crate) fn scales(&self) -> BTreeMap<String, Scale> {
         let Self::Parameters(space) = self else { return BTreeMap::new() };

@@ -39,6 +39,7 @@ fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySp
         max_resource: epochs,
         trials,
         budget_epochs: None,
+        until_no_improvement: None,
         queue: Vec::new(),
         burn_in: 8,
         policy: Policy::Forecast,

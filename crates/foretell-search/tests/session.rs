@@ -355,7 +355,7 @@ fn a_trial_without_any_value_has_no_score() {
 #[test]
 fn a_store_with_another_study_is_refused_and_one_with_more_trials_is_kept_whole() {
     let records = driven(&spec(), usize::MAX).unwrap();
-    let other = StudySpec { max_resource: 30, ..spec() };
+    let other = StudySpec { seed: 30, ..spec() };
     let refused = Session::open(other, Parts::default(), Memory::from(records.clone()));
     assert!(matches!(refused, Err(SessionError::Another { there }) if *there == spec()));
     let fewer = StudySpec { trials: 10, ..spec() };

@@ -21,6 +21,7 @@ fn spec() -> StudySpec {
         max_resource: EPOCHS,
         trials: 30,
         budget_epochs: None,
+        until_no_improvement: None,
         queue: Vec::new(),
         burn_in: 12,
         policy: Policy::Forecast,

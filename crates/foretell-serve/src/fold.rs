@@ -1,12 +1,13 @@
 //! A study as its log makes it, kept in step with the log: what all readers are shown. It needs no lock and hinders no writer.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use foretell_run::{EventLogError, LogReader, Position, Stamp, Survey};
-use foretell_search::{Decision, Moment, Record, Study, StudyError, Times};
+use foretell_search::{Decision, Moment, Parts, Record, Study, StudyError, Times};
 use serde_json::Value;
 
 /// A study as its log makes it.
@@ -35,6 +36,15 @@ pub(crate) struct Seen {
     /// The number of the last record about it.
     pub(crate) changed: u64,
     pub(crate) decisions: Vec<Decision>,
+    /// What it reports besides the study's metric, by name.
+    pub(crate) metrics: BTreeMap<String, Series>,
+}
+
+/// The values of one metric of a trial.
+#[derive(Default)]
+pub(crate) struct Series {
+    pub(crate) steps: Vec<u64>,
+    pub(crate) values: Vec<f64>,
 }
 
 /// A log's file when it was looked at.
@@ -51,6 +61,26 @@ enum Halt {
     Raised,
     /// The log has no more that could be read.
     Trouble(String),
+}
+
+impl Seen {
+    /// Keeps what the study of `metric` does not keep of a `record` about this trial.
+    fn take(&mut self, record: &Record, metric: &str) {
+        match record {
+            Record::Decided(decision) => self.decisions.push(decision.clone()),
+            Record::Reported { step, metrics, .. } => {
+                for (name, &value) in metrics.iter().filter(|(name, _)| *name != metric) {
+                    let series = self.metrics.entry(name.clone()).or_default();
+                    // a trial that went on from a checkpoint repeats steps
+                    if series.steps.last().is_none_or(|last| last < step) {
+                        series.steps.push(*step);
+                        series.values.push(value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Fold {
@@ -154,7 +184,8 @@ impl Fold {
                 trouble.map_or_else(|| "nothing is recorded yet".to_owned(), |error| error.to_string())
             );
         };
-        let study = Study::new(spec.covering(survey.trials)).map_err(|error| error.to_string())?;
+        let study = Study::of_log(spec.covering(survey.trials), Parts::default())
+            .map_err(|error| error.to_string())?;
         let is_another = self.study.as_ref().is_none_or(|before| !before.spec().continues(study.spec()))
             || survey.records < self.position.records;
         self.life += u64::from(is_another);
@@ -196,9 +227,7 @@ impl Fold {
         let about = record.trial().and_then(|trial| self.trials.get_mut(usize::try_from(trial).ok()?));
         if let Some(seen) = about {
             seen.changed = number;
-            if let Record::Decided(decision) = record {
-                seen.decisions.push(decision.clone());
-            }
+            seen.take(record, &study.spec().metric);
         }
         let best = record.ends().and_then(|_| study.best()).map(|best| best.score);
         if let Some(best) =

@@ -11,7 +11,7 @@ use foretell_run::{
     Door, EventLogError, EventStore, HostError, Hosted, Leases, LockError, Next, Orders, Survey, WorkerView,
     by_hand, check_open,
 };
-use foretell_search::{Order, Parts, Refusal, Session, StoreError, StudyRequest, StudySpec};
+use foretell_search::{Order, Parts, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec};
 
 use crate::folder;
 use crate::folds::{Folds, locked};
@@ -169,6 +169,36 @@ impl Owner {
         let folder = log.parent().unwrap_or(&self.folder);
         Orders::of(folder).give(trial, order).map_err(|error| Problem::midway(&error))?;
         Ok(Ordered::HandedOn)
+    }
+
+    /// A configuration to try next: recorded at once, or handed on to the process that drives the study. The answer is whether it is
+    /// recorded.
+    pub(crate) fn enqueue(&self, folds: &Folds, name: &str, queued: &Queued) -> Result<bool, Problem> {
+        let log = folder::log(&self.folder, name)?;
+        let place = self.place(name);
+        let mut place = locked(&place);
+        close_if_gone(name, &mut place)?;
+        if let Some(open) = place.as_mut() {
+            let configuration = queued.read(&open.host.session().study().spec().space)?;
+            open.host.enqueue(configuration)?;
+            return Ok(true);
+        }
+        if let Ok((store, survey)) = open_log(&log) {
+            let spec = *survey.study.ok_or_else(|| Problem::no_study(name))?;
+            let configuration = queued.read(&spec.space)?;
+            let mut host = Hosted::new(open_session(spec, store)?);
+            host.enqueue(configuration)?;
+            return Ok(true);
+        }
+        drop(place);
+        let configuration = folds.read(name, &log, |_, study| {
+            let configuration = queued.read(&study.spec().space)?;
+            study.check_enqueue(&configuration).map_err(HostError::from)?;
+            Ok::<_, Problem>(configuration)
+        })??;
+        let folder = log.parent().unwrap_or(&self.folder);
+        Orders::of(folder).enqueue(&configuration).map_err(|error| Problem::midway(&error))?;
+        Ok(false)
     }
 
     /// The workers of the study called `name`, as far as this server hosts it now.

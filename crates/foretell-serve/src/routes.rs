@@ -68,8 +68,10 @@ fn routes() -> Vec<Route> {
         route("get", "/api/studies/{study}/state", state),
         route("get", "/api/studies/{study}/progress", progress),
         route("get", "/api/studies/{study}/importance", importance),
+        route("get", "/api/studies/{study}/metrics/{metric}", metric),
         route("get", "/api/studies/{study}/best", verbs::best),
         route("post", "/api/studies/{study}/ask", verbs::ask),
+        route("post", "/api/studies/{study}/enqueue", verbs::enqueue),
         route("post", "/api/studies/{study}/trials/{trial}/report", verbs::report),
         route("post", "/api/studies/{study}/trials/{trial}/tell", verbs::tell),
         route("post", "/api/studies/{study}/trials/{trial}/renew", verbs::renew),
@@ -158,6 +160,15 @@ async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>
     let found = move || {
         let importance = |fold: &Fold, found: &Study| views::importance(&study, fold, found);
         served.folds.read(&study, &log, importance)
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
+
+async fn metric(State(served): State<Arc<Served>>, Path((study, metric)): Path<(String, String)>) -> Reply {
+    let log = served.log(&study)?;
+    let found = move || {
+        let values = |fold: &Fold, _: &Study| views::metric(&study, &metric, fold);
+        served.folds.read(&study, &log, values)
     };
     Ok(Json(blocking(found).await?).into_response())
 }

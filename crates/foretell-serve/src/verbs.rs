@@ -9,7 +9,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use foretell_run::{EventStore, HostError, Hosted, Next, Reading, Task, Work};
-use foretell_search::{Order, Start, StudyRequest, TrialState};
+use foretell_search::{Order, Queued, Start, StudyRequest, TrialState};
 use serde_json::{Value, json};
 
 use crate::fields::{self, Fields};
@@ -204,6 +204,16 @@ pub(crate) async fn best(State(served): Shared, Path(study): Path<String>) -> Re
         })
     });
     Ok(Json(found.await?).into_response())
+}
+
+/// A person enqueues a configuration, be it that another process drives the study.
+pub(crate) async fn enqueue(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
+    let mut fields = Fields::read(&body, &["configuration"])?;
+    let expected = "a text such as \"lr=0.1,opt=sgd\", or an object of values";
+    let queued: Queued = fields.need("configuration", expected)?;
+    let recorded = blocking(move || served.owner.enqueue(&served.folds, &study, &queued)).await?;
+    let status = if recorded { StatusCode::OK } else { StatusCode::ACCEPTED };
+    Ok((status, Json(json!({"schema": "foretell.enqueued/1", "recorded": recorded}))).into_response())
 }
 
 /// A person stops a trial.

@@ -1,6 +1,6 @@
 //! What readers are shown of a study: its trials and totals, its progress, which parameters matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use foretell_search::{Study, Summary, relevances};
 use serde_json::{Value, json};
@@ -60,8 +60,9 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
 fn head(fold: &Fold, study: &Study) -> Value {
     let (spec, summary) = (study.spec(), Summary::of(study));
     let timing = fold.times().timing(study);
+    let metrics: BTreeSet<&String> = fold.trials().iter().flat_map(|seen| seen.metrics.keys()).collect();
     json!({
-        "schema": "foretell.state/1", "records": fold.records(),
+        "schema": "foretell.state/1", "records": fold.records(), "metrics": metrics,
         "study": {
             "metric": spec.metric, "direction": spec.direction, "epochs": spec.max_resource, "score": spec.run_score,
         },
@@ -91,12 +92,26 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
     if has.is_none() {
         view["configuration"] = json!(known.configuration);
     }
+    if !seen.metrics.is_empty() {
+        let last = seen.metrics.iter().map(|(name, series)| (name, series.values.last()));
+        view["metrics"] = json!(last.collect::<BTreeMap<_, _>>());
+    }
     match &known.state {
         foretell_search::TrialState::Failed { reason } => view["why"] = json!(reason),
         foretell_search::TrialState::Stopped { reason, .. } => view["why"] = json!(reason),
         _ => {}
     }
     view
+}
+
+/// The values of one metric that is not the study's, of each trial that reported it.
+pub(crate) fn metric(name: &str, metric: &str, fold: &Fold) -> Value {
+    let reported = |(trial, seen): (usize, &Seen)| {
+        let series = seen.metrics.get(metric)?;
+        Some(json!({"trial": trial, "steps": series.steps, "values": series.values}))
+    };
+    let trials: Vec<Value> = fold.trials().iter().enumerate().filter_map(reported).collect();
+    json!({"schema": "foretell.metric/1", "study": name, "metric": metric, "trials": trials})
 }
 
 /// The best score so far against the epochs spent, and the totals.

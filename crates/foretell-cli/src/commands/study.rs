@@ -1,7 +1,11 @@
 //! `foretell study`: shows stored studies, also while they run, and mends or removes them.
 
 mod best;
+mod compare;
 mod doctor;
+mod enqueue;
+mod list;
+pub(crate) mod note_file;
 mod remove;
 mod trials_table;
 
@@ -10,8 +14,8 @@ use super::search::{FigureKind, report, study_picture};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, note, print, print_json, table};
 use crate::plot;
-use foretell_run::{Stored, log_in};
-use foretell_search::{Best, Decision, Record, SamplerSpec, Spent, Summary, Tally, Trial, TrialState};
+use foretell_run::Stored;
+use foretell_search::{Decision, Record, SamplerSpec, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -44,8 +48,40 @@ enum Action {
         /// The folder that holds the studies' folders.
         #[arg(default_value = "foretell-out")]
         folder: PathBuf,
+        /// What to sort by.
+        #[arg(long, value_enum, default_value_t)]
+        sort: list::Order,
         #[command(flatten)]
         form: Form,
+    },
+    /// Say whether study B found something better than study A, and how sure that is.
+    Compare {
+        /// The folder of study A.
+        #[arg(value_name = "A")]
+        first: PathBuf,
+        /// The folder of study B.
+        #[arg(value_name = "B")]
+        second: PathBuf,
+        #[command(flatten)]
+        form: Form,
+    },
+    /// Have configurations tried next, also while the study runs; the sampler chooses what they leave open.
+    Enqueue {
+        /// The study's folder.
+        study: PathBuf,
+        /// Configurations, such as lr=0.1,opt=sgd or only lr=0.1.
+        #[arg(value_name = "NAME=VALUE,…")]
+        configurations: Vec<String>,
+        /// File with a configuration a line, as NAME=VALUE,… or as a JSON object.
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Add a line to the notes about a study, or show them.
+    Note {
+        /// The study's folder.
+        study: PathBuf,
+        /// The text to add.
+        text: Vec<String>,
     },
     /// Print what to run now: the command line of the best trial, its parameters, checkpoints, forecast and truth.
     Best {
@@ -134,7 +170,14 @@ enum Action {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.action {
-        Action::Ls { folder, form } => list(folder, form.format),
+        Action::Ls { folder, sort, form } => list::run(folder, *sort, form.format),
+        Action::Compare { first, second, form } => {
+            compare::run(&Stored::read(first)?, &Stored::read(second)?, form.format)
+        }
+        Action::Enqueue { study, configurations, file } => {
+            enqueue::run(&Stored::read(study)?, configurations, file.as_deref())
+        }
+        Action::Note { study, text } => note_file::run(&Stored::read(study)?.directory, text),
         Action::Best { study, nth, format } => {
             best::run(&Stored::read(study)?, usize::try_from(*nth).unwrap_or(usize::MAX), *format)
         }
@@ -159,82 +202,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
         Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format),
     }
-}
-
-/// One study of a listing.
-#[derive(Serialize)]
-struct Listed {
-    study: String,
-    metric: String,
-    done: bool,
-    trials: Tally,
-    epochs: Spent,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    best: Option<Best>,
-}
-
-#[derive(Serialize)]
-struct Listing {
-    schema: &'static str,
-    studies: Vec<Listed>,
-}
-
-fn list(folder: &Path, format: Format) -> Outcome {
-    let failed = |error: std::io::Error| {
-        Failure::input(format!(
-            "{}: {error}; name the folder that holds the studies' folders",
-            folder.display()
-        ))
-    };
-    let mut directories: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map_err(failed)?
-        .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
-        .collect::<Result<_, _>>()?;
-    directories.retain(|directory| log_in(directory).is_file());
-    directories.sort();
-    let studies = directories.iter().filter_map(|directory| match Stored::read(directory) {
-        Ok(stored) => Some(listed(&stored)),
-        Err(failure) => {
-            note(&format!("not listed: {failure}"));
-            None
-        }
-    });
-    let listing = Listing { schema: SCHEMA, studies: studies.collect() };
-    match format {
-        Format::Json => print_json(&listing),
-        Format::Table => print(&listing_text(&listing)),
-    }
-}
-
-fn listed(stored: &Stored) -> Listed {
-    let Summary { trials, epochs, best, .. } = Summary::of(&stored.study);
-    Listed {
-        study: stored.directory.display().to_string(),
-        metric: stored.study.spec().metric.clone(),
-        done: stored.study.is_done(),
-        trials,
-        epochs,
-        best,
-    }
-}
-
-fn listing_text(listing: &Listing) -> String {
-    let row = |listed: &Listed| {
-        let best = listed.best.as_ref();
-        vec![
-            listed.study.clone(),
-            if listed.done { "done" } else { "unfinished" }.to_owned(),
-            listed.trials.total.to_string(),
-            listed.trials.stopped.to_string(),
-            listed.trials.failed.to_string(),
-            format!("{} of {}", listed.epochs.spent, listed.epochs.without_stopping),
-            best.map_or("–".to_owned(), |best| {
-                format!("{} {} (trial {})", listed.metric, metric_value(best.score), best.trial)
-            }),
-        ]
-    };
-    let rows: Vec<Vec<String>> = listing.studies.iter().map(row).collect();
-    table(&["study", "", "trials", "stopped", "failed", "epochs", "best"], &rows)
 }
 
 /// Draws the study.

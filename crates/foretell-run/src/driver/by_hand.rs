@@ -2,7 +2,7 @@
 
 use foretell_search::Store;
 
-use super::{Driver, DriverError, Executor, Observer};
+use super::{Driver, DriverError, Event, Executor, Observer};
 use crate::orders::Orders;
 
 impl<E: Executor, S: Store> Driver<E, S> {
@@ -22,6 +22,15 @@ impl<E: Executor, S: Store> Driver<E, S> {
             orders.withdraw(trial, order);
             if let Some(answer) = answer {
                 self.carry_out(trial, &answer, observe)?;
+            }
+        }
+        for (name, configuration) in orders.to_enqueue() {
+            let enqueued = self.host.session.enqueue(configuration, Some(name.clone()));
+            self.publish(observe)?;
+            let enqueued = enqueued?;
+            orders.withdraw_enqueued(&name);
+            if let Err(error) = enqueued {
+                self.notify(observe, Event::NotEnqueued { why: &error.to_string() })?;
             }
         }
         Ok(())

@@ -16,9 +16,10 @@ const TYPE: &str = "event";
 ///
 /// Raise a version when an older program would misunderstand the record. A new optional field that older programs may
 /// ignore needs no new version.
-const NEWEST: [(&str, u32); 10] = [
+const NEWEST: [(&str, u32); 11] = [
     ("created", 1),
-    ("changed", 1),
+    ("changed", 2), // 2: space, sampler, length and command may change, too
+    ("enqueued", 1),
     ("warm_start", 1),
     ("handed_in", 1), // what `warm_start` was called until November 2026; read, but not written
     ("started", 1),
@@ -40,6 +41,7 @@ impl Record {
             Self::Created { .. } => "created",
             Self::Changed { .. } => "changed",
             Self::WarmStart { .. } => "warm_start",
+            Self::Enqueued { .. } => "enqueued",
             Self::Started { .. } => "started",
             Self::Reported { .. } => "reported",
             Self::Decided(_) => "decided",

@@ -73,11 +73,14 @@ pub struct StudyRequest {
         schemars(extend("default" = true, "x-heading" = "Search", "x-rare" = true, "x-flag-help" = "The command keeps no checkpoints: nothing is chosen that pauses trials"))
     )]
     pub checkpoints: Option<bool>,
-    /// Configuration to try first, such as `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`; may be repeated (in a file:
-    /// `[[trial]]`).
+    /// Configuration to try first, such as `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`; the sampler chooses what it
+    /// leaves open; may be repeated (in a file: `[[trial]]`).
     #[serde(alias = "trial", alias = "queue")]
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "NAME=VALUE,…")))]
     pub enqueue: Option<Vec<Queued>>,
+    /// End the search once this many trials in a row have ended without a new best.
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "N", "minimum" = 1)))]
+    pub until_no_improvement: Option<u64>,
     /// R, the epochs (or steps) of a full training.
     #[cfg_attr(feature = "schema", schemars(extend(
             "default" = DEFAULT_EPOCHS,

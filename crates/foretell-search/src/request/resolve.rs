@@ -17,7 +17,7 @@ use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::Stopping;
 use crate::stopping::policy::{Policy, PolicyName};
-use crate::study::StudySpec;
+use crate::study::{Queue, StudySpec};
 use foretell::{Configuration, Direction, StopCriterion, Value};
 
 /// Trials of a search that ends when its time is spent.
@@ -29,15 +29,40 @@ impl StudyRequest {
     /// # Errors
     /// The [`Refusal`] of the first field that is wrong, or that may not differ from what is there.
     pub fn resolve(self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
-        let spec = self.spec(there)?;
+        let mut spec = self.spec(there)?;
+        // what was enqueued before may lie outside of the space as it is now
+        let enqueued = there.map_or(&[][..], |there| &there.queue);
+        let queue = std::mem::take(&mut spec.queue);
+        spec.queue = Queue::new(enqueued.to_vec()).missing(queue);
         spec.validate()?;
         if self.learn_from.is_none() && there.is_none() {
             spec.check_burn_in(0)?;
         }
-        match there {
-            Some(there) if !there.continues(&spec) => Err(different(there, &spec)),
-            _ => Ok(spec),
+        let Some(there) = there else { return Ok(spec) };
+        if spec.max_resource < there.max_resource && spec.schedule.is_full() {
+            return Err(Refusal::new(
+                "epochs",
+                format!(
+                    "the study that is there trains for {} epochs: trainings may become longer, not shorter; begin another study",
+                    there.max_resource
+                ),
+            ));
         }
+        if !there.continues(&spec) {
+            return Err(different(there, &spec));
+        }
+        spec.queue.splice(0..0, enqueued.iter().cloned());
+        Ok(spec)
+    }
+
+    /// The study that is asked for, where what it enqueues is not looked at: an existing study may have it already.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the first field that is wrong.
+    pub fn resolve_regardless_of_queue(self) -> Result<StudySpec, Refusal> {
+        let queue = self.spec(None)?.queue;
+        let spec = Self { enqueue: None, ..self }.resolve(None)?;
+        Ok(StudySpec { queue, ..spec })
     }
 
     /// The same, its numbers not checked.
@@ -79,6 +104,9 @@ impl StudyRequest {
             max_resource,
             trials,
             budget_epochs: self.budget_epochs.or(there.and_then(|there| there.budget_epochs)),
+            until_no_improvement: self
+                .until_no_improvement
+                .or(there.and_then(|there| there.until_no_improvement)),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
             policy: self.policy(choice.as_ref(), there),
@@ -165,17 +193,7 @@ impl StudyRequest {
         let Some(queued) = &self.enqueue else {
             return Ok(there.map(|there| there.queue.clone()).unwrap_or_default());
         };
-        let read = |queued: &Queued| match (queued, space) {
-            (Queued::Values(values), Space::Parameters(space)) => Ok(space.typed(values)),
-            (Queued::Values(values), Space::Metaqnn(_)) => Ok(values.clone()),
-            (Queued::Text(text), Space::Parameters(space)) => {
-                space.read(text).map_err(|error| Refusal::new("enqueue", format!("{text}: {error}")))
-            }
-            (Queued::Text(text), Space::Metaqnn(_)) => {
-                Ok(Configuration::from([(NETWORK.to_owned(), Value::Text(text.clone()))]))
-            }
-        };
-        queued.iter().map(read).collect()
+        queued.iter().map(|queued| queued.read(space)).collect()
     }
 
     fn schedule(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Schedule {
@@ -280,6 +298,25 @@ impl StudyRequest {
             (None, Some(choice), _) if self.scheduler.is_none() => choice.policy,
             (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,
             (None, ..) => Policy::Forecast,
+        }
+    }
+}
+
+impl Queued {
+    /// The configuration, as one of `space`; its values are not checked.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of a text that is no `NAME=VALUE,…`.
+    pub fn read(&self, space: &Space) -> Result<Configuration, Refusal> {
+        match (self, space) {
+            (Self::Values(values), Space::Parameters(space)) => Ok(space.typed(values)),
+            (Self::Values(values), Space::Metaqnn(_)) => Ok(values.clone()),
+            (Self::Text(text), Space::Parameters(space)) => {
+                space.parts(text).map_err(|error| Refusal::new("enqueue", format!("{text}: {error}")))
+            }
+            (Self::Text(text), Space::Metaqnn(_)) => {
+                Ok(Configuration::from([(NETWORK.to_owned(), Value::Text(text.clone()))]))
+            }
         }
     }
 }

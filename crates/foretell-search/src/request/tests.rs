@@ -87,7 +87,7 @@ fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
         Ok((3, there.policy))
     );
     let refusal = again(r#"{"epochs": 9}"#).expect_err("other epochs");
-    assert_eq!(refusal.field, "max_resource");
+    assert_eq!(refusal.field, "epochs");
     assert!(refusal.reason.contains("30 there and 9 here"), "{refusal}");
 }
 

@@ -122,6 +122,11 @@ impl Scheduler for Asha {
         }
     }
 
+    fn raise(&mut self, trials: u64) -> bool {
+        self.trials = self.trials.max(trials);
+        true
+    }
+
     fn pause_no_more(&mut self) -> bool {
         self.pauses = false;
         true

@@ -43,6 +43,16 @@ impl Scheduler for Full {
 
     fn rank(&mut self, _ranks: &Ranks) {}
 
+    fn raise(&mut self, trials: u64) -> bool {
+        self.trials = self.trials.max(trials);
+        true
+    }
+
+    fn lengthen(&mut self, max_resource: u64) -> bool {
+        self.max_resource = max_resource;
+        true
+    }
+
     fn is_done(&self) -> bool {
         self.started == self.trials
     }

@@ -60,6 +60,16 @@ pub trait Scheduler: Send + Sync {
         false
     }
 
+    /// From now on there are at least `trials` trials. Whether it can do so: a plan for a number of trials cannot.
+    fn raise(&mut self, _trials: u64) -> bool {
+        false
+    }
+
+    /// From now on a new trial is trained to `max_resource`. Whether it can do so: one with rungs cannot.
+    fn lengthen(&mut self, _max_resource: u64) -> bool {
+        false
+    }
+
     /// Whether there is nothing left to hand out, once the running jobs have ended.
     fn is_done(&self) -> bool;
 

@@ -177,6 +177,11 @@ impl Schedule {
         matches!(self, Self::IEpoch { .. } | Self::SuccessiveHalving { .. })
     }
 
+    /// Whether single trials can be added to it.
+    pub(crate) fn takes_more_trials(&self) -> bool {
+        matches!(self, Self::Full | Self::Asha { .. })
+    }
+
     /// The same schedule, run often enough for `trials` trials: what a log with more trials than asked for needs.
     pub(crate) fn covering(self, trials: u64, max_resource: u64) -> Self {
         match self {

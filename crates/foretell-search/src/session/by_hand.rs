@@ -3,8 +3,8 @@
 use super::{Answer, Session, Start};
 use crate::record::Record;
 use crate::store::{Store, StoreError};
-use crate::study::{Order, TrialState, Turn};
-use foretell::Action;
+use crate::study::{Order, StudyError, TrialState, Turn};
+use foretell::{Action, Configuration};
 
 impl<S: Store> Session<S> {
     /// Carries out what a person orders about `trial`. The answer says what its training does next; `None` if it does not run.
@@ -29,6 +29,24 @@ impl<S: Store> Session<S> {
             self.starts.retain(|start| start.trial != trial);
         }
         Ok(Some(Answer { action: if ended { Action::Stop } else { Action::Continue }, decision }))
+    }
+
+    /// Enqueues `configuration`, which may name only some parameters: the next new trial has it, and the sampler chooses the rest. Where
+    /// all trials are started, there is one more. The same `order` twice changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored; enqueue the same again. The inner error says why it cannot be enqueued.
+    pub fn enqueue(
+        &mut self,
+        configuration: Configuration,
+        order: Option<String>,
+    ) -> Result<Result<(), StudyError>, StoreError> {
+        self.news.clear();
+        if let Err(error) = self.study.check_enqueue(&configuration) {
+            return Ok(Err(error));
+        }
+        self.with_study(|study, append| study.enqueue(configuration, order, append))?;
+        Ok(Ok(()))
     }
 
     /// Takes up an interrupted trial whose training goes on elsewhere: it runs again, as if [`ask`](Self::ask) had handed it

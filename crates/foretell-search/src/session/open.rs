@@ -54,7 +54,7 @@ impl<S: Store> Session<S> {
     /// [`SessionError`].
     pub fn open(spec: StudySpec, parts: Parts, mut store: S) -> Result<Self, SessionError> {
         let header = store.read_from(0)?.next().transpose()?;
-        let spec_settings = spec.settings();
+        let (spec_settings, wanted) = (spec.settings(), spec.queue.clone());
         let study = match header {
             None => {
                 let study = Study::with(spec, parts)?;
@@ -82,6 +82,10 @@ impl<S: Store> Session<S> {
         if let Some(settings) = changed {
             session.with_study(|study, append| study.change_settings(settings, append))?;
         }
+        for configuration in session.study.queue().missing(wanted) {
+            session.enqueue(configuration, None)??;
+        }
+        session.news.clear();
         Ok(session)
     }
 

@@ -1,6 +1,6 @@
 //! Applying records to a study: the only place where its state changes.
 
-use super::{Study, Trial, TrialState};
+use super::{Queue, Study, Trial, TrialState};
 use crate::record::{Decision, Reason, Record};
 use crate::samplers::worth::Worth;
 use crate::schedulers::{End, Job};
@@ -23,13 +23,28 @@ pub(super) enum Misfit {
 impl Study {
     /// Applies one record.
     pub(super) fn apply(&mut self, record: &Record) -> Result<(), Misfit> {
+        self.apply_one(record)?;
+        if record.ends().is_some() {
+            self.progress.note_improvement();
+        }
+        Ok(())
+    }
+
+    fn apply_one(&mut self, record: &Record) -> Result<(), Misfit> {
         match record {
             Record::Created { study } => {
                 self.take_settings(&study.settings());
+                self.spec.queue.clone_from(&study.queue);
+                self.queue = Queue::new(study.queue.clone());
                 Ok(())
             }
             Record::Changed { settings } => {
                 self.take_settings(settings);
+                Ok(())
+            }
+            Record::Enqueued { configuration, order } => {
+                self.queue.push(configuration, order.as_ref());
+                self.reopen_proposal();
                 Ok(())
             }
             Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
@@ -123,6 +138,7 @@ impl Study {
                 self.progress.add(index, &trial, &self.spec);
                 self.trials.push(trial);
                 self.running.insert(index);
+                self.queue.take();
                 self.sampler.started(job.trial, configuration);
             }
             Ordering::Greater => return Err(Misfit::Unplanned(job.trial)),

@@ -1,9 +1,11 @@
 //! A study takes in other settings.
 
-use super::{Settings, Study};
+use super::{Proposal, Settings, Study, TrialState};
+use crate::samplers::worth::Worth;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::schedule::Schedule;
 use crate::stopping::policy::Policy;
+use foretell::Run;
 
 impl Study {
     /// Its settings by its records: those that it began with, or was last changed to.
@@ -11,15 +13,24 @@ impl Study {
         &self.settings
     }
 
-    /// From here on trials are stopped by `settings`. Totals and budgets are the caller's: a study that is restored is
-    /// given the last ones at once. O(trials · points) where something changes.
+    /// From here on `settings` hold. Totals and budgets are the caller's: a study that is restored is given the last ones at once.
+    /// O(trials · points) where something changes.
+    ///
+    /// Samplers learn from the trials that are in the space as it is now, forecasts from all.
     pub(super) fn take_settings(&mut self, settings: &Settings) {
-        self.settings = settings.clone();
-        let changed = self.spec.clone().stopping_by(settings);
+        let changed = self.spec.clone().going_by(settings);
+        let Settings { trials, budget_epochs, .. } = *settings;
+        self.settings = Settings { trials, budget_epochs, ..changed.settings() };
         if changed == self.spec {
             return;
         }
-        self.spec = changed;
+        let before = std::mem::replace(&mut self.spec, changed);
+        if (&before.space, &before.sampler) != (&self.spec.space, &self.spec.sampler) {
+            self.take_sampler();
+        }
+        if before.max_resource != self.spec.max_resource {
+            self.lengthen(before.max_resource);
+        }
         let data = LevelData::new(self.spec.burn_in as usize, self.spec.refit);
         self.take_rule();
         let reached = self.knowledge.begin_anew(data, self.needs.means);
@@ -28,7 +39,71 @@ impl Study {
                 self.learn_again(level, index);
             }
         }
+        if before.max_resource < self.spec.max_resource {
+            let whole = self.spec.max_resource;
+            let reaches = |run: &Run| run.curve.last().is_some_and(|(step, _)| step >= whole as f64);
+            let runs: Vec<usize> =
+                (0..self.warm_start.len()).filter(|&index| reaches(&self.warm_start[index])).collect();
+            runs.into_iter().for_each(|index| self.learn_again(whole, index));
+        }
         self.begin_rungs();
+    }
+
+    /// The sampler that is asked for, which hears of all trials that are in the space.
+    fn take_sampler(&mut self) {
+        if self.brings_sampler {
+            return;
+        }
+        // settings out of range were refused before they were recorded
+        let Ok(mut sampler) = self.spec.sampler.sampler(&self.spec.space, self.spec.seed) else { return };
+        for (number, trial) in (0..).zip(&self.trials) {
+            if !self.spec.space.contains(&trial.configuration) {
+                continue;
+            }
+            sampler.started(number, &trial.configuration);
+            match (&trial.state, trial.result()) {
+                (TrialState::Completed { value }, _) => {
+                    let worth = Worth::measured(self.spec.direction.score(*value));
+                    sampler.told(number, &trial.configuration, worth);
+                }
+                (TrialState::Stopped { .. }, Some(result)) => {
+                    let sd = trial.forecast().map_or(0.0, |forecast| forecast.sd);
+                    let worth = Worth::forecast(self.spec.direction.score(result), sd);
+                    sampler.told(number, &trial.configuration, worth);
+                }
+                (TrialState::Failed { .. } | TrialState::Stopped { .. }, _) => {
+                    sampler.failed(number, &trial.configuration);
+                }
+                _ => {}
+            }
+        }
+        self.sampler = sampler;
+        self.told_at = 0;
+        self.reopen_proposal();
+    }
+
+    /// What was proposed for the next new trial, and is not started, is asked for anew.
+    pub(super) fn reopen_proposal(&mut self) {
+        let trials = self.trials.len() as u64;
+        if let Some((_, proposal)) = self.pending.as_mut().filter(|(job, _)| job.trial >= trials) {
+            *proposal = Proposal::Open;
+        }
+    }
+
+    /// Trainings that were to end at `before` epochs, and have not ended, go on to the new end.
+    fn lengthen(&mut self, before: u64) {
+        let whole = self.spec.max_resource;
+        if !self.scheduler.lengthen(whole) {
+            return;
+        }
+        let is_due = |index: &usize| self.trials[*index].until == before;
+        let open: Vec<usize> = self.running.iter().copied().filter(is_due).collect();
+        for index in open {
+            self.change(index, |trial| trial.until = whole);
+        }
+        if let Some((job, _)) = &mut self.pending {
+            job.until = whole;
+        }
     }
 
     /// The stop rule by the policy that is in force.

@@ -1,7 +1,7 @@
 //! A study from a log that has lost some of its records: what follows from the others is computed anew.
 
 use super::restore::study_error;
-use super::{Study, StudyError, StudySpec};
+use super::{Parts, Study, StudyError, StudySpec};
 use crate::record::Record;
 use crate::samplers::SamplerSpec;
 use crate::samplers::random::trial_seed;
@@ -74,7 +74,7 @@ impl Losses {
             Record::Changed { settings } => {
                 self.spec = self.spec.take().map(|spec| Box::new(spec.with_settings(settings)));
             }
-            Record::WarmStart { .. } => {}
+            Record::WarmStart { .. } | Record::Enqueued { .. } => {}
             Record::Started { trial, configuration, .. } => self.see_start(*trial, configuration),
             Record::Reported { trial, .. } if self.is_late(*trial) => {}
             Record::Reported { trial, .. }
@@ -176,7 +176,8 @@ impl Study {
         each: &mut dyn FnMut(Mended),
     ) -> Result<Result<(), E>, StudyError> {
         let Some(spec) = &losses.spec else { return Err(StudyError::NoHeader) };
-        let study = Self::new(spec.as_ref().clone().covering(losses.trials.len() as u64))?;
+        let study =
+            Self::of_log(spec.as_ref().clone().covering(losses.trials.len() as u64), Parts::default())?;
         let mut mender = Mender { study, losses, missing: 0, computed: 0 };
         for (place, record) in records.enumerate() {
             match record {

@@ -11,6 +11,7 @@ mod mend;
 mod outlook;
 mod parts;
 mod progress;
+mod queue;
 mod ranking;
 mod restore;
 mod rungs;
@@ -26,6 +27,7 @@ pub use fit::{Fit, Fitted};
 pub use mend::{Losses, Mended};
 pub use parts::Parts;
 pub use progress::Progress;
+pub use queue::Queue;
 pub use restore::RestoreError;
 pub use settings::Settings;
 pub use spec::{StudyError, StudySpec};
@@ -91,6 +93,10 @@ pub struct Study {
     keeps_checkpoints: bool,
     /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
     told_at: u64,
+    /// What people want tried next.
+    queue: Queue,
+    /// Whether the sampler is the caller's own: it stays whatever changes.
+    brings_sampler: bool,
 }
 
 /// The configuration of the job asked for next.
@@ -122,6 +128,14 @@ impl Study {
         Self::assembled(spec, parts, None)
     }
 
+    /// The study of a log that is there: what is enqueued in it, the log says.
+    ///
+    /// # Errors
+    /// Those of [`with`](Self::with).
+    pub fn of_log(spec: StudySpec, parts: Parts) -> Result<Self, StudyError> {
+        Self::with(StudySpec { queue: Vec::new(), ..spec }, parts)
+    }
+
     /// A study of `parts`; with a `recording`, the replay of one. The numbers of `spec` are valid.
     pub(crate) fn assembled(
         spec: StudySpec,
@@ -129,6 +143,7 @@ impl Study {
         recording: Option<Arc<dyn Recording>>,
     ) -> Result<Self, StudyError> {
         let Parts { sampler, scheduler, predictor, stop_rule } = parts;
+        let brings_sampler = sampler.is_some();
         let sampler = match sampler {
             Some(sampler) => sampler,
             None => spec.sampler.sampler(&spec.space, spec.seed)?,
@@ -160,6 +175,8 @@ impl Study {
             ranked_from: 0,
             keeps_checkpoints: true,
             told_at: 0,
+            queue: Queue::new(spec.queue.clone()),
+            brings_sampler,
             settings: spec.settings(),
             spec,
         })
@@ -218,8 +235,8 @@ impl Study {
     /// Whether nothing runs and there is nothing left to run.
     pub fn is_done(&self) -> bool {
         let nothing_left = match &self.pending {
-            Some((job, proposal)) => *proposal == Proposal::Spent || !self.can_pay(*job),
-            None => self.scheduler.is_done(),
+            Some((job, proposal)) => *proposal == Proposal::Spent || !self.may_start(*job),
+            None => self.scheduler.is_done() || self.is_without_improvement(),
         };
         nothing_left && self.progress.trials.running == 0
     }

@@ -16,9 +16,24 @@ pub struct Progress {
     pub has_reports: bool,
     /// The trials that count, the best first; of equal ones the lowest number.
     leaders: BTreeSet<Leader>,
+    /// How many trials had ended when the best score was reached, and that score.
+    improved: Option<(u64, f64)>,
 }
 
 impl Progress {
+    /// How many trials have ended since one was the best so far.
+    pub fn without_improvement(&self) -> u64 {
+        self.improved.map_or(0, |(at, _)| self.trials.ended().saturating_sub(at))
+    }
+
+    /// A trial has ended: notes whether it is the best so far.
+    pub(super) fn note_improvement(&mut self) {
+        let Some((_, score)) = self.leader() else { return };
+        if self.improved.is_none_or(|(_, best)| score > best) {
+            self.improved = Some((self.trials.ended(), score));
+        }
+    }
+
     /// The best trial's number and score (larger is better).
     pub(super) fn leader(&self) -> Option<(usize, f64)> {
         self.leaders.first().map(|leader| (leader.trial, leader.score))

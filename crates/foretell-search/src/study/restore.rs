@@ -55,7 +55,7 @@ impl Study {
         records: impl IntoIterator<Item = Result<Record, E>>,
         watch: &mut dyn FnMut(&Self, &Record),
     ) -> Result<Self, RestoreError<E>> {
-        let mut study = Self::with(spec, parts).map_err(RestoreError::Study)?;
+        let mut study = Self::of_log(spec, parts).map_err(RestoreError::Study)?;
         let mut last = 0;
         for record in records {
             let record = record.map_err(RestoreError::Read)?;

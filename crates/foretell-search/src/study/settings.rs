@@ -1,11 +1,14 @@
 //! What may change while a study is under way.
 
+use crate::samplers::SamplerSpec;
+use crate::space::Space;
 use crate::stopping::policy::Policy;
 use foretell::StopCriterion;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// The settings of a study that may change between two runs of it: how trials are stopped, how many there are, and what
-/// they may spend.
+/// The settings of a study that may change between two runs of it: what is searched and by what sampler, how trials are stopped, how
+/// many there are, and what they may spend. What a record of an earlier version does not say is as before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -27,4 +30,19 @@ pub struct Settings {
     pub refit: Option<f64>,
     /// The share of trials that is never stopped.
     pub exempt: f64,
+    /// What is searched. Parameters may have other ranges and choices, and there may be others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<Space>,
+    /// Which configuration is tried next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampler: Option<SamplerSpec>,
+    /// R, the resource that a whole training takes; it only grows, and only where every trial is trained to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_resource: Option<u64>,
+    /// After so many trials in a row without a new best no further one is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_no_improvement: Option<u64>,
+    /// What runs a trial; the command's number of epochs may change with the study's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<BTreeMap<String, String>>,
 }

@@ -3,7 +3,7 @@
 use super::{Parts, Settings};
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::layer_space::NETWORK;
-use crate::parameter_space::ParameterSpaceError;
+use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::range::{RangeError, at_least_one, countable, growth, share};
 use crate::samplers::SamplerSpec;
 use crate::samplers::q_learning::QLearningError;
@@ -52,7 +52,10 @@ pub struct StudySpec {
     /// What the whole study may consume, in epochs; no limit, if absent. May be raised later.
     #[serde(default, skip_serializing_if = "is_default")]
     pub budget_epochs: Option<u64>,
-    /// Configurations of the user's own: the first trials have them, in this order.
+    /// After so many trials in a row without a new best no further one is started.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub until_no_improvement: Option<u64>,
+    /// Configurations of the user's own: the first trials have them, in this order. Each may name only some parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<Configuration>,
     /// How many trials must be trained to a level (with full training: to their end) before any is stopped there.
@@ -124,6 +127,14 @@ pub enum StudyError {
     /// Q-learning draws its networks itself.
     #[error("q-learning draws every network itself: queue none, or choose the sampler random")]
     NoQueue,
+    /// The plan has no place for a further trial.
+    #[error(
+        "all {trials} trials of the plan are started or spoken for, and its rungs depend on their number: raise `runs` with Hyperband, or begin another study with --learn-from"
+    )]
+    NoRoom {
+        /// The trials.
+        trials: u64,
+    },
     /// Q-learning needs a reward for each network.
     #[error(
         "q-learning needs one result for each network, trained to its end or forecast: it goes with full training only, not with rungs"
@@ -217,6 +228,7 @@ impl StudySpec {
             max_resource: DEFAULT_EPOCHS,
             trials: DEFAULT_TRIALS,
             budget_epochs: None,
+            until_no_improvement: None,
             queue: Vec::new(),
             burn_in,
             policy: Policy::default(),
@@ -241,6 +253,9 @@ impl StudySpec {
     /// Checks the ranges of all that `parts` do not replace.
     pub(super) fn validate_with(&self, parts: &Parts) -> Result<(), StudyError> {
         let counts = [("trials", self.trials), ("epochs", self.max_resource), ("burn-in", self.burn_in)];
+        if let Some(trials) = self.until_no_improvement {
+            at_least_one(&[("until_no_improvement", trials)])?;
+        }
         countable(&counts)?;
         if parts.scheduler.is_none() {
             self.schedule.validate(self.trials, self.max_resource)?;
@@ -279,14 +294,15 @@ impl StudySpec {
     }
 
     fn validate_queue(&self) -> Result<(), StudyError> {
+        self.queue.iter().try_for_each(|configuration| self.check_queued(configuration))
+    }
+
+    /// Checks that `configuration` can be enqueued.
+    pub(super) fn check_queued(&self, configuration: &Configuration) -> Result<(), StudyError> {
         match (&self.space, &self.sampler) {
-            (_, SamplerSpec::QLearning(_)) if !self.queue.is_empty() => Err(StudyError::NoQueue),
-            (Space::Parameters(space), _) => {
-                Ok(self.queue.iter().try_for_each(|configuration| space.check(configuration))?)
-            }
-            (Space::Metaqnn(space), _) => {
-                self.queue.iter().try_for_each(|configuration| check_network(configuration, space.image()))
-            }
+            (_, SamplerSpec::QLearning(_)) => Err(StudyError::NoQueue),
+            (Space::Parameters(space), _) => Ok(space.check_part(configuration)?),
+            (Space::Metaqnn(space), _) => check_network(configuration, space.image()),
         }
     }
 
@@ -311,18 +327,36 @@ impl StudySpec {
         self
     }
 
-    /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
+    /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings): trainings may become longer, not shorter.
     pub fn continues(&self, other: &Self) -> bool {
         self.regardless_of_settings() == other.regardless_of_settings()
+            && self.max_resource <= other.max_resource
     }
 
     /// The same study without what may change between two runs of it.
     #[must_use]
     pub fn regardless_of_settings(&self) -> Self {
         let fixed = self.regardless_of_length();
+        let mut workload = self.workload.clone();
+        if let Some(command) = workload.get_mut("command").filter(|_| self.schedule.is_full()) {
+            *command = without_epochs(command, self.max_resource);
+        }
         let usual = Self::new(self.space.clone(), "", self.direction).settings();
-        let settings = Settings { trials: fixed.trials, ..usual };
-        fixed.with_settings(&settings)
+        let settings = Settings {
+            trials: fixed.trials,
+            space: Some(match &self.space {
+                Space::Parameters(_) => Space::Parameters(ParameterSpace::any()),
+                network => network.clone(),
+            }),
+            sampler: Some(match &self.sampler {
+                SamplerSpec::QLearning(_) => self.sampler.clone(),
+                _ => SamplerSpec::Random,
+            }),
+            max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
+            workload: Some(workload),
+            ..usual
+        };
+        Self { queue: Vec::new(), ..fixed }.with_settings(&settings)
     }
 
     /// The same study without what may be raised later: its total of trials, unless its plan is made for so many.
@@ -344,6 +378,11 @@ impl StudySpec {
             criterion: self.criterion,
             refit: self.refit,
             exempt: self.exempt,
+            space: Some(self.space.clone()),
+            sampler: Some(self.sampler.clone()),
+            max_resource: Some(self.max_resource),
+            until_no_improvement: self.until_no_improvement,
+            workload: Some(self.workload.clone()),
         }
     }
 
@@ -351,14 +390,39 @@ impl StudySpec {
     #[must_use]
     pub fn with_settings(self, settings: &Settings) -> Self {
         let Settings { trials, budget_epochs, .. } = *settings;
-        Self { trials, budget_epochs, ..self }.stopping_by(settings)
+        Self { trials, budget_epochs, ..self }.going_by(settings)
     }
 
-    /// The same study, its trials stopped by `settings`.
-    pub(super) fn stopping_by(self, settings: &Settings) -> Self {
-        let Settings { burn_in, policy, shadow, ref predictor, criterion, refit, exempt, .. } = *settings;
-        Self { burn_in, policy, shadow, predictor: predictor.clone(), criterion, refit, exempt, ..self }
+    /// The same study by `settings`, but for its totals.
+    pub(super) fn going_by(self, settings: &Settings) -> Self {
+        let Settings { burn_in, policy, shadow, criterion, refit, exempt, until_no_improvement, .. } =
+            *settings;
+        Self {
+            burn_in,
+            policy,
+            shadow,
+            criterion,
+            refit,
+            exempt,
+            until_no_improvement,
+            predictor: settings.predictor.clone(),
+            space: settings.space.clone().unwrap_or(self.space),
+            sampler: settings.sampler.clone().unwrap_or(self.sampler),
+            max_resource: settings.max_resource.unwrap_or(self.max_resource),
+            workload: settings.workload.clone().unwrap_or(self.workload),
+            ..self
+        }
     }
+}
+
+/// `command` without its number of epochs: `train.py --epochs 20` trains longer as `train.py --epochs 40` in the same study.
+fn without_epochs(command: &str, epochs: u64) -> String {
+    let epochs = epochs.to_string();
+    let word = |word: &str| match word.strip_suffix(&epochs) {
+        Some(before) if before.is_empty() || before.ends_with('=') => format!("{before}{{epochs}}"),
+        _ => word.to_owned(),
+    };
+    command.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether `configuration` is a network that fits `images`.

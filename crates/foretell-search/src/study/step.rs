@@ -205,22 +205,35 @@ impl Study {
 
     /// The next job and its configuration, if the budget pays for it.
     fn ask(&mut self) -> Option<(Job, Configuration)> {
-        let job = self.next_job().filter(|job| self.can_pay(*job))?;
+        let job = self.next_job().filter(|job| self.may_start(*job))?;
         Some((job, self.propose(job)?))
     }
 
     /// The configuration of the next `job`; asked for once and kept until it is started.
     pub(super) fn propose(&mut self, job: Job) -> Option<Configuration> {
-        if let Some((_, open @ Proposal::Open)) = &mut self.pending {
+        if let Some((_, Proposal::Open)) = &self.pending {
             let known = self.trials.get(job.trial as usize).map(|trial| trial.configuration.clone());
-            let queued = || self.spec.queue.get(job.trial as usize).cloned();
-            let configuration = known.or_else(queued).or_else(|| self.sampler.propose(job.trial));
-            *open = configuration.map_or(Proposal::Spent, Proposal::Of);
+            let configuration =
+                known.or_else(|| self.enqueued_for(job.trial)).or_else(|| self.sampler.propose(job.trial));
+            let proposal = configuration.map_or(Proposal::Spent, Proposal::Of);
+            self.pending = Some((job, proposal));
         }
         match &self.pending {
             Some((_, Proposal::Of(configuration))) => Some(configuration.clone()),
             _ => None,
         }
+    }
+
+    /// Whether `job` may start: the budget pays for it, and the best still improves.
+    pub(super) fn may_start(&self, job: Job) -> bool {
+        self.can_pay(job) && !self.is_without_improvement()
+    }
+
+    /// Whether so many trials in a row have ended without a new best that no further one is started, and nobody has enqueued one.
+    pub fn is_without_improvement(&self) -> bool {
+        let most = self.spec.until_no_improvement;
+        most.is_some_and(|most| self.progress.without_improvement() >= most)
+            && self.queue.waiting().is_empty()
     }
 
     /// Whether the budget pays for `job`, once all that runs is trained as far as it is to be.

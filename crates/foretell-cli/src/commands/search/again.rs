@@ -8,9 +8,11 @@ use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{Format, metric_difference, metric_value, note, print, print_json, with_deviation};
-use foretell::Configuration;
+use foretell::{Configuration, Value};
 use foretell_run::{Stored, trial_directory};
-use foretell_search::{Policy, SamplerSpec, Schedule, Study, StudySpec};
+use foretell_search::{
+    Parameter, ParameterKind, ParameterSpace, Policy, SamplerSpec, Schedule, Space, Study, StudySpec,
+};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -99,7 +101,13 @@ fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
     let Some(trial) = stored.study.trial(again.trial) else {
         return Err(no_trial(stored, again.trial));
     };
+    let space = match first.space.contains(&trial.configuration) {
+        true => first.space.clone(),
+        // the space was changed since
+        false => only(&trial.configuration)?,
+    };
     Ok(StudySpec {
+        space,
         sampler: SamplerSpec::Random,
         schedule: Schedule::Full,
         policy: Policy::None,
@@ -111,6 +119,17 @@ fn spec(stored: &Stored, again: &Again) -> Result<StudySpec, Failure> {
         seed: first.seed.wrapping_add(1),
         ..first.clone()
     })
+}
+
+/// The space of `configuration` alone.
+fn only(configuration: &Configuration) -> Result<Space, Failure> {
+    let given = configuration.iter().filter(|(_, value)| **value != Value::Missing);
+    let parameter = |(name, value): (&String, &Value)| Parameter {
+        name: name.clone(),
+        kind: ParameterKind::Choice { options: vec![value.clone()] },
+        active_if: None,
+    };
+    ParameterSpace::new(given.map(parameter).collect()).map(Space::Parameters).map_err(Failure::midway)
 }
 
 /// There is no trial `number`.

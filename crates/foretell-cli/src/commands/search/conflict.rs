@@ -17,8 +17,8 @@ pub(super) fn another_study(directory: &Path, there: &StudySpec, asked: &StudySp
     let mut parts = said(&there.regardless_of_settings(), &asked.regardless_of_settings());
     parts.extend(outside(directory, &asked.space));
     Failure::input(format!(
-        "{}: holds another study: {}; choose another --out, or give that study's own flags (how trials are stopped, their \
-         number and budgets may change)",
+        "{}: holds another study: {}; choose another --out, or give that study's own flags (ranges, choices, sampler, how trials are \
+         stopped, their number and budgets may change, and trainings may become longer)",
         directory.display(),
         parts.join(", ")
     ))
@@ -30,6 +30,11 @@ pub(super) fn said<T: Serialize>(there: &T, here: &T) -> Vec<String> {
         format!("{field}{} is {there} there and {here} here", flag_of(&field))
     };
     differences(there, here).into_iter().map(named).collect()
+}
+
+/// A value as JSON without the quotes of a text.
+pub(super) fn quoted(value: &str) -> &str {
+    value.trim_matches('"')
 }
 
 /// The trials of the study in `directory` whose configurations are not in `space`.

@@ -7,7 +7,7 @@ use foretell::{Direction, StopCriterion};
 use foretell_search::{
     EpsilonSchedule, QLearning, Refit, SamplerName, SamplerSpec, Space, StudyRequest, StudySpec,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 impl Arguments {
     /// What is asked for: by the flags and the file, with what `workload` adds.
@@ -39,7 +39,9 @@ impl Arguments {
     /// Where the study is kept. Unless told otherwise a folder named after everything that determines the study but its
     /// number of trials, so that the same command finds it again.
     pub(super) fn directory(&self, spec: &StudySpec) -> PathBuf {
-        self.out.clone().unwrap_or_else(|| {
+        let studies = Path::new("foretell-out");
+        let named = self.name.as_ref().map(|name| studies.join(name));
+        self.out.clone().or(named).unwrap_or_else(|| {
             let kind = match &spec.space {
                 _ if !self.command.is_empty() => "command",
                 Space::Metaqnn(_) => "metaqnn",
@@ -51,7 +53,7 @@ impl Arguments {
                 text.push_str("random");
             }
             text.extend(self.asked.request.learn_from.iter().flatten().map(String::as_str));
-            PathBuf::from("foretell-out").join(format!("{kind}-{:08x}", fingerprint(&text)))
+            studies.join(format!("{kind}-{:08x}", fingerprint(&text)))
         })
     }
 

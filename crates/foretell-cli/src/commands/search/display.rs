@@ -52,7 +52,10 @@ impl Display {
         let time = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.times.see(record, Some(Moment { run: u32::MAX, time }));
         let trial = match record {
-            Record::Created { .. } | Record::Changed { .. } | Record::WarmStart { .. } => return,
+            Record::Created { .. }
+            | Record::Changed { .. }
+            | Record::WarmStart { .. }
+            | Record::Enqueued { .. } => return,
             Record::Decided(decision) => decision.trial,
             Record::Started { trial, .. }
             | Record::Reported { trial, .. }

@@ -58,6 +58,12 @@ pub(crate) struct Arguments {
     /// Number of trials to run at a time (default: one per core; with --gpus one per GPU).
     #[arg(long, help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) workers: Option<u16>,
+    /// Name of the study: it is kept in foretell-out/NAME, and goes on there also with other ranges, another sampler or more epochs.
+    #[arg(long, value_name = "NAME", help_heading = "Search", conflicts_with = "out", value_parser = study_name)]
+    pub(super) name: Option<String>,
+    /// Note about the study, which `foretell study ls` shows.
+    #[arg(long, hide_short_help = true, value_name = "TEXT", help_heading = "Search")]
+    pub(super) note: Option<String>,
     /// Folder of the study; the same command with the same folder continues it (default: a folder in foretell-out, named after
     /// the settings).
     #[arg(long, value_name = "DIR", help_heading = "Search")]
@@ -111,6 +117,17 @@ pub(crate) struct Arguments {
     /// What to draw (default: curves; with Q-learning q-learning).
     #[arg(long, hide_short_help = true, value_enum, help_heading = "Output")]
     figure: Option<FigureKind>,
+}
+
+/// A name becomes a folder's only if it is a plain word.
+fn study_name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    if text.is_empty() || text.starts_with(['.', '-']) || !text.chars().all(is_plain) {
+        return Err(
+            "a name has letters, digits, '.', '_' and '-', and begins with neither '.' nor '-'".to_owned()
+        );
+    }
+    Ok(text.to_owned())
 }
 
 impl Arguments {

@@ -4,6 +4,7 @@ pub(crate) mod again;
 pub(crate) mod asked;
 #[cfg(feature = "nn")]
 mod built_in;
+mod changes;
 mod conflict;
 mod control;
 mod described_study;
@@ -33,6 +34,7 @@ mod study_run;
 mod warm_start;
 mod workload;
 
+use crate::commands::study::note_file;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
@@ -67,7 +69,7 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
     let learn_from = arguments.learn_from();
-    let spec = first.resolve(None)?;
+    let spec = first.resolve_regardless_of_queue()?;
     let warm_start = warm_start::runs(&learn_from, &spec)?;
     spec.check_burn_in(warm_start.len()).map_err(Refusal::from)?;
     let directory = arguments.directory(&spec);
@@ -80,17 +82,16 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     if Fleet::hand_over(arguments, asked, &directory)? {
         return Ok(());
     }
-    let offered = if learn_from.is_empty() { warm_start::offered(&directory, &spec) } else { Vec::new() };
-    for path in offered {
-        note(&format!(
-            "an earlier study of this command is there; to learn from it, too: --learn-from {}",
-            path.display()
-        ));
+    if learn_from.is_empty() {
+        warm_start::offered(&directory, &spec).iter().for_each(|offer| note(offer));
     }
     let interrupt = interrupt::Interrupt::default();
     let described = Described { spec, request: Some(request) };
     let mut search = StudyRun::open(&directory, described, arguments, &workload, &warm_start, &interrupt)?;
     asked.keep(search.directory(), &workload);
+    if let Some(text) = &arguments.note {
+        note_file::add(search.directory(), text)?;
+    }
     note(&report::opening(&search, arguments));
     interrupt.install()?;
     if std::env::var_os("SLURM_JOB_ID").is_some() {

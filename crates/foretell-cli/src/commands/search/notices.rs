@@ -84,6 +84,9 @@ impl<'a> Notices<'a> {
                     "trial {trial} failed ({why}); attempt {attempt} of those that --retries allows"
                 ));
             }
+            Event::NotEnqueued { why } => {
+                note(&format!("a configuration that was enqueued is left out: {why}"))
+            }
             Event::Overran { trial } => self.say_overrun(study, trial),
             Event::Retrained { trial, from } if first(&mut self.retrained_said) => {
                 let rest = match study.spec().schedule {

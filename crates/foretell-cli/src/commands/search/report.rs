@@ -378,6 +378,11 @@ fn spent(study: &Study, document: &Document) -> String {
     if study.is_space_spent() {
         text += "\nthe search ended early: the sampler finds no network any more that it has not proposed";
     }
+    if let Some(most) = study.spec().until_no_improvement.filter(|_| study.is_without_improvement()) {
+        text += &format!(
+            "\nthe search ended: {most} trials in a row were no better than the best: --until-no-improvement {most}"
+        );
+    }
     if let Some(audit) = summary.audit {
         text += &format!(
             "\naudit: {} exempt trials would have been stopped, {} of them wrongly",

@@ -1,5 +1,6 @@
 //! A search that runs: the study's folder opened, and its driver started.
 
+use super::changes;
 use super::conflict;
 use super::display::Display;
 use super::flags::Arguments;
@@ -66,7 +67,9 @@ impl StudyRun {
         let room = Room::waiting(Arc::clone(&interrupt.flag), note);
         store.wait_by(room.clone());
         let mut session = open_session(directory, described, store, &survey)?;
-        say_changes(survey.study.as_deref(), &session);
+        if let Some(text) = survey.study.as_deref().and_then(|there| changes::said(there, session.study())) {
+            note(&text);
+        }
         let before = Duration::from_millis(session.store().times().elapsed());
         let study = session.study();
         let found = study.trials().len();
@@ -214,32 +217,26 @@ fn open_session(
     survey: &Survey,
 ) -> Result<Session<EventStore>, Failure> {
     if let Some(there) = &survey.study {
-        let again = request.map_or(Ok(spec.clone()), |request| request.resolve(Some(there)));
+        let again = request.clone().map_or(Ok(spec.clone()), |request| request.resolve(Some(there)));
         if !survey.has_reports && (again.is_ok() || survey.has_failures) {
             end_abandoned_trials(directory, survey.trials)?;
             note(&format!("{}: nothing was reported there yet: the study begins anew", directory.display()));
             store.clear().map_err(Failure::midway)?;
-        } else if again.is_err() && !there.continues(&spec) {
+        } else if again.as_ref().is_err_and(|refusal| refusal.differs) && !there.continues(&spec) {
             return Err(conflict::another_study(directory, there, &spec));
         } else {
             spec = again?;
         }
+    }
+    if let Some(request) = request.filter(|_| survey.study.is_none()) {
+        // what is enqueued was not looked at yet
+        request.resolve(None)?;
     }
     Session::open(spec.clone(), Parts::default(), store).map_err(|error| match error {
         SessionError::Another { there } => conflict::another_study(directory, &there, &spec),
         SessionError::Store(error) => Failure::midway(error),
         error => in_directory(directory, &error),
     })
-}
-
-/// Says which settings hold from here on, and did not before.
-fn say_changes(there: Option<&StudySpec>, session: &Session<EventStore>) {
-    let study = session.study();
-    let Some(there) = there.filter(|_| !study.trials().is_empty()) else { return };
-    let changes = conflict::said(&there.settings(), study.settings());
-    if !changes.is_empty() {
-        note(&format!("from trial {} on: {}; the log says so", study.trials().len(), changes.join(", ")));
-    }
 }
 
 /// A guardian of the study in `directory`. Where this program is not the command itself (in Python, say), or none can be

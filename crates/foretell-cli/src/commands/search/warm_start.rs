@@ -21,27 +21,35 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
     Ok(runs)
 }
 
-/// Earlier studies of the same command with the same metric and parameters, beside the new study's `directory`: what it could learn
-/// from. Folders that cannot be read are passed over: they are offered, not asked for.
-pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Vec<PathBuf> {
+/// What to do with earlier studies of the same command with the same metric and parameters, beside the new study's `directory`: go on
+/// with one, or learn from it. Folders that cannot be read are passed over: they are offered, not asked for.
+pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Vec<String> {
     let Some(command) = spec.workload.get("command") else { return Vec::new() };
     if directory.exists() {
         return Vec::new();
     }
     let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
     let Ok(entries) = std::fs::read_dir(around.unwrap_or(Path::new("."))) else { return Vec::new() };
-    let alike = |path: &PathBuf| {
-        let Ok(stored) = Stored::read(path) else { return false };
+    let offer = |path: PathBuf| {
+        let stored = Stored::read(&path).ok()?;
         let there = stored.study.spec();
         let same = there.workload.get("command") == Some(command)
             && (&there.metric, there.direction) == (&spec.metric, spec.direction)
             && there.space.names() == spec.space.names();
-        same && stored.study.progress().trials.completed > 0
+        let trials = stored.study.progress().trials.completed;
+        let path = path.display();
+        let goes_on = match there.continues(spec) {
+            true => format!("to go on with it by these settings: --out {path}; "),
+            false => String::new(),
+        };
+        (same && trials > 0).then(|| {
+            format!("an earlier study of this command is there; {goes_on}to learn from it, too: --learn-from {path}")
+        })
     };
     let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
-    let mut found: Vec<PathBuf> = folders.filter(|path| log_in(path).is_file()).filter(alike).collect();
-    found.sort();
-    found
+    let mut folders: Vec<PathBuf> = folders.filter(|path| log_in(path).is_file()).collect();
+    folders.sort();
+    folders.into_iter().filter_map(offer).collect()
 }
 
 /// The curves at `path` of the study's metric, or else of the one that the reader prefers.

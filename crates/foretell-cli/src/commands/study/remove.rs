@@ -10,7 +10,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 /// What Foretell writes into a study's folder, besides damaged logs.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "again",
     "command.json",
     "events.jsonl",
@@ -22,6 +22,7 @@ const OWN: [&str; 12] = [
     "curves.svg",
     "orders",
     "leases.json",
+    "notes.txt",
     NOTICES,
 ];
 

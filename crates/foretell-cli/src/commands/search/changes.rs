@@ -1,0 +1,69 @@
+//! What changes when a search goes on with a study by other settings.
+
+use super::conflict::quoted;
+use foretell_search::{Difference, Parameter, Space, Study, StudySpec, differences};
+
+/// The settings that have words of their own here.
+const OWN: [&str; 2] = ["space", "workload"];
+
+/// Says which settings hold from here on in `study`, and did not where it was `there`; nothing where all are as before, or nothing was
+/// tried yet.
+pub(super) fn said(there: &StudySpec, study: &Study) -> Option<String> {
+    let trials = study.trials().len();
+    if trials == 0 {
+        return None;
+    }
+    let spec = study.spec();
+    let others = differences(&there.settings(), study.settings()).into_iter();
+    let mut parts: Vec<String> = others
+        .filter(|difference| !OWN.contains(&difference.field.as_str()))
+        .map(|Difference { field, there, here }| {
+            format!("{} {} (was {})", name(&field), quoted(&here), quoted(&there))
+        })
+        .collect();
+    parts.extend(parameters(&there.space, &spec.space));
+    if there.workload.get("command") != spec.workload.get("command") {
+        parts.push("the command names other epochs".to_owned());
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let mut lines = vec![format!("from trial {trials} on: {}; the log says so", parts.join(", "))];
+    if (&there.space, &there.sampler) != (&spec.space, &spec.sampler) {
+        let fit = study.trials().iter().filter(|trial| spec.space.contains(&trial.configuration)).count();
+        lines.push(format!(
+            "the sampler learns from the {fit} of {trials} trials that are in the space now, forecasts from all"
+        ));
+    }
+    if there.max_resource < spec.max_resource {
+        lines.push(format!(
+            "forecasts begin once {} trials are trained for {} epochs; the best of the earlier trials goes on by `foretell study run STUDY --epochs {}`",
+            spec.burn_in, spec.max_resource, spec.max_resource
+        ));
+    }
+    Some(lines.join("\n"))
+}
+
+/// The name of a setting on the command line.
+fn name(field: &str) -> String {
+    match field {
+        "max_resource" => "epochs".to_owned(),
+        other => other.replace('_', "-"),
+    }
+}
+
+/// The parameters that are other ones now.
+fn parameters(there: &Space, here: &Space) -> Vec<String> {
+    let (Space::Parameters(there), Space::Parameters(here)) = (there, here) else { return Vec::new() };
+    let named = |all: &[Parameter], name: &str| all.iter().find(|parameter| parameter.name == name).cloned();
+    let changed =
+        here.parameters().iter().filter_map(|parameter| match named(there.parameters(), &parameter.name) {
+            None => Some(format!("a new parameter {parameter}")),
+            Some(before) if before == *parameter => None,
+            Some(before) => Some(format!("{parameter} (was {})", before.kind)),
+        });
+    let gone =
+        there.parameters().iter().filter(|parameter| named(here.parameters(), &parameter.name).is_none());
+    let gone = gone.map(|parameter| format!("no parameter {} any more", parameter.name));
+    changed.chain(gone).collect()
+}

@@ -1,0 +1,333 @@
+//! `foretell study compare`: whether one study found something better than another, and how sure that is.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::{Format, metric_difference, metric_value, print, print_json, with_deviation};
+use foretell::statistics::{mean, normal_quantile};
+use foretell_run::Stored;
+use foretell_search::{Best, Parts, Study, Trial, TrialState};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One study.
+#[derive(Serialize)]
+struct Side {
+    study: String,
+    trials: usize,
+    epochs: u64,
+    best: Best,
+    /// What its best came to with other seeds, trained as long: by `foretell study run`.
+    again: Vec<f64>,
+    /// The best after as many epochs as the shorter of both studies spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best_at_equal_epochs: Option<f64>,
+}
+
+/// What the difference is measured by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum By {
+    /// Both winners were trained with several seeds: their means.
+    Seeds,
+    /// The winners as they are, with the spread that trainings of one configuration have.
+    Spread,
+    /// The winners as they are; how much luck is in them is not known.
+    Nothing,
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    metric: String,
+    a: Side,
+    b: Side,
+    /// How much better B is, in the metric's unit; negative where A is better.
+    b_is_better_by: f64,
+    by: By,
+    /// The 95 % interval of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<(f64, f64)>,
+    /// `a`, `b`, or `unclear`.
+    better: &'static str,
+}
+
+/// The spread of trainings of one configuration: sums of squares and their degrees of freedom.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Noise {
+    squares: f64,
+    freedom: usize,
+}
+
+impl Noise {
+    /// Takes in trainings of one configuration.
+    fn take(&mut self, scores: &[f64]) {
+        if scores.len() > 1 {
+            let middle = mean(scores);
+            self.squares += scores.iter().map(|score| (score - middle).powi(2)).sum::<f64>();
+            self.freedom += scores.len() - 1;
+        }
+    }
+
+    fn deviation(self) -> Option<f64> {
+        (self.freedom > 0).then(|| (self.squares / self.freedom as f64).sqrt())
+    }
+}
+
+/// The standard deviation that `scores` are a sample of.
+fn deviation(scores: &[f64]) -> f64 {
+    let mut noise = Noise::default();
+    noise.take(scores);
+    noise.deviation().unwrap_or(0.0)
+}
+
+/// Compares the studies.
+pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
+    let (one, other) = (first.study.spec(), second.study.spec());
+    if (&one.metric, one.direction) != (&other.metric, other.direction) {
+        return Err(Failure::input(format!(
+            "{} searches for a {} {}, {} for a {} {}: they do not compare",
+            first.directory.display(),
+            one.direction.better(),
+            one.metric,
+            second.directory.display(),
+            other.direction.better(),
+            other.metric
+        )));
+    }
+    let mut noise = Noise::default();
+    let epochs = first.study.progress().spent.min(second.study.progress().spent);
+    let a = side(first, epochs, &mut noise)?;
+    let b = side(second, epochs, &mut noise)?;
+    let (better_by, by, half) = difference(&a, &b, noise);
+    let sign = one.direction.score(1.0);
+    let better_by = sign * better_by;
+    let interval = half.map(|half| (better_by - half, better_by + half));
+    let document = Document {
+        schema: "foretell.compare/1",
+        metric: one.metric.clone(),
+        better: match interval {
+            Some((low, _)) if low > 0.0 => "b",
+            Some((_, high)) if high < 0.0 => "a",
+            _ => "unclear",
+        },
+        b_is_better_by: better_by,
+        by,
+        interval,
+        a,
+        b,
+    };
+    match format {
+        Format::Json => print_json(&document),
+        Format::Table => print(&text(&document, noise, epochs)),
+    }
+}
+
+/// How much larger B's value is than A's, by what, and half of the 95 % interval.
+fn difference(a: &Side, b: &Side, noise: Noise) -> (f64, By, Option<f64>) {
+    let (n, m) = (a.again.len() as f64, b.again.len() as f64);
+    if n > 1.0 && m > 1.0 {
+        let variances = [&a.again, &b.again].map(|scores| deviation(scores).powi(2) / scores.len() as f64);
+        let variance: f64 = variances.iter().sum();
+        // Welch 1947; trainings that all come to the same have no spread
+        let freedom =
+            variance.powi(2) / (variances[0].powi(2) / (n - 1.0) + variances[1].powi(2) / (m - 1.0));
+        let freedom = if freedom.is_finite() { freedom } else { n + m - 2.0 };
+        return (mean(&b.again) - mean(&a.again), By::Seeds, Some(t_quantile(freedom) * variance.sqrt()));
+    }
+    let difference = b.best.score - a.best.score;
+    match noise.deviation() {
+        Some(deviation) => {
+            let half = t_quantile(noise.freedom as f64) * deviation * std::f64::consts::SQRT_2;
+            (difference, By::Spread, Some(half))
+        }
+        None => (difference, By::Nothing, None),
+    }
+}
+
+/// The 97.5 % quantile of Student's t distribution: exact for one degree of freedom, else by the expansion of Fisher and Cornish.
+fn t_quantile(freedom: f64) -> f64 {
+    let p = 0.975;
+    if freedom < 1.5 {
+        return (std::f64::consts::PI * (p - 0.5)).tan();
+    }
+    let (z, v) = (normal_quantile(p), freedom);
+    let terms = [
+        (z.powi(3) + z) / (4.0 * v),
+        (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * v.powi(2)),
+        (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / (384.0 * v.powi(3)),
+    ];
+    z + terms.iter().sum::<f64>()
+}
+
+fn side(stored: &Stored, epochs: u64, noise: &mut Noise) -> Result<Side, Failure> {
+    let best = stored.study.best().ok_or_else(|| {
+        Failure::midway(format!(
+            "{}: no trial was trained to its end: there is no best yet",
+            stored.directory.display()
+        ))
+    })?;
+    let until = stored.study.trial(best.trial).map_or(0, |trial| trial.until);
+    let again = trained_again(&stored.directory, until);
+    again.values().for_each(|scores| noise.take(scores));
+    let mut alike: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for trial in stored.study.trials() {
+        if let (TrialState::Completed { value }, Ok(key)) =
+            (&trial.state, serde_json::to_string(&(&trial.configuration, trial.until)))
+        {
+            alike.entry(key).or_default().push(*value);
+        }
+    }
+    alike.values().for_each(|scores| noise.take(scores));
+    Ok(Side {
+        study: stored.directory.display().to_string(),
+        trials: stored.study.trials().len(),
+        epochs: stored.study.progress().spent,
+        again: again.get(&best.trial).cloned().unwrap_or_default(),
+        best_at_equal_epochs: best_after(stored, epochs)?,
+        best,
+    })
+}
+
+/// What trials of the study in `directory` came to that `foretell study run` trained for `until` epochs, by trial.
+fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<f64>> {
+    let mut scores: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    let Ok(folders) = std::fs::read_dir(directory.join("again")) else { return scores };
+    for folder in folders.flatten() {
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let mut words = name.split('-');
+        let trial = words.nth(1).and_then(|word| word.parse().ok());
+        let (Some(trial), Ok(stored)) = (trial, Stored::read(&folder.path())) else { continue };
+        let spec = stored.study.spec();
+        if spec.max_resource == until {
+            let achieved = |trial: &Trial| trial.achieved(spec.run_score, spec.direction);
+            scores.entry(trial).or_default().extend(stored.study.trials().iter().filter_map(achieved));
+        }
+    }
+    scores
+}
+
+/// The best score when the study had spent `epochs`.
+fn best_after(stored: &Stored, epochs: u64) -> Result<Option<f64>, Failure> {
+    let mut study = Study::of_log(stored.study.spec().clone(), Parts::default()).map_err(Failure::midway)?;
+    let (mut number, mut best, mut wrong) = (0, None, None);
+    stored.each_record(|record| {
+        number += 1;
+        if wrong.is_none() && study.progress().spent <= epochs {
+            wrong = study.follow(&record, number).err();
+            if study.progress().spent <= epochs {
+                best = study.best().map(|best| best.score);
+            }
+        }
+    })?;
+    wrong.map_or(Ok(best), |error| Err(Failure::midway(error)))
+}
+
+fn text(document: &Document, noise: Noise, epochs: u64) -> String {
+    let Document { metric, a, b, by, .. } = document;
+    let line = |letter: &str, side: &Side| {
+        format!(
+            "{letter}: {}: {metric} {} (trial {}), {} trials, {} epochs",
+            side.study,
+            metric_value(side.best.score),
+            side.best.trial,
+            side.trials,
+            side.epochs
+        )
+    };
+    let mut lines = vec![line("A", a), line("B", b)];
+    if let (Some(first), Some(second)) = (a.best_at_equal_epochs, b.best_at_equal_epochs) {
+        lines.push(format!(
+            "after {epochs} epochs each: A {}, B {}",
+            metric_value(first),
+            metric_value(second)
+        ));
+    }
+    let seeds = |side: &Side| {
+        format!(
+            "{} with {} seeds",
+            with_deviation(mean(&side.again), deviation(&side.again)),
+            side.again.len()
+        )
+    };
+    let missing: Vec<String> = [a, b]
+        .iter()
+        .filter(|side| side.again.len() < 2)
+        .map(|side| format!("foretell study run {} --seeds 3", side.study))
+        .collect();
+    lines.push(match by {
+        By::Seeds => format!("the best again: A {}, B {}", seeds(a), seeds(b)),
+        By::Spread => format!(
+            "trainings of one configuration differ by {} (standard deviation, {} degrees of freedom); the best of many trials is partly luck: {}",
+            metric_difference(noise.deviation().unwrap_or(0.0), a.best.score, 4),
+            noise.freedom,
+            missing.join(" and ")
+        ),
+        By::Nothing => format!("how much of it is luck is not known: {}", missing.join(" and ")),
+    });
+    lines.push(verdict(document));
+    lines.join("\n")
+}
+
+fn verdict(document: &Document) -> String {
+    let amount = |value: f64| metric_difference(value, document.a.best.score, 4);
+    let by = document.b_is_better_by;
+    let (leader, by, interval) = if by < 0.0 {
+        ("A", -by, document.interval.map(|(low, high)| (-high, -low)))
+    } else {
+        ("B", by, document.interval)
+    };
+    let sure = match interval {
+        None => {
+            return format!(
+                "{leader}'s best is {} better; whether {leader} is better is not known",
+                amount(by)
+            );
+        }
+        Some((low, high)) => format!("95 % interval {} to {}", amount(low), amount(high)),
+    };
+    match document.better {
+        "unclear" => format!("they cannot be told apart: {leader} is {} better, {sure}", amount(by)),
+        _ => format!("{leader} is better: by {}, {sure}", amount(by)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{By, Noise, Side, difference, t_quantile};
+    use foretell_search::Best;
+
+    fn side(score: f64, again: &[f64]) -> Side {
+        Side {
+            study: String::new(),
+            trials: 1,
+            epochs: 1,
+            best: Best { trial: 0, score, configuration: Default::default() },
+            again: again.to_vec(),
+            best_at_equal_epochs: None,
+        }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (freedom, table) in [(1.0, 12.706), (2.0, 4.303), (4.0, 2.776), (10.0, 2.228), (100.0, 1.984)] {
+            let relative: f64 = (t_quantile(freedom) - table) / table;
+            assert!(relative.abs() < 0.04, "{freedom}: {}", t_quantile(freedom));
+        }
+    }
+
+    #[test]
+    fn seeds_decide_over_single_trainings_and_those_over_nothing() {
+        // means 0.9 and 0.93, both of variance 1e-4: se² = 2e-4/3, 4 degrees of freedom
+        let (a, b) = (side(0.95, &[0.89, 0.9, 0.91]), side(0.94, &[0.92, 0.93, 0.94]));
+        let (by, what, half) = difference(&a, &b, Noise::default());
+        let half = half.expect("an interval");
+        assert!((by - 0.03).abs() < 1e-12 && what == By::Seeds);
+        assert!((half - 2.776 * (2e-4_f64 / 3.0).sqrt()).abs() < 1e-3, "{half}");
+        let mut noise = Noise::default();
+        noise.take(&a.again);
+        let (by, what, half) = difference(&a, &side(0.94, &[0.9]), noise);
+        assert!((by + 0.01).abs() < 1e-12 && what == By::Spread && half.is_some());
+        let (_, what, half) = difference(&side(0.95, &[]), &side(0.94, &[]), Noise::default());
+        assert_eq!((what, half), (By::Nothing, None));
+    }
+}

@@ -1,0 +1,65 @@
+//! `foretell study enqueue`: configurations to try next, also while the study runs.
+
+use crate::failure::{Failure, Outcome};
+use crate::output::print;
+use foretell::Configuration;
+use foretell_run::{Orders, Stored};
+use foretell_search::Queued;
+use std::path::Path;
+
+/// Enqueues what `texts` and the lines of `file` say, after all of it was checked.
+pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Outcome {
+    let mut wanted: Vec<(String, Configuration)> = Vec::new();
+    for text in texts {
+        wanted.push((text.clone(), read(stored, &Queued::Text(text.clone()), text)?));
+    }
+    if let Some(path) = file {
+        wanted.extend(lines(stored, path)?);
+    }
+    if wanted.is_empty() {
+        return Err(Failure::input(
+            "name a configuration, such as lr=0.1,opt=sgd, or a file of them by --file; what it leaves open the sampler chooses",
+        ));
+    }
+    let orders = Orders::of(&stored.directory);
+    for (text, configuration) in &wanted {
+        orders
+            .enqueue(configuration)
+            .map_err(|error| Failure::midway(format!("{text}: it cannot be ordered: {error}")))?;
+    }
+    print(&format!(
+        "{} to try next; a search that runs takes them within a second, else the next one of the same command does",
+        match wanted.len() {
+            1 => "one configuration".to_owned(),
+            many => format!("{many} configurations"),
+        }
+    ))
+}
+
+/// The configurations of a file: a JSON object or `lr=0.1,opt=sgd` a line.
+fn lines(stored: &Stored, path: &Path) -> Result<Vec<(String, Configuration)>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let one = |(number, line): (usize, &str)| {
+        let place = format!("{}:{}", path.display(), number + 1);
+        let queued = match line.trim_start().starts_with('{') {
+            true => serde_json::from_str(line).map(Queued::Values).map_err(|error| {
+                Failure::input(format!("{place}: no JSON object of values, such as {{\"lr\": 0.1}}: {error}"))
+            })?,
+            false => Queued::Text(line.trim().to_owned()),
+        };
+        let configuration = read(stored, &queued, &place)?;
+        Ok((place, configuration))
+    };
+    lines.map(one).collect()
+}
+
+/// The configuration that is `queued`, checked; `what` it is called in errors.
+fn read(stored: &Stored, queued: &Queued, what: &str) -> Result<Configuration, Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{what}: {error}"));
+    let configuration =
+        queued.read(&stored.study.spec().space).map_err(|refusal| Failure::input(refusal.reason))?;
+    stored.study.check_enqueue(&configuration).map_err(|error| wrong(&error))?;
+    Ok(configuration)
+}

@@ -1,0 +1,205 @@
+//! `foretell study ls`: the studies of a folder.
+
+use super::note_file;
+use crate::commands::search::asked::{Asked, shell_line};
+use crate::failure::{Failure, Outcome};
+use crate::output::{Format, metric_value, note, print, print_json, table};
+use clap::ValueEnum;
+use foretell_run::{LogReader, Position, Stored, log_in};
+use foretell_search::{Best, Record, Spent, Summary, Tally};
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+
+const SCHEMA: &str = "foretell.study/1";
+
+/// The longest command or note in a table, in columns.
+const WIDEST: usize = 48;
+
+/// By what studies are sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// When they were begun, the newest last.
+    #[default]
+    Date,
+    /// By the folder's name.
+    Name,
+    /// By metric, and then by the best score, the best last.
+    Best,
+    /// By the epochs spent, the most last.
+    Epochs,
+}
+
+/// One study of a listing.
+#[derive(Serialize)]
+struct Listed {
+    study: String,
+    /// When it was begun, in UTC; absent in logs of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    begun: Option<String>,
+    metric: String,
+    done: bool,
+    trials: Tally,
+    epochs: Spent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<Best>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// When it was begun, in milliseconds; for sorting.
+    #[serde(skip)]
+    time: u64,
+    /// The best score, larger is better; for sorting.
+    #[serde(skip)]
+    score: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    schema: &'static str,
+    studies: Vec<Listed>,
+}
+
+/// Lists the studies in `folder`.
+pub(super) fn run(folder: &Path, order: Order, format: Format) -> Outcome {
+    let failed = |error: std::io::Error| {
+        Failure::input(format!(
+            "{}: {error}; name the folder that holds the studies' folders",
+            folder.display()
+        ))
+    };
+    let mut directories: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(failed)?
+        .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
+        .collect::<Result<_, _>>()?;
+    directories.retain(|directory| log_in(directory).is_file());
+    directories.sort();
+    let read = |directory: &PathBuf| match Stored::read(directory) {
+        Ok(stored) => Some(listed(&stored)),
+        Err(failure) => {
+            note(&format!("not listed: {failure}"));
+            None
+        }
+    };
+    let mut studies: Vec<Listed> = directories.iter().filter_map(read).collect();
+    // equal ones stay by name
+    studies.sort_by(|a, b| compared(a, b, order));
+    let listing = Listing { schema: SCHEMA, studies };
+    match format {
+        Format::Json => print_json(&listing),
+        Format::Table => print(&text(&listing)),
+    }
+}
+
+fn compared(a: &Listed, b: &Listed, order: Order) -> Ordering {
+    match order {
+        Order::Name => Ordering::Equal,
+        Order::Date => a.time.cmp(&b.time),
+        Order::Epochs => a.epochs.spent.cmp(&b.epochs.spent),
+        Order::Best => {
+            let score = |listed: &Listed| listed.score.unwrap_or(f64::NEG_INFINITY);
+            a.metric.cmp(&b.metric).then(score(a).total_cmp(&score(b)))
+        }
+    }
+}
+
+fn listed(stored: &Stored) -> Listed {
+    let Summary { trials, epochs, best, direction, .. } = Summary::of(&stored.study);
+    let spec = stored.study.spec();
+    let asked = Asked::of(&stored.directory).map(|asked| typed(&asked.line));
+    let time = begun(&stored.directory);
+    Listed {
+        study: stored.directory.display().to_string(),
+        begun: time.map(date),
+        metric: spec.metric.clone(),
+        done: stored.study.is_done(),
+        score: best.as_ref().map(|best| direction.score(best.score)),
+        trials,
+        epochs,
+        best,
+        command: asked.or_else(|| spec.workload.get("command").cloned()),
+        note: note_file::of(&stored.directory),
+        time: time.unwrap_or(0),
+    }
+}
+
+/// The command line as it was typed, the program by its name alone.
+fn typed(line: &[String]) -> String {
+    let mut words = line.to_vec();
+    if let Some(program) = words.first_mut()
+        && let Some(name) = Path::new(&*program).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    shell_line(&words)
+}
+
+/// When the first record of the log was written, in milliseconds.
+fn begun(directory: &Path) -> Option<u64> {
+    let mut reader = LogReader::<Record>::open(log_in(directory), Position::START).ok()?;
+    reader.next()?.ok()?;
+    Some(reader.stamp()?.time)
+}
+
+/// `time`, in milliseconds since the beginning of 1970, as a date in UTC: civil days by Howard Hinnant's algorithm.
+fn date(time: u64) -> String {
+    let (days, minutes) = ((time / 86_400_000) as i64, time / 60_000 % 1440);
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minutes / 60, minutes % 60)
+}
+
+fn text(listing: &Listing) -> String {
+    if listing.studies.is_empty() {
+        return "no studies here".to_owned();
+    }
+    let cut = |text: &str| {
+        let line = text.lines().next().unwrap_or_default();
+        console::truncate_str(line, WIDEST, "…").into_owned()
+    };
+    let row = |listed: &Listed| {
+        let best = listed.best.as_ref();
+        vec![
+            listed.study.clone(),
+            listed.begun.clone().unwrap_or_else(|| "–".to_owned()),
+            if listed.done { "done" } else { "unfinished" }.to_owned(),
+            format!(
+                "{} ({} stopped, {} failed)",
+                listed.trials.total, listed.trials.stopped, listed.trials.failed
+            ),
+            format!("{} of {}", listed.epochs.spent, listed.epochs.without_stopping),
+            best.map_or("–".to_owned(), |best| {
+                format!("{} {} (trial {})", listed.metric, metric_value(best.score), best.trial)
+            }),
+            // what a person wrote says more than the command
+            cut(listed.note.as_ref().or(listed.command.as_ref()).map_or("", String::as_str)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = listing.studies.iter().map(row).collect();
+    table(&["study", "begun (UTC)", "", "trials", "epochs", "best", "note or command"], &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let cases = [
+            (0, "1970-01-01 00:00"),
+            (951_827_700_000, "2000-02-29 12:35"),
+            (1_795_507_200_000, "2026-11-24 08:00"),
+            (4_107_542_340_000, "2100-02-28 23:59"),
+        ];
+        for (time, expected) in cases {
+            assert_eq!(date(time), expected);
+        }
+    }
+}

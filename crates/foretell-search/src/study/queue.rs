@@ -1,0 +1,124 @@
+//! What people want tried next: the configurations that were enqueued, in order.
+
+use super::step::Append;
+use super::{Settings, Study, StudyError};
+use crate::record::Record;
+use crate::samplers::random::trial_stream;
+use crate::space::Space;
+use foretell::Configuration;
+use std::collections::BTreeSet;
+
+/// The stream of a trial from which what an enqueued configuration leaves open is drawn, where the sampler says nothing.
+const REST: u64 = 1 << 60;
+
+/// The configurations that were enqueued: each new trial takes the next one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Queue {
+    all: Vec<Configuration>,
+    taken: usize,
+    /// The orders by which they came.
+    orders: BTreeSet<String>,
+}
+
+impl Queue {
+    pub(crate) fn new(all: Vec<Configuration>) -> Self {
+        Self { all, ..Self::default() }
+    }
+
+    /// All configurations that were enqueued so far.
+    pub fn all(&self) -> &[Configuration] {
+        &self.all
+    }
+
+    /// Those that no trial has taken yet.
+    pub fn waiting(&self) -> &[Configuration] {
+        &self.all[self.taken..]
+    }
+
+    /// Whether this order is carried out.
+    fn has(&self, order: Option<&String>) -> bool {
+        order.is_some_and(|order| self.orders.contains(order))
+    }
+
+    pub(super) fn push(&mut self, configuration: &Configuration, order: Option<&String>) {
+        self.all.push(configuration.clone());
+        self.orders.extend(order.cloned());
+    }
+
+    /// A new trial begins: it has taken the next one, if there is any.
+    pub(super) fn take(&mut self) {
+        self.taken = (self.taken + 1).min(self.all.len());
+    }
+
+    /// What `wanted` has more than was enqueued: each configuration as often as it is there more often.
+    pub(crate) fn missing(&self, wanted: Vec<Configuration>) -> Vec<Configuration> {
+        let mut there = self.all.clone();
+        let mut missing = wanted;
+        missing.retain(|it| match there.iter().position(|known| known == it) {
+            Some(place) => {
+                there.swap_remove(place);
+                false
+            }
+            None => true,
+        });
+        missing
+    }
+}
+
+impl Study {
+    /// What people want tried next.
+    pub fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Checks that `configuration`, which may name only some parameters, can be enqueued.
+    ///
+    /// # Errors
+    /// [`StudyError`] if it is not in the space, the sampler draws every trial itself, or the plan has no place for a further trial.
+    pub fn check_enqueue(&self, configuration: &Configuration) -> Result<(), StudyError> {
+        self.spec.check_queued(configuration)?;
+        let all = self.trials.len() + self.queue.waiting().len();
+        let is_full = all as u64 >= self.settings.trials && !self.spec.schedule.takes_more_trials();
+        if is_full { Err(StudyError::NoRoom { trials: self.settings.trials }) } else { Ok(()) }
+    }
+
+    /// Enqueues `configuration`: the next new trial has it, and where it names only some parameters the sampler chooses the rest. Where
+    /// all trials are started, or spoken for, there is one more. The same `order` twice changes nothing.
+    ///
+    /// # Errors
+    /// That of `append`; enqueue the same again.
+    pub(crate) fn enqueue<E>(
+        &mut self,
+        configuration: Configuration,
+        order: Option<String>,
+        append: &mut Append<'_, E>,
+    ) -> Result<(), E> {
+        self.retry_start(append)?;
+        if !self.queue.has(order.as_ref()) {
+            self.emit(Record::Enqueued { configuration, order }, append)?;
+        }
+        let needed = (self.trials.len() + self.queue.waiting().len()) as u64;
+        if needed <= self.settings.trials || !self.spec.schedule.takes_more_trials() {
+            return Ok(());
+        }
+        let settings = Settings { trials: needed, ..self.settings.clone() };
+        self.emit(Record::Changed { settings: Box::new(settings) }, append)?;
+        if needed > self.spec.trials {
+            self.spec.trials = needed;
+            self.scheduler.raise(needed);
+        }
+        Ok(())
+    }
+
+    /// What was enqueued for the new trial number `trial`, completed by what the sampler proposes.
+    pub(super) fn enqueued_for(&mut self, trial: u64) -> Option<Configuration> {
+        let given = self.queue.waiting().first()?.clone();
+        let Space::Parameters(space) = &self.spec.space else { return Some(given) };
+        let implied = space.implied(&given);
+        if space.check(&implied).is_ok() {
+            return Some(implied);
+        }
+        let proposed = self.sampler.propose(trial).unwrap_or_default();
+        Some(space.completed(&given, &proposed, &mut trial_stream(self.spec.seed, trial ^ REST)))
+    }
+}

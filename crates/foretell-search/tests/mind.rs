@@ -1,0 +1,254 @@
+//! A study whose space, sampler or length changes while it is under way, and what people enqueue.
+
+use foretell::{Configuration, Direction, Value};
+use foretell_search::{
+    Ending, Kappa, Memory, ParameterSpace, Parts, Policy, Record, Reference, SamplerSpec, Schedule, Session,
+    SessionError, Space, Study, StudyError, StudyRequest, StudySpec, Summary, TrialState, plan,
+};
+
+const EPOCHS: u64 = 9;
+const SAMPLERS: [SamplerSpec; 4] =
+    [SamplerSpec::Random, SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp];
+
+fn parameters(texts: &[&str]) -> Space {
+    Space::Parameters(ParameterSpace::parse(texts).expect("a space"))
+}
+
+fn spec(space: Space, trials: u64) -> StudySpec {
+    let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
+    StudySpec { max_resource: EPOCHS, trials, burn_in: 4, policy: Policy::Median, seed: 3, ..usual }
+}
+
+fn wide() -> Space {
+    parameters(&["lr=log:1e-4:1", "opt=choice:sgd,adam"])
+}
+
+fn accuracy(configuration: &Configuration, step: u64) -> f64 {
+    let lr = configuration.get("lr").and_then(Value::number).unwrap_or(0.01);
+    let top = 0.9 - 0.2 * (lr.log10() + 2.0).abs();
+    top * (1.0 - (-(step as f64) / 3.0).exp()) + 0.003 * (lr * 1e5 + step as f64).sin()
+}
+
+/// Trains what is asked for until nothing is left, or for `most` trials.
+fn train(session: &mut Session, most: usize) {
+    for _ in 0..most {
+        let Some(start) = session.ask().expect("it is stored") else { return };
+        for step in start.from + 1..=start.until {
+            let value = accuracy(&start.configuration, step);
+            if session.report(start.trial, step, value, Default::default()).expect("it is stored").stops() {
+                break;
+            }
+        }
+        session.tell(start.trial, Ending::Finished).expect("it is stored");
+    }
+}
+
+fn open(spec: StudySpec, records: &[Record]) -> Result<Session, SessionError> {
+    Session::open(spec, Parts::default(), Memory::from(records.to_vec()))
+}
+
+/// The study of `records` by `spec`, trained to its end.
+fn run(spec: StudySpec, records: &[Record]) -> Session {
+    let mut session = open(spec, records).expect("the same study");
+    train(&mut session, usize::MAX);
+    session
+}
+
+fn remembered(study: &Study) -> String {
+    format!("{:?} {:?} {:?} {:?}", study.trials(), Summary::of(study), study.learning_from(), study.queue())
+}
+
+fn assert_folds(session: &Session, case: &str) {
+    let again = Study::resume(session.study().spec().clone(), session.store().records()).expect(case);
+    assert_eq!(remembered(&again), remembered(session.study()), "{case}");
+}
+
+#[test]
+fn another_space_or_sampler_goes_on_in_the_same_study_and_folds_at_every_cut() {
+    let spaces = [
+        parameters(&["lr=log:1e-3:0.1", "opt=choice:sgd,adam"]),
+        parameters(&["lr=log:1e-6:1", "opt=choice:sgd,adam"]),
+        parameters(&["lr=log:1e-4:1", "opt=choice:sgd,adam,lion"]),
+        parameters(&["lr=log:1e-4:1", "opt=choice:sgd,adam", "depth=int:1:4"]),
+        parameters(&["lr=log:1e-4:1"]),
+    ];
+    for sampler in SAMPLERS {
+        let first = StudySpec { sampler: sampler.clone(), ..spec(wide(), 12) };
+        let half = run(first.clone(), &[]);
+        for space in &spaces {
+            let case = format!("{sampler:?}, {space:?}");
+            let second = StudySpec { sampler: sampler.clone(), ..spec(space.clone(), 20) };
+            let whole = run(second.clone(), half.store().records());
+            assert_eq!(whole.study().trials().len(), 20, "{case}");
+            let inside =
+                whole.study().trials()[12..].iter().all(|trial| space.contains(&trial.configuration));
+            assert!(inside, "{case}");
+            assert_folds(&whole, &case);
+            let records = whole.store().records();
+            let before = half.store().records().len();
+            for cut in (before + 1..records.len()).step_by(17) {
+                let resumed = run(second.clone(), &records[..cut]);
+                assert_eq!(resumed.study().trials().len(), 20, "{case}, cut at {cut}");
+                assert_folds(&resumed, &case);
+            }
+        }
+        for other in SAMPLERS.into_iter().filter(|other| *other != sampler) {
+            let whole = run(StudySpec { sampler: other, ..spec(wide(), 20) }, half.store().records());
+            assert_eq!(whole.study().trials().len(), 20);
+            assert_folds(&whole, "another sampler");
+        }
+    }
+}
+
+#[test]
+fn samplers_learn_from_the_old_trials_that_fit_and_forecasts_from_all() {
+    let half = run(StudySpec { policy: Policy::None, ..spec(wide(), 24) }, &[]);
+    let narrow = parameters(&["lr=log:1e-3:0.1", "opt=choice:sgd,adam"]);
+    let whole =
+        run(StudySpec { policy: Policy::Forecast, ..spec(narrow.clone(), 30) }, half.store().records());
+    let fit = half.study().trials().iter().filter(|trial| narrow.contains(&trial.configuration)).count();
+    assert!((5..24).contains(&fit), "{fit} of 24 fit");
+    let learnt = whole.study().learning_from()[&EPOCHS];
+    assert!(learnt >= 24, "forecasts are learnt from {learnt}");
+    // a sampler without evidence fills the narrow space evenly: its first draw is the middle
+    let fresh = run(spec(narrow, 6), &[]);
+    let configurations = |session: &Session| -> Vec<Configuration> {
+        session.study().trials().iter().map(|trial| trial.configuration.clone()).collect()
+    };
+    assert!(!configurations(&whole)[24..].contains(&configurations(&fresh)[0]));
+}
+
+#[test]
+fn more_epochs_hold_for_trials_that_run_and_for_new_ones() {
+    let first = StudySpec { policy: Policy::None, ..spec(wide(), 8) };
+    let mut session = open(first.clone(), &[]).expect("a session");
+    train(&mut session, 5);
+    let start = session.ask().expect("it is stored").expect("a trial");
+    for step in 1..=4 {
+        let value = accuracy(&start.configuration, step);
+        session.report(start.trial, step, value, Default::default()).expect("it is stored");
+    }
+    let longer = StudySpec { max_resource: 15, ..first };
+    let whole = run(longer.clone(), session.store().records());
+    let trained: Vec<u64> = whole.study().trials().iter().map(|trial| trial.trained()).collect();
+    assert_eq!(trained, [9, 9, 9, 9, 9, 15, 15, 15]);
+    let is_whole = |state: &TrialState| matches!(state, TrialState::Completed { .. });
+    assert!(whole.study().trials().iter().all(|trial| is_whole(&trial.state)));
+    assert_folds(&whole, "longer");
+    let learnt = whole.study().learning_from();
+    assert_eq!(learnt.get(&15), None, "three trials are fewer than a burn-in of four: {learnt:?}");
+    let schedule = Schedule::Asha { eta: 3, rungs: None };
+    let rungs = run(StudySpec { schedule, policy: Policy::None, ..spec(wide(), 9) }, &[]);
+    let refused = open(StudySpec { schedule, policy: Policy::None, ..longer }, rungs.store().records());
+    assert!(matches!(refused.err(), Some(SessionError::Another { .. })), "rungs are shares of the end");
+}
+
+#[test]
+fn the_command_may_name_other_epochs_and_nothing_else() {
+    let by = |command: &str, epochs| StudySpec {
+        max_resource: epochs,
+        workload: [("command".to_owned(), command.to_owned())].into(),
+        ..spec(wide(), 6)
+    };
+    let there = by("train.py --epochs 9 --width=9", 9);
+    assert!(there.continues(&by("train.py --epochs 15 --width=15", 15)));
+    assert!(!there.continues(&by("train.py --epochs 15 --width=9", 15)));
+    assert!(!there.continues(&by("other.py --epochs 9 --width=9", 9)));
+    let twice = run(by("train.py --epochs 15", 15), run(by("train.py --epochs 9", 9), &[]).store().records());
+    assert!(twice.study().spec().continues(&by("train.py --epochs 20", 20)), "and once more");
+}
+
+#[test]
+fn what_is_enqueued_comes_next_and_the_sampler_chooses_the_rest() {
+    let space = parameters(&["lr=log:1e-4:1", "opt=choice:sgd,adam", "momentum=float:0:1 if opt=sgd"]);
+    let Space::Parameters(known) = &space else { unreachable!() };
+    let read = |text: &str| known.read(text).expect(text);
+    for sampler in SAMPLERS {
+        let spec = StudySpec { sampler, queue: vec![read("lr=0.5")], ..spec(space.clone(), 10) };
+        let mut session = open(spec.clone(), &[]).expect("a session");
+        train(&mut session, 3);
+        session.enqueue(read("momentum=0.25"), Some("a".to_owned())).unwrap().unwrap();
+        session.enqueue(read("lr=0.002,opt=adam"), None).unwrap().unwrap();
+        session.enqueue(read("momentum=0.25"), Some("a".to_owned())).unwrap().unwrap();
+        assert_eq!(session.study().queue().waiting().len(), 2, "the same order twice is carried out once");
+        train(&mut session, usize::MAX);
+        let value = |trial: usize, name: &str| session.study().trials()[trial].configuration[name].clone();
+        assert_eq!(value(0, "lr"), Value::Number(0.5));
+        assert_eq!((value(3, "momentum"), value(3, "opt")), (Value::Number(0.25), Value::Text("sgd".into())));
+        assert_eq!((value(4, "lr"), value(4, "opt")), (Value::Number(0.002), Value::Text("adam".into())));
+        assert_eq!(session.study().trials().len(), 10);
+        assert!(session.study().trials().iter().all(|trial| space.contains(&trial.configuration)));
+        assert_folds(&session, "enqueued");
+        // the same command again enqueues nothing again
+        let again = open(spec, session.store().records()).expect("the same study");
+        assert_eq!(again.store().records(), session.store().records());
+    }
+}
+
+#[test]
+fn what_is_enqueued_into_a_study_that_is_done_is_one_more_trial() {
+    let Space::Parameters(known) = wide() else { unreachable!() };
+    for schedule in [Schedule::Full, Schedule::Asha { eta: 3, rungs: None }] {
+        let spec = StudySpec { schedule, policy: Policy::None, ..spec(wide(), 6) };
+        let mut session = run(spec.clone(), &[]);
+        assert!(session.is_done());
+        session.enqueue(known.read("lr=0.01,opt=sgd").unwrap(), None).unwrap().unwrap();
+        assert!(!session.is_done());
+        train(&mut session, usize::MAX);
+        assert_eq!((session.study().trials().len(), session.study().settings().trials), (7, 7));
+        assert_folds(&session, "one more");
+        // the same request as before leaves the total as it is
+        let request = StudyRequest { space: Some(wide()), ..StudyRequest::default() };
+        assert_eq!(request.resolve(Some(session.study().spec())).expect("the same study").trials, 7);
+    }
+    let (kappa, reference) = (Kappa::default(), Reference::Level);
+    let trials = plan(EPOCHS, 3).expect("a plan").totals().configurations;
+    let schedule = Schedule::Hyperband { eta: 3, runs: 1, kappa, reference };
+    let mut planned = run(StudySpec { schedule, policy: Policy::None, ..spec(wide(), trials) }, &[]);
+    let refused = planned.enqueue(known.read("lr=0.01").unwrap(), None).unwrap();
+    assert!(matches!(refused, Err(StudyError::NoRoom { .. })), "{refused:?}");
+    let refused =
+        planned.enqueue(Configuration::from([("lr".to_owned(), Value::Number(7.0))]), None).unwrap();
+    assert!(refused.unwrap_err().to_string().contains("lr is `7`, outside"));
+}
+
+#[test]
+fn first_trials_stay_though_the_space_does_not_hold_them_any_more() {
+    let queue = vec![Configuration::from([("lr".to_owned(), Value::Number(0.5))])];
+    let one = |texts: &[&str], queue: &[Configuration]| StudySpec {
+        queue: queue.to_vec(),
+        ..spec(parameters(texts), 8)
+    };
+    let half = run(one(&["lr=log:1e-4:1"], &queue), &[]);
+    let whole = run(one(&["lr=log:1e-4:0.1"], &queue), half.store().records());
+    assert_folds(&whole, "outside");
+    let request = |lr: &str| {
+        let values = Configuration::from([("lr".to_owned(), Value::Text(lr.to_owned()))]);
+        StudyRequest {
+            space: Some(parameters(&["lr=log:1e-4:0.1"])),
+            enqueue: Some(vec![foretell_search::Queued::Values(values)]),
+            ..StudyRequest::default()
+        }
+    };
+    let there = half.study().spec();
+    assert_eq!(request("0.5").resolve(Some(there)).expect("it was tried").queue.len(), 1);
+    let refused = request("0.7").resolve(Some(there)).expect_err("it is new, and outside");
+    assert_eq!(refused.field, "enqueue");
+    assert_eq!(request("0.05").resolve(Some(there)).expect("it is new").queue.len(), 2);
+}
+
+#[test]
+fn a_search_ends_after_so_many_trials_without_a_new_best() {
+    let ends = |most| StudySpec { until_no_improvement: most, policy: Policy::None, ..spec(wide(), 60) };
+    let session = run(ends(Some(6)), &[]);
+    let trials = session.study().trials();
+    let scores: Vec<f64> = trials.iter().filter_map(|trial| trial.result()).collect();
+    let best = session.best().expect("a best").trial as usize;
+    assert_eq!((scores.len(), trials.len()), (best + 7, best + 7), "six follow the best");
+    assert!(session.is_done() && trials.len() < 60);
+    assert_folds(&session, "without improvement");
+    let more = run(ends(Some(12)), session.store().records());
+    assert!(more.study().trials().len() >= trials.len() + 6, "a larger number goes on");
+    let all = run(ends(None), more.store().records());
+    assert_eq!(all.study().trials().len(), 60);
+}
