@@ -1,7 +1,8 @@
 //! From logged values to curves on one resource: epochs if the log has them, else the metric's own steps.
 
 use super::packed::{Packed, Resource};
-use super::series::{Ended, Point, RunLog, Series, is_epoch};
+use super::point::Point;
+use super::series::{Ended, RunLog, Series, is_epoch};
 use crate::note::{Note, Topic};
 use crate::raw::RawRun;
 

@@ -76,7 +76,8 @@ fn merge(first: &mut RunLog, mut second: RunLog, left_out: &mut Vec<LeftOut>) {
 mod tests {
     use super::*;
     use crate::old::Format;
-    use crate::old::series::{Point, Wanted};
+    use crate::old::point::Point;
+    use crate::old::series::Wanted;
 
     fn run(id: &str, format: Format, name: &str, of: fn(f64) -> f64, time: Option<f64>) -> RunLog {
         let mut run = RunLog::new(id, format);

@@ -1,6 +1,7 @@
 //! Logs of JSON: Ray Tune's results, Optuna's journal, transformers' `trainer_state.json`.
 
-use super::series::{Ended, Point, RunLog, Wanted, is_epoch};
+use super::point::Point;
+use super::series::{Ended, RunLog, Wanted, is_epoch};
 use super::{Format, beside, json};
 use crate::error::Error;
 use foretell::{Configuration, Direction, Value};

@@ -1,6 +1,7 @@
 //! MLflow's file store: a folder a run, a file a metric with a line `time value step` for each value.
 
-use super::series::{Ended, Point, RunLog, Wanted};
+use super::point::Point;
+use super::series::{Ended, RunLog, Wanted};
 use super::{Format, beside, json, yaml};
 use crate::error::Error;
 use foretell::Value;

@@ -16,6 +16,7 @@ mod json;
 mod lines;
 mod mlflow;
 mod packed;
+mod point;
 mod protobuf;
 mod recognise;
 mod series;

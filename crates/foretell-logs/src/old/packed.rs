@@ -1,6 +1,6 @@
 //! The points of a series that count, in little memory: steps that are evenly spaced are no list.
 
-use super::series::Point;
+use super::point::Point;
 
 /// What curves are laid on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

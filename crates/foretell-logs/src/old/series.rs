@@ -2,6 +2,7 @@
 
 use super::Format;
 use super::packed::Packed;
+use super::point::Point;
 use crate::names::metric_rank;
 use foretell::{Configuration, Direction, Value};
 use serde::{Deserialize, Serialize};
@@ -46,19 +47,6 @@ impl fmt::Display for Ended {
             Self::Running => "marked as running",
         })
     }
-}
-
-/// One logged value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point {
-    /// The step that the tool counts.
-    pub(crate) step: f64,
-    /// The epoch that the same row has.
-    pub(crate) epoch: Option<f64>,
-    /// Seconds, from any origin.
-    pub(crate) time: Option<f64>,
-    /// As it was logged.
-    pub(crate) value: f64,
 }
 
 /// The values of one name.

@@ -1,7 +1,8 @@
 //! The SQLite databases of MLflow and Optuna, opened read-only.
 
 use super::lines::parameter;
-use super::series::{Ended, Point, RunLog, Wanted};
+use super::point::Point;
+use super::series::{Ended, RunLog, Wanted};
 use super::{Format, json, mlflow};
 use crate::error::Error;
 use foretell::Direction;

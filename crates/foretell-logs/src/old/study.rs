@@ -1,6 +1,7 @@
 //! The log of a Foretell study: a trial is a run.
 
-use super::series::{Ended, Point, RunLog, Wanted};
+use super::point::Point;
+use super::series::{Ended, RunLog, Wanted};
 use super::{Format, json};
 use crate::error::Error;
 use foretell::Direction;

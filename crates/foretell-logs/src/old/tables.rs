@@ -1,6 +1,7 @@
 //! Tables of one run: the CSV files of Lightning's and Keras's loggers, and W&B's export, which has a column for each run.
 
-use super::series::{Point, RunLog, Wanted};
+use super::point::Point;
+use super::series::{RunLog, Wanted};
 use super::{Format, beside, yaml};
 use crate::error::Error;
 use crate::names::{id_rank, is_metric, step_rank};

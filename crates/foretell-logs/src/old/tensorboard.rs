@@ -1,7 +1,8 @@
 //! TensorBoard's event files: scalars of both ages, and the hparams plugin.
 
+use super::point::Point;
 use super::protobuf::{Damaged, Field, Fields, all};
-use super::series::{Ended, Point, RunLog, Wanted};
+use super::series::{Ended, RunLog, Wanted};
 use crate::error::Error;
 use foretell::Value;
 use std::collections::HashMap;

@@ -2,8 +2,9 @@
 
 use super::Format;
 use super::json;
+use super::point::Point;
 use super::protobuf::{Damaged, Field, Fields, all};
-use super::series::{Ended, Point, RunLog, Wanted};
+use super::series::{Ended, RunLog, Wanted};
 use crate::error::Error;
 use foretell::Configuration;
 use serde_json::Value as Json;

@@ -67,14 +67,7 @@ impl StudyRequest {
 
     /// The same, its numbers not checked.
     fn spec(&self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
-        if self.shadow == Some(true)
-            && (self.policy == Some(PolicyName::None) || self.stopping == Some(false))
-        {
-            return Err(Refusal::new(
-                "shadow",
-                "it shows what a policy would have stopped, and the policy none stops nothing: leave one of them out",
-            ));
-        }
+        self.check_shadow()?;
         let space = self.space.clone().or_else(|| there.map(|there| there.space.clone()));
         let space = space.ok_or_else(|| {
             Refusal::new("space", "a new study needs one, such as {\"lr\": \"log:1e-4:1\"}")
@@ -128,6 +121,18 @@ impl StudyRequest {
             },
             space,
         })
+    }
+
+    /// Refuses a shadow of a policy that stops nothing.
+    fn check_shadow(&self) -> Result<(), Refusal> {
+        let stops_nothing = self.policy == Some(PolicyName::None) || self.stopping == Some(false);
+        if self.shadow == Some(true) && stops_nothing {
+            return Err(Refusal::new(
+                "shadow",
+                "it shows what a policy would have stopped, and the policy none stops nothing: leave one of them out",
+            ));
+        }
+        Ok(())
     }
 
     /// Whether the search has a budget, for which sampler, scheduler and policy are chosen.
