@@ -139,7 +139,15 @@ async fn state(
     headers: HeaderMap,
 ) -> Reply {
     let log = served.log(&study)?;
-    Ok(events::state(served.folds.of(&log), seen(query.as_deref(), &headers)?).into_response())
+    let is_brief = match guard::word(query.as_deref(), "decisions").as_deref() {
+        None | Some("all") => false,
+        Some("none") => true,
+        Some(other) => {
+            return Err(Problem::field("decisions", format!("expected all or none, found {other:?}")));
+        }
+    };
+    let seen = seen(query.as_deref(), &headers)?;
+    Ok(events::state(served.folds.of(&log), seen, is_brief).into_response())
 }
 
 /// The number of the last record that a reader has seen.

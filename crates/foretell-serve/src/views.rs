@@ -22,6 +22,8 @@ pub(crate) struct Shown {
     life: u64,
     /// The number of the last record that is in what it has.
     pub(crate) records: u64,
+    /// Whether decisions are left out: they are most of what is to be sent, and a page shows those of one trial at a time.
+    is_brief: bool,
     /// How many points and decisions of each trial it has.
     trials: BTreeMap<usize, (usize, usize)>,
 }
@@ -29,7 +31,12 @@ pub(crate) struct Shown {
 impl Shown {
     /// A reader that comes back, and has seen the first so many records.
     pub(crate) fn until(records: u64, fold: &Fold) -> Self {
-        Self { records, life: fold.life(), trials: BTreeMap::new() }
+        Self { records, life: fold.life(), ..Self::default() }
+    }
+
+    /// The same, without decisions if `is_brief`.
+    pub(crate) fn brief(self, is_brief: bool) -> Self {
+        Self { is_brief, ..self }
     }
 }
 
@@ -38,7 +45,7 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
     let Some(study) = fold.study() else { return Vec::new() };
     let anew = shown.life != fold.life() || shown.records > fold.records();
     if anew {
-        *shown = Shown { life: fold.life(), ..Shown::default() };
+        *shown = Shown::until(0, fold).brief(shown.is_brief);
     } else if shown.records == fold.records() {
         return Vec::new();
     }
@@ -95,8 +102,13 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         "score": spec.run_score.of(&known.curve).map(|score| value(&score)),
         "from": points, "steps": &steps[points..], "values": scores[points..].iter().map(value).collect::<Vec<_>>(),
         "gaps": known.curve.gaps().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
-        "decided": decisions, "decisions": &seen.decisions[decisions..], "ended": seen.ended,
+        "ended": seen.ended,
+        "forecast": seen.decisions.iter().rev().find_map(|decision| decision.forecast.as_ref()),
+        "probability": seen.decisions.last().and_then(|decision| decision.probability),
     });
+    if !shown.is_brief {
+        (view["decided"], view["decisions"]) = (decisions.into(), json!(&seen.decisions[decisions..]));
+    }
     if has.is_none() {
         view["configuration"] = json!(known.configuration);
     }
@@ -122,7 +134,7 @@ pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study
         seen.metrics.iter().map(|(name, values)| (name, series(values))).collect();
     Some(json!({
         "schema": "foretell.trial/1", "study": name, "trial": number, "metrics": metrics,
-        "command": command.as_deref().map(shell_line),
+        "command": command.as_deref().map(shell_line), "decisions": seen.decisions,
     }))
 }
 

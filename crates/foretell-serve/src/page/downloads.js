@@ -5,10 +5,10 @@ const csv = (columns, rows) => [columns, ...rows.map((row) => columns.map((name)
 
 function trialRows() {
   return [...state.trials.values()].map((trial) => {
-    const last = trial.decisions[trial.decisions.length - 1], failed = trial.state === "failed";
+    const failed = trial.state === "failed";
     return {
       trial: trial.id, state: trial.state, score: failed ? null : worth(trial), epochs: trial.epochs, last: trial.last, forecast: trial.forecast ? trial.forecast.mean : null, forecast_sd: trial.forecast ? trial.forecast.sd : null,
-      probability: last ? last.probability ?? null : null, reason: trial.state === "stopped" ? trial.why : null, error: failed ? trial.why : null,
+      probability: trial.probability, reason: trial.state === "stopped" ? trial.why : null, error: failed ? trial.why : null,
       ...Object.fromEntries(Object.entries(trial.configuration).map(([name, value]) => ["param." + name, value])), ...Object.fromEntries(Object.entries(trial.metrics).map(([name, value]) => ["metric." + name, value])),
     };
   });

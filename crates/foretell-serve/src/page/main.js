@@ -68,7 +68,7 @@ function open(name, to = { view, trial: null, filter: "" }) {
 
 // Follows the study from the first record that is not known. A browser that loses the server comes back by itself, unless it was refused.
 function follow() {
-  const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records }));
+  const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records, decisions: "none" }));
   source = own;
   const say = (text) => { if (own === source) $("live").textContent = text; };
   own.onopen = () => say("live");

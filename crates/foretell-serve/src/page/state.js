@@ -14,13 +14,14 @@ function take(news) {
 
 function update(news) {
   const id = news.trial;
-  if (!state.trials.has(id)) meet({ id, configuration: news.configuration, steps: [], values: [], gaps: [], decisions: [], metrics: {}, last: null, forecast: null, ordered: "" });
+  if (!state.trials.has(id)) meet({ id, configuration: news.configuration, steps: [], values: [], gaps: [], decisions: [], metrics: {}, last: null, forecast: null, probability: null, ordered: "" });
   const trial = state.trials.get(id), { state: now, epochs, until, kept, score, gaps, ended } = news;
   Object.assign(trial, { state: now, epochs, until, kept, score, gaps, ended, metrics: news.metrics || trial.metrics, why: because(news.why) });
   // what a reader that was cut off had not seen to its end is sent again
-  append(trial.steps, news.from, news.steps); append(trial.values, news.from, news.values); append(trial.decisions, news.decided, news.decisions);
+  append(trial.steps, news.from, news.steps); append(trial.values, news.from, news.values);
+  if (news.decisions) append(trial.decisions, news.decided, news.decisions);
   if (trial.values.length) trial.last = trial.values[trial.values.length - 1];
-  for (const { forecast } of news.decisions) trial.forecast = forecast || trial.forecast;
+  Object.assign(trial, { forecast: news.forecast || null, probability: news.probability ?? null });
   if (now === "stopped") trial.ordered = "";
   trial.outcome = came(trial);
 }

@@ -51,12 +51,13 @@ function decisions(trial) {
 }
 
 // What only the server has of a trial: all metrics, its command, who runs it, what it prints.
-let detailed = { of: null, id: null, epochs: -1, found: null, printed: null, timer: null };
+let detailed = { of: null, id: null, as: null, found: null, printed: null, timer: null };
 function details(trial) {
-  if (detailed.of !== state || detailed.id !== trial.id) { clearTimeout(detailed.timer); detailed = { of: state, id: trial.id, epochs: -1, found: null, printed: null, timer: null }; showDetails(); }
+  if (detailed.of !== state || detailed.id !== trial.id) { clearTimeout(detailed.timer); detailed = { of: state, id: trial.id, as: null, found: null, printed: null, timer: null }; showDetails(); }
   $("address-of").href = addressOf({ view: "trials", trial: trial.id, filter: "" });
   $("try-again").hidden = !source || !(state.settings && state.settings.space && state.settings.space.parameters);
-  if (source && detailed.epochs !== trial.epochs) { detailed.epochs = trial.epochs; askDetails(detailed, trial); }
+  const now = `${trial.epochs} ${trial.state} ${trial.kept}`;
+  if (source && detailed.as !== now) { detailed.as = now; askDetails(detailed, trial); }
 }
 
 const api = (path) => `/api/studies/${encodeURIComponent(study)}${path}`;
@@ -65,7 +66,7 @@ const asks = async (path, query) => { const reply = await fetch(address(path, qu
 async function askDetails(own, trial) {
   const found = await asks(api(`/trials/${trial.id}`));
   if (own !== detailed || !found) return;
-  own.found = found; showDetails();
+  own.found = found; trial.decisions = found.decisions; decisions(trial); showDetails();
   if (!own.timer) askOutput(own, trial);
 }
 
