@@ -36,7 +36,8 @@ function arrive() {
 
 function look(to) {
   view = to.view; $("filter").value = to.filter;
-  if (to.trial !== chosen || (to.trial !== null && view === "trials")) { chosen = to.trial; asked = null; openIn = view === "trials" ? "row" : "home"; reveal = chosen !== null; }
+  openIn = to.view === "trials" ? "row" : to.view === "overview" && to.trial === chosen ? openIn : "home";
+  if (to.trial !== chosen || openIn === "row") { chosen = to.trial; asked = null; reveal = chosen !== null; }
   for (const section of document.querySelectorAll("[data-views]")) section.classList.toggle("away", !section.dataset.views.split(" ").includes(view));
   document.documentElement.dataset.view = view;
   links(); soon(); if (view === "parameters" && !known.slices.length) askSurface(); if (view === "settings") askWorkers(); if (view === "compare" || view === "overview") comparisonSoon();
