@@ -40,7 +40,13 @@ function look(to) {
   if (to.trial !== chosen || openIn === "row") { chosen = to.trial; asked = null; reveal = chosen !== null; }
   for (const section of document.querySelectorAll("[data-views]")) section.classList.toggle("away", !section.dataset.views.split(" ").includes(view));
   document.documentElement.dataset.view = view;
-  links(); soon(); if (view === "parameters" && !known.slices.length) askSurface(); if (view === "settings") askWorkers(); if (view === "compare" || view === "overview") comparisonSoon();
+  links(); soon(); askForView(); if (view === "compare" || view === "overview") comparisonSoon();
+}
+
+// Asks for what only this view shows.
+function askForView() {
+  if (view === "parameters" && !known.slices.length) askSurface();
+  if (view === "settings") askWorkers();
 }
 
 function links() {

@@ -5,14 +5,14 @@ function bestSoFar() {
   $("progress").hidden = !trials.length;
   if ($("progress").hidden || !inView("progress")) return;
   $("progress-hours-box").hidden = !timed;
-  line("progress-epochs", trials, (trial) => trial.ended.epochs, "epochs spent");
+  against("progress-epochs", trials, (trial) => trial.ended.epochs, "epochs spent");
   if (!timed) return;
   const longest = Math.max(...trials.map((trial) => trial.ended.seconds || 0));
   const [unit, name] = longest < 180 ? [1, "seconds"] : longest < 10800 ? [60, "minutes"] : [3600, "hours"];
-  line("progress-hours", trials.filter((trial) => trial.ended.seconds !== null), (trial) => trial.ended.seconds / unit, `${name} of search`);
+  against("progress-hours", trials.filter((trial) => trial.ended.seconds !== null), (trial) => trial.ended.seconds / unit, `${name} of search`);
 }
 
-function line(id, trials, at, label) {
+function against(id, trials, at, label) {
   const { pen, width, height } = canvas(id), scale = results(), pad = (scale.high - scale.low) * 0.06, end = Math.max(...trials.map(at)) || 1;
   const { x, y } = frame(pen, { left: 58, right: 14, top: 12, bottom: 36, width, height, low: scale.low - pad, high: scale.high + pad, end, label, whole: false });
   const held = (value) => Math.min(scale.high + pad, Math.max(scale.low - pad, value));

@@ -63,7 +63,7 @@ function open(name, to = { view, trial: null, filter: "" }) {
   if (source) source.close();
   study = name; state = anew(); chosen = null; clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null); surface(null);
   $("title").textContent = name; document.title = name + " · Foretell"; $("study").value = name;
-  look(to); follow();
+  look(to); follow(); askForView();
 }
 
 // Follows the study from the first record that is not known. A browser that loses the server comes back by itself, unless it was refused.

@@ -71,7 +71,7 @@ const varying = () => [...state.parameters].filter(([, kinds]) => kinds.size > 1
 
 const number = (x) => {
   if (x === null || x === undefined || !isFinite(x)) return "–";
-  return x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6) ? x.toExponential(2) : String(+x.toPrecision(4));
+  return x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6) ? x.toExponential(2).replace(/\.?0+e/, "e") : String(+x.toPrecision(4));
 };
 const whole = (n) => (n || 0).toLocaleString("en");
 const shown = (value) => typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value);

@@ -95,7 +95,8 @@ function plane(id, { x: across, y: up, x_values: xs, y_values: ys }, tint, cells
   const columns = edges(sx, xs, x, left, width - right), rows = edges(sy, ys, y, height - bottom, top);
   cells.forEach((row, j) => row.forEach((cell, i) => {
     pen.fillStyle = tint(cell); const [a, b] = columns[i], [c, d] = rows[j];
-    pen.fillRect(Math.min(a, b) - 0.3, Math.min(c, d) - 0.3, Math.abs(b - a) + 0.6, Math.abs(d - c) + 0.6);
+    const [l, t, r, u] = [Math.min(a, b), Math.min(c, d), Math.max(a, b), Math.max(c, d)].map(Math.round);
+    pen.fillRect(l, t, r - l, u - t);
   }));
   if (lined && !sx.kinds && !sy.kinds) isolines(pen, xs.map(x), ys.map(y), cells);
   pen.fillStyle = colour("soft"); pen.textAlign = "center";
