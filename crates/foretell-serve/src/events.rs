@@ -118,7 +118,9 @@ impl Follow for State {
         let updated = fold.update();
         let mut found = Vec::new();
         if fold.study().is_some() {
-            let shown = self.shown.get_or_insert_with(|| Shown::until(self.seen, &fold).brief(self.is_brief));
+            let shown = self
+                .shown
+                .get_or_insert_with(|| Shown::until(self.seen, &fold).with_decisions(!self.is_brief));
             let news = news(&fold, shown);
             let last = news.len();
             for (place, news) in (1..).zip(news) {

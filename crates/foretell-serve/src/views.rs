@@ -34,9 +34,9 @@ impl Shown {
         Self { records, life: fold.life(), ..Self::default() }
     }
 
-    /// The same, without decisions if `is_brief`.
-    pub(crate) fn brief(self, is_brief: bool) -> Self {
-        Self { is_brief, ..self }
+    /// The same, which is sent decisions if it `has` asked for them.
+    pub(crate) fn with_decisions(self, has: bool) -> Self {
+        Self { is_brief: !has, ..self }
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
     let Some(study) = fold.study() else { return Vec::new() };
     let anew = shown.life != fold.life() || shown.records > fold.records();
     if anew {
-        *shown = Shown::until(0, fold).brief(shown.is_brief);
+        *shown = Shown::until(0, fold).with_decisions(!shown.is_brief);
     } else if shown.records == fold.records() {
         return Vec::new();
     }
