@@ -80,7 +80,7 @@ function contour() {
   const sds = found.sds.flat(), least = Math.min(...sds), most = Math.max(...sds);
   plane("contour", found, (mean) => shades()[toned(mean)], found.means, true);
   plane("contour-spread", found, (sd) => colour("running") + Math.round(20 + 200 * (most > least ? (sd - least) / (most - least) : 0)).toString(16).padStart(2, "0"), found.sds, false);
-  $("contours-note").textContent = `Left the result expected, where the other parameters are as trial ${known.through} has them; right its standard deviation, from ${number(least)} to ${number(most)}: the darker, the less is known. Dots are all trials.`;
+  $("contours-note").textContent = `Left the result expected, where the other parameters are as trial ${known.through} has them; right its standard deviation, from ${number(least)} to ${number(most)}: the bluer, the less is known. Dots are all trials.`;
   $("contour").setAttribute("aria-label", `The result expected over ${found.x} and ${found.y}, from ${number(Math.min(...found.means.flat()))} to ${number(Math.max(...found.means.flat()))}`);
   $("contour-spread").setAttribute("aria-label", `Its standard deviation over ${found.x} and ${found.y}, from ${number(least)} to ${number(most)}`);
 }
