@@ -106,10 +106,8 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
 }
 
 async fn studies(State(served): State<Arc<Served>>) -> Reply {
-    let studies = served.studies()?;
-    let changed = |log: &std::path::Path| std::fs::metadata(log).and_then(|data| data.modified()).ok();
-    let latest = studies.iter().max_by_key(|(_, log)| changed(log)).map(|(name, _)| name.clone());
-    let names: Vec<String> = studies.into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = served.studies()?.into_iter().map(|(name, _)| name).collect();
+    let latest = served.latest().map(|(name, _)| name);
     Ok(Json(json!({"schema": "foretell.studies/1", "studies": names, "latest": latest})).into_response())
 }
 
