@@ -29,7 +29,7 @@ function update(news) {
 // What a trial came to, or is forecast to come to: a value, with a spread where it is a forecast.
 function came({ state: now, score, forecast }) {
   if (now === "failed") return { value: null, sd: null, interval: null, how: "none" };
-  if (now !== "completed" && forecast) return { value: forecast.mean, sd: forecast.sd, interval: forecast.interval, how: "forecast" };
+  if (now !== "completed" && forecast && forecast.mean !== null) return { value: forecast.mean, sd: forecast.sd, interval: forecast.interval, how: "forecast" };
   return { value: score ?? null, sd: null, interval: null, how: "measured" };
 }
 const outcome = (trial) => trial.outcome;
