@@ -102,7 +102,7 @@ async function begin() {
   $("chooser").hidden = studies.length < 2;
   $("study").onchange = () => { open($("study").value); remember(true); };
   const to = addressed(); // without one, the study that was written last: the one that runs
-  open(studies.includes(to.study) ? to.study : there.latest || studies[0], to); remember(); offer(studies);
+  open(studies.includes(to.study) ? to.study : there.latest || studies[0], to.study && !studies.includes(to.study) ? undefined : to); remember(); offer(studies);
 }
 
 $("filter").oninput = () => setFilter($("filter").value);

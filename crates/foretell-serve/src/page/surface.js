@@ -7,7 +7,7 @@ const pair = (x, y) => JSON.stringify([x, y]);
 // What the server, or the page's own data, has of the surface.
 function surface(found) {
   if (!found) { known.slices = []; known.through = null; known.contours = new Map(); offerPairs(); return; }
-  if (found.through !== known.through || known.slices.length !== found.slices.length) known.contours = new Map();
+  if (source) known.contours = new Map(); // others are of before
   known.slices = found.slices; known.through = found.through;
   for (const contour of found.contours) known.contours.set(pair(contour.x, contour.y), contour);
   offerPairs(); slices(); contour();
@@ -135,8 +135,9 @@ function isolines(pen, xs, ys, cells) {
 }
 
 // Asks the server for the slices, and for the contour that is looked at.
-async function askSurface(query = {}) {
+async function askSurface() {
   if (!source) return;
+  const x = $("contour-x").value, y = $("contour-y").value, query = x && y && x !== y ? { x, y } : {};
   const of = study, reply = await fetch(address(`/api/studies/${encodeURIComponent(of)}/surface`, query)).catch(() => null);
   if (reply && reply.ok && of === study) surface(await reply.json());
 }
@@ -146,6 +147,6 @@ async function askContour() {
   const x = $("contour-x").value, y = $("contour-y").value, wanted = study + pair(x, y);
   if (!source || !x || !y || askedFor === wanted) return;
   askedFor = wanted;
-  await askSurface({ x, y });
+  await askSurface();
   askedFor = "";
 }
