@@ -74,7 +74,7 @@ function chosenContour() {
 function contour() {
   if ($("contours").hidden || !inView("contours")) return;
   const found = chosenContour(), same = $("contour-x").value === $("contour-y").value;
-  $("contours-note").textContent = same ? "Choose two different parameters." : found ? "" : "…";
+  $("contours-note").textContent = same ? "Choose two different parameters." : found ? "" : askedFor && askedFor === answered ? "One of the two does not apply to the best trial, or the file has no contour over them." : "…";
   for (const id of ["contour", "contour-spread"]) { canvas(id); dotted.set(id, []); }
   if (!found) { if (!same) askContour(); return; }
   const sds = found.sds.flat(), least = Math.min(...sds), most = Math.max(...sds);
@@ -142,11 +142,11 @@ async function askSurface() {
   if (reply && reply.ok && of === study) surface(await reply.json());
 }
 
-let askedFor = "";
+let askedFor = "", answered = "";
 async function askContour() {
-  const x = $("contour-x").value, y = $("contour-y").value, wanted = study + pair(x, y);
+  const x = $("contour-x").value, y = $("contour-y").value, wanted = study + pair(x, y) + known.through;
   if (!source || !x || !y || askedFor === wanted) return;
   askedFor = wanted;
   await askSurface();
-  askedFor = "";
+  answered = wanted; contour();
 }
