@@ -175,7 +175,8 @@ fn stopping_line(study: &Study, watching: bool) -> String {
     match spec.policy.in_words() {
         Some(words) => format!("{mode}: a trial is {fate} {words}"),
         None if spec.schedule.is_full() => format!(
-            "{mode}: {predictor} learns from {}, then a trial is {fate} once it is {sure} % sure{checks} that it will not win",
+            "{mode}: {}{predictor} learns from {}, then a trial is {fate} once it is {sure} % sure{checks} that it will not win",
+            before_forecasts(study, fate),
             teachers(study)
         ),
         None => format!(
@@ -186,12 +187,22 @@ fn stopping_line(study: &Study, watching: bool) -> String {
     }
 }
 
+/// What stops trials until there are forecasts.
+fn before_forecasts(study: &Study, fate: &str) -> String {
+    let spec = study.spec();
+    let Some(words) = spec.policy.before_forecasts(spec.max_resource) else { return String::new() };
+    let few = match spec.burn_in.saturating_sub(whole_earlier_runs(study)) {
+        0 | 1 => "no trial has finished".to_owned(),
+        wanted => format!("fewer than {wanted} trials have finished"),
+    };
+    format!("while {few}, as with many workers, a trial is {fate} {words}; ")
+}
+
 /// What forecasts of the end are learnt from.
 fn teachers(study: &Study) -> String {
-    let StudySpec { burn_in, max_resource, refit, .. } = *study.spec();
+    let StudySpec { burn_in, refit, .. } = *study.spec();
     let again = if refit.is_some() { " and from those that finish later" } else { "" };
-    let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= max_resource as f64);
-    match study.warm_start_runs().iter().filter(reaches).count() as u64 {
+    match whole_earlier_runs(study) {
         0 => format!("{burn_in} trials trained to their end (burn-in; the paper's is 100){again}"),
         warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from{again}"),
         warm_start => format!(
@@ -199,6 +210,13 @@ fn teachers(study: &Study) -> String {
             burn_in - warm_start
         ),
     }
+}
+
+/// How many runs of an earlier search were trained to the end.
+fn whole_earlier_runs(study: &Study) -> u64 {
+    let whole = study.spec().max_resource as f64;
+    let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= whole);
+    study.warm_start_runs().iter().filter(reaches).count() as u64
 }
 
 /// The report for people, the best last: with the newest of the stopped and the failed trials, or `all` of them.
@@ -368,6 +386,12 @@ fn spent(study: &Study, document: &Document) -> String {
     if !study.spec().shadow && study.spec().policy != Policy::None && epochs.spent > 0 {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
     }
+    let at_rungs = summary.stopped.iter().filter(|stopped| stopped.reason == Reason::BelowRung).count();
+    if matches!(study.spec().policy, Policy::RungsFirst(_)) && at_rungs > 0 {
+        text += &format!(
+            "\n{at_rungs} of them stopped at a rung, while too few trials had finished to forecast from: earlier runs (--learn-from) or fewer workers let forecasts decide"
+        );
+    }
     if rungs {
         text += &format!(
             "\n{} epochs if each rung trained from the beginning; {} to train every trial to its end",
@@ -416,7 +440,7 @@ const WEAK: f64 = 0.3;
 /// Says so where the ranks of trials half-way say little about those at their end: then forecasts are less sure, and stop less.
 fn early_ranks(study: &Study) -> Option<String> {
     let spec = study.spec();
-    if spec.policy != Policy::Forecast || !spec.schedule.is_full() {
+    if !spec.policy.is_by_forecasts() || !spec.schedule.is_full() {
         return None;
     }
     let half = spec.max_resource.div_ceil(2);
