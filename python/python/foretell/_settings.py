@@ -65,8 +65,8 @@ class StudySettings(TypedDict, total=False):
     initial_value: float | None
     #: Number of networks to replay after each result (the paper: 100; its code: 128).
     replay: int | None
-    #: Rule by which trials are stopped (default: srm; with rungs none)
-    policy: Literal["none", "srm", "median", "patience", "asha"] | None
+    #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None
