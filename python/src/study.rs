@@ -6,7 +6,9 @@ use crate::runs::Runs;
 use crate::store::AnyStore;
 use crate::view::{self, as_dict};
 use foretell_run::{EventStore, HostError, Hosted, Orders, Reading};
-use foretell_search::{Memory, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec};
+use foretell_search::{
+    Memory, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec,
+};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -117,9 +117,9 @@ fn a_worker_needs_the_token_and_a_study_with_a_command() {
     let mut answer = String::new();
     line.read_to_string(&mut answer).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-    for token in ["wrong", ""] {
+    for token in ["guessed", ""] {
         let said = refused(&mut worker(folder.path(), &[&address], token), "token");
-        assert!(!said.contains("secret") && !said.contains("wrong"), "{said}");
+        assert!(!said.contains("secret") && !said.contains("guessed"), "{said}");
     }
     refused(&mut worker(folder.path(), &[&address, "t"], "secret"), "no study is called");
     refused(&mut worker(folder.path(), &[&address, "s"], "secret"), "command");

@@ -53,7 +53,7 @@ impl Display {
     }
 
     /// The same with the metrics `watch` in each row.
-    pub(super) fn watching(self, watch: &[String]) -> Self {
+    pub(super) fn with_watched(self, watch: &[String]) -> Self {
         Self { watch: watch.to_vec(), ..self }
     }
 

@@ -99,8 +99,8 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     }
     let (opened, fleet) = Fleet::open(search, arguments, &interrupt)?;
     search = opened;
-    let mut display =
-        Display::new(search.study(), search.times(), arguments.control.heartbeat).watching(&arguments.watch);
+    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat)
+        .with_watched(&arguments.watch);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
     // why an engine ended the search says more than that it was ended
