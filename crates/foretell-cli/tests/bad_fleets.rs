@@ -84,14 +84,24 @@ fn jobs_that_do_not_see_the_folder_end_the_search() {
     assert_eq!(called(folder.path()).matches("sbatch ").count(), 3);
 }
 
+/// A program that ends with the test, also with one that fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A server of the folder `runs`, and its address.
-fn server(folder: &Path, token: &str) -> (Child, String) {
+fn server(folder: &Path, token: &str) -> (Running, String) {
     std::fs::create_dir_all(folder.join("runs")).expect("a folder");
     let mut command = foretell(folder, &["serve", "runs", "--address", "127.0.0.1:0"]);
     command.env("FORETELL_TOKEN", token).stderr(Stdio::piped()).stdout(Stdio::null());
-    let mut child = command.spawn().expect("it runs");
+    let mut child = Running(command.spawn().expect("it runs"));
     let mut line = String::new();
-    BufReader::new(child.stderr.take().expect("its words")).read_line(&mut line).expect("a line");
+    BufReader::new(child.0.stderr.take().expect("its words")).read_line(&mut line).expect("a line");
     let address = line.split("http://").nth(1).and_then(|rest| rest.split(['/', ' ']).next());
     (child, address.unwrap_or_else(|| panic!("an address: {line}")).to_owned())
 }
@@ -105,7 +115,7 @@ fn worker(folder: &Path, words: &[&str], token: &str) -> Command {
 #[test]
 fn a_worker_needs_the_token_and_a_study_with_a_command() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut child, address) = server(folder.path(), "secret");
+    let (_server, address) = server(folder.path(), "secret");
     let study = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 9}"#;
     let mut line = TcpStream::connect(&address).expect("it answers");
     write!(
@@ -123,7 +133,5 @@ fn a_worker_needs_the_token_and_a_study_with_a_command() {
     }
     refused(&mut worker(folder.path(), &[&address, "t"], "secret"), "no study is called");
     refused(&mut worker(folder.path(), &[&address, "s"], "secret"), "command");
-    child.kill().expect("it ends");
-    child.wait().expect("it has ended");
     assert!(!folder.path().join("foretell-work").exists());
 }
