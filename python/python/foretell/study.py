@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -81,7 +82,7 @@ class Study(Search):
             **settings,
         }
         if given.get("enqueue") is not None:
-            given["enqueue"] = [self._queued(config) for config in _listed(given["enqueue"])]
+            given["enqueue"] = [self._space.queued(config) for config in _listed(given["enqueue"])]
         runs = None
         if history is not None:
             runs = collect(history, direction=direction, metric=metric)
@@ -91,9 +92,6 @@ class Study(Search):
             raise ValueError(f"{self.folder}: there is no study in this folder; a new one needs a space, such as {{'lr': foretell.log(1e-4, 1)}}")
         self._core = _Core.open(self.folder, given, runs)
         self._space.stored(self._core.settings["space"])
-
-    def _queued(self, config: Any) -> Any:
-        return self._space.encoded(config) if isinstance(config, Mapping) else config
 
     def _ask(self) -> Trial | None:
         start = self._core.ask()
@@ -107,6 +105,9 @@ class Study(Search):
 
     def _tell(self, trial: int, failure: str | None) -> None:
         self._core.tell(trial, failure)
+
+    def _enqueue(self, queued: Any) -> None:
+        self._core.enqueue(json.dumps(queued))
 
     def _view(self) -> dict[str, Any]:
         view = self._core.view()

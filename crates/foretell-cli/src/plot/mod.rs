@@ -28,6 +28,7 @@ mod scatter;
 mod search;
 mod speedup;
 mod svg;
+mod watched;
 
 pub(crate) use accuracy::{Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries};
 pub(crate) use calibration::{Calibration, CalibrationSeries};
@@ -41,6 +42,7 @@ pub(crate) use q_learning::{EpsilonStage, QLearning};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use search::{Search, SearchFate, SearchForecast, SearchTrial};
 pub(crate) use speedup::{Speedup, SpeedupPoint, SpeedupSeries};
+pub(crate) use watched::Watched;
 
 use std::path::Path;
 

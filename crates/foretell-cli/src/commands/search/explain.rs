@@ -181,7 +181,7 @@ fn stopping(spec: &StudySpec) -> String {
         ),
     };
     let from = if spec.schedule.is_full() {
-        format!("after a burn-in of {} trials trained to their end", spec.burn_in)
+        format!("after a burn-in of {} trials trained to their end (the paper: 100)", spec.burn_in)
     } else {
         format!("at each level after {} trials were trained to it", spec.burn_in)
     };
