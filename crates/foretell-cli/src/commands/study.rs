@@ -4,6 +4,7 @@ mod best;
 mod compare;
 mod doctor;
 mod enqueue;
+mod front;
 mod list;
 pub(crate) mod note_file;
 mod remove;
@@ -94,6 +95,17 @@ enum Action {
         #[arg(long, value_enum, default_value_t)]
         format: best::BestFormat,
     },
+    /// Show the front of a study with several objectives: the trials that no other is better than in everything.
+    Front {
+        /// The study's folder.
+        study: PathBuf,
+        /// The form of the result.
+        #[arg(long, value_enum, default_value_t)]
+        format: front::FrontFormat,
+        /// Draw the front into this file (.svg or .png), stopped trials at their forecasts.
+        #[arg(long, value_name = "FILE")]
+        plot: Option<PathBuf>,
+    },
     /// Train the best trial anew, longer or with other seeds, and show mean and spread.
     Run {
         /// The study's folder.
@@ -181,6 +193,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Best { study, nth, format } => {
             best::run(&Stored::read(study)?, usize::try_from(*nth).unwrap_or(usize::MAX), *format)
         }
+        Action::Front { study, format, plot } => front::run(&Stored::read(study)?, *format, plot.as_deref()),
         Action::Run { study, trial, epochs, seeds, form } => {
             let stored = Stored::read(study)?;
             let trial = trial.or_else(|| stored.study.best().map(|best| best.trial)).ok_or_else(|| {

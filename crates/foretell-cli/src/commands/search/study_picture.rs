@@ -3,7 +3,9 @@
 use super::flags::FigureKind;
 use crate::plot;
 use foretell::Direction;
-use foretell_search::{EpsilonStage, QLearning, SamplerSpec, Study, Summary, Trial, TrialState};
+use foretell_search::{
+    EpsilonStage, Front, FrontStopped, FrontTrial, QLearning, SamplerSpec, Study, Summary, Trial, TrialState,
+};
 use std::path::Path;
 
 /// What a study in `directory` is called: by its folder.
@@ -17,6 +19,38 @@ pub(crate) fn of(study: &Study, name: &str, kind: FigureKind) -> plot::Figure {
     match (kind, &study.spec().sampler) {
         (FigureKind::QLearning, SamplerSpec::QLearning(settings)) => q_learning(study, settings, name).draw(),
         _ => curves(study, name).draw(),
+    }
+}
+
+/// The front by the metric and the first of the other objectives.
+pub(crate) fn front(front: &Front, name: &str) -> plot::FrontFigure {
+    let called = |trial: u64| format!("trial {trial}");
+    let finished = |trial: &FrontTrial| plot::FrontPoint {
+        name: called(trial.trial),
+        x: trial.values[1],
+        y: trial.values[0],
+        deviation: 0.0,
+    };
+    let stopped = |trial: &FrontStopped| plot::FrontPoint {
+        name: called(trial.trial),
+        x: trial.others[0],
+        y: trial.forecast.mean,
+        deviation: trial.forecast.sd,
+    };
+    let safe = front.safe.map_or(String::new(), |safe| format!(" · {:.1} % thought safe", 100.0 * safe));
+    plot::FrontFigure {
+        title: format!("The front of {name}"),
+        subtitle: format!(
+            "{} trials on it, {} dominated, {} stopped{safe}",
+            front.trials.len(),
+            front.dominated.len(),
+            front.stopped.len()
+        ),
+        metric: front.objectives[0].name.clone(),
+        other: front.objectives[1].name.clone(),
+        front: front.trials.iter().map(finished).collect(),
+        dominated: front.dominated.iter().map(finished).collect(),
+        stopped: front.stopped.iter().map(stopped).collect(),
     }
 }
 

@@ -126,7 +126,7 @@ fn write_csv(writer: &mut dyn Write, rows: &[Map<String, Value>]) -> io::Result<
 }
 
 /// A value as a cell: texts in quotes where they need them, nothing where there is none.
-fn cell(value: &Value) -> String {
+pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
