@@ -147,13 +147,12 @@ fn what_is_reported_once_counts_from_then_on() {
     let late: Beside = |configuration, step| {
         if step == EPOCHS { vec![("latency", number(configuration, "width"))] } else { Vec::new() }
     };
-    let curve: Beside = |configuration, step| vec![("latency", number(configuration, "width") + step as f64)];
     let known = run_in(spec(&["width:min"], &[]), nothing);
     let states = |session: &Session| {
         session.study().trials().iter().map(|trial| trial.state.name()).collect::<Vec<_>>()
     };
     assert_eq!(states(&run_in(spec(&["latency"], &[]), early)), states(&known));
-    for never_known in [late, curve] {
+    for never_known in [late] {
         let session = run_in(spec(&["latency"], &[]), never_known);
         assert_eq!(session.study().progress().trials.stopped, 0, "nothing is dominated in what is not known");
         assert!(
@@ -407,4 +406,21 @@ fn q_learning_learns_from_its_reward() {
     );
     let random = StudyRequest { sampler: None, ..request("val_acc") };
     assert!(refused(random).starts_with("reward: it is what q-learning learns from"));
+}
+
+#[test]
+fn an_objective_that_is_a_curve_is_forecast_too() {
+    let falling: Beside = |configuration, step| {
+        let width = number(configuration, "width");
+        vec![("latency", width * (1.0 + 0.5_f64.powi(step as i32)))]
+    };
+    let costs = |configuration: &Configuration| vec![number(configuration, "width")];
+    let session = run_in(spec(&["latency"], &[]), falling);
+    let (study, front) = (session.study(), front(session.study(), costs));
+    assert!(study.progress().trials.stopped >= 8, "{:?}", study.progress().trials);
+    let kept = front.iter().filter(|&&trial| completed(study, trial)).count();
+    assert!(kept == front.len(), "{kept} of {} kept", front.len());
+    let log = records(&session);
+    let again = Study::resume(study.spec().clone(), &log).unwrap();
+    assert_eq!(again.best(), session.best());
 }

@@ -75,7 +75,8 @@ impl Watched for View<'_> {
         let (direction, range) = (self.study.spec.direction, width(known.forecaster().history()));
         let on_scale = move |score| known.forecaster().history().score(direction.value(score));
         let (recorded, forecast) = (outlook.recorded, outlook.forecast.clone());
-        Ok(Foreseen { recorded, forecast, on_scale: Box::new(on_scale), range })
+        let incumbents = self.study.possible_incumbents(self.index).map_err(|why| why.to_string())?;
+        Ok(Foreseen { recorded, forecast, on_scale: Box::new(on_scale), range, incumbents })
     }
 
     fn check(&self) -> (usize, usize) {

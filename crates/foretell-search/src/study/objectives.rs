@@ -1,11 +1,11 @@
 //! A study's further objectives and its limits: what trials come to in them, and what a running trial has to beat.
 
 use super::{Study, StudySpec, Trial, TrialState};
-use crate::objective::{Bound, Formula, Limit, Objective, ObjectiveError, Standings, reported};
+use crate::objective::{Bound, Formula, Limit, Objective, ObjectiveError, Standings};
 use crate::samplers::SamplerSpec;
 use crate::stopping::policy::Policy;
 use foretell::Direction;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 impl StudySpec {
     /// Whether trials are compared by more than the metric.
@@ -18,7 +18,7 @@ impl StudySpec {
         self.objectives.is_empty() && self.limits.is_empty()
     }
 
-    fn formulas(&self) -> impl Iterator<Item = &Formula> {
+    pub(super) fn formulas(&self) -> impl Iterator<Item = &Formula> {
         let objectives = self.objectives.iter().map(|objective| &objective.of);
         objectives.chain(self.limits.iter().map(|limit| &limit.of))
     }
@@ -62,39 +62,6 @@ impl StudySpec {
 /// So many trials show what is wrong with an objective or a limit.
 const FIRST: usize = 3;
 
-/// What a study knows of its trials' further objectives.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Measures {
-    /// What trials report of it beside the metric.
-    names: BTreeSet<String>,
-    /// Of those, what has had two values in one trial: it is a curve, and known only at a trial's end.
-    curves: BTreeSet<String>,
-    /// The trials that were trained to their end and keep the limits.
-    standings: Standings,
-}
-
-impl Measures {
-    pub(super) fn new(spec: &StudySpec) -> Self {
-        let names = reported(spec.formulas(), &spec.space.known_names());
-        Self { names, ..Self::default() }
-    }
-
-    /// How many trials have joined the front so far.
-    pub(super) fn joined(&self) -> u64 {
-        self.standings.joined()
-    }
-
-    /// Notes what `trial` reported.
-    pub(super) fn take_in(&mut self, trial: &mut Trial, metrics: &BTreeMap<String, f64>) {
-        for (name, value) in self.names.iter().filter_map(|name| Some((name, *metrics.get(name)?))) {
-            let before = trial.measured.insert(name.clone(), value);
-            if before.is_some_and(|before| before.total_cmp(&value).is_ne()) {
-                self.curves.insert(name.clone());
-            }
-        }
-    }
-}
-
 impl Study {
     /// The value of `name` for `trial`, as far as it is known for good: a parameter, the metric of one that was trained to its end, or
     /// what it reported.
@@ -105,13 +72,18 @@ impl Study {
         match &trial.state {
             TrialState::Completed { value } if *name == self.spec.metric => Some(*value),
             TrialState::Completed { .. } => trial.measured.get(name).copied(),
-            _ if self.measures.curves.contains(name) => None,
+            _ if self.measures.is_curve(name) => None,
             _ => trial.measured.get(name).copied(),
         }
     }
 
     fn measured(&self, trial: &Trial, of: &Formula) -> Option<f64> {
         of.value(|name| self.quantity(trial, name))
+    }
+
+    /// What `trial` comes to in `objective`, in its own unit; `None` where that is not known yet.
+    pub(super) fn objective_value(&self, trial: &Trial, objective: &Objective) -> Option<f64> {
+        self.measured(trial, &objective.of)
     }
 
     /// What `trial` comes to in each further objective, in its own unit; `None` where that is not known yet.
@@ -126,9 +98,12 @@ impl Study {
         self.spec.objectives.iter().map(score).collect()
     }
 
-    /// The first objective of which it is not known what `trial` comes to.
+    /// The first objective of which it is neither known nor forecast what `trial` comes to.
     pub(super) fn unknown_objective(&self, trial: &Trial) -> Option<&Objective> {
-        self.spec.objectives.iter().find(|objective| self.measured(trial, &objective.of).is_none())
+        let is_open = |objective: &&Objective| {
+            self.measured(trial, &objective.of).is_none() && !self.is_forecast(trial, objective)
+        };
+        self.spec.objectives.iter().find(is_open)
     }
 
     /// The first limit that `trial` breaks, and what it comes to there.
@@ -153,8 +128,12 @@ impl Study {
     /// The score that running trial `index` has to beat: the n-th best of the finished trials that are no worse in all other objectives, or a
     /// limit of the metric.
     pub(super) fn to_beat(&self, index: usize) -> Option<f64> {
-        let others = self.others(&self.trials[index])?;
-        let incumbent = self.measures.standings.incumbent(&others, self.spec.criterion.nth_best);
+        self.incumbent_of(&self.others(&self.trials[index])?)
+    }
+
+    /// The same for any trial that comes to `others` in its other objectives, larger being better.
+    pub(super) fn incumbent_of(&self, others: &[f64]) -> Option<f64> {
+        let incumbent = self.measures.standings().incumbent(others, self.spec.criterion.nth_best);
         let bounds = self.spec.limits.iter().filter(|limit| limit.of.name() == Some(&self.spec.metric));
         let least = bounds.filter_map(|limit| match (limit.bound, self.spec.direction) {
             (Bound::AtLeast, Direction::Maximize) | (Bound::AtMost, Direction::Minimize) => {
@@ -174,7 +153,7 @@ impl Study {
         let TrialState::Completed { value } = trial.state else { return };
         if let Some(others) = self.others(trial) {
             let (score, nth_best) = (self.spec.direction.score(value), self.spec.criterion.nth_best);
-            self.measures.standings.push(score, others, nth_best);
+            self.measures.standings_mut().push(score, others, nth_best);
         }
     }
 
@@ -214,7 +193,7 @@ impl Study {
 
     /// The standings anew, from all trials.
     pub(super) fn begin_standings(&mut self) {
-        self.measures.standings = Standings::default();
+        *self.measures.standings_mut() = Standings::default();
         (0..self.trials.len()).for_each(|index| self.stand(index));
     }
 }

@@ -89,6 +89,8 @@ pub struct Trial {
     pub kept: bool,
     /// What it last reported of the objectives and limits, by name.
     pub measured: BTreeMap<String, f64>,
+    /// The curves of the objectives that it reports, by name.
+    pub(super) side: BTreeMap<String, Curve>,
     /// Whether it surely breaks a limit: then it counts for nothing.
     pub breaks_limit: bool,
     /// The last step that was decided on.
@@ -121,6 +123,7 @@ impl Trial {
             spared: None,
             kept: false,
             measured: BTreeMap::new(),
+            side: BTreeMap::new(),
             breaks_limit: false,
             judged: None,
             votes: 0,
