@@ -151,9 +151,9 @@ fn what_is_reported_once_counts_from_then_on() {
     let states = |session: &Session| {
         session.study().trials().iter().map(|trial| trial.state.name()).collect::<Vec<_>>()
     };
-    assert_eq!(states(&run_in(spec(&["latency"], &[]), early)), states(&known));
+    assert_eq!(states(&run_in(spec(&["latency:min"], &[]), early)), states(&known));
     for never_known in [late] {
-        let session = run_in(spec(&["latency"], &[]), never_known);
+        let session = run_in(spec(&["latency:min"], &[]), never_known);
         assert_eq!(session.study().progress().trials.stopped, 0, "nothing is dominated in what is not known");
         assert!(
             decisions(&session).iter().any(
@@ -197,7 +197,7 @@ fn a_limit_of_the_metric_is_to_be_beaten() {
 #[test]
 fn a_log_told_again_is_the_same_study() {
     let measured: Beside = |configuration, _| vec![("latency", number(configuration, "width"))];
-    let session = run_in(spec(&["latency", "lr:min"], &["latency<=50"]), measured);
+    let session = run_in(spec(&["latency:min", "lr:min"], &["latency<=50"]), measured);
     let log = records(&session);
     for cut in [1, log.len() / 3, log.len()] {
         let study = Study::resume(session.study().spec().clone(), &log[..cut]).unwrap();
@@ -228,7 +228,7 @@ fn weights_and_multiply_adds_of_networks_are_known_beforehand() {
 
 #[test]
 fn what_is_wrong_is_said_after_the_first_trials() {
-    let mut session = Session::new(spec(&["latency"], &["memory<=2"])).unwrap();
+    let mut session = Session::new(spec(&["latency:min"], &["memory<=2"])).unwrap();
     for number in 0..3 {
         assert_eq!(session.study().objective_problems(), [""; 0], "{number} have finished");
         let start = session.ask().unwrap().unwrap();
@@ -386,6 +386,7 @@ fn q_learning_learns_from_its_reward() {
     let request = |reward: &str| StudyRequest {
         space: Some(Space::Metaqnn(Default::default())),
         sampler: Some(foretell_search::SamplerName::QLearning),
+        metric: Some("val_acc".to_owned()),
         trials: Some(3),
         epochs: Some(2),
         reward: Some(reward.to_owned()),
@@ -415,7 +416,7 @@ fn an_objective_that_is_a_curve_is_forecast_too() {
         vec![("latency", width * (1.0 + 0.5_f64.powi(step as i32)))]
     };
     let costs = |configuration: &Configuration| vec![number(configuration, "width")];
-    let session = run_in(spec(&["latency"], &[]), falling);
+    let session = run_in(spec(&["latency:min"], &[]), falling);
     let (study, front) = (session.study(), front(session.study(), costs));
     assert!(study.progress().trials.stopped >= 8, "{:?}", study.progress().trials);
     let kept = front.iter().filter(|&&trial| completed(study, trial)).count();

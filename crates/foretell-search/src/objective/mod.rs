@@ -120,7 +120,7 @@ mod tests {
     fn an_objective_says_which_way_is_better_or_its_name_does() {
         let known = ["width", "depth"];
         let read = |text: &str| Objective::read(text, &known).map(|objective| objective.to_string());
-        assert_eq!(read("latency").unwrap(), "latency:min");
+        assert_eq!(read("val_loss").unwrap(), "val_loss:min");
         assert_eq!(read(" width^2 * depth :min").unwrap(), "width^2 * depth:min");
         assert_eq!(read("val/acc").unwrap(), "val/acc:max");
         assert_eq!(
