@@ -73,7 +73,7 @@ class StudySettings(TypedDict, total=False):
     #: Number of networks to replay after each result (the paper: 100; its code: 128).
     replay: int | None
     #: Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula over the metric and a network's weights, layers and
-    #: flops (default: the metric).
+    #: flops (default: the metric)
     reward: str | None
     #: Rule by which trials are stopped (default: srm; with rungs none)
     policy: Literal["none", "srm", "median", "patience", "asha"] | None

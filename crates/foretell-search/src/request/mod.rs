@@ -152,7 +152,7 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().replay_number, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub replay: Option<usize>,
     /// Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula over the metric and a network's weights, layers and flops
-    /// (default: the metric).
+    /// (default: the metric)
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Q-learning", "x-rare" = true, "x-value" = "FORMULA")))]
     pub reward: Option<String>,
 
