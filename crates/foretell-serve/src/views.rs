@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use foretell_search::{Study, Summary, relevances};
+use foretell_search::{Front, Study, Summary, relevances};
 use serde_json::{Value, json};
 
 use crate::fold::{Fold, Seen};
@@ -61,7 +61,7 @@ fn head(fold: &Fold, study: &Study) -> Value {
     let (spec, summary) = (study.spec(), Summary::of(study));
     let timing = fold.times().timing(study);
     let metrics: BTreeSet<&String> = fold.trials().iter().flat_map(|seen| seen.metrics.keys()).collect();
-    json!({
+    let mut head = json!({
         "schema": "foretell.state/1", "records": fold.records(), "metrics": metrics,
         "study": {
             "metric": spec.metric, "direction": spec.direction, "epochs": spec.max_resource, "score": spec.run_score,
@@ -72,7 +72,11 @@ fn head(fold: &Fold, study: &Study) -> Value {
             "training_seconds": timing.map(|timing| timing.training_seconds),
             "saved_seconds": timing.map(|timing| timing.saved_seconds),
         },
-    })
+    });
+    if let Some(front) = Front::of(study) {
+        head["front"] = json!(front);
+    }
+    head
 }
 
 /// What is new of trial `number`: its state, and the points and decisions that the reader has not.

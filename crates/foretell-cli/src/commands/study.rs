@@ -6,6 +6,7 @@ pub(crate) mod curves_table;
 mod doctor;
 mod enqueue;
 mod export;
+mod front;
 mod list;
 pub(crate) mod note_file;
 mod remove;
@@ -95,6 +96,17 @@ enum Action {
         /// The form of the result.
         #[arg(long, value_enum, default_value_t)]
         format: best::BestFormat,
+    },
+    /// Show the front of a study with several objectives: the trials that no other is better than in everything.
+    Front {
+        /// The study's folder.
+        study: PathBuf,
+        /// The form of the result.
+        #[arg(long, value_enum, default_value_t)]
+        format: front::FrontFormat,
+        /// Draw the front into this file (.svg or .png), stopped trials at their forecasts.
+        #[arg(long, value_name = "FILE")]
+        plot: Option<PathBuf>,
     },
     /// Train the best trial anew, longer or with other seeds, and show mean and spread.
     Run {
@@ -187,6 +199,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Best { study, nth, format } => {
             best::run(&Stored::read(study)?, usize::try_from(*nth).unwrap_or(usize::MAX), *format)
         }
+        Action::Front { study, format, plot } => front::run(&Stored::read(study)?, *format, plot.as_deref()),
         Action::Run { study, trial, epochs, seeds, form } => {
             let stored = Stored::read(study)?;
             let trial = trial.or_else(|| stored.study.best().map(|best| best.trial)).ok_or_else(|| {

@@ -2,6 +2,7 @@
 
 use super::drive::Trace;
 use super::error::ReplayError;
+use super::front::FrontKept;
 use super::spec::ReplaySpec;
 use super::table::Table;
 use crate::schedulers::brackets::plan;
@@ -25,6 +26,8 @@ pub struct OrderingOutcome {
     pub regret_natural: f64,
     /// Trials that would have been stopped although they end better than all that were trained to the end.
     pub stopped_wrongly: Vec<usize>,
+    /// What became of the front, where there are several objectives.
+    pub front: Option<FrontKept>,
     /// Everything that happened.
     pub trace: Trace,
 }
@@ -63,6 +66,7 @@ impl OrderingOutcome {
             regret: score(best) - worst,
             regret_natural: (value(score(best)) - value(worst)).abs(),
             stopped_wrongly,
+            front: FrontKept::of(spec, table, trials, &trace),
             trace,
         })
     }
@@ -106,6 +110,12 @@ impl Outcome {
     /// The share of orderings in which the best run was kept.
     pub fn best_kept(&self) -> f64 {
         self.mean(|o| f64::from(u8::from(o.best_kept)))
+    }
+
+    /// What became of the front, on average over orderings; `None` with one objective.
+    pub fn front(&self) -> Option<FrontKept> {
+        let fronts: Vec<FrontKept> = self.orderings.iter().filter_map(|ordering| ordering.front).collect();
+        FrontKept::mean(&fronts)
     }
 
     /// The best final value of each Hyperband run that trained any trial to its end, in the metric's unit.

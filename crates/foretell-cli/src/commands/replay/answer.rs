@@ -3,7 +3,7 @@
 use super::flags::Arguments;
 use super::recommend::{Recommendation, recommended};
 use super::replayed::Replayed;
-use super::report::Row;
+use super::report::{FrontRow, Row};
 use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
 
@@ -38,6 +38,10 @@ fn times(row: &Row) -> String {
 }
 
 fn kept(row: &Row) -> String {
+    if let Some(front) = row.front {
+        let (kept, volume) = (100.0 * front.kept, 100.0 * front.hypervolume_kept);
+        return format!("{kept:.1} % of the front kept, {volume:.1} % of its hypervolume");
+    }
     let orders = (row.best_kept * row.orderings as f64).round();
     format!("the best run kept in {orders} of {} orders", row.orderings)
 }
@@ -95,7 +99,9 @@ fn full(file: &Replayed) -> String {
             oracle.speedup_mean, oracle.burn_in
         ));
     }
-    lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
+    if file.table.objectives().is_empty() {
+        lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
+    }
     lines.retain(|line| !line.is_empty());
     lines.join("\n")
 }
@@ -180,6 +186,13 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
 }
 
 fn loss(row: &Row, metric: &str, best: f64) -> String {
+    if let Some(front) = row.front {
+        return format!(
+            "The front has {:.1} runs on average; as many epochs spent on runs chosen at random would have kept {:.1} % of it.",
+            front.size_mean,
+            100.0 * front.kept_at_random
+        );
+    }
     if row.best_kept >= 1.0 {
         return String::new();
     }
@@ -247,6 +260,12 @@ fn of_hyperband(row: &Row) -> [String; 3] {
     [reference.to_owned(), kappa, best.unwrap_or("– ± –".to_owned())]
 }
 
+/// What was kept of the front, and what would have been at random for the same cost.
+fn front_cells(front: &FrontRow) -> [String; 4] {
+    let shares = [front.kept, front.kept_at_random, front.hypervolume_kept, front.hypervolume_kept_at_random];
+    shares.map(|share| format!("{:.1} %", 100.0 * share))
+}
+
 fn as_table(rows: &[Row], best: f64) -> String {
     let hyperband = rows.iter().any(|row| row.best_of_run_mean.is_some());
     let samplers = rows.iter().any(|row| row.sampler != "random");
@@ -273,6 +292,7 @@ fn as_table(rows: &[Row], best: f64) -> String {
         if hyperband {
             cells.extend(of_hyperband(row));
         }
+        cells.extend(row.front.iter().flat_map(front_cells));
         if samplers {
             cells.insert(0, row.sampler.to_owned());
         }
@@ -292,6 +312,9 @@ fn as_table(rows: &[Row], best: f64) -> String {
         "wrongly",
         "of oracle's saving",
     ];
+    if rows.iter().any(|row| row.front.is_some()) {
+        headings.extend(["front kept", "at random", "hypervolume", "at random"]);
+    }
     if hyperband {
         headings.extend(["reference", "κ", "best of a run"]);
     }

@@ -147,6 +147,7 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
             ReplayError::TooFewRuns { .. } => in_file(&too_few(&recorded, target)),
             _ => in_file(&error),
         })?;
+    let table = table.measuring(&arguments.objective).map_err(|error| in_file(&error))?;
     let is_small = table.len() <= LEAST_LEARNT;
     let table = Arc::new(table);
     let variants = settings::variants(arguments, &table);

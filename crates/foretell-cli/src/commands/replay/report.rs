@@ -6,7 +6,7 @@ use crate::commands::figures;
 use crate::scheduling::RecordedSamplerName;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
-use foretell_search::{Caution, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table};
+use foretell_search::{Caution, FrontKept, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table};
 use serde::Serialize;
 
 /// The JSON document.
@@ -93,8 +93,37 @@ pub(super) struct Row {
     pub(super) refit: Option<f64>,
     /// How many runs each order drew; none: all.
     pub(super) study_size: Option<usize>,
+    /// With several objectives: what was kept of the front.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) front: Option<FrontRow>,
     /// Exempt runs that would have been stopped, and how many of them came to be the best.
     pub(super) audit: Option<(usize, usize)>,
+}
+
+/// What was kept of a front; means are over orderings.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct FrontRow {
+    /// How many runs it has.
+    pub(super) size_mean: f64,
+    /// The share of them that was trained to the end.
+    pub(super) kept: f64,
+    /// The share of its hypervolume that was kept.
+    pub(super) hypervolume_kept: f64,
+    /// The same two, had runs been chosen at random for the same cost.
+    pub(super) kept_at_random: f64,
+    pub(super) hypervolume_kept_at_random: f64,
+}
+
+impl FrontRow {
+    fn new(front: FrontKept) -> Self {
+        Self {
+            size_mean: front.size,
+            kept: front.kept,
+            hypervolume_kept: front.hypervolume,
+            kept_at_random: front.kept_at_random,
+            hypervolume_kept_at_random: front.hypervolume_at_random,
+        }
+    }
 }
 
 /// One row a variant.
@@ -193,6 +222,7 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         caution: variant.caution.map(Caution::name),
         refit: spec.refit,
         study_size: spec.study_size,
+        front: outcome.front().map(FrontRow::new),
         audit: (spec.exempt > 0.0).then(|| outcome.audit(table)),
     }
 }

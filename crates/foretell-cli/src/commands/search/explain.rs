@@ -1,6 +1,6 @@
 //! `--explain`: what a search would do, before anything runs.
 
-use super::report::{counting_line, rank_line};
+use super::report::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
 use crate::output::table;
 use foretell_search::{
@@ -96,6 +96,7 @@ pub(super) fn text(
     }
     lines.extend(sampler(spec));
     lines.push(stopping(spec));
+    lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
     lines.extend(budget);
     lines.extend(counting_line(spec));

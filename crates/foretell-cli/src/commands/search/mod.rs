@@ -18,6 +18,7 @@ mod fleet;
 #[cfg(not(feature = "serve"))]
 #[path = "no_fleet.rs"]
 mod fleet;
+pub(crate) mod front_report;
 mod heartbeat;
 mod lengths;
 mod notices;

@@ -2,6 +2,7 @@
 
 use super::asked;
 use super::flags::Arguments;
+use super::front_report;
 use super::lengths::searched_line;
 use super::rows::in_one_line;
 use super::study_run::StudyRun;
@@ -10,8 +11,8 @@ use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
 use foretell::{Configuration, Run, RunScore, Value};
 use foretell_search::{
-    NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Study,
-    StudySpec, Summary, Times, Timing, Trial, TrialState,
+    Front, NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial,
+    Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +41,9 @@ pub(crate) struct Document {
     top: Option<Vec<Leader>>,
     #[serde(flatten)]
     summary: Summary,
+    /// The front, where there are several objectives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    front: Option<Front>,
     /// What came of the best trained anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) retrained: Option<Box<Document>>,
@@ -69,6 +73,7 @@ impl Document {
             time: times.timing(study),
             top: None,
             summary: Summary::of(study),
+            front: Front::of(study),
             retrained: None,
         }
     }
@@ -113,6 +118,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         Policy::None => "no stopping inside the rungs".to_owned(),
         _ => stopping_line(search.study(), spec.shadow),
     });
+    lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
     lines.extend(arguments.budget_line(spec));
     lines.extend(counting_line(spec));
@@ -144,6 +150,20 @@ pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
             format!("a trial counts with its last {}; --score best counts the best it reaches", spec.metric)
         }),
     }
+}
+
+/// What trials are compared by, if it is not the metric alone.
+pub(super) fn objectives_line(spec: &StudySpec) -> Option<String> {
+    let mut parts = Vec::new();
+    if spec.has_front() {
+        let others: Vec<String> = spec.objectives.iter().map(ToString::to_string).collect();
+        parts.push(format!("objectives: {} (forecast), {}", spec.metric, others.join(", ")));
+    }
+    if !spec.limits.is_empty() {
+        let limits: Vec<String> = spec.limits.iter().map(ToString::to_string).collect();
+        parts.push(format!("limits: {}", limits.join(", ")));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// By what trials are compared at rungs, if it is not their value.
@@ -179,6 +199,7 @@ fn stopping_line(study: &Study, watching: bool) -> String {
         checks => format!("{checks} checks in a row give"),
     };
     let (teachers, aim) = match spec.schedule.is_full() {
+        true if spec.has_front() => (teachers(study), "joining the front"),
         true => (teachers(study), "winning"),
         false if study.warm_start_runs().is_empty() => {
             (format!("{} trials at a level", spec.burn_in), "going on")
@@ -230,7 +251,12 @@ fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usiz
     parts.push(spent(study, document));
     parts.extend(shadow(summary));
     parts.extend(early_ranks(study));
-    parts.extend(leaders(study, metrics, TOP));
+    match &document.front {
+        Some(front) => {
+            parts.push(front_report::text(front, if all { usize::MAX } else { front_report::SHOWN }))
+        }
+        None => parts.extend(leaders(study, metrics, TOP)),
+    }
     parts.push(format!("the study is kept in {}", document.study));
     parts.push([best(study, summary), next(study, document)].concat());
     parts.join("\n\n")
@@ -511,6 +537,7 @@ pub(crate) fn because(reason: &Reason) -> String {
         Reason::AlreadyStopped => "would have been stopped before",
         Reason::ByHand => "by hand",
         Reason::Kept => "kept by hand",
+        Reason::BreaksLimit(limit) => return format!("breaks {limit}"),
         Reason::NoForecast(why) => return format!("no forecast: {why}"),
         _ => "",
     }

@@ -6,7 +6,10 @@ use crate::plot;
 use foretell::Direction;
 use foretell_logs::direction_of;
 use foretell_run::Stored;
-use foretell_search::{EpsilonStage, QLearning, Record, SamplerSpec, Study, Summary, Trial, TrialState};
+use foretell_search::{
+    EpsilonStage, Front, FrontStopped, FrontTrial, QLearning, Record, SamplerSpec, Study, Summary, Trial,
+    TrialState,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -52,6 +55,38 @@ pub(crate) fn watched(directory: &Path, names: &[String]) -> Result<Vec<plot::Wa
         Ok(plot::Watched { metric: name.clone(), maximize, curves })
     };
     names.iter().map(one).collect()
+}
+
+/// The front by the metric and the first of the other objectives.
+pub(crate) fn front(front: &Front, name: &str) -> plot::FrontFigure {
+    let called = |trial: u64| format!("trial {trial}");
+    let finished = |trial: &FrontTrial| plot::FrontPoint {
+        name: called(trial.trial),
+        x: trial.values[1],
+        y: trial.values[0],
+        deviation: 0.0,
+    };
+    let stopped = |trial: &FrontStopped| plot::FrontPoint {
+        name: called(trial.trial),
+        x: trial.others[0],
+        y: trial.forecast.mean,
+        deviation: trial.forecast.sd,
+    };
+    let safe = front.safe.map_or(String::new(), |safe| format!(" · {:.1} % thought safe", 100.0 * safe));
+    plot::FrontFigure {
+        title: format!("The front of {name}"),
+        subtitle: format!(
+            "{} trials on it, {} dominated, {} stopped{safe}",
+            front.trials.len(),
+            front.dominated.len(),
+            front.stopped.len()
+        ),
+        metric: front.objectives[0].name.clone(),
+        other: front.objectives[1].name.clone(),
+        front: front.trials.iter().map(finished).collect(),
+        dominated: front.dominated.iter().map(finished).collect(),
+        stopped: front.stopped.iter().map(stopped).collect(),
+    }
 }
 
 /// The result of each network, a stopped one's forecast, by the ε it was drawn with.
