@@ -54,9 +54,15 @@ impl Study {
         if there.is_none() && request.space.is_some() && request.epochs.is_none() {
             return Err(invalid(NO_EPOCHS));
         }
-        let spec = request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
+        let asked = request.clone();
+        let mut spec =
+            request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
         let runs = learn_from.map_or(&[][..], |runs| &runs.runs);
         spec.check_burn_in(runs.len()).map_err(|error| invalid(Refusal::from(error)))?;
+        if there.is_none() {
+            let lessons = py.detach(|| asked.lessons(&spec, runs));
+            spec.predictor = lessons.map_or(spec.predictor, |lessons| lessons.predictor);
+        }
         let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
         let mut host = Hosted::new(session);
         host.warm_start(runs).map_err(refused)?;

@@ -81,9 +81,11 @@ pub use schedulers::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
 pub use stopping::caution::{Caution, Stopping};
+pub use stopping::lessons::Lessons;
 pub use stopping::policy::{Policy, PolicyName};
 pub use stopping::{
-    AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, StopRule, Watched,
+    AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, RungsFirstRule,
+    Standing, StopRule, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

@@ -207,7 +207,7 @@ fn replay_one(
 pub fn replay(table: &Arc<Table>, settings: &[Setting]) -> Result<Vec<Outcome>, ReplayError> {
     for Setting { spec, predictor } in settings {
         spec.validate(table)?;
-        let forecasts = matches!(spec.policy, Policy::Forecast | Policy::Optimistic);
+        let forecasts = spec.policy.is_by_forecasts();
         if (forecasts || spec.rank != Rank::Value) && predictor.is_none() {
             return Err(ReplayError::NoPredictor);
         }

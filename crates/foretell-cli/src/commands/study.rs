@@ -49,7 +49,7 @@ enum Action {
     /// List the studies in a folder.
     Ls {
         /// The folder that holds the studies' folders.
-        #[arg(default_value = "foretell-out")]
+        #[arg(default_value = crate::commands::search::STUDIES)]
         folder: PathBuf,
         /// What to sort by.
         #[arg(long, value_enum, default_value_t)]

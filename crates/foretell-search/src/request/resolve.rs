@@ -14,10 +14,11 @@ use crate::schedulers::f_hyperband::{Kappa, Reference};
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
-use crate::stopping::caution::Stopping;
+use crate::stopping::caution::{Caution, Stopping};
+use crate::stopping::lessons::Lessons;
 use crate::stopping::policy::{Policy, PolicyName};
 use crate::study::{Queue, StudySpec};
-use foretell::{Configuration, Direction, StopCriterion, Value};
+use foretell::{Configuration, Direction, HistoryOptions, Run, StopCriterion, Value};
 
 /// Trials of a search that ends when its time is spent.
 pub const MOST_TRIALS: u64 = 1_000_000;
@@ -122,6 +123,21 @@ impl StudyRequest {
             },
             space,
         })
+    }
+
+    /// Which predictor the study of `spec` learns with from the earlier `runs`, if nobody has said: where forecasts stop trials that train to
+    /// their end, the one that foretells best what the runs came to.
+    pub fn lessons(&self, spec: &StudySpec, runs: &[Run]) -> Option<Lessons> {
+        let is_free = self.predictor.is_none()
+            && self.paper != Some(true)
+            && self.rank.unwrap_or_default() == Rank::Value;
+        if !is_free || !spec.schedule.is_full() || !spec.policy.is_by_forecasts() {
+            return None;
+        }
+        let whole = spec.max_resource as f64;
+        let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= whole);
+        let runs: Vec<Run> = runs.iter().filter(reaches).cloned().collect();
+        Lessons::of(&runs, &HistoryOptions { target: Some(whole), ..spec.history_options() })
     }
 
     /// Refuses a shadow of a policy that stops nothing.
@@ -296,7 +312,15 @@ impl StudyRequest {
         }
     }
 
+    /// By what trials are stopped, as carefully as `caution` says.
     fn policy(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
+        match (self.named_policy(choice, there), self.caution) {
+            (Policy::RungsFirst(_), Some(caution)) => Policy::RungsFirst(caution),
+            (policy, _) => policy,
+        }
+    }
+
+    fn named_policy(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
         let scheduler = self.scheduler.unwrap_or_default();
         let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
         match (self.policy, choice, there) {
@@ -307,7 +331,16 @@ impl StudyRequest {
             (None, _, Some(there)) if self.stopping.is_none() => there.policy,
             (None, Some(choice), _) if self.scheduler.is_none() => choice.policy,
             (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,
-            (None, ..) => Policy::Forecast,
+            // a burn-in that somebody asks for is one of trials trained to their end; and Q-learning needs a forecast of each that is not
+            (None, ..)
+                if scheduler != SchedulerName::Full
+                    || self.paper == Some(true)
+                    || self.burn_in.is_some()
+                    || self.sampler == Some(SamplerName::QLearning) =>
+            {
+                Policy::Forecast
+            }
+            (None, ..) => Policy::RungsFirst(Caution::default()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Study, Trial};
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
-use crate::stopping::{Foreseen, Place, Ruling, Watched};
+use crate::stopping::{Foreseen, Place, Ruling, Standing, Watched};
 use foretell::{Action, History, RunScore};
 use std::sync::Arc;
 
@@ -95,6 +95,14 @@ impl Watched for View<'_> {
 
     fn place_at_rung(&self) -> Option<Place> {
         self.study.place_at_rung(self.index)
+    }
+
+    fn has_teachers(&self) -> bool {
+        self.study.knowledge.learnt(self.until()).is_some()
+    }
+
+    fn standing(&self) -> Option<Standing> {
+        self.study.standing_at_rung(self.index)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use super::{Study, Trial};
 use crate::objective::ahead_of;
-use crate::stopping::Place;
+use crate::stopping::{Place, Standing};
+
+/// How far apart the quartiles of a normal distribution are, in standard deviations.
+const QUARTILES_APART: f64 = 1.349;
 
 impl Study {
     /// The rung that `trial` reached by its report number `point`, and its score there.
@@ -70,5 +73,23 @@ impl Study {
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
         let (all, better) = self.ahead_of(index as u64, level).unwrap_or((scores.len(), better));
         Some(Place { score, all, better })
+    }
+
+    /// How trial `index` stands at the last rung that it has passed, among all that have reached it by now; `None` before the first.
+    /// O(log trials + points).
+    pub(super) fn standing_at_rung(&self, index: usize) -> Option<Standing> {
+        let trial = &self.trials[index];
+        let (&level, scores) = self.rungs.range(..=trial.trained()).next_back()?;
+        let steps = trial.curve.steps();
+        let point = steps.partition_point(|&step| trial.trained_at(step as u64) < level);
+        let score = self.spec.run_score.of(&trial.curve.until(*steps.get(point)?));
+        let (score, &best) = (score.filter(|score| score.is_finite())?, scores.last()?);
+        let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
+        let quartile = |quarters: usize| scores[quarters * (scores.len() - 1) / 4];
+        Some(Standing {
+            place: Place { score, all: scores.len(), better },
+            behind: best - score,
+            spread: (quartile(3) - quartile(1)) / QUARTILES_APART,
+        })
     }
 }

@@ -16,8 +16,8 @@ use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
 use foretell::{
-    Configuration, Direction, ImageShape, LayerSequence, PredictorOptions, RunScore, StopCriterion,
-    StopCriterionError, UnknownPredictor, Value, predictor,
+    Columns, Configuration, Direction, HistoryOptions, ImageShape, LayerSequence, Metric, PredictorOptions,
+    RunScore, StopCriterion, StopCriterionError, UnknownPredictor, Value, predictor,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -248,7 +248,7 @@ impl StudySpec {
             until_no_improvement: None,
             queue: Vec::new(),
             burn_in,
-            policy: Policy::default(),
+            policy: Policy::RungsFirst(Caution::default()),
             shadow: false,
             predictor,
             criterion,
@@ -299,6 +299,16 @@ impl StudySpec {
             predictor(&self.predictor, &PredictorOptions::default())?;
         }
         if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
+    }
+
+    /// How its runs are laid on a grid, but for the target.
+    pub(crate) fn history_options(&self) -> HistoryOptions {
+        HistoryOptions {
+            metric: Some(Metric::new(&self.metric, self.direction)),
+            columns: Columns { scales: self.space.scales(), ..Columns::default() },
+            run_score: self.run_score,
+            ..HistoryOptions::default()
+        }
     }
 
     /// Checks that the burn-in can end: by the study's own trials, and `warm_start` runs to learn from.

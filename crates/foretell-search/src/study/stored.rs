@@ -123,7 +123,10 @@ impl StudySpec {
                 (_, true) => Stopping::Shadow,
                 _ => Stopping::Live,
             },
-            policy: if self.policy == Policy::None { Policy::default() } else { self.policy },
+            policy: match self.policy {
+                Policy::None | Policy::RungsFirst(_) => Policy::default(),
+                policy => policy,
+            },
             predictor: &self.predictor,
             rule: Rule { stop_probability, offset, nth_best },
             agreeing_checks,

@@ -9,6 +9,9 @@ use foretell_search::{
 };
 use std::path::{Path, PathBuf};
 
+/// The folder that studies are kept in, unless told otherwise.
+pub(crate) const STUDIES: &str = "foretell-out";
+
 impl Arguments {
     /// What is asked for: by the flags and the file, with what `workload` adds.
     pub(super) fn request(&self, workload: &Workload) -> StudyRequest {
@@ -47,7 +50,7 @@ impl Arguments {
     /// Where the study is kept. Unless told otherwise a folder named after everything that determines the study but its
     /// number of trials, so that the same command finds it again.
     pub(super) fn directory(&self, spec: &StudySpec) -> PathBuf {
-        let studies = Path::new("foretell-out");
+        let studies = Path::new(STUDIES);
         let named = self.name.as_ref().map(|name| studies.join(name));
         self.out.clone().or(named).unwrap_or_else(|| {
             let kind = match &spec.space {

@@ -159,7 +159,7 @@ fn progress(study: &Study, times: &Times) -> String {
 }
 
 fn learning(study: &Study, level: u64, runs: usize) -> String {
-    let by_forecast = study.spec().policy == Policy::Forecast;
+    let by_forecast = study.spec().policy.is_by_forecasts();
     match (study.spec().schedule.is_full(), by_forecast) {
         (true, true) => format!("burn-in over: {runs} finished trials to learn from; forecasts begin"),
         (true, false) => format!("burn-in over: {runs} finished trials to compare with; stopping begins"),

@@ -181,15 +181,17 @@ fn stopping(spec: &StudySpec) -> String {
             spec.criterion.agreeing_checks
         ),
     };
+    let first = spec.policy.before_forecasts(spec.max_resource);
+    let first = first.map_or(String::new(), |words| format!("; before that one is stopped {words}"));
     let from = if spec.schedule.is_full() {
         format!("after a burn-in of {} trials trained to their end (the paper: 100)", spec.burn_in)
     } else {
         format!("at each level after {} trials were trained to it", spec.burn_in)
     };
     if spec.shadow {
-        format!("watching without stopping: {from}, trials {rule} are marked")
+        format!("watching without stopping: {from}, trials {rule} are marked{first}")
     } else {
-        format!("stopping: {from}, trials {rule}")
+        format!("stopping: {from}, trials {rule}{first}")
     }
 }
 

@@ -41,6 +41,7 @@ use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
 use asked::Asked;
 pub(crate) use control::duration;
+pub(crate) use described_study::STUDIES;
 use display::Display;
 pub(crate) use flags::{Arguments, FigureKind};
 use fleet::Fleet;
@@ -70,10 +71,11 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
     let learn_from = arguments.learn_from();
-    let spec = first.resolve_regardless_of_queue()?;
+    let spec = first.clone().resolve_regardless_of_queue()?;
     let warm_start = warm_start::runs(&learn_from, &spec)?;
     spec.check_burn_in(warm_start.len()).map_err(Refusal::from)?;
     let directory = arguments.directory(&spec);
+    let spec = warm_start::taught(spec, &first, &warm_start, !directory.exists());
     if let Some(path) = &arguments.plot {
         plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
     }

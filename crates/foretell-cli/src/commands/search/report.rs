@@ -206,19 +206,35 @@ fn stopping_line(study: &Study, watching: bool) -> String {
         }
         false => (format!("{} trials at a level, those of --learn-from counted", spec.burn_in), "going on"),
     };
-    format!("{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}")
+    format!(
+        "{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}{}",
+        before_forecasts(study, fate)
+    )
+}
+
+/// What stops trials until there are forecasts.
+fn before_forecasts(study: &Study, fate: &str) -> String {
+    let spec = study.spec();
+    let words = spec.policy.before_forecasts(spec.max_resource).filter(|_| spec.schedule.is_full());
+    words.map_or(String::new(), |words| format!("; until then, a trial is {fate} {words}"))
 }
 
 /// What forecasts of the end are learnt from.
 fn teachers(study: &Study) -> String {
-    let StudySpec { burn_in, max_resource, .. } = *study.spec();
-    let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= max_resource as f64);
+    let burn_in = study.spec().burn_in;
     let full = |count: u64| format!("{count} full trial{}", if count == 1 { "" } else { "s" });
-    match study.warm_start_runs().iter().filter(reaches).count() as u64 {
+    match whole_earlier_runs(study) {
         0 => full(burn_in),
         warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from"),
         warm_start => format!("the {warm_start} runs of --learn-from and {}", full(burn_in - warm_start)),
     }
+}
+
+/// How many runs of an earlier search were trained to the end.
+fn whole_earlier_runs(study: &Study) -> u64 {
+    let whole = study.spec().max_resource as f64;
+    let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= whole);
+    study.warm_start_runs().iter().filter(reaches).count() as u64
 }
 
 /// The last value of each metric that a trial reported by name.
@@ -436,6 +452,12 @@ fn spent(study: &Study, document: &Document) -> String {
     if !study.spec().shadow && study.spec().policy != Policy::None && epochs.spent > 0 {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
     }
+    let at_rungs = summary.stopped.iter().filter(|stopped| stopped.reason == Reason::BelowRung).count();
+    if matches!(study.spec().policy, Policy::RungsFirst(_)) && at_rungs > 0 {
+        text += &format!(
+            "\n{at_rungs} of them stopped at a rung, while too few trials had finished to forecast from: earlier runs (--learn-from) or fewer workers let forecasts decide"
+        );
+    }
     if rungs {
         text += &format!(
             "\n{} epochs if each rung trained from the beginning; {} to train every trial to its end",
@@ -484,7 +506,7 @@ const WEAK: f64 = 0.3;
 /// Says so where the ranks of trials half-way say little about those at their end: then forecasts are less sure, and stop less.
 fn early_ranks(study: &Study) -> Option<String> {
     let spec = study.spec();
-    if spec.policy != Policy::Forecast || !spec.schedule.is_full() {
+    if !spec.policy.is_by_forecasts() || !spec.schedule.is_full() {
         return None;
     }
     let half = spec.max_resource.div_ceil(2);

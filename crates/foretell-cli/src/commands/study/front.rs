@@ -1,6 +1,6 @@
 //! `foretell study front`: the trials that no other dominates.
 
-use super::trials_table::cell;
+use super::table::{self, TableFormat};
 use crate::commands::search::{front_report, study_picture};
 use crate::failure::{Failure, Outcome};
 use crate::output::{print, print_json};
@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use foretell_run::Stored;
 use foretell_search::{Front, FrontTrial};
 use serde::Serialize;
-use serde_json::Value;
-use std::collections::BTreeSet;
+use serde_json::Map;
+use std::io;
 use std::path::Path;
 
 /// The form of a front.
@@ -45,7 +45,7 @@ pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) 
     })?;
     match format {
         FrontFormat::Json => print_json(&Document { schema: "foretell.front/1", front: &front })?,
-        FrontFormat::Csv => print(&csv(&front))?,
+        FrontFormat::Csv => print(csv(&front).map_err(Failure::midway)?.trim_end())?,
         FrontFormat::Table => print(&front_report::text(&front, usize::MAX))?,
     }
     match picture {
@@ -58,23 +58,21 @@ pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) 
 }
 
 /// A line a trial of the front: its number, what it came to, its parameters.
-fn csv(front: &Front) -> String {
-    let parameters: BTreeSet<&String> =
-        front.trials.iter().flat_map(|trial| trial.configuration.keys()).collect();
-    let objectives = front.objectives.iter().map(|objective| objective.name.clone());
-    let headings = std::iter::once("trial".to_owned())
-        .chain(objectives)
-        .chain(parameters.iter().map(|name| format!("param.{name}")));
+fn csv(front: &Front) -> io::Result<String> {
     let row = |trial: &FrontTrial| {
-        let value = |name: &&String| serde_json::to_value(trial.configuration.get(*name)).unwrap_or_default();
-        let numbers =
-            std::iter::once(Value::from(trial.trial)).chain(trial.values.iter().map(|&it| it.into()));
-        line(numbers.chain(parameters.iter().map(value)))
+        let mut row = Map::new();
+        row.insert("trial".to_owned(), trial.trial.into());
+        let values = front.objectives.iter().zip(&trial.values);
+        row.extend(values.map(|(objective, &value)| (objective.name.clone(), value.into())));
+        for (name, value) in &trial.configuration {
+            row.insert(format!("param.{name}"), serde_json::to_value(value)?);
+        }
+        io::Result::Ok(row)
     };
-    let lines = std::iter::once(line(headings.map(Value::from))).chain(front.trials.iter().map(row));
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn line(values: impl Iterator<Item = Value>) -> String {
-    values.map(|value| cell(&value)).collect::<Vec<_>>().join(",")
+    let rows = front.trials.iter().map(row).collect::<io::Result<Vec<_>>>()?;
+    let objectives = front.objectives.iter().map(|objective| objective.name.as_str());
+    let first: Vec<&str> = std::iter::once("trial").chain(objectives).collect();
+    let mut text = Vec::new();
+    table::write(&mut text, &table::of_rows(&rows, &first), TableFormat::Csv)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
