@@ -11,6 +11,7 @@
 //! | `stopping/` | stop rules, one file each: [`StopRule`], [`Policy`], [`Caution`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
 //! | `judge` | the same for trials that another tool runs: [`Judge`] |
+//! | `saving` | what stopping saves, total over total: [`Saving`] |
 //! | `times` | how long it took, by the times in its log: [`Times`] |
 //! | `request/` | a study as anybody asks for it, every choice optional, and all defaults: [`StudyRequest`] |
 //! | `defaults` | those that stand nowhere else |
@@ -29,6 +30,7 @@ mod record;
 mod replay;
 mod request;
 mod samplers;
+mod saving;
 mod schedulers;
 mod session;
 mod space;
@@ -62,6 +64,7 @@ pub use samplers::random::{RandomNetwork, RandomSampler, replay_stream, trial_st
 pub use samplers::surrogate::{Relevance, Relevances, relevances};
 pub use samplers::worth::Worth;
 pub use samplers::{Sampler, SamplerSpec};
+pub use saving::Saving;
 pub use schedulers::asha::Asha;
 pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
 pub use schedulers::budget::Choice;

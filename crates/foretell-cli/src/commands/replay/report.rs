@@ -1,5 +1,6 @@
 //! The rows of a replay, as scripts and people read them.
 
+use super::families::Families;
 use super::policy_name::PolicyName;
 use super::settings::Variant;
 use crate::commands::figures;
@@ -16,6 +17,9 @@ pub(super) struct Document<'a> {
     pub(super) seed: u64,
     pub(super) scheduler: &'static str,
     pub(super) rows: Vec<&'a Row>,
+    /// With several sets: all of them, by family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) families: Option<Families>,
 }
 
 /// The best final value so far over orderings, once all have one.
@@ -95,6 +99,19 @@ pub(super) struct Row {
     pub(super) study_size: Option<usize>,
     /// Exempt runs that would have been stopped, and how many of them came to be the best.
     pub(super) audit: Option<(usize, usize)>,
+    /// What is really saved: epochs without stopping over epochs spent, both of all orderings; its standard error.
+    pub(super) speedup_total: f64,
+    pub(super) speedup_total_stderr: f64,
+    pub(super) best_kept_stderr: f64,
+    /// The share of orderings in which one of the best three was trained to its end.
+    pub(super) best_three_kept: f64,
+    pub(super) best_three_kept_stderr: f64,
+    pub(super) regret_sd_stderr: f64,
+    /// The mean regret of the orderings that lost the best, in the metric's unit; none if none did.
+    pub(super) regret_where_lost: Option<f64>,
+    /// The same as `regret_sd_mean`, and its standard error.
+    pub(super) regret_sd_where_lost: Option<f64>,
+    pub(super) regret_sd_where_lost_stderr: Option<f64>,
 }
 
 /// One row a variant.
@@ -149,6 +166,9 @@ fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64>
 
 fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer: f64) -> Row {
     let (speedup_mean, speedup_stderr) = outcome.speedup();
+    let (speedup_total, speedup_total_stderr) = outcome.saved();
+    let (best_three_kept, best_three_kept_stderr) = outcome.kept_among(3);
+    let where_lost = outcome.where_lost(|o| outcome.in_sd(o));
     let spec = &outcome.spec;
     let best_of_runs = outcome.best_of_runs(table);
     let all_runs: usize = outcome.orderings.iter().map(|o| o.trace.by_run.len()).sum();
@@ -194,5 +214,16 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         refit: spec.refit,
         study_size: spec.study_size,
         audit: (spec.exempt > 0.0).then(|| outcome.audit(table)),
+        speedup_total,
+        speedup_total_stderr,
+        best_kept_stderr: outcome.kept_among(1).1,
+        best_three_kept,
+        best_three_kept_stderr,
+        regret_sd_stderr: standard_error(
+            &outcome.orderings.iter().map(|o| outcome.in_sd(o)).collect::<Vec<_>>(),
+        ),
+        regret_where_lost: outcome.where_lost(|o| o.regret_natural).map(|(mean, _)| mean),
+        regret_sd_where_lost: where_lost.map(|(mean, _)| mean),
+        regret_sd_where_lost_stderr: where_lost.map(|(_, error)| error),
     }
 }
