@@ -58,7 +58,7 @@ impl Study {
         let mut host = Hosted::new(session);
         host.warm_start(runs).map_err(refused)?;
         let host = match folder.as_deref().map(Orders::of) {
-            Some(orders) => host.obeying(orders),
+            Some(orders) => host.with_orders(orders),
             None => host,
         };
         Ok(Self { host: Arc::new(Mutex::new(host)), usage: Use::new() })

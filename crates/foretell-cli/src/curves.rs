@@ -27,7 +27,7 @@ pub(crate) fn predictor_of_recorded(
     options: &PredictorOptions,
 ) -> Result<Arc<dyn Predictor>, UnknownPredictor> {
     match name {
-        "lce" => Ok(Arc::new(Lce::limited(LceOptions::default(), options.draws, options.seed).remembering())),
+        "lce" => Ok(Arc::new(Lce::limited(LceOptions::default(), options.draws, options.seed).with_memory())),
         _ => predictor(name, options).map(Arc::from),
     }
 }

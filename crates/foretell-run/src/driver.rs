@@ -248,7 +248,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
 
     /// The same driver within `limits`.
     #[must_use]
-    pub fn within(self, limits: Limits) -> Self {
+    pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 

@@ -97,7 +97,7 @@ impl LocalProcesses {
 
     /// The same, which says by `room` that trials wait for room on a full disk.
     #[must_use]
-    pub(crate) fn waiting_by(mut self, room: Room) -> Self {
+    pub(crate) fn with_room(mut self, room: Room) -> Self {
         self.room = room;
         self
     }
@@ -177,7 +177,8 @@ impl LocalProcesses {
         record.control_group = record.control_group.take().filter(|group| group.make_for(identity.pid));
         // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
         let _ = record.write(&spec.directory);
-        let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at).of(spec.max_resource);
+        let reports =
+            ReportReader::new(spec.metric.clone(), spec.resumed_at).with_resource(spec.max_resource);
         let missed_after = (spec.max_resource / 2).max(FEWEST_MISSED);
         let output = Output::new(trial, reports, log, missed_after);
         let process = Process::new(child, terminal, spec.directory.clone(), output, grace)

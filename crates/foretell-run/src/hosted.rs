@@ -181,7 +181,7 @@ impl<S: Store> Hosted<S> {
     ///
     /// # Errors
     /// [`HostError::Store`] if a record could not be stored.
-    pub fn leasing(self, leases: Leases) -> Result<Self, HostError> {
+    pub fn with_leases(self, leases: Leases) -> Result<Self, HostError> {
         let is_open = |(number, trial): (usize, &Trial)| trial.is_open().then_some(number as u64);
         let open = self.session.study().trials().iter().enumerate().filter_map(is_open).collect();
         self.taking_up(open, leases)
@@ -225,7 +225,7 @@ impl<S: Store> Hosted<S> {
 
     /// The same host, which carries out what is ordered by files, too, whenever a training is heard.
     #[must_use]
-    pub fn obeying(self, orders: Orders) -> Self {
+    pub fn with_orders(self, orders: Orders) -> Self {
         Self { orders: Some(orders), ..self }
     }
 

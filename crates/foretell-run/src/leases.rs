@@ -102,13 +102,13 @@ impl Leases {
 
     /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is started anew.
     #[must_use]
-    pub fn noted_in(self, folder: &Path) -> Self {
+    pub fn with_folder(self, folder: &Path) -> Self {
         Self { noted: Some(folder.join(FILE)), ..self }
     }
 
     /// The same, for a study whose log knows such [pauses](foretell_search::Times::pauses).
     #[must_use]
-    pub fn knowing(self, (milliseconds, count): (u64, u64)) -> Self {
+    pub fn with_pauses(self, (milliseconds, count): (u64, u64)) -> Self {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         Self { pauses: (Duration::from_millis(milliseconds), count), ..self }
     }
@@ -345,9 +345,9 @@ mod tests {
         assert_eq!(patience(&held(Leases::new(MINUTE))), LONGEST, "nothing is known yet");
         let cases = [(10, MINUTE), (30_000, Duration::from_secs(300)), (7_200_000, LONGEST)];
         for (milliseconds, expected) in cases {
-            assert_eq!(patience(&held(Leases::new(MINUTE).knowing((3 * milliseconds, 3)))), expected);
+            assert_eq!(patience(&held(Leases::new(MINUTE).with_pauses((3 * milliseconds, 3)))), expected);
         }
-        let mut renewing = held(Leases::new(MINUTE).knowing((7_200_000, 1)));
+        let mut renewing = held(Leases::new(MINUTE).with_pauses((7_200_000, 1)));
         renewing.heard(0, Sign::Renewed);
         assert_eq!(patience(&renewing), MINUTE);
         let mut reporting = held(Leases::new(MINUTE));

@@ -68,8 +68,8 @@ impl LocalTrials {
 
     /// The same, which wait out a full disk as `room` says before they start.
     #[must_use]
-    pub fn waiting_by(self, room: Room) -> Self {
-        Self { processes: self.processes.waiting_by(room), ..self }
+    pub fn with_room(self, room: Room) -> Self {
+        Self { processes: self.processes.with_room(room), ..self }
     }
 
     fn start_once(&mut self, start: &Start, worker: usize, resumes: bool) -> Result<(), ExecutorError> {

@@ -117,7 +117,7 @@ impl ReportReader {
 
     /// The same for a whole training of `resource` epochs: a progress bar `3/resource` counts them.
     #[must_use]
-    pub fn of(self, resource: u64) -> Self {
+    pub fn with_resource(self, resource: u64) -> Self {
         Self { whole: Some(resource), ..self }
     }
 
@@ -437,7 +437,7 @@ mod tests {
     /// Lines with their ends, as (step, value).
     fn reports(metric: &str, whole: u64, output: &str) -> Vec<(u64, Option<f64>)> {
         let source = MetricSource::parse(metric).expect("a metric");
-        let (reports, _) = ReportReader::new(source, 0).of(whole).read_all(output);
+        let (reports, _) = ReportReader::new(source, 0).with_resource(whole).read_all(output);
         reports
             .into_iter()
             .map(|report| report.expect("a report"))

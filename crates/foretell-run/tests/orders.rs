@@ -65,7 +65,7 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     let open = || {
         let (store, _) = EventStore::open(folder.path().join("events.jsonl")).expect("a log");
         let session = Session::open(spec.clone(), Parts::default(), store).expect("a study");
-        Driver::new(session, Simulated::default(), 2, "").obeying(orders.clone())
+        Driver::new(session, Simulated::default(), 2, "").with_orders(orders.clone())
     };
     let cancel = AtomicBool::new(false);
     let ran = open().run(&cancel, &mut |_, event| {

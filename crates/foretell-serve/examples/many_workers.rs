@@ -134,7 +134,7 @@ fn drive(folder: &Path, spec: StudySpec, workers: usize) -> Outcome<Vec<Duration
     let server = Server::bind(Options { door: Some(door), limits, ..Options::new(folder, loopback) })?;
     let address = server.address();
     thread::spawn(move || server.run());
-    let leases = Leases::new(Duration::from_secs(60)).noted_in(folder);
+    let leases = Leases::new(Duration::from_secs(60)).with_folder(folder);
     let elsewhere = Elsewhere { calls, leases, own_workers: 0, patience: Box::new(|| Duration::ZERO) };
     let mut driver = Driver::new(session, Nowhere, 1, "").open_to(elsewhere)?;
     let start = |worker: usize| {

@@ -230,10 +230,10 @@ impl Owner {
     }
 
     fn opened(&self, log: PathBuf, spec: StudySpec, store: EventStore) -> Result<Open, Problem> {
-        let leases = Leases::new(self.lease).knowing(store.times().pauses());
+        let leases = Leases::new(self.lease).with_pauses(store.times().pauses());
         let folder = log.parent().unwrap_or(&self.folder);
-        let (leases, orders) = (leases.noted_in(folder), Orders::of(folder));
-        let host = Hosted::new(open_session(spec, store)?).leasing(leases)?.obeying(orders);
+        let (leases, orders) = (leases.with_folder(folder), Orders::of(folder));
+        let host = Hosted::new(open_session(spec, store)?).with_leases(leases)?.with_orders(orders);
         Ok(Open { log, host })
     }
 }

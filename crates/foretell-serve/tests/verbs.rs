@@ -268,8 +268,8 @@ fn hosted(folder: &Path) -> Hosted<EventStore> {
     let (store, _) = EventStore::open(folder.join("s/events.jsonl")).expect("a log");
     let spec = settings.resolve(None).expect("a study");
     let session = Session::open(spec, Parts::default(), store).expect("a session");
-    let leases = Leases::new(Options::LEASE).noted_in(&folder.join("s"));
-    Hosted::new(session).leasing(leases).expect("a host")
+    let leases = Leases::new(Options::LEASE).with_folder(&folder.join("s"));
+    Hosted::new(session).with_leases(leases).expect("a host")
 }
 
 fn key(task: &Task) -> String {

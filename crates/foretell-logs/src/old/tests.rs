@@ -74,7 +74,7 @@ fn all(folder: &Path) -> Result<Gathered, Error> {
 }
 
 fn logged(run: &RunLog) -> BTreeMap<String, Vec<(f64, f64)>> {
-    let of = |points: &[super::series::Point]| points.iter().map(|point| (point.step, point.value)).collect();
+    let of = |points: &[super::point::Point]| points.iter().map(|point| (point.step, point.value)).collect();
     run.series.iter().map(|(name, series)| (name.clone(), of(&series.points))).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::orders::Orders;
 impl<E: Executor, S: Store> Driver<E, S> {
     /// The same driver, which carries out what a person [orders](Orders).
     #[must_use]
-    pub fn obeying(self, orders: Orders) -> Self {
+    pub fn with_orders(self, orders: Orders) -> Self {
         Self { orders: Some(orders), ..self }
     }
 

@@ -93,10 +93,10 @@ impl StudyRun {
         };
         adopt_orphans(!is_command());
         let guardian = guardian(directory);
-        let trials = LocalTrials::new(setup, GRACE).waiting_by(room);
-        let driver =
-            Driver::new(session, trials, workers, workload.what_is_missed()).within(arguments.limits(before));
-        let driver = driver.obeying(Orders::of(directory));
+        let trials = LocalTrials::new(setup, GRACE).with_room(room);
+        let driver = Driver::new(session, trials, workers, workload.what_is_missed())
+            .with_limits(arguments.limits(before));
+        let driver = driver.with_orders(Orders::of(directory));
         let (directory, workload) = (directory.to_owned(), workload.clone());
         Ok(Self { directory, driver, workload, found, _guardian: guardian })
     }
@@ -109,7 +109,7 @@ impl StudyRun {
 
     /// Who runs which trial elsewhere, each for a `lease`.
     pub(super) fn leases(&self, lease: Duration) -> Leases {
-        Leases::new(lease).noted_in(&self.directory).knowing(self.times().pauses())
+        Leases::new(lease).with_folder(&self.directory).with_pauses(self.times().pauses())
     }
 
     /// What workers elsewhere need to run its trials.

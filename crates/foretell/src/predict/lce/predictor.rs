@@ -51,7 +51,7 @@ impl Lce {
     /// The same predictor, which makes each forecast once however often it is asked for: all its models share their forecasts.
     /// For replays of one set of curves in many orders.
     #[must_use]
-    pub fn remembering(self) -> Self {
+    pub fn with_memory(self) -> Self {
         Self { memory: Some(Memory::default()), ..self }
     }
 }
