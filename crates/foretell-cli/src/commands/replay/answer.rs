@@ -34,12 +34,12 @@ fn best_value(file: &Replayed) -> f64 {
 }
 
 fn times(row: &Row) -> String {
-    format!("{:.1} times less training", row.speedup_total)
+    format!("{:.1} times less training", row.totals.speedup_total)
 }
 
 fn kept(row: &Row) -> String {
     let orders = (row.best_kept * row.orderings as f64).round();
-    let three = (row.best_three_kept * row.orderings as f64).round();
+    let three = (row.totals.best_three_kept * row.orderings as f64).round();
     let other = if three > orders { format!(" and one of the best three in {three}") } else { String::new() };
     format!("the best run kept in {orders} of {} orders{other}", row.orderings)
 }
@@ -72,7 +72,7 @@ fn setting(row: &Row) -> String {
 fn full(file: &Replayed) -> String {
     let mut lines = vec![what_was_replayed(file)];
     if let Some(row) = file.usual().map(|i| &file.rows[i]) {
-        let saved = 100.0 * (1.0 - 1.0 / row.speedup_total);
+        let saved = 100.0 * (1.0 - 1.0 / row.totals.speedup_total);
         lines.push(format!(
             "`foretell search` would have saved {saved:.0} % of the training: {:.0} instead of {:.0} epochs, {}, {}.",
             row.epochs_spent,
@@ -94,7 +94,7 @@ fn full(file: &Replayed) -> String {
     if let Some(oracle) = file.rows.iter().find(|row| row.policy == "oracle") {
         lines.push(format!(
             "No forecast that trains every new best to its end could have saved more than {:.1} times: that is perfect foresight after {} full runs.",
-            oracle.speedup_total, oracle.burn_in
+            oracle.totals.speedup_total, oracle.burn_in
         ));
     }
     lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
@@ -183,7 +183,7 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
 
 /// What was lost with the best, where it was: first there, then over all orders.
 fn loss(row: &Row, metric: &str, best: f64) -> String {
-    let Some((worse, in_sd)) = row.regret_where_lost.zip(row.regret_sd_where_lost) else {
+    let Some((worse, in_sd)) = row.totals.regret_where_lost.zip(row.totals.regret_sd_where_lost) else {
         return String::new();
     };
     format!(
@@ -275,13 +275,16 @@ fn as_table(rows: &[Row], best: f64) -> String {
             } else {
                 row.burn_in.to_string()
             },
-            format!("{:.2} ± {:.2}", row.speedup_total, row.speedup_total_stderr),
+            format!("{:.2} ± {:.2}", row.totals.speedup_total, row.totals.speedup_total_stderr),
             format!("{:.0}", row.epochs_spent),
-            percent(row.best_kept, row.best_kept_stderr),
-            percent(row.best_three_kept, row.best_three_kept_stderr),
+            percent(row.best_kept, row.totals.best_kept_stderr),
+            percent(row.totals.best_three_kept, row.totals.best_three_kept_stderr),
             metric_difference(row.regret_mean, best, 5),
-            format!("{:.3} ± {:.3}", row.regret_sd_mean, row.regret_sd_stderr),
-            row.regret_sd_where_lost.zip(row.regret_sd_where_lost_stderr).map_or("–".to_owned(), deviations),
+            format!("{:.3} ± {:.3}", row.regret_sd_mean, row.totals.regret_sd_stderr),
+            row.totals
+                .regret_sd_where_lost
+                .zip(row.totals.regret_sd_where_lost_stderr)
+                .map_or("–".to_owned(), deviations),
             format!("{:.0} of {}", row.stopped_mean, row.runs),
             format!("{:.1}", row.wrong_stops_mean),
             row.saving_of_oracle.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share)),

@@ -103,11 +103,11 @@ impl Together {
             let values = each(value);
             (mean(&values), standard_error(&values))
         };
-        let (left, left_error) = both(&|row| Some(1.0 / row.speedup_total));
+        let (left, left_error) = both(&|row| Some(1.0 / row.totals.speedup_total));
         let (best_kept, best_kept_stderr) = both(&|row| Some(row.best_kept));
-        let (best_three_kept, best_three_kept_stderr) = both(&|row| Some(row.best_three_kept));
+        let (best_three_kept, best_three_kept_stderr) = both(&|row| Some(row.totals.best_three_kept));
         let (regret_sd_mean, regret_sd_stderr) = both(&|row| Some(row.regret_sd_mean));
-        let lost = each(&|row| row.regret_sd_where_lost);
+        let lost = each(&|row| row.totals.regret_sd_where_lost);
         let first = families[0][0];
         Self {
             policy: first.policy,

@@ -1,6 +1,7 @@
 //! `foretell replay`: what early stopping would have done on recorded runs.
 
 mod answer;
+mod document;
 mod families;
 mod flags;
 mod orders;
@@ -19,13 +20,13 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, note, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
+use document::Document;
 use families::Families;
 use flags::{FigureKind, LEAST_LEARNT};
 use foretell::{Predictor, PredictorOptions};
 use foretell_logs::{Recorded, Topic};
 use foretell_search::{Rank, ReplayError, Setting, Table, replay};
 use replayed::Replayed;
-use report::Document;
 use settings::Variant;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! The rows of a replay, as scripts and people read them.
 
-use super::families::Families;
 use super::policy_name::PolicyName;
 use super::settings::Variant;
 use crate::commands::figures;
@@ -9,18 +8,6 @@ use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
 use foretell_search::{Caution, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table};
 use serde::Serialize;
-
-/// The JSON document.
-#[derive(Serialize)]
-pub(super) struct Document<'a> {
-    pub(super) schema: &'static str,
-    pub(super) seed: u64,
-    pub(super) scheduler: &'static str,
-    pub(super) rows: Vec<&'a Row>,
-    /// With several sets: all of them, by family.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) families: Option<Families>,
-}
 
 /// The best final value so far over orderings, once all have one.
 #[derive(Clone, Copy, Serialize)]
@@ -99,6 +86,13 @@ pub(super) struct Row {
     pub(super) study_size: Option<usize>,
     /// Exempt runs that would have been stopped, and how many of them came to be the best.
     pub(super) audit: Option<(usize, usize)>,
+    #[serde(flatten)]
+    pub(super) totals: Totals,
+}
+
+/// What was really saved and lost over all orderings.
+#[derive(Serialize)]
+pub(super) struct Totals {
     /// What is really saved: epochs without stopping over epochs spent, both of all orderings; its standard error.
     pub(super) speedup_total: f64,
     pub(super) speedup_total_stderr: f64,
@@ -112,6 +106,26 @@ pub(super) struct Row {
     /// The same as `regret_sd_mean`, and its standard error.
     pub(super) regret_sd_where_lost: Option<f64>,
     pub(super) regret_sd_where_lost_stderr: Option<f64>,
+}
+
+impl Totals {
+    fn of(outcome: &Outcome) -> Self {
+        let (speedup_total, speedup_total_stderr) = outcome.saved();
+        let (best_three_kept, best_three_kept_stderr) = outcome.kept_among(3);
+        let where_lost = outcome.where_lost(|ordering| outcome.in_sd(ordering));
+        let regrets: Vec<f64> = outcome.orderings.iter().map(|ordering| outcome.in_sd(ordering)).collect();
+        Self {
+            speedup_total,
+            speedup_total_stderr,
+            best_kept_stderr: outcome.kept_among(1).1,
+            best_three_kept,
+            best_three_kept_stderr,
+            regret_sd_stderr: standard_error(&regrets),
+            regret_where_lost: outcome.where_lost(|o| o.regret_natural).map(|(mean, _)| mean),
+            regret_sd_where_lost: where_lost.map(|(mean, _)| mean),
+            regret_sd_where_lost_stderr: where_lost.map(|(_, error)| error),
+        }
+    }
 }
 
 /// One row a variant.
@@ -166,9 +180,6 @@ fn saving_of_oracle(variants: &[Variant], rows: &[Row], i: usize) -> Option<f64>
 
 fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer: f64) -> Row {
     let (speedup_mean, speedup_stderr) = outcome.speedup();
-    let (speedup_total, speedup_total_stderr) = outcome.saved();
-    let (best_three_kept, best_three_kept_stderr) = outcome.kept_among(3);
-    let where_lost = outcome.where_lost(|o| outcome.in_sd(o));
     let spec = &outcome.spec;
     let best_of_runs = outcome.best_of_runs(table);
     let all_runs: usize = outcome.orderings.iter().map(|o| o.trace.by_run.len()).sum();
@@ -214,16 +225,6 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         refit: spec.refit,
         study_size: spec.study_size,
         audit: (spec.exempt > 0.0).then(|| outcome.audit(table)),
-        speedup_total,
-        speedup_total_stderr,
-        best_kept_stderr: outcome.kept_among(1).1,
-        best_three_kept,
-        best_three_kept_stderr,
-        regret_sd_stderr: standard_error(
-            &outcome.orderings.iter().map(|o| outcome.in_sd(o)).collect::<Vec<_>>(),
-        ),
-        regret_where_lost: outcome.where_lost(|o| o.regret_natural).map(|(mean, _)| mean),
-        regret_sd_where_lost: where_lost.map(|(mean, _)| mean),
-        regret_sd_where_lost_stderr: where_lost.map(|(_, error)| error),
+        totals: Totals::of(outcome),
     }
 }
