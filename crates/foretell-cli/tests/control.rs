@@ -172,10 +172,7 @@ fn stop_settings_change_between_restarts_and_the_log_says_from_where() {
     let folder = finished("3");
     let more = ["--trials", "6", "--policy", "median", "--burn-in", "2"];
     let (_, said) = output(&mut search(folder.path(), &more, SCRIPT), 0);
-    assert!(
-        said.contains("from trial 3 on:") && said.contains("policy is \"none\" there and \"median\" here"),
-        "{said}"
-    );
+    assert!(said.contains("from trial 3 on:") && said.contains("policy median (was none)"), "{said}");
     let log = records(folder.path());
     let place = log.iter().position(|record| record["event"] == "changed").unwrap();
     assert_eq!(log[place]["settings"]["policy"], "median");
@@ -191,16 +188,14 @@ fn stop_settings_change_between_restarts_and_the_log_says_from_where() {
 }
 
 #[test]
-fn what_may_not_change_is_refused_by_its_name_and_with_the_trials_in_conflict() {
+fn what_may_not_change_is_refused_by_its_name() {
     let folder = finished("3");
     let before = lines(folder.path());
     let start =
         ["search", "--param", "lr=log:0.5:1", "--metric", "val_acc", "--epochs", "6", "--trials", "3"];
     let rest = ["--seed", "7", "--no-stopping", "--out", "study", "--", "sh", "-c", SCRIPT];
     let (_, said) = output(&mut foretell(folder.path(), &[&start[..], &rest].concat()), 2);
-    for part in ["seed is 0 there and 7 here", "space (--param", "trials 0", "would not be in the space"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    assert!(said.contains("holds another study: seed is 0 there and 7 here; choose"), "{said}");
     assert_eq!(lines(folder.path()), before);
 }
 
@@ -333,8 +328,8 @@ fn the_best_are_named_with_their_parameters_and_failures_are_listed() {
     assert_eq!(leaders["best"]["trial"], leaders["top"][0]["trial"]);
     let listed = text(&foretell(folder.path(), &["study", "ls", "."]).output().unwrap().stdout);
     assert!(listed.contains("failed"), "{listed}");
-    let row: Vec<&str> = listed.lines().nth(1).unwrap().split_whitespace().collect();
-    assert_eq!(row[1..5], ["done", "8", "0", "1"], "{listed}");
+    let row = listed.lines().nth(1).unwrap();
+    assert!(row.contains("done  8 (0 stopped, 1 failed)"), "{listed}");
 }
 
 #[test]

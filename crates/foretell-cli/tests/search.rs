@@ -304,7 +304,7 @@ fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
         said.contains("study: holds another study")
-            && said.contains("run_score (--score) is the default there and best here"),
+            && said.contains("run_score (--score) is the default there and \"best\" here"),
         "{said}"
     );
     assert_eq!(before, records(folder.path()));
@@ -343,7 +343,7 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     arguments[script] = r#"echo '{{"foretell":{{"step":500,"val_acc":0.5}}}}'; sleep 60"#;
     let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
     assert!(
-        said.contains("its first report is of step 500, beyond the last that --epochs 3 allows"),
+        said.contains("its first report is of step 500, beyond the 3 epochs of a whole training"),
         "{said}"
     );
     let arguments = ["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--", "no-such-program"];

@@ -13,12 +13,14 @@
 //! | `judge` | the same for trials that another tool runs: [`Judge`] |
 //! | `saving` | what stopping saves, total over total: [`Saving`] |
 //! | `times` | how long it took, by the times in its log: [`Times`] |
+//! | [`colours`] | the colours of its trials, by what they came to |
 //! | `request/` | a study as anybody asks for it, every choice optional, and all defaults: [`StudyRequest`] |
 //! | `defaults` | those that stand nowhere else |
 //! | `difference` | in what two descriptions differ |
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
 
+pub mod colours;
 mod defaults;
 mod difference;
 mod judge;
@@ -61,7 +63,7 @@ pub use samplers::q_learning::{
     EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
 };
 pub use samplers::random::{RandomNetwork, RandomSampler, replay_stream, trial_stream};
-pub use samplers::surrogate::{Relevance, Relevances, relevances};
+pub use samplers::surrogate::{Contour, Relevance, Relevances, Slice, Surface, relevances, relevances_of};
 pub use samplers::worth::Worth;
 pub use samplers::{Sampler, SamplerSpec};
 pub use saving::Saving;

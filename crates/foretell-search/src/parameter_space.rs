@@ -179,6 +179,11 @@ impl ParameterSpace {
         Self { parameters: Vec::new() }
     }
 
+    /// Whether a parameter of the one is called as one of the other.
+    pub(crate) fn has_a_parameter_of(&self, other: &Self) -> bool {
+        self.parameters.iter().any(|mine| other.parameters.iter().any(|theirs| mine.name == theirs.name))
+    }
+
     /// Reads a configuration written `lr=0.1,opt=sgd`, which may name only some parameters; those that do not apply are left out.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ fn every_address_of_the_description_answers_as_described() {
             );
         }
     }
-    assert_eq!(paths.len(), 20);
+    assert!(paths.len() >= 20, "{} addresses", paths.len());
 }
 
 fn described_document(address: SocketAddr) -> Value {

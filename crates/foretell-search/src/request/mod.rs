@@ -79,7 +79,7 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "NAME=VALUE,…")))]
     pub enqueue: Option<Vec<Queued>>,
     /// End the search once this many trials in a row have ended without a new best.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "N", "minimum" = 1)))]
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub until_no_improvement: Option<u64>,
     /// R, the epochs (or steps) of a full training.
     #[cfg_attr(feature = "schema", schemars(extend(

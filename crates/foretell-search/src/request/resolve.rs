@@ -5,7 +5,6 @@ use super::{Queued, Refusal, StudyRequest};
 use crate::defaults::{
     DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
 };
-use crate::difference::differences;
 use crate::layer_space::NETWORK;
 use crate::samplers::SamplerSpec;
 use crate::samplers::q_learning::{EpsilonSchedule, QLearning};
@@ -338,7 +337,7 @@ pub(super) fn name_of(there: &StudySpec) -> SchedulerName {
 
 /// The refusal of a study that differs from the one that is `there` in what may not change.
 fn different(there: &StudySpec, asked: &StudySpec) -> Refusal {
-    let differences = differences(&there.regardless_of_settings(), &asked.regardless_of_settings());
+    let differences = there.conflicts(asked);
     let field = differences.first().map_or("study", |first| first.field.as_str());
     let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
     Refusal { differs: true, ..Refusal::new(field, format!("another study is there: {}", said.join(", "))) }

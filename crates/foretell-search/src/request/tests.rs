@@ -88,7 +88,7 @@ fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
     );
     let refusal = again(r#"{"epochs": 9}"#).expect_err("other epochs");
     assert_eq!(refusal.field, "epochs");
-    assert!(refusal.reason.contains("30 there and 9 here"), "{refusal}");
+    assert!(refusal.reason.contains("trains for 30 epochs"), "{refusal}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{Parts, Settings};
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
+use crate::difference::{Difference, differences};
 use crate::layer_space::NETWORK;
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::range::{RangeError, at_least_one, countable, growth, share};
@@ -327,10 +328,34 @@ impl StudySpec {
         self
     }
 
-    /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings): trainings may become longer, not shorter.
+    /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
     pub fn continues(&self, other: &Self) -> bool {
-        self.regardless_of_settings() == other.regardless_of_settings()
-            && self.max_resource <= other.max_resource
+        self.conflicts(other).is_empty()
+    }
+
+    /// The fields by which `other` is another study: what is no setting, trainings that would become shorter, and parameters of
+    /// which none is that of before.
+    pub fn conflicts(&self, other: &Self) -> Vec<Difference> {
+        let mut conflicts = differences(&self.regardless_of_settings(), &other.regardless_of_settings());
+        let length = |study: &Self| study.max_resource.to_string();
+        if other.max_resource < self.max_resource && conflicts.iter().all(|it| it.field != "max_resource") {
+            conflicts.push(Difference {
+                field: "max_resource".to_owned(),
+                there: length(self),
+                here: length(other),
+            });
+        }
+        if let (Space::Parameters(there), Space::Parameters(here)) = (&self.space, &other.space)
+            && !there.has_a_parameter_of(here)
+        {
+            let names = |space: &Space| space.names().join(", ");
+            conflicts.push(Difference {
+                field: "space".to_owned(),
+                there: names(&self.space),
+                here: names(&other.space),
+            });
+        }
+        conflicts
     }
 
     /// The same study without what may change between two runs of it.
