@@ -13,6 +13,7 @@
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
 //! | `judge` | the same for trials that another tool runs: [`Judge`] |
 //! | `front` | the trials that no other dominates: [`Front`] |
+//! | `saving` | what stopping saves, total over total: [`Saving`] |
 //! | `times` | how long it took, by the times in its log: [`Times`] |
 //! | [`colours`] | the colours of its trials, by what they came to |
 //! | `request/` | a study as anybody asks for it, every choice optional, and all defaults: [`StudyRequest`] |
@@ -35,6 +36,7 @@ mod record;
 mod replay;
 mod request;
 mod samplers;
+mod saving;
 mod schedulers;
 mod session;
 mod space;
@@ -70,6 +72,7 @@ pub use samplers::random::{RandomNetwork, RandomSampler, replay_stream, trial_st
 pub use samplers::surrogate::{Contour, Relevance, Relevances, Slice, Surface, relevances, relevances_of};
 pub use samplers::worth::Worth;
 pub use samplers::{Sampler, SamplerSpec};
+pub use saving::Saving;
 pub use schedulers::asha::Asha;
 pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
 pub use schedulers::budget::Choice;

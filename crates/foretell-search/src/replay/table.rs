@@ -2,6 +2,7 @@
 
 use super::error::ReplayError;
 use crate::objective::{Objective, parts};
+use crate::study::DIVERGED_AFTER;
 use foretell::{Curve, Direction, History, HistoryOptions, Run, RunScore, Value, statistics};
 use std::collections::BTreeSet;
 
@@ -149,6 +150,17 @@ impl Table {
     /// The curve of `run` over its first `points` points, numbered from 1: what a study sees of it.
     pub fn curve(&self, run: usize, points: u64) -> Curve {
         Curve::of_epochs(&self.values[run][..points as usize], self.history.direction())
+    }
+
+    /// Where a training of `run` up to `points` points ends without stopping: there, or where a study sees that it has diverged.
+    pub fn trained_to(&self, run: usize, points: u64) -> u64 {
+        let mut lost = 0;
+        let sees = |value: &f64| {
+            lost = if value.is_finite() { 0 } else { lost + 1 };
+            lost == DIVERGED_AFTER
+        };
+        let end = self.values[run][..points as usize].iter().position(sees);
+        end.map_or(points, |index| index as u64 + 1)
     }
 
     /// What `run` is worth after `points` points, as a score in the metric's unit; −∞ if it is lost by then.

@@ -8,7 +8,7 @@ use foretell::{Action, History, RunScore};
 use std::sync::Arc;
 
 /// Non-finite values in a row that count as divergence.
-const DIVERGED_AFTER: u64 = 2;
+pub(crate) const DIVERGED_AFTER: u64 = 2;
 
 /// The metric's range: from the floor, or 0 of a share, to the ceiling or the best final score.
 fn width(history: &History) -> f64 {

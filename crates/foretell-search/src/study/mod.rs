@@ -38,6 +38,7 @@ pub use spec::{StudyError, StudySpec};
 pub use step::Turn;
 pub use trial::{Trial, TrialState};
 
+pub(crate) use judge::DIVERGED_AFTER;
 pub(crate) use knowledge::{Checks, Level, NoForecast, Recording};
 
 use crate::samplers::Sampler;

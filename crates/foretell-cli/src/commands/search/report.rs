@@ -442,7 +442,7 @@ pub(crate) fn applying(configuration: &Configuration) -> impl Iterator<Item = (&
 fn spent(study: &Study, document: &Document) -> String {
     let summary = &document.summary;
     let (tally, epochs) = (summary.trials, summary.epochs);
-    let saved = 100.0 * (1.0 - epochs.spent as f64 / epochs.without_stopping.max(1) as f64);
+    let saved = 100.0 * epochs.saving().share();
     let rungs = !study.spec().schedule.is_full();
     let paused = if rungs { format!("{} left at a rung, ", tally.paused) } else { String::new() };
     let mut text = format!(
