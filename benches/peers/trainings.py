@@ -7,7 +7,8 @@
 label noise, with few images, with schedules of the learning rate; a regression; an autoencoder), gradient boosting, evolution
 strategies on a cart pole. In DIR/later, families that were drawn when the predictors stood but for one thing: the hyperparameters
 of the paper's Hyperband experiments in three forms, many of which never learn, and, where the folder of data is (FORETELL_DATA, or
-../shared/data), the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters.
+../shared/data), the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters; fine-tunings of a pretrained network, whose
+curves cross.
 `foretell evaluate DIR/*.csv DIR/later/*.csv` reads them.
 """
 
@@ -266,6 +267,54 @@ def two_columns(random, data):
     return c, train(random, network, "classes", "val_acc", *data, partial(steps, epochs=100), 100, 320)
 
 
+def pretrained(data, width=64):
+    """A network of two hidden layers, trained for thirty epochs on the images of the classes 0 to 4, the same for all runs."""
+    random = np.random.default_rng(79)
+    x, y = data
+    x, y = x[y < 5], y[y < 5]
+    network = Network(random, {"width": width, "layers": 2, "act": "relu", "dropout": 0, "init": 1}, x.shape[1], 5)
+    optimizer = Optimizer("momentum", network.parameters)
+    for _ in range(30):
+        order = random.permutation(len(x))
+        for start in range(0, len(order), 32):
+            rows = order[start : start + 32]
+            hidden, masks = network.forward(x[rows], train=True)
+            slope = outputs_slope("classes", hidden[-1], x[rows], y[rows])
+            optimizer.step(network.parameters, network.backward(hidden, masks, slope, 1e-4), 0.02)
+    return [p.copy() for p in network.parameters]
+
+
+def fine_tuned(random, data, start, metric, epochs=20):
+    """What was learnt on the classes 0 to 4 is tuned to 5 to 9: with few images, a rate that warms up and falls or does not, and
+    layers that stay as they are."""
+    c = {"opt": str(random.choice(["momentum", "adam"])), "warmup": int(random.integers(0, 6)), "frozen": int(random.integers(0, 3)),
+         "decay": str(random.choice(["none", "linear", "cosine"])), "wd": 10 ** random.uniform(-6, -1.5),
+         "batch": int(2 ** random.integers(3, 7)), "dropout": float(random.choice([0, 0.1, 0.3])), "examples": int(random.choice([120, 400]))}
+    c["lr"] = 10 ** random.uniform(-4, 0) * (0.1 if c["opt"] == "adam" else 1)
+    (x, y), (test_x, test_y) = ((images[labels > 4], labels[labels > 4] - 5) for images, labels in data)
+    x, y = x[: c["examples"]], y[: c["examples"]]
+    network = Network(random, {"width": 64, "layers": 2, "act": "relu", "dropout": c["dropout"], "init": 1}, x.shape[1], 5)
+    # all but the last layer is what was learnt
+    network.parameters = [p.copy() for p in start]
+    last = network.layers - 1
+    network.parameters[last] = random.normal(size=start[last].shape) * 0.05
+    network.parameters[network.layers + last] = np.zeros(5)
+    optimizer, scores = Optimizer(c["opt"], network.parameters), []
+    for epoch in range(epochs):
+        left = {"none": 1.0, "linear": 1 - epoch / epochs, "cosine": 0.5 * (1 + np.cos(np.pi * epoch / epochs))}[c["decay"]]
+        rate = c["lr"] * left * min(1.0, (epoch + 1) / (c["warmup"] + 1))
+        order = random.permutation(len(x))
+        for at in range(0, len(order), c["batch"]):
+            rows = order[at : at + c["batch"]]
+            hidden, masks = network.forward(x[rows], train=True)
+            gradients = network.backward(hidden, masks, outputs_slope("classes", hidden[-1], x[rows], y[rows]), c["wd"])
+            for layer in range(c["frozen"]):
+                gradients[layer], gradients[network.layers + layer] = 0 * gradients[layer], 0 * gradients[network.layers + layer]
+            optimizer.step(network.parameters, gradients, rate)
+        scores.append(score(metric, network.forward(test_x)[0][-1], test_x, test_y))
+    return c, scores
+
+
 def characters(random, text):
     """The next character from those before it."""
     c = {"context": int(random.integers(1, 7)), "hidden": int(2 ** random.uniform(3, 7)),
@@ -333,11 +382,15 @@ def later_families():
         "fine-tuned-acc": ("val_acc", partial(fine_tune, data=fine, metric="val_acc", start=start)),
         "fine-tuned-loss": ("val_loss", partial(fine_tune, data=fine, metric="val_loss", start=start)),
     }
+    learnt = pretrained(known[0])
+    families |= {f"finetune-digits-{kind}": (f"val_{kind}", partial(fine_tuned, data=known, start=learnt, metric=f"val_{kind}"))
+                 for kind in ("acc", "loss")}
     data = Path(os.environ.get("FORETELL_DATA", ROOT.parent / "shared/data")) / "train"
     if not data.is_dir():
         print(f"there is no {data}: no sets of CIFAR-10 and of characters; set FORETELL_DATA")
         return families
     cifar = small_cifar(data / "cifar10-subset")
+    of_cifar = pretrained(cifar[0])
     text = (data / "tiny-shakespeare/input.txt").read_text()[:70_000]
     text = np.unique(list(text), return_inverse=True)[1]
     return families | {
@@ -345,7 +398,8 @@ def later_families():
         "cifar-long": ("val_acc", partial(long, data=cifar)),
         "cifar-two-columns": ("val_acc", partial(two_columns, data=cifar)),
         "characters": ("val_ppl", partial(characters, text=text)),
-    }
+    } | {f"finetune-cifar-{kind}": (f"val_{kind}", partial(fine_tuned, data=cifar, start=of_cifar, metric=f"val_{kind}"))
+         for kind in ("acc", "loss")}
 
 
 def later_run(name, number):

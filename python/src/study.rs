@@ -3,9 +3,12 @@
 use crate::background::{self, Use};
 use crate::convert::{dict, invalid};
 use crate::runs::Runs;
+use crate::store::AnyStore;
 use crate::view::{self, as_dict};
 use foretell_run::{EventStore, HostError, Hosted, Orders, Reading};
-use foretell_search::{Memory, Parts, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec};
+use foretell_search::{
+    Memory, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec,
+};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a whole training, such as epochs=20; \
      epochs=1 where the objective only returns a value";
 
-type AnyHost = Hosted<Box<dyn Store + Send>>;
+type AnyHost = Hosted<AnyStore>;
 
 /// A study that is driven from Python.
 #[pyclass(frozen, module = "foretell._foretell")]
@@ -38,13 +41,13 @@ impl Study {
         settings: &Bound<'_, PyDict>,
         learn_from: Option<&Runs>,
     ) -> PyResult<Self> {
-        let (store, there): (Box<dyn Store + Send>, Option<Box<StudySpec>>) = match &folder {
-            None => (Box::new(Memory::default()), None),
+        let (store, there): (AnyStore, Option<Box<StudySpec>>) = match &folder {
+            None => (AnyStore::Memory(Memory::default()), None),
             Some(folder) => {
                 let make = std::fs::create_dir_all(folder);
                 make.map_err(|error| PyOSError::new_err(format!("{}: {error}", folder.display())))?;
                 let (store, survey) = EventStore::open(folder.join("events.jsonl")).map_err(unstored)?;
-                (Box::new(store), survey.study)
+                (AnyStore::Folder(Box::new(store)), survey.study)
             }
         };
         let request = request_of(settings)?;
@@ -97,6 +100,14 @@ impl Study {
         self.call(py, move |host| host.tell(trial, failure, None).map(|_| ()))?.map_err(refused)
     }
 
+    /// Has a configuration tried next: one as JSON, an object of values or a text; the sampler chooses what it leaves open.
+    fn enqueue(&self, py: Python<'_>, configuration: &str) -> PyResult<()> {
+        let queued: Queued = serde_json::from_str(configuration).map_err(invalid)?;
+        let space = self.host()?.session().study().spec().space.clone();
+        let configuration = queued.read(&space).map_err(invalid)?;
+        self.call(py, move |host| host.enqueue(configuration))?.map_err(refused)
+    }
+
     /// The best trial so far: (trial, score, configuration).
     #[getter]
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<(u64, f64, Bound<'py, PyDict>)>> {
@@ -117,13 +128,13 @@ impl Study {
         view::settings(py, &spec)
     }
 
-    /// What the study stands at: `settings`, `trials` and `rows`.
+    /// What the study stands at: `settings`, `trials`, `rows` and `reports`.
     fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let host = self.host()?;
         let session = host.session();
         let records = session.store().read_from(0).and_then(Iterator::collect).map_err(unstored)?;
         let records: Vec<Record> = records;
-        view::view(py, session.study(), records)
+        view::view(py, session.study(), &session.store().times(), records)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

@@ -230,7 +230,11 @@ fn forgotten(directory: &Path, outcome: Abandoned) -> Result<Abandoned, Abandone
 /// search started since then is left alone.
 pub(crate) fn end_all_of(driver: ProcessIdentity, directory: &Path, grace: Duration) {
     let trials = fs::read_dir(directory.join("trials")).into_iter().flatten().flatten();
-    let remembered = trials.filter_map(|trial| read(&trial.path()).ok().flatten());
+    let remembered = trials.filter_map(|trial| {
+        // whether the driver is alive is not asked: its pipe breaks a moment before it is gone
+        let record = ProcessRecord::read(&record_path(&trial.path())).ok().flatten()?;
+        Some((record, trial.path()))
+    });
     let own: Vec<_> = remembered.filter(|(record, _)| record.driver == Some(driver)).collect();
     // nobody is left to be told of an error; the study's next start tries again, and removes the records, which
     // by then may be those of other starts

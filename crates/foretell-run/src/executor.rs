@@ -9,7 +9,7 @@ use crate::abandoned::{ProcessRecord, forget};
 use crate::control_group::ControlGroup;
 use crate::group::ProcessIdentity;
 use crate::message::Message;
-use crate::output::OutputLog;
+use crate::output::{OUTPUT, OutputLog};
 use crate::process::{Output, Process};
 use crate::reader::ReportReader;
 use crate::room::Room;
@@ -120,7 +120,7 @@ impl LocalProcesses {
         let command = spec.command(&record.token)?;
         check_working_dir(spec)?;
         spec.prepare()?;
-        let log_path = spec.directory.join("output.log");
+        let log_path = spec.directory.join(OUTPUT);
         let log =
             OutputLog::open(&log_path, self.room.clone()).map_err(StartError::folder("write", &log_path))?;
         // remembered before it is made, so that it is removed whenever this process is killed

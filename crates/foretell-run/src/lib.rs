@@ -14,6 +14,7 @@
 //! | `trial`       | what to start: command, parameters, environment, directories           |
 //! | `start_error` | why a trial was not started                                            |
 //! | `placeholder` | `{lr}` in a command                                                    |
+//! | `command_line`| the command of a trial, as a person types it                           |
 //! | `config_file` | a trial's copy of the command's configuration file                     |
 //! | `protocol`    | what a trial's output line says: a report, nothing, or an unusable report |
 //! | `reader`      | reads reports line by line                                             |
@@ -21,6 +22,7 @@
 //! | `report`      | one report                                                             |
 //! | `pattern`     | the `--metric` pattern                                                 |
 //! | `output`      | a trial's output: lines, `output.log`, the last twenty                 |
+//! | `printed`     | what a trial has printed, for who looks at it                          |
 //! | `message`     | what is heard of a trial                                               |
 //! | `outbox`      | messages on their way through a channel that may be full               |
 //! | `group`       | process groups: who is in one, signalling it                           |
@@ -60,6 +62,7 @@ compile_error!("foretell-run needs a Unix system: process groups, signals and ad
 mod abandoned;
 mod access;
 mod atomic_write;
+mod command_line;
 mod config_file;
 mod control_group;
 mod door;
@@ -83,6 +86,7 @@ mod params_watch;
 mod parent;
 mod pattern;
 mod placeholder;
+mod printed;
 mod process;
 mod protocol;
 mod reader;
@@ -101,6 +105,7 @@ mod worker;
 pub use abandoned::{Abandoned, AbandonedError, end_abandoned, end_all_abandoned};
 pub use access::{Access, AccessError};
 pub use atomic_write::write_atomically;
+pub use command_line::{COMMAND_FILE, command_of, shell_line};
 pub use config_file::{CONFIG, ConfigFile, ConfigFileError};
 pub use door::{Calls, Door};
 pub use driver::{
@@ -122,6 +127,7 @@ pub use orders::Orders;
 pub use parent::{ParentGuard, parent_alive_guard};
 pub use pattern::{MetricPattern, PatternError};
 pub use placeholder::{PARAMS_FILE, PARAMS_JSON, PlaceholderError, TRIAL_DIR, fill_in, substitute};
+pub use printed::Printed;
 pub use protocol::MetricSource;
 pub use reader::{Read, ReportReader, Seen};
 pub use report::{Report, ReportProblem};

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use crate::room::{Room, Waiting, is_full};
 
+/// The file that keeps it, in a trial's folder.
+pub(crate) const OUTPUT: &str = "output.log";
 /// How many lines a failure message shows.
 pub(crate) const TAIL_LINES: usize = 20;
 /// How many bytes of a line a message shows.

@@ -50,9 +50,13 @@ pub(crate) fn records(log: PathBuf, seen: u64) -> Sse<impl Stream<Item = Result<
     stream(Tail { log, position: Position::START, skip: seen, trouble: Trouble::default() })
 }
 
-/// The study of `fold` for a reader that has seen the first `seen` records, and how it goes on.
-pub(crate) fn state(fold: Arc<Mutex<Fold>>, seen: u64) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    stream(State { fold, seen, shown: None, trouble: Trouble::default() })
+/// The study of `fold` for a reader that has seen the first `seen` records, and how it goes on; without decisions if `is_brief`.
+pub(crate) fn state(
+    fold: Arc<Mutex<Fold>>,
+    seen: u64,
+    is_brief: bool,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    stream(State { fold, seen, is_brief, shown: None, trouble: Trouble::default() })
 }
 
 struct Tail {
@@ -103,6 +107,7 @@ impl Follow for Tail {
 struct State {
     fold: Arc<Mutex<Fold>>,
     seen: u64,
+    is_brief: bool,
     shown: Option<Shown>,
     trouble: Trouble,
 }
@@ -113,7 +118,9 @@ impl Follow for State {
         let updated = fold.update();
         let mut found = Vec::new();
         if fold.study().is_some() {
-            let shown = self.shown.get_or_insert_with(|| Shown::until(self.seen, &fold));
+            let shown = self
+                .shown
+                .get_or_insert_with(|| Shown::until(self.seen, &fold).with_decisions(!self.is_brief));
             let news = news(&fold, shown);
             let last = news.len();
             for (place, news) in (1..).zip(news) {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use foretell_search::colours::{Paper, Rgb, WORST_SHARE, best, failed, shade};
 use serde_json::json;
 
 use crate::error::ServeError;
@@ -11,13 +12,23 @@ use crate::views;
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The script's parts, in the order of their use.
-const SCRIPT: [&str; 7] = [
+const SCRIPT: [&str; 17] = [
     include_str!("page/state.js"),
+    include_str!("page/colours.js"),
+    include_str!("page/scales.js"),
+    include_str!("page/filter.js"),
+    include_str!("page/tip.js"),
     include_str!("page/curves.js"),
+    include_str!("page/dots.js"),
+    include_str!("page/best.js"),
     include_str!("page/parameters.js"),
+    include_str!("page/surface.js"),
     include_str!("page/table.js"),
     include_str!("page/trial.js"),
+    include_str!("page/about.js"),
+    include_str!("page/downloads.js"),
     include_str!("page/compare.js"),
+    include_str!("page/addresses.js"),
     include_str!("page/main.js"),
 ];
 
@@ -32,7 +43,29 @@ pub fn page(name: &str, log: &Path) -> Result<String, ServeError> {
     let Some(study) = fold.study() else { return Err(wrong("nothing is recorded yet".to_owned())) };
     let state = views::news(&fold, &mut views::Shown::default());
     let importance = views::importance(name, &fold, study);
-    Ok(with(&json!({"study": name, "state": state, "importance": importance}).to_string()))
+    let surface = views::surface(name, &fold, study, &views::leading_pairs(&fold, study));
+    let data = json!({"study": name, "state": state, "importance": importance, "surface": surface});
+    Ok(with(&data.to_string()))
+}
+
+/// So many shades of a trial's result are told apart.
+const SHADES: usize = 32;
+
+fn hex([red, green, blue]: Rgb) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// The colours of trials, from the worst to the best, as the page's script has them.
+fn shades() -> String {
+    let share = |i: usize| i as f64 / (SHADES - 1) as f64;
+    let on = |paper| -> Vec<String> { (0..SHADES).map(|i| hex(shade(share(i), paper))).collect() };
+    json!({"light": on(Paper::White), "dark": on(Paper::Black), "worst_share": WORST_SHARE}).to_string()
+}
+
+/// The style, with the colours of trials that have one of their own.
+fn style() -> String {
+    let own = |paper| format!("--best: {}; --failed: {};", hex(best(paper)), hex(failed(paper)));
+    STYLE.replace("/*LIGHT*/", &own(Paper::White)).replace("/*DARK*/", &own(Paper::Black))
 }
 
 /// The page without a study: it asks the server for them.
@@ -44,5 +77,6 @@ pub(crate) fn empty() -> String {
 fn with(data: &str) -> String {
     // in a script element only `</` ends it, and `<!--` may confuse it
     let data = data.replace('<', "\\u003c");
-    PAGE.replace("/*STYLE*/", STYLE).replace("/*SCRIPT*/", &SCRIPT.concat()).replace("/*DATA*/", &data)
+    let script = SCRIPT.concat().replace("/*SHADES*/", &shades());
+    PAGE.replace("/*STYLE*/", &style()).replace("/*SCRIPT*/", &script).replace("/*DATA*/", &data)
 }

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use foretell_run::{EventLogError, LogReader, Position, Stamp, Survey};
-use foretell_search::{Decision, Moment, Parts, Record, Study, StudyError, Times};
-use serde_json::Value;
+use foretell_search::{Decision, Moment, Parts, Record, Study, StudyError, Surface, Times};
+use serde::Serialize;
 
 /// A study as its log makes it.
 pub(crate) struct Fold {
@@ -26,8 +27,10 @@ pub(crate) struct Fold {
     life: u64,
     /// Why it cannot be read on.
     trouble: Option<String>,
-    /// What was worked out when there were so many records.
-    remembered: RefCell<Option<(u64, Value)>>,
+    /// The number of the last record that ended a trial.
+    ended: u64,
+    /// The surface of the study's results as it was at that number.
+    surface: RefCell<Option<(u64, Arc<Surface>)>>,
 }
 
 /// What is kept of a trial besides what the study keeps.
@@ -38,6 +41,17 @@ pub(crate) struct Seen {
     pub(crate) decisions: Vec<Decision>,
     /// What it reports besides the study's metric, by name.
     pub(crate) metrics: BTreeMap<String, Series>,
+    /// How far the study was when the trial ended last.
+    pub(crate) ended: Option<Ended>,
+}
+
+/// How far a study is.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Ended {
+    /// Epochs spent by all trials together.
+    epochs: u64,
+    /// Seconds that the search ran, if its log says.
+    seconds: Option<f64>,
 }
 
 /// The values of one metric of a trial.
@@ -96,7 +110,8 @@ impl Fold {
             times: Times::default(),
             life: 0,
             trouble: None,
-            remembered: RefCell::default(),
+            ended: 0,
+            surface: RefCell::default(),
         }
     }
 
@@ -127,15 +142,15 @@ impl Fold {
         &self.best_so_far
     }
 
-    /// What `work` makes of the study as it stands, which takes a while.
-    pub(crate) fn remembered(&self, work: impl FnOnce() -> Value) -> Value {
-        let known = self.remembered.borrow().clone();
-        match known.filter(|(records, _)| *records == self.records()) {
-            Some((_, value)) => value,
+    /// The surface of the results of `study`, which takes a while: worked out again once a trial has ended.
+    pub(crate) fn surface(&self, study: &Study) -> Arc<Surface> {
+        let known = self.surface.borrow().clone();
+        match known.filter(|(ended, _)| *ended == self.ended) {
+            Some((_, surface)) => surface,
             None => {
-                let value = work();
-                self.remembered.replace(Some((self.records(), value.clone())));
-                value
+                let surface = Arc::new(Surface::of(study));
+                self.surface.replace(Some((self.ended, Arc::clone(&surface))));
+                surface
             }
         }
     }
@@ -189,7 +204,8 @@ impl Fold {
         let is_another = self.study.as_ref().is_none_or(|before| !before.spec().continues(study.spec()))
             || survey.records < self.position.records;
         self.life += u64::from(is_another);
-        self.remembered.take();
+        self.surface.take();
+        self.ended = 0;
         (self.position, self.surveyed) = (Position::START, survey.records);
         self.trials.clear();
         self.best_so_far.clear();
@@ -228,6 +244,13 @@ impl Fold {
         if let Some(seen) = about {
             seen.changed = number;
             seen.take(record, &study.spec().metric);
+        }
+        if let Some(seen) = record.ends().and_then(|trial| self.trials.get_mut(usize::try_from(trial).ok()?))
+        {
+            let elapsed = self.times.elapsed();
+            let seconds = (elapsed > 0).then_some(elapsed as f64 / 1e3);
+            self.ended = number;
+            seen.ended = Some(Ended { epochs: study.progress().spent, seconds });
         }
         let best = record.ends().and_then(|_| study.best()).map(|best| best.score);
         if let Some(best) =

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use axum::{Json, Router, middleware};
+use foretell_run::{HostError, Printed};
 use foretell_search::{Study, StudyRequest};
 use serde_json::{Value, json};
 
@@ -68,6 +69,7 @@ fn routes() -> Vec<Route> {
         route("get", "/api/studies/{study}/state", state),
         route("get", "/api/studies/{study}/progress", progress),
         route("get", "/api/studies/{study}/importance", importance),
+        route("get", "/api/studies/{study}/surface", surface),
         route("get", "/api/studies/{study}/metrics/{metric}", metric),
         route("get", "/api/studies/{study}/best", verbs::best),
         route("post", "/api/studies/{study}/ask", verbs::ask),
@@ -78,6 +80,8 @@ fn routes() -> Vec<Route> {
         route("post", "/api/studies/{study}/trials/{trial}/begin", verbs::begin),
         route("get", "/api/studies/{study}/work", verbs::work),
         route("get", "/api/studies/{study}/workers", verbs::workers),
+        route("get", "/api/studies/{study}/trials/{trial}", trial),
+        route("get", "/api/studies/{study}/trials/{trial}/output", output),
         route("get", "/api/studies/{study}/trials/{trial}/should_stop", verbs::should_stop),
         route("post", "/api/studies/{study}/trials/{trial}/stop", verbs::stop),
         route("post", "/api/studies/{study}/trials/{trial}/keep", verbs::keep),
@@ -103,7 +107,8 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
 
 async fn studies(State(served): State<Arc<Served>>) -> Reply {
     let names: Vec<String> = served.studies()?.into_iter().map(|(name, _)| name).collect();
-    Ok(Json(json!({"schema": "foretell.studies/1", "studies": names})).into_response())
+    let latest = served.latest().map(|(name, _)| name);
+    Ok(Json(json!({"schema": "foretell.studies/1", "studies": names, "latest": latest})).into_response())
 }
 
 async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
@@ -132,7 +137,15 @@ async fn state(
     headers: HeaderMap,
 ) -> Reply {
     let log = served.log(&study)?;
-    Ok(events::state(served.folds.of(&log), seen(query.as_deref(), &headers)?).into_response())
+    let is_brief = match guard::word(query.as_deref(), "decisions").as_deref() {
+        None | Some("all") => false,
+        Some("none") => true,
+        Some(other) => {
+            return Err(Problem::field("decisions", format!("expected all or none, found {other:?}")));
+        }
+    };
+    let seen = seen(query.as_deref(), &headers)?;
+    Ok(events::state(served.folds.of(&log), seen, is_brief).into_response())
 }
 
 /// The number of the last record that a reader has seen.
@@ -162,6 +175,78 @@ async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>
         served.folds.read(&study, &log, importance)
     };
     Ok(Json(blocking(found).await?).into_response())
+}
+
+async fn surface(
+    State(served): State<Arc<Served>>,
+    Path(study): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Reply {
+    let log = served.log(&study)?;
+    let word = |name: &str| guard::word(query.as_deref(), name);
+    let asked = match (word("x"), word("y")) {
+        (None, None) => Vec::new(),
+        (Some(x), Some(y)) => vec![(x, y)],
+        (None, _) => return Err(Problem::field("x", "missing; a contour is over two parameters, x and y")),
+        (_, None) => return Err(Problem::field("y", "missing; a contour is over two parameters, x and y")),
+    };
+    let found = move || {
+        served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
+            let names = found.spec().space.names();
+            let unknown = |(field, name): &(&str, &String)| {
+                (!names.contains(&name.as_str())).then(|| {
+                    Problem::field(
+                        field,
+                        format!("the study has no parameter {name:?}; it has {}", names.join(", ")),
+                    )
+                })
+            };
+            let wrong =
+                asked.iter().flat_map(|(x, y)| [("x", x), ("y", y)]).find_map(|named| unknown(&named));
+            wrong.map_or_else(|| Ok(views::surface(&study, fold, found, &asked)), Err)
+        })?
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
+
+async fn trial(State(served): State<Arc<Served>>, Path((study, trial)): Path<(String, String)>) -> Reply {
+    let (number, log) = (verbs::number(&trial)?, served.log(&study)?);
+    let found = move || {
+        let folder = log.parent().unwrap_or(&log);
+        let details = |fold: &Fold, found: &Study| views::details(&study, folder, number, fold, found);
+        let mut details =
+            served.folds.read(&study, &log, details)?.ok_or(HostError::NoTrial { trial: number })?;
+        let workers = served.owner.workers(&study)?;
+        details["worker"] = json!(workers.into_iter().find(|worker| worker.trial == Some(number)));
+        Ok(details)
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
+
+async fn output(
+    State(served): State<Arc<Served>>,
+    Path((study, trial)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Reply {
+    let (number, log) = (verbs::number(&trial)?, served.log(&study)?);
+    let from = guard::word(query.as_deref(), "from");
+    let from = from.map(|text| {
+        text.parse::<u64>()
+            .map_err(|_| Problem::field("from", format!("expected the number of a byte, found {text:?}")))
+    });
+    let from = from.transpose()?;
+    let read = move || {
+        let folder = log.parent().unwrap_or(&log);
+        Printed::read(folder, number, from).map_err(|error| Problem::midway(&error))
+    };
+    let (head, read) =
+        (json!({"schema": "foretell.output/1", "study": study, "trial": number}), blocking(read).await?);
+    let mut answer = head;
+    answer["is_here"] = read.is_some().into();
+    if let Some(Printed { from, to, text }) = read {
+        (answer["from"], answer["to"], answer["text"]) = (from.into(), to.into(), text.into());
+    }
+    Ok(Json(answer).into_response())
 }
 
 async fn metric(State(served): State<Arc<Served>>, Path((study, metric)): Path<(String, String)>) -> Reply {

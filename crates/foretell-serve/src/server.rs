@@ -68,7 +68,10 @@ impl Server {
     pub fn run(self) -> Result<(), ServeError> {
         let Self { runtime, listener, options } = self;
         let limits = options.limits;
-        let router = routes::router(Arc::new(Served::new(options)));
+        let served = Arc::new(Served::new(options));
+        let router = routes::router(Arc::clone(&served));
+        // a long log takes seconds: it is read before somebody opens the page
+        drop(runtime.spawn_blocking(move || served.read_latest()));
         runtime.block_on(accept(&listener, &router, limits));
         Ok(())
     }

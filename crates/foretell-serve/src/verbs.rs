@@ -257,6 +257,7 @@ fn answer(next: Next, recorded: Option<bool>) -> Response {
     Json(text).into_response()
 }
 
-fn number(trial: &str) -> Result<u64, Problem> {
+/// The number that names a trial.
+pub(crate) fn number(trial: &str) -> Result<u64, Problem> {
     trial.parse().map_err(|_| Problem::field("trial", format!("expected a trial's number, found {trial:?}")))
 }

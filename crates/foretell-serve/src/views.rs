@@ -1,14 +1,18 @@
 //! What readers are shown of a study: its trials and totals, its progress, which parameters matter.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use foretell_search::{Study, Summary, relevances};
+use foretell_run::{command_of, shell_line};
+use foretell_search::{Contour, Front, Study, Summary, relevances_of};
 use serde_json::{Value, json};
 
-use crate::fold::{Fold, Seen};
+use crate::fold::{Fold, Seen, Series};
 
 /// Points of the line of the best score so far, at most.
 const POINTS: usize = 1_000;
+/// So many parameters are paired for contours in a file.
+const PAIRED: usize = 3;
 /// How many trials are sent at a time.
 const BATCH: usize = 500;
 
@@ -18,6 +22,8 @@ pub(crate) struct Shown {
     life: u64,
     /// The number of the last record that is in what it has.
     pub(crate) records: u64,
+    /// Whether decisions are left out: they are most of what is to be sent, and a page shows those of one trial at a time.
+    is_brief: bool,
     /// How many points and decisions of each trial it has.
     trials: BTreeMap<usize, (usize, usize)>,
 }
@@ -25,7 +31,12 @@ pub(crate) struct Shown {
 impl Shown {
     /// A reader that comes back, and has seen the first so many records.
     pub(crate) fn until(records: u64, fold: &Fold) -> Self {
-        Self { records, life: fold.life(), trials: BTreeMap::new() }
+        Self { records, life: fold.life(), ..Self::default() }
+    }
+
+    /// The same, which is sent decisions if it `has` asked for them.
+    pub(crate) fn with_decisions(self, has: bool) -> Self {
+        Self { is_brief: !has, ..self }
     }
 }
 
@@ -34,7 +45,7 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
     let Some(study) = fold.study() else { return Vec::new() };
     let anew = shown.life != fold.life() || shown.records > fold.records();
     if anew {
-        *shown = Shown { life: fold.life(), ..Shown::default() };
+        *shown = Shown::until(0, fold).with_decisions(!shown.is_brief);
     } else if shown.records == fold.records() {
         return Vec::new();
     }
@@ -50,6 +61,9 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
     let mut part = |(place, trials): (usize, &[usize])| {
         let mut event = head.clone();
         event["anew"] = (anew && place == 0).into();
+        if place == 0 {
+            event["settings"] = json!(study.spec().clone().with_settings(study.settings()));
+        }
         event["trials"] = trials.iter().map(|&number| trial(fold, study, number, shown)).collect();
         event
     };
@@ -61,7 +75,7 @@ fn head(fold: &Fold, study: &Study) -> Value {
     let (spec, summary) = (study.spec(), Summary::of(study));
     let timing = fold.times().timing(study);
     let metrics: BTreeSet<&String> = fold.trials().iter().flat_map(|seen| seen.metrics.keys()).collect();
-    json!({
+    let mut head = json!({
         "schema": "foretell.state/1", "records": fold.records(), "metrics": metrics,
         "study": {
             "metric": spec.metric, "direction": spec.direction, "epochs": spec.max_resource, "score": spec.run_score,
@@ -71,8 +85,13 @@ fn head(fold: &Fold, study: &Study) -> Value {
             "best": summary.best.map(|best| json!({"trial": best.trial, "score": best.score})),
             "training_seconds": timing.map(|timing| timing.training_seconds),
             "saved_seconds": timing.map(|timing| timing.saved_seconds),
+            "left_seconds": timing.and_then(|timing| timing.left_seconds),
         },
-    })
+    });
+    if let Some(front) = Front::of(study) {
+        head["front"] = json!(front);
+    }
+    head
 }
 
 /// What is new of trial `number`: its state, and the points and decisions that the reader has not.
@@ -87,8 +106,13 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         "score": spec.run_score.of(&known.curve).map(|score| value(&score)),
         "from": points, "steps": &steps[points..], "values": scores[points..].iter().map(value).collect::<Vec<_>>(),
         "gaps": known.curve.gaps().iter().copied().chain(known.curve.diverged_at()).collect::<Vec<_>>(),
-        "decided": decisions, "decisions": &seen.decisions[decisions..],
+        "ended": seen.ended,
+        "forecast": seen.decisions.iter().rev().find_map(|decision| decision.forecast.as_ref()),
+        "probability": seen.decisions.last().and_then(|decision| decision.probability),
     });
+    if !shown.is_brief {
+        (view["decided"], view["decisions"]) = (decisions.into(), json!(&seen.decisions[decisions..]));
+    }
     if has.is_none() {
         view["configuration"] = json!(known.configuration);
     }
@@ -102,6 +126,20 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         _ => {}
     }
     view
+}
+
+/// What readers of one trial are shown besides its state: all its metrics, and the command that trains it.
+pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study: &Study) -> Option<Value> {
+    let known = study.trial(number)?;
+    let seen = fold.trials().get(usize::try_from(number).ok()?)?;
+    let command = command_of(folder, study.spec(), number, &known.configuration);
+    let series = |series: &Series| json!({"steps": series.steps, "values": series.values});
+    let metrics: BTreeMap<&String, Value> =
+        seen.metrics.iter().map(|(name, values)| (name, series(values))).collect();
+    Some(json!({
+        "schema": "foretell.trial/1", "study": name, "trial": number, "metrics": metrics,
+        "command": command.as_deref().map(shell_line), "decisions": seen.decisions,
+    }))
 }
 
 /// The values of one metric that is not the study's, of each trial that reported it.
@@ -133,13 +171,31 @@ fn thinned(line: &[(u64, f64)]) -> Vec<(u64, f64)> {
     (0..POINTS).map(|i| line[i * (line.len() - 1) / (POINTS - 1)]).collect()
 }
 
-/// Which parameters matter; worked out again only once the study has gone on.
+/// Which parameters matter.
 pub(crate) fn importance(name: &str, fold: &Fold, study: &Study) -> Value {
-    fold.remembered(|| {
-        let found = relevances(study);
-        json!({
-            "schema": "foretell.importance/1", "study": name, "trials": found.trials, "needed": found.needed, "used": found.used,
-            "explained": found.explained, "parameters": found.parameters,
-        })
+    let found = relevances_of(&fold.surface(study));
+    json!({
+        "schema": "foretell.importance/1", "study": name, "trials": found.trials, "needed": found.needed, "used": found.used,
+        "explained": found.explained, "parameters": found.parameters,
     })
+}
+
+/// The results as a surface: a slice along each parameter, and the contours over the pairs that are `asked` for.
+pub(crate) fn surface(name: &str, fold: &Fold, study: &Study, asked: &[(String, String)]) -> Value {
+    let surface = fold.surface(study);
+    let contours: Vec<Contour> = asked.iter().filter_map(|(x, y)| surface.contour(x, y)).collect();
+    json!({
+        "schema": "foretell.surface/1", "study": name, "through": surface.through(), "slices": surface.slices(),
+        "contours": contours,
+    })
+}
+
+/// All pairs of the parameters that matter most.
+pub(crate) fn leading_pairs(fold: &Fold, study: &Study) -> Vec<(String, String)> {
+    let found = relevances_of(&fold.surface(study));
+    let names: Vec<String> =
+        found.parameters.into_iter().take(PAIRED).map(|parameter| parameter.name).collect();
+    let pairs =
+        names.iter().enumerate().flat_map(|(i, x)| names[i + 1..].iter().map(|y| (x.clone(), y.clone())));
+    pairs.collect()
 }

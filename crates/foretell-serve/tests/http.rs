@@ -191,3 +191,51 @@ fn a_page_in_a_file_needs_nothing_else_and_its_text_ends_no_script() {
     let error = page("none", &folder.path().join("empty")).expect_err("there is no study").to_string();
     assert_eq!(error, "none: nothing is recorded yet");
 }
+
+#[test]
+fn a_trial_is_shown_with_its_metrics_its_decisions_and_what_it_prints() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = common::made(folder.path());
+    common::done(address, "POST", "/api/studies/s/ask", "");
+    let report = json!({"step": 1, "value": 0.5, "metrics": {"loss": 0.25}}).to_string();
+    common::done(address, "POST", "/api/studies/s/trials/0/report", &report);
+    let found = common::done(address, "GET", "/api/studies/s/trials/0", "");
+    assert_eq!(found["metrics"]["loss"], json!({"steps": [1], "values": [0.25]}));
+    assert_eq!((&found["decisions"][0]["step"], &found["command"]), (&json!(1), &Value::Null), "{found}");
+    let output = "/api/studies/s/trials/0/output";
+    assert_eq!(common::done(address, "GET", output, "")["is_here"], false);
+    let own = folder.path().join("s/trials/0000");
+    std::fs::create_dir_all(&own).expect("a folder");
+    std::fs::write(own.join("output.log"), "epoch 1\n").expect("written");
+    let found = common::done(address, "GET", output, "");
+    assert_eq!((&found["text"], &found["to"]), (&json!("epoch 1\n"), &json!(8)));
+    assert_eq!(common::done(address, "GET", &format!("{output}?from=6"), "")["text"], "1\n");
+    let refused = [
+        (format!("{output}?from=x"), 400, "from"),
+        ("/api/studies/s/trials/9".to_owned(), 404, "trial"),
+        ("/api/studies/s/state?decisions=some".to_owned(), 400, "decisions"),
+        ("/api/studies/s/surface?x=lr".to_owned(), 400, "y"),
+        ("/api/studies/s/surface?x=lr&y=rate".to_owned(), 400, "y"),
+    ];
+    for (path, status, field) in refused {
+        let (found, answer) = common::call(address, "GET", &path, "");
+        assert_eq!((found, &answer["field"]), (status, &json!(field)), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn a_reader_may_leave_the_decisions_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = common::made(folder.path());
+    common::done(address, "POST", "/api/studies/s/ask", "");
+    common::done(address, "POST", "/api/studies/s/trials/0/report", r#"{"step": 1, "value": 0.5}"#);
+    for (query, decisions) in [("", Some(1)), ("?decisions=none", None)] {
+        let path = format!("/api/studies/s/state{query}");
+        let stream = send(address, "GET", &path, "Host: localhost\r\n", "");
+        let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line"));
+        let data = lines.find_map(|line| line.strip_prefix("data: ").map(str::to_owned)).expect("an event");
+        let event: Value = serde_json::from_str(&data).expect("it is JSON");
+        assert_eq!(event["trials"][0]["decisions"].as_array().map(Vec::len), decisions, "{event}");
+        assert_eq!(event["settings"]["max_resource"], 9);
+    }
+}

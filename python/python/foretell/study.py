@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -85,7 +86,7 @@ class Study(Search):
             **settings,
         }
         if given.get("enqueue") is not None:
-            given["enqueue"] = [self._queued(config) for config in _listed(given["enqueue"])]
+            given["enqueue"] = [self._space.queued(config) for config in _listed(given["enqueue"])]
         runs = None
         if history is not None:
             runs = collect(history, direction=direction, metric=metric)
@@ -121,9 +122,6 @@ class Study(Search):
                     log.parent, str(log.parent), finished, own["burn_in"], (own["burn_in"] - 1) * own["epochs"],
                 )
 
-    def _queued(self, config: Any) -> Any:
-        return self._space.encoded(config) if isinstance(config, Mapping) else config
-
     def _ask(self) -> Trial | None:
         start = self._core.ask()
         if start is None:
@@ -136,6 +134,9 @@ class Study(Search):
 
     def _tell(self, trial: int, failure: str | None) -> None:
         self._core.tell(trial, failure)
+
+    def _enqueue(self, queued: Any) -> None:
+        self._core.enqueue(json.dumps(queued))
 
     def _view(self) -> dict[str, Any]:
         view = self._core.view()

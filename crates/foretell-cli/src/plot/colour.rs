@@ -1,5 +1,7 @@
 //! Colours: the palette of Okabe and Ito, which people with colour-blindness can distinguish, and greys for the frame.
 
+use foretell_search::colours::{self, Paper};
+
 /// An RGB colour with opacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Colour {
@@ -43,6 +45,21 @@ pub(crate) const PURPLE: Colour = Colour::new(0xcc, 0x79, 0xa7);
 pub(crate) const ORANGE: Colour = Colour::new(0xe6, 0x9f, 0x00);
 /// Sky blue.
 pub(crate) const SKY: Colour = Colour::new(0x56, 0xb4, 0xe9);
+
+/// The colour of a trial that came to `share` of the way from the worst to the best, as the page has it.
+pub(crate) fn shade(share: f64) -> Colour {
+    Colour { rgb: colours::shade(share, Paper::White), opacity: 1.0 }
+}
+
+/// The colour of the best trial, as the page has it.
+pub(crate) fn best() -> Colour {
+    Colour { rgb: colours::best(Paper::White), opacity: 1.0 }
+}
+
+/// The colour of trials that failed, as the page has it.
+pub(crate) fn failed() -> Colour {
+    Colour { rgb: colours::failed(Paper::White), opacity: 1.0 }
+}
 
 /// Colour of the `index`-th series; the colours repeat after seven.
 pub(crate) fn series(index: usize) -> Colour {

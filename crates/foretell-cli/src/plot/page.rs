@@ -1,6 +1,6 @@
 //! A page: title, subtitle and key at the top, the rest for panels.
 
-use super::colour::{Colour, GREY, INK};
+use super::colour::{Colour, GREY, INK, shade};
 use super::figure::{Figure, Place, Rect, Shape, Stroke, Text, group};
 use super::font;
 use super::panel::LABEL;
@@ -23,6 +23,8 @@ pub(crate) enum Mark {
     Whisker(Colour),
     /// A filled area.
     Band(Colour),
+    /// The colours of results, from the worst to the best.
+    Ramp,
     /// A triangle.
     Triangle(Colour),
     /// A cross.
@@ -135,6 +137,14 @@ pub(crate) fn mark(mark: Mark, (x, y): Place) -> Vec<Shape> {
                 vec![(x - 13.0, y - 6.0), (x + 13.0, y - 6.0), (x + 13.0, y + 6.0), (x - 13.0, y + 6.0)],
                 colour,
             )]
+        }
+        Mark::Ramp => {
+            let part = |i: u8| {
+                let (left, right) = (x - 13.0 + 2.0 * f64::from(i), x - 11.0 + 2.0 * f64::from(i));
+                let corners = vec![(left, y - 5.0), (right, y - 5.0), (right, y + 5.0), (left, y + 5.0)];
+                Shape::Area(corners, shade(f64::from(i) / 12.0))
+            };
+            (0..13).map(part).collect()
         }
         Mark::Triangle(colour) => {
             vec![Shape::Area(vec![(x, y - 6.0), (x + 5.8, y + 4.5), (x - 5.8, y + 4.5)], colour)]

@@ -1,11 +1,13 @@
 //! A study: all learning curves, where trials were stopped, their forecasts, and the best trial.
 
-use super::colour::{BLUE, Colour, GREEN, INK, ORANGE, PURPLE, SILVER, SKY, VERMILLION};
+use super::colour::{self, Colour, GREY, INK, SILVER, shade};
 use super::figure::{Anchor, Figure, Rect, Shape, Stroke, Text, group, hinted};
 use super::font;
 use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, count, short};
+use super::watched::{self, Watched};
+use foretell_search::colours::WORST_SHARE;
 
 /// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +71,8 @@ pub(crate) struct Search {
     pub spent: f64,
     /// The resource they would have consumed without stopping.
     pub without_stopping: f64,
+    /// Other metrics of the trials, drawn below.
+    pub watched: Vec<Watched>,
 }
 
 /// So many forecasts are drawn at most: of running trials first, then the best.
@@ -78,23 +82,28 @@ const SINGLY: usize = 200;
 /// The bands: the share of the trials that each holds, and its opacity.
 const BANDS: [(f64, f32); 2] = [(0.9, 0.18), (0.5, 0.32)];
 
-const STOPPED: Colour = VERMILLION;
-const COMPLETED: Colour = SKY;
-
 impl Search {
     /// Draws the curves, and to their right a strip with the forecasts of trials that did not reach the end.
     pub(crate) fn draw(&self) -> Figure {
-        let mut page = Page::new(660.0, &self.title, &self.saving(), &self.keys());
+        let below = watched::HEIGHT * self.watched.len() as f64;
+        let mut page = Page::new(660.0 + below, &self.title, &self.saving(), &self.keys());
         let strip = self.strip_width();
-        let area = page.body.inset(46.0, 34.0, strip + 8.0, 44.0);
+        let area = page.body.inset(46.0, 34.0, strip + 8.0, 44.0 + below);
         let panel = self.panel(area);
         page.draw(panel.frame(&self.resource, &self.metric));
         page.draw(self.strip_frame(&panel, strip));
         page.draw(self.incumbent(&panel, strip));
         page.draw(self.bands(&panel));
-        page.draw([self.curves(&panel), self.forecasts(&panel, strip)]);
+        let shades = self.shades();
+        page.draw([self.curves(&panel, &shades), self.forecasts(&panel, strip, &shades)]);
         page.draw(self.best_curve(&panel));
         page.draw(self.best_label(&panel, strip));
+        let (strokes, best) = (self.strokes(&shades), self.best.map(|best| best.0));
+        for (watched, top) in self.watched.iter().zip(0..) {
+            let top = area.bottom + 44.0 + 34.0 + watched::HEIGHT * f64::from(top);
+            let area = Rect { top, bottom: top + watched::HEIGHT - 78.0, ..area };
+            page.draw(watched.draw(area, panel.x.range, &self.resource, &strokes, best));
+        }
         page.footnote(&panel.left_out(&self.values()));
         page.figure
     }
@@ -129,38 +138,58 @@ impl Search {
         ];
         let is_drawn = |fate| self.count(fate) > 0 && (!self.is_many() || fate == SearchFate::Running);
         let curves = names.into_iter().filter(|(fate, _)| is_drawn(*fate)).map(|(fate, name)| {
-            Key::new(Mark::Line(solid(self.stroke(fate, 2.0))), format!("{name} ({})", self.count(fate)))
+            let colour = if fate == SearchFate::Failed { colour::failed() } else { GREY };
+            let stroke = Stroke { colour, ..self.stroke(fate, colour, 2.0) };
+            Key::new(Mark::Line(stroke), format!("{name} ({})", self.count(fate)))
         });
         let mut keys: Vec<Key> = curves.collect();
         if self.is_many() {
             let mut opacity = 0.0;
             for (share, own) in BANDS {
                 opacity += (1.0 - opacity) * own;
-                let mark = Mark::Band(COMPLETED.with_opacity(opacity));
+                let mark = Mark::Band(GREY.with_opacity(opacity));
                 keys.push(Key::new(mark, format!("{:.0} % of the trials", 100.0 * share)));
             }
-            keys.push(Key::new(Mark::Line(Stroke::solid(COMPLETED, 2.0)), "median"));
+            keys.push(Key::new(Mark::Line(Stroke::solid(GREY, 2.0)), "median"));
         }
         if self.unfinished().next().is_some() {
-            keys.push(Key::new(Mark::Whisker(STOPPED), "forecast ± standard deviation"));
+            keys.push(Key::new(Mark::Whisker(GREY), "forecast ± standard deviation"));
         }
         if self.best.is_some() {
-            keys.insert(0, Key::new(Mark::Line(Stroke::solid(BLUE, 3.2)), "best"));
+            keys.insert(0, Key::new(Mark::Line(Stroke::solid(colour::best(), 3.2)), "best"));
+            keys.insert(1, Key::new(Mark::Ramp, "from worse to better"));
         }
         keys
     }
 
-    fn stroke(&self, fate: SearchFate, width: f64) -> Stroke {
+    fn stroke(&self, fate: SearchFate, colour: Colour, width: f64) -> Stroke {
         // with more curves each is fainter, so that where many lie can be seen
         let faint = (14.0 / self.trials.len().max(1) as f64).sqrt().clamp(0.3, 1.0) as f32;
         match fate {
-            SearchFate::Completed => Stroke::solid(COMPLETED.with_opacity(0.45 + 0.5 * faint), width),
-            SearchFate::BurnIn => Stroke::solid(SILVER.with_opacity(0.9 * faint.max(0.5)), 0.8 * width),
-            SearchFate::Stopped => Stroke::solid(STOPPED.with_opacity(0.2 + 0.6 * faint), 0.8 * width),
-            SearchFate::Paused => Stroke::solid(SILVER.with_opacity(0.3 + 0.6 * faint), 0.8 * width),
-            SearchFate::Running => Stroke::solid(GREEN.with_opacity(0.9), width),
-            SearchFate::Failed => Stroke::dotted(PURPLE, width),
+            SearchFate::Completed => Stroke::solid(colour.with_opacity(0.45 + 0.5 * faint), width),
+            SearchFate::BurnIn => Stroke::solid(colour.with_opacity(0.9 * faint.max(0.5)), 0.6 * width),
+            SearchFate::Stopped | SearchFate::Paused => {
+                Stroke::dashed(colour.with_opacity(0.3 + 0.6 * faint), 0.8 * width)
+            }
+            SearchFate::Running => Stroke::solid(colour, 1.4 * width),
+            SearchFate::Failed => Stroke::dotted(colour, width),
         }
+    }
+
+    /// The colour of each trial, by what it came to: its last value, or, if it ended before the end, its forecast.
+    fn shades(&self) -> Vec<Colour> {
+        let turned = if self.maximize { 1.0 } else { -1.0 };
+        let score = |trial: &SearchTrial| trial.result().map(|value| turned * value);
+        let scores: Vec<Option<f64>> = self.trials.iter().map(score).collect();
+        let mut known: Vec<f64> = scores.iter().flatten().copied().collect();
+        known.sort_by(f64::total_cmp);
+        let worst = known.get((known.len() as f64 * WORST_SHARE) as usize).copied().unwrap_or(0.0);
+        let best = known.last().copied().unwrap_or(0.0);
+        let share = |score: f64| if best > worst { (score - worst) / (best - worst) } else { 1.0 };
+        scores
+            .into_iter()
+            .map(|score| score.map_or_else(colour::failed, |score| shade(share(score))))
+            .collect()
     }
 
     fn panel(&self, area: Rect) -> Panel {
@@ -212,11 +241,11 @@ impl Search {
             let (low, high) = (0.5 - share / 2.0, 0.5 + share / 2.0);
             let corners: Vec<_> =
                 steps.iter().map(|step| (step[0].0, at(step, low), at(step, high))).collect();
-            panel.band(&corners, COMPLETED.with_opacity(opacity))
+            panel.band(&corners, GREY.with_opacity(opacity))
         };
         let mut shapes: Vec<Shape> = BANDS.into_iter().filter_map(band).collect();
         let median: Vec<(f64, f64)> = steps.iter().map(|step| (step[0].0, at(step, 0.5))).collect();
-        shapes.extend(panel.line(&median, Stroke::solid(COMPLETED, 2.0)));
+        shapes.extend(panel.line(&median, Stroke::solid(GREY, 2.0)));
         Some(panel.clip(vec![group("bands", shapes)]))
     }
 
@@ -254,10 +283,11 @@ impl Search {
     fn incumbent(&self, panel: &Panel, strip: f64) -> Option<Shape> {
         let y = self.best.map(|b| panel.y.at(b.1)).filter(|y| y.is_finite())?;
         let ends = vec![(panel.area.left, y), (panel.area.right + 8.0 + strip, y)];
-        Some(Shape::Line(ends, Stroke::dashed(BLUE.with_opacity(0.7), 1.2)))
+        Some(Shape::Line(ends, Stroke::dashed(colour::best().with_opacity(0.7), 1.2)))
     }
 
-    fn curves(&self, panel: &Panel) -> Shape {
+    /// The trials that are drawn one by one, from the back to the front, with their strokes; the best is not among them.
+    fn strokes(&self, shades: &[Colour]) -> Vec<(usize, Stroke)> {
         let order = [
             SearchFate::BurnIn,
             SearchFate::Paused,
@@ -270,11 +300,15 @@ impl Search {
         let is_drawn = |t: &SearchTrial| !self.is_many() || t.fate == SearchFate::Running;
         let trials = order.into_iter().flat_map(with_fate);
         let trials = trials.filter(|(i, t)| Some(*i) != self.best.map(|b| b.0) && is_drawn(t));
-        panel.clip(trials.map(|(_, trial)| self.curve(panel, trial)).collect())
+        trials.map(|(index, trial)| (index, self.stroke(trial.fate, shades[index], 1.6))).collect()
     }
 
-    fn curve(&self, panel: &Panel, trial: &SearchTrial) -> Shape {
-        let stroke = self.stroke(trial.fate, 1.6);
+    fn curves(&self, panel: &Panel, shades: &[Colour]) -> Shape {
+        let strokes = self.strokes(shades).into_iter();
+        panel.clip(strokes.map(|(index, stroke)| self.curve(panel, &self.trials[index], stroke)).collect())
+    }
+
+    fn curve(&self, panel: &Panel, trial: &SearchTrial, stroke: Stroke) -> Shape {
         let mut shapes = panel.line(&trial.points, stroke);
         if matches!(trial.fate, SearchFate::Stopped | SearchFate::Paused | SearchFate::Failed) {
             shapes.extend(
@@ -301,7 +335,7 @@ impl Search {
     }
 
     /// One dot for each forecast, side by side in the order of the trials; a ring where it lies outside the picture.
-    fn forecasts(&self, panel: &Panel, strip: f64) -> Shape {
+    fn forecasts(&self, panel: &Panel, strip: f64, shades: &[Colour]) -> Shape {
         let count = self.unfinished().count();
         let step = (strip - 20.0) / count.max(1) as f64;
         let dense = (1.0 / (1.0 + count as f64 / 40.0)).max(0.25) as f32;
@@ -309,10 +343,16 @@ impl Search {
         for (rank, (index, forecast)) in self.unfinished().enumerate() {
             let x = panel.area.right + 18.0 + (rank as f64 + 0.5) * step;
             let trial = &self.trials[index];
-            let colour = if trial.fate == SearchFate::Running { GREEN } else { ORANGE };
+            let colour = shades[index];
             let joint = joining(panel, trial, (x, forecast.mean), colour.with_opacity(0.55 * dense));
             let mut marks: Vec<Shape> = joint.into_iter().collect();
-            marks.extend(dot_and_whisker(panel, x, forecast, self.stroke(trial.fate, 1.0).colour, count));
+            marks.extend(dot_and_whisker(
+                panel,
+                x,
+                forecast,
+                self.stroke(trial.fate, colour, 1.0).colour,
+                count,
+            ));
             shapes.push(hinted("forecast", self.hint(trial), marks));
         }
         let edge = panel.area.inset(0.0, -4.0, -(strip + 8.0), -4.0);
@@ -321,7 +361,7 @@ impl Search {
 
     fn best_curve(&self, panel: &Panel) -> Option<Shape> {
         let trial = self.trials.get(self.best?.0)?;
-        let shapes = panel.line(&trial.points, Stroke::solid(BLUE, 3.2));
+        let shapes = panel.line(&trial.points, Stroke::solid(colour::best(), 3.2));
         Some(panel.clip(vec![hinted("trial best", self.hint(trial), shapes)]))
     }
 
@@ -343,7 +383,7 @@ impl Search {
         } else {
             under.fold(line, |bottom, place| bottom.max(place.1)) + 7.0 + 0.75 * LABEL
         };
-        let text = Text::new((x, y), content, LABEL, BLUE);
+        let text = Text::new((x, y), content, LABEL, colour::best());
         Some(group("label", vec![Shape::Text(text.anchored(Anchor::End).bold().haloed())]))
     }
 
@@ -353,8 +393,16 @@ impl Search {
     }
 }
 
-fn solid(stroke: Stroke) -> Stroke {
-    Stroke { colour: stroke.colour.with_opacity(1.0), ..stroke }
+impl SearchTrial {
+    /// What it came to: its last value, or, if it ended before the end, its forecast; none if it failed.
+    fn result(&self) -> Option<f64> {
+        let foreseen = self.forecast.map(|forecast| forecast.mean).filter(|mean| mean.is_finite());
+        match self.fate {
+            SearchFate::Failed => None,
+            SearchFate::Completed | SearchFate::BurnIn => last(&self.points).map(|point| point.1),
+            _ => foreseen.or_else(|| last(&self.points).map(|point| point.1)),
+        }
+    }
 }
 
 fn last(points: &[(f64, f64)]) -> Option<(f64, f64)> {
@@ -418,6 +466,7 @@ mod tests {
             best: (count > 1).then_some((1, 0.9)),
             spent: 31.0,
             without_stopping: 100.0,
+            watched: Vec::new(),
         }
     }
 
@@ -440,6 +489,19 @@ mod tests {
         assert_eq!(svg.matches("class=\"forecast\"").count(), 20);
         assert!(svg.contains("90 % of the trials") && svg.contains("running (1)"));
         assert!(svg.len() < 100_000, "{} bytes", svg.len());
+    }
+
+    #[test]
+    fn another_metric_is_drawn_below_in_the_same_colours() {
+        let mut study = study(12);
+        let curve = |at: usize| (1..=5).map(|e| (f64::from(e), 3.0 / f64::from(e) + at as f64)).collect();
+        let curves = (0..11).map(curve).collect();
+        study.watched = vec![Watched { metric: "loss".into(), maximize: false, curves }];
+        let svg = encode(&study.draw());
+        assert!(svg.contains(">loss<") && svg.contains("height=\"960\""), "{}", &svg[..300]);
+        // the last of the twelve did not report it
+        let below = svg.split("class=\"watched\"").nth(1).expect("the panel");
+        assert_eq!(below.matches("<polyline").count(), 11);
     }
 
     #[test]

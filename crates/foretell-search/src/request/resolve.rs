@@ -72,8 +72,7 @@ impl StudyRequest {
         let space = space.ok_or_else(|| {
             Refusal::new("space", "a new study needs one, such as {\"lr\": \"log:1e-4:1\"}")
         })?;
-        let metric = self.metric.clone().or_else(|| there.map(|there| there.metric.clone()));
-        let metric = metric.unwrap_or_else(|| DEFAULT_METRIC.to_owned());
+        let metric = self.metric_or(there.map(|there| &there.metric));
         let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(DEFAULT_EPOCHS);
         if self.runs.is_some()
             && !self.scheduler.or(there.map(name_of)).is_some_and(SchedulerName::is_hyperband)
@@ -92,6 +91,9 @@ impl StudyRequest {
             schedule,
             rank: self.rank.or(there.map(|there| there.rank)).unwrap_or_default(),
             direction: self.direction(&metric, there)?,
+            objectives: self.objectives(&metric, &space, there)?,
+            limits: self.limits(&space, there)?,
+            reward: self.reward(&metric, &space, there)?,
             metric,
             run_score: self.score.or(there.map(|there| there.run_score)).unwrap_or_default(),
             max_resource,
@@ -157,7 +159,10 @@ impl StudyRequest {
 
     /// What is chosen for the budget, if there is one.
     pub fn choice(&self, space: &Space, max_resource: u64) -> Option<Choice> {
-        self.has_budget().then(|| Choice::new(space, max_resource, self.checkpoints.unwrap_or(true)))
+        // what is chosen for a budget may compare trials by the metric alone
+        let alone = self.limit.is_none() && !self.has_front();
+        (self.has_budget() && alone)
+            .then(|| Choice::new(space, max_resource, self.checkpoints.unwrap_or(true)))
     }
 
     /// How trials are stopped where no field says more: by `paper`, `caution` or the schedule; else as they are there.
@@ -201,7 +206,8 @@ impl StudyRequest {
     /// Which way is better: as told, as it is there, or by the metric's name.
     fn direction(&self, metric: &str, there: Option<&StudySpec>) -> Result<Direction, Refusal> {
         let there = there.filter(|there| there.metric == metric).map(|there| there.direction);
-        self.direction.or(there).or_else(|| foretell::direction_of(metric)).ok_or_else(|| {
+        let said = self.objective_direction(metric)?;
+        self.direction.or(said).or(there).or_else(|| foretell::direction_of(metric)).ok_or_else(|| {
             let why = format!(
                 "the name of the metric {metric:?} does not say which way is better; say maximize or minimize"
             );

@@ -116,6 +116,9 @@ pub struct Foreseen {
     pub on_scale: Box<dyn Fn(f64) -> f64>,
     /// How wide the metric ranges on it.
     pub range: f64,
+    /// Where other objectives are forecast, too: what the trial may have to beat, each score as probable as any other, −∞ where nobody would
+    /// dominate it. Else empty.
+    pub incumbents: Vec<f64>,
 }
 
 /// Where a trial stands at a rung.

@@ -199,14 +199,14 @@ impl Study {
         Ok(Lesson { runs, options, predictor: self.predictor()? })
     }
 
-    fn history_options(&self) -> HistoryOptions {
+    pub(super) fn history_options(&self) -> HistoryOptions {
         if let Some(recording) = &self.knowledge.recording {
             return recording.options();
         }
         self.spec.history_options()
     }
 
-    fn predictor(&self) -> Result<Arc<dyn Predictor>, NoForecast> {
+    pub(super) fn predictor(&self) -> Result<Arc<dyn Predictor>, NoForecast> {
         if let Some(predictor) = &self.predictor {
             return Ok(Arc::clone(predictor));
         }

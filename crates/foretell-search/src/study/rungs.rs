@@ -1,6 +1,7 @@
 //! Rungs of the stop rule: who has reached them, and with which score.
 
 use super::{Study, Trial};
+use crate::objective::ahead_of;
 use crate::stopping::{Place, Standing};
 
 /// How far apart the quartiles of a normal distribution are, in standard deviations.
@@ -36,8 +37,25 @@ impl Study {
         let Some((level, score)) = self.rung_of(&self.trials[index], point) else { return };
         if let Some(scores) = self.rungs.get_mut(&level) {
             scores.insert(scores.partition_point(|other| other.total_cmp(&score).is_lt()), score);
+            self.reach_rung_with_others(index, level, score);
             self.rank_rungs(index);
         }
+    }
+
+    /// With several objectives: notes what trial `index` has come to at the rung, if all of it is known.
+    fn reach_rung_with_others(&mut self, index: usize, level: u64, score: f64) {
+        if let Some(others) = self.others(&self.trials[index]).filter(|_| self.spec.has_front()) {
+            let (trials, points) = self.rung_points.entry(level).or_default();
+            trials.push(index);
+            points.push(std::iter::once(score).chain(others).collect());
+        }
+    }
+
+    /// With several objectives: where trial `index` stands at the rung among those of which all is known.
+    fn place_by_front(&self, index: usize, level: u64, score: f64) -> Option<Place> {
+        let (trials, points) = self.rung_points.get(&level)?;
+        let own = trials.iter().position(|&trial| trial == index)?;
+        Some(Place { score, all: points.len(), better: ahead_of(points, own, points.len()) })
     }
 
     /// Where trial `index` stands at the rung that it has just reached; `None` at no rung, or at one that says nothing of the end.
@@ -47,6 +65,9 @@ impl Study {
         let (level, score) = self.rung_of(trial, last)?;
         if self.ranks.silent.contains(&level) {
             return None;
+        }
+        if self.spec.has_front() {
+            return self.place_by_front(index, level, score);
         }
         let scores = self.rungs.get(&level).map_or(&[][..], Vec::as_slice);
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());

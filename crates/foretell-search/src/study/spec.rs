@@ -4,6 +4,7 @@ use super::{Parts, Settings};
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::difference::{Difference, differences};
 use crate::layer_space::NETWORK;
+use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::range::{RangeError, at_least_one, countable, growth, share};
 use crate::samplers::SamplerSpec;
@@ -46,6 +47,15 @@ pub struct StudySpec {
     // left out as long as it is the default, so that a study begun before there was this choice is found again
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_score: RunScore,
+    /// What trials are measured by besides the metric.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objectives: Vec<Objective>,
+    /// The bounds that a trial must keep to count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
+    /// What Q-learning is rewarded with in place of the metric's score: a formula over the metric and what is known of a network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<Formula>,
     /// R, the resource that a whole training takes: epochs.
     pub max_resource: u64,
     /// How many trials in all; may be raised later.
@@ -160,6 +170,9 @@ pub enum StudyError {
         "the policy oracle knows how runs end, which only a replay of recorded runs does; choose another"
     )]
     Oracle,
+    /// An objective or a limit.
+    #[error(transparent)]
+    Objective(#[from] ObjectiveError),
     /// There is no such predictor.
     #[error(transparent)]
     Predictor(#[from] UnknownPredictor),
@@ -226,6 +239,9 @@ impl StudySpec {
             metric: metric.into(),
             direction,
             run_score: RunScore::default(),
+            objectives: Vec::new(),
+            limits: Vec::new(),
+            reward: None,
             max_resource: DEFAULT_EPOCHS,
             trials: DEFAULT_TRIALS,
             budget_epochs: None,
@@ -272,6 +288,7 @@ impl StudySpec {
         share("exempt share", self.exempt)?;
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
+        self.validate_objectives()?;
         if parts.scheduler.is_none() && !self.schedule.compares_by(self.rank, self.policy) {
             return Err(StudyError::Rank);
         }

@@ -9,7 +9,10 @@ async function compare() {
   comparison();
 }
 
+const comparisonSoon = () => { if (compared.length) requestAnimationFrame(comparison); };
+
 function comparison() {
+  if (!inView("compare")) { sideBySide(); return; }
   const { pen, width, height } = canvas("comparison"), first = compared[0];
   const alike = compared.filter((one) => one.metric === first.metric && one.direction === first.direction);
   $("unlike").textContent = alike.length < compared.length ? `Studies of another metric than ${first.metric} are in the table only.` : "";
@@ -32,7 +35,6 @@ function comparison() {
 
 function sideBySide() {
   const percent = (one) => one.epochs.without_stopping ? Math.round(100 * (1 - one.epochs.spent / one.epochs.without_stopping)) + " %" : "–";
-  const row = (texts, name) => { const tr = document.createElement("tr"); for (const text of texts) { const td = document.createElement(name); if (name === "th") td.scope = "col"; td.textContent = text; tr.append(td); } return tr; };
   $("side-by-side").tHead.replaceChildren(row(["study", "metric", "best", "of trial", "trials", "stopped", "failed", "epochs", "saved", "state"], "th"));
   $("side-by-side").tBodies[0].replaceChildren(...compared.map((one, i) => {
     const { best, trials, epochs } = one;
@@ -43,7 +45,7 @@ function sideBySide() {
 }
 
 function offer(names) {
-  $("compare").hidden = names.length < 2;
+  $("compare").hidden = $("to-compare").hidden = names.length < 2;
   if (names.length < 2) return;
   $("chosen-studies").replaceChildren(...names.map((name, i) => {
     const label = document.createElement("label"), box = document.createElement("input");

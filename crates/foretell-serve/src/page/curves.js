@@ -2,9 +2,7 @@
 const SINGLY = 2000; // so many curves are drawn singly
 const LEADERS = 50; // so many of the best are, where there are more
 const FANS = 20; // so many forecasts are drawn
-const plot = { trials: [], x: null, y: null, end: 1 };
-
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+const plot = { trials: [], dots: [], x: null, y: null, end: 1 };
 
 function canvas(id) {
   const element = $(id), scale = window.devicePixelRatio || 1, box = element.getBoundingClientRect();
@@ -22,7 +20,7 @@ function ticks(low, high, count) {
   return found;
 }
 
-function frame(pen, { left, right, top, bottom, width, height, low, high, end, label }) {
+function frame(pen, { left, right, top, bottom, width, height, low, high, end, label, whole = true, bare = false }) {
   const x = (step) => left + (width - left - right) * step / end;
   const y = (value) => top + (height - top - bottom) * (1 - (Math.min(high, Math.max(low, value)) - low) / (high - low));
   pen.strokeStyle = colour("line"); pen.fillStyle = colour("soft"); pen.lineWidth = 1; pen.textAlign = "right";
@@ -31,8 +29,8 @@ function frame(pen, { left, right, top, bottom, width, height, low, high, end, l
     pen.fillText(number(value), left - 6, y(value) + 4);
   }
   pen.textAlign = "center";
-  for (const step of ticks(0, end, Math.max(2, Math.min(end, (width - left - right) / 90))))
-    if (Number.isInteger(step)) pen.fillText(String(step), x(step), height - bottom + 16);
+  if (!bare) for (const step of ticks(0, end, Math.max(2, whole ? Math.min(end, (width - left - right) / 90) : (width - left - right) / 90)))
+    if (!whole || Number.isInteger(step)) pen.fillText(number(step), x(step), height - bottom + 16);
   pen.fillText(label, left + (width - left - right) / 2, height - 3);
   return { x, y };
 }
@@ -55,15 +53,14 @@ function range(trials) {
 function curves(leader) {
   const { pen, width, height } = canvas("curves");
   const all = [...state.trials.values()].filter((trial) => trial.last !== null);
-  canvas("hover"); $("tip").hidden = true; plot.trials = [];
-  describe(all, leader);
+  canvas("hover"); untip(); Object.assign(plot, { trials: [], dots: [] });
+  describe(all, leader); key();
   if (!all.length) { pen.fillStyle = colour("soft"); pen.fillText("no reports yet", 20, height / 2); return; }
-  const [low, high] = range(all);
+  const [low, high] = range(all), narrow = width < 560, many = all.length > SINGLY, single = many ? few(all, leader) : all;
   let end = state.spec ? state.spec.epochs : 1;
   for (const trial of all) end = Math.max(end, trial.steps[trial.steps.length - 1]);
-  const narrow = width < 560;
-  const { x, y } = frame(pen, { left: narrow ? 44 : 58, right: narrow ? 14 : 70, top: 12, bottom: 36, width, height, low, high, end, label: "epoch" });
-  const many = all.length > SINGLY, single = many ? few(all, leader) : all;
+  const left = all.filter(isLeft), strip = left.length ? narrow ? 50 : 110 : 0;
+  const { x, y } = frame(pen, { left: narrow ? 44 : 58, right: 14 + strip, top: 12, bottom: 36, width, height, low, high, end, label: "epoch" });
   Object.assign(plot, { trials: single, x, y, end });
   $("bands-legend").hidden = !many;
   if (many) {
@@ -71,16 +68,40 @@ function curves(leader) {
     bands(pen, rest, end, x, y);
     $("bands-legend").textContent = `bands: the middle 50 % and 90 % of the ${rest.length} trials that run no more, at each epoch that they reached`;
   }
-  lines(pen, single, leader, x, y, many);
-  for (const trial of single.filter((trial) => trial.state === "running").slice(-FANS)) fan(pen, trial, x, y, end);
+  lines(pen, single, leader, x, y);
+  if (strip) stoppedAt(pen, left, { from: width - strip, width: strip - 12, y, bottom: height - 36, low, high });
+  for (const trial of single.filter((trial) => trial.state === "running" && inSight(trial)).slice(-FANS)) fan(pen, trial, x, y, end);
   if (leader) {
-    pen.strokeStyle = colour("best"); pen.lineWidth = 2.5; path(pen, [leader], x, y);
-    pen.fillStyle = colour("best"); pen.textAlign = narrow ? "right" : "left";
-    const at = leader.steps[leader.steps.length - 1], place = y(worth(leader));
-    pen.fillText("trial " + leader.id, x(at) + (narrow ? -2 : 8), narrow ? Math.max(12, place - 8) : place + 4);
+    pen.strokeStyle = colour("best"); pen.lineWidth = 3; path(pen, [leader], x, y);
+    written(pen, `best: trial ${leader.id}`, x(leader.steps[leader.steps.length - 1]) - 4, Math.max(22, y(worth(leader)) - 8), "right", colour("best"));
   }
   const picked = state.trials.get(chosen);
   if (picked && picked.last !== null) { fan(pen, picked, x, y, end); pen.strokeStyle = colour("ink"); pen.lineWidth = 2.5; path(pen, [picked], x, y); }
+}
+
+// A text that can be read over lines.
+function written(pen, text, x, y, align, ink) {
+  pen.textAlign = align; pen.strokeStyle = colour("paper"); pen.lineWidth = 4; pen.strokeText(text, x, y);
+  pen.fillStyle = ink; pen.fillText(text, x, y);
+}
+
+// Ended before the end, and forecast: drawn beside the curves, where it was to end.
+const isLeft = (trial) => ["stopped", "paused", "interrupted"].includes(trial.state) && outcome(trial).how === "forecast";
+
+// Where trials that were stopped were forecast to end: all as dots, the best with their central 90 %.
+function stoppedAt(pen, left, { from, width, y, bottom, low, high }) {
+  pen.strokeStyle = colour("line"); pen.lineWidth = 1; pen.beginPath(); pen.moveTo(from, bottom); pen.lineTo(from + width, bottom); pen.stroke();
+  pen.fillStyle = colour("soft"); pen.textAlign = "center"; pen.fillText(width < 80 ? "forecast" : "stopped: forecast", from + width / 2, bottom + 16);
+  const seen = left.filter((trial) => inSight(trial) && outcome(trial).value >= low && outcome(trial).value <= high).sort((a, b) => better(outcome(a).value, outcome(b).value) ? -1 : 1);
+  const place = (trial, i) => from + 4 + (width - 8) * (i < FANS ? (i + 0.5) / Math.min(FANS, seen.length) : (trial.id * 0.618034) % 1);
+  plot.dots = seen.slice(0, SINGLY).map((trial, i) => ({ trial, left: place(trial, i), top: y(outcome(trial).value) })).reverse();
+  plot.dots.forEach(({ trial, left: at, top }, i) => {
+    const { interval } = outcome(trial), spread = plot.dots.length - i <= FANS;
+    pen.strokeStyle = pen.fillStyle = shadeOf(trial); pen.globalAlpha = spread ? 1 : 0.45;
+    if (spread) { pen.lineWidth = 1.4; pen.beginPath(); pen.moveTo(at, y(interval[0])); pen.lineTo(at, y(interval[1])); pen.stroke(); }
+    pen.beginPath(); pen.arc(at, top, spread ? 2.6 : 1.6, 0, 7); pen.fill();
+  });
+  pen.globalAlpha = 1;
 }
 
 function describe(all, leader) {
@@ -94,14 +115,19 @@ function few(all, leader) {
   return [...new Set([...best, ...all.filter((trial) => trial.state === "running"), ...(leader ? [leader] : []), ...all.filter((trial) => trial.id === chosen)])];
 }
 
-function lines(pen, trials, leader, x, y, many) {
-  const faint = Math.max(0.12, Math.min(0.8, 60 / trials.length));
-  for (const kind of ["stopped", "paused", "failed", "completed", "running"]) {
-    const running = kind === "running";
-    pen.strokeStyle = colour(kind === "paused" ? "stopped" : kind); pen.globalAlpha = running ? 0.9 : many ? 0.45 : faint; pen.lineWidth = running ? 1.6 : 1;
-    const own = trials.filter((trial) => trial.state === kind && trial !== leader);
-    // some curves a path: fast, and crossing curves still darken each other
-    for (let i = 0; i < own.length; i += 25) path(pen, own.slice(i, i + 25), x, y);
+function lines(pen, trials, leader, x, y) {
+  // some curves a path: fast, and crossing curves still darken each other
+  const stroke = (own) => { for (let i = 0; i < own.length; i += 25) path(pen, own.slice(i, i + 25), x, y); };
+  const others = trials.filter((trial) => trial !== leader), seen = others.filter(inSight);
+  if (seen.length < others.length) { pen.strokeStyle = colour("line"); pen.lineWidth = 1; pen.globalAlpha = 0.7; stroke(others.filter((trial) => !inSight(trial))); }
+  pen.strokeStyle = colour("failed"); pen.setLineDash([2, 3]); pen.globalAlpha = 0.8; stroke(seen.filter((trial) => trial.state === "failed")); pen.setLineDash([]);
+  for (const running of [false, true]) {
+    const own = seen.filter((trial) => trial.state !== "failed" && (trial.state === "running") === running);
+    pen.globalAlpha = running ? 1 : Math.max(0.3, Math.min(0.9, 200 / own.length)); pen.lineWidth = running ? 2.2 : 1;
+    for (const group of byShade(own)) {
+      pen.strokeStyle = pen.fillStyle = group.shade; stroke(group.trials);
+      if (!running && own.length <= 400) for (const { state: now, steps, last } of group.trials) if (now === "stopped") { pen.beginPath(); pen.arc(x(steps[steps.length - 1]), y(last), 2, 0, 7); pen.fill(); }
+    }
   }
   pen.globalAlpha = 1;
 }
@@ -126,7 +152,7 @@ function fan(pen, trial, x, y, end) {
   const { forecast, steps } = trial;
   if (!forecast) return;
   const from = steps.length - 1, step = steps[from], to = x(Math.max(trial.until || end, step));
-  const tint = colour(trial.id === chosen ? "ink" : "running");
+  const tint = trial.id === chosen ? colour("ink") : shadeOf(trial);
   pen.fillStyle = tint; pen.globalAlpha = 0.1; pen.beginPath();
   pen.moveTo(x(step), y(trial.last)); pen.lineTo(to, y(forecast.interval[0])); pen.lineTo(to, y(forecast.interval[1])); pen.fill();
   pen.globalAlpha = 0.8; pen.strokeStyle = tint; pen.lineWidth = 1.2; pen.setLineDash([4, 3]); pen.beginPath();
@@ -169,6 +195,8 @@ function quantiles(trials, end) {
 // The curve nearest to the pointer.
 function nearest(event) {
   const box = $("curves").getBoundingClientRect(), [left, top] = [event.clientX - box.left, event.clientY - box.top];
+  const dot = plot.dots.findLast((dot) => Math.hypot(dot.left - left, dot.top - top) < 6);
+  if (dot) return { trial: dot.trial, dot };
   let found = null, least = 24;
   for (const trial of plot.trials) {
     const { steps, values } = trial;
@@ -184,13 +212,11 @@ function nearest(event) {
 }
 
 function hover(event) {
-  const found = nearest(event), { pen, width } = canvas("hover"), tip = $("tip");
-  tip.hidden = !found;
+  const found = nearest(event), { pen } = canvas("hover");
   $("curves").classList.toggle("pick", Boolean(found));
-  if (!found) return;
-  const { trial, i } = found, [left, top] = [plot.x(trial.steps[i]), plot.y(trial.values[i])];
-  pen.strokeStyle = colour("ink"); pen.lineWidth = 2; path(pen, [trial], plot.x, plot.y);
-  pen.fillStyle = colour("ink"); pen.beginPath(); pen.arc(left, top, 4, 0, 7); pen.fill();
-  tip.textContent = `trial ${trial.id}, epoch ${trial.steps[i]}: ${number(trial.values[i])} · ${named(trial)}`;
-  tip.style.left = Math.min(left + 12, width - 230) + "px"; tip.style.top = Math.max(0, top - 34) + "px";
+  if (!found) { untip(); return; }
+  const { trial, i, dot } = found, [left, top] = dot ? [dot.left, dot.top] : [plot.x(trial.steps[i]), plot.y(trial.values[i])];
+  pen.strokeStyle = pen.fillStyle = colour("ink"); pen.lineWidth = 2; path(pen, [trial], plot.x, plot.y);
+  pen.beginPath(); pen.arc(left, top, 4, 0, 7); pen.fill();
+  tip(event, trial, dot ? null : `epoch ${trial.steps[i]}: ${metric()} ${number(trial.values[i])}`);
 }

@@ -5,16 +5,16 @@ const address = (path, query = {}) => {
   const words = new URLSearchParams(token ? { ...query, token } : query).toString();
   return words ? path + "?" + words : path;
 };
-let study = null, source = null, due = false, took = 0, drawnAt = 0, learnt = { at: -Infinity, ended: -1, soon: null };
+let study = null, studies = [], source = null, due = false, took = 0, drawnAt = 0, learnt = { at: -Infinity, ended: -1, soon: null };
 
 function totals(leader) {
-  const { trials, epochs, planned, training_seconds: trained, saved_seconds: saved } = state.totals || { trials: { total: 0, running: 0 }, epochs: {}, planned: 0 };
+  const { trials, epochs, planned, training_seconds: trained, saved_seconds: saved, left_seconds: left, done } = state.totals || { trials: { total: 0, running: 0 }, epochs: {}, planned: 0 };
   const spared = epochs.without_stopping - epochs.spent;
   const entries = [
     ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", `${whole(trials.total)} of ${whole(Math.max(planned, trials.total))}`], ["running", whole(trials.running)],
     ["trained to the end", whole(trials.completed)], ["stopped", whole(trials.stopped)], ...(trials.paused ? [["paused", whole(trials.paused)]] : []), ["failed", whole(trials.failed)],
     ["epochs spent", whole(epochs.spent)], ["saved", epochs.spent ? `${Math.round(100 * spared / epochs.without_stopping)} %` : "–"],
-    ...(trained ? [["time trained", duration(trained)], ["time saved", duration(saved)]] : []),
+    ...(trained ? [["time trained", duration(trained)], ["time saved", duration(saved)]] : []), ...(left && !done ? [["time left", "about " + duration(left)]] : []),
   ];
   $("totals").replaceChildren(...entries.map(([name, value]) => {
     const div = document.createElement("div"), dt = document.createElement("dt"), dd = document.createElement("dd");
@@ -28,7 +28,10 @@ function draw() {
   const began = performance.now(), leader = leading();
   due = false;
   const done = totals(leader);
-  curves(leader); parallel(leader); table(); why();
+  columnsNow();
+  if (inView("curves-box")) curves(leader);
+  bestSoFar(); parallel(leader); slices(); contour(); table(); why(); about(leader);
+  if (reveal && state.trials.has(chosen)) { reveal = false; arriveAt(chosen); }
   took = performance.now() - began; drawnAt = performance.now();
   document.documentElement.dataset.drawn = state.records;
   if (source && !learnt.soon && done >= Math.max(learnt.ended + 1, learnt.ended * 1.15))
@@ -46,19 +49,26 @@ function soon() {
 async function learn(done) {
   learnt = { at: performance.now(), ended: done, soon: null };
   const of = study, reply = await fetch(address(`/api/studies/${encodeURIComponent(of)}/importance`)).catch(() => null);
-  if (reply && reply.ok && of === study) importance(await reply.json());
+  if (reply && reply.ok && of === study) { importance(await reply.json()); if (inView("slices")) await askSurface(); parallel(leading()); }
 }
 
-function open(name) {
+// Shows the trial that the address names.
+function arriveAt(id) {
+  const index = openIn === "row" ? kept.findIndex((trial) => trial.id === id) : -1;
+  if (index >= 0) { $("rows").scrollTop = Math.max(0, index - 1) * ROW; rows(); why(); }
+  $("why").scrollIntoView({ block: "nearest" });
+}
+
+function open(name, to = { view, trial: null, filter: "" }) {
   if (source) source.close();
-  study = name; state = anew(); chosen = null; clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null);
-  $("title").textContent = name; document.title = name + " · Foretell";
-  follow(); soon();
+  study = name; state = anew(); chosen = null; clearTimeout(learnt.soon); learnt = { at: -Infinity, ended: -1, soon: null }; importance(null); surface(null);
+  $("title").textContent = name; document.title = name + " · Foretell"; $("study").value = name;
+  look(to); follow(); askForView();
 }
 
 // Follows the study from the first record that is not known. A browser that loses the server comes back by itself, unless it was refused.
 function follow() {
-  const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records }));
+  const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records, decisions: "none" }));
   source = own;
   const say = (text) => { if (own === source) $("live").textContent = text; };
   own.onopen = () => say("live");
@@ -79,31 +89,47 @@ function follow() {
 async function begin() {
   const data = JSON.parse($("data").textContent || "null");
   if (data) {
-    data.state.forEach(take); $("title").textContent = data.study; document.title = data.study + " · Foretell";
-    importance(data.importance); draw();
+    study = data.study; studies = [study]; data.state.forEach(take); $("title").textContent = study; document.title = study + " · Foretell";
+    importance(data.importance); surface(data.surface); look(addressed()); remember(); draw();
     return;
   }
   const reply = await fetch(address("/api/studies")).catch(() => null);
   if (!reply || !reply.ok) { $("live").textContent = reply ? (await reply.json()).error : "the server does not answer"; return; }
-  const { studies } = await reply.json();
+  const there = await reply.json();
+  studies = there.studies;
   if (!studies.length) { $("live").textContent = "no study here yet; this page looks again every five seconds"; setTimeout(begin, 5000); return; }
   $("study").replaceChildren(...studies.map((name) => new Option(name, name)));
   $("chooser").hidden = studies.length < 2;
-  $("study").onchange = () => open($("study").value);
-  open(studies[0]); offer(studies);
+  $("study").onchange = () => { open($("study").value); remember(true); };
+  const to = addressed(); // without one, the study that was written last: the one that runs
+  open(studies.includes(to.study) ? to.study : there.latest || studies[0], to.study && !studies.includes(to.study) ? undefined : to); remember(); offer(studies);
 }
 
-$("filter").oninput = () => { $("rows").scrollTop = 0; table(); };
+$("filter").oninput = () => setFilter($("filter").value);
+$("unfilter").onclick = () => { setFilter(""); $("filter").focus(); };
+$("parallel").onpointerdown = beginBrush;
+$("parallel").onpointermove = moveBrush;
+$("parallel").onpointerup = endBrush;
+$("parallel").onpointercancel = () => { parallels.drag = null; soon(); };
+$("parallel").onpointerleave = () => { if (!parallels.drag) { canvas("hover-parallel"); untip(); } };
 $("rows").onscroll = () => rows();
 $("curves-box").onmousemove = (event) => { if (plot.x) hover(event); };
-$("curves-box").onmouseleave = () => { canvas("hover"); $("tip").hidden = true; };
+$("curves-box").onmouseleave = () => { canvas("hover"); untip(); };
 $("curves-box").onclick = (event) => { const found = plot.x && nearest(event); if (found) choose(found.trial.id); };
+for (const id of ["progress-epochs", "progress-hours", "contour", "contour-spread"]) findable(id);
+$("contour-x").onchange = $("contour-y").onchange = contour;
+for (const button of document.querySelectorAll("[data-download]")) { button.setAttribute("aria-label", "download " + button.dataset.download); button.onclick = () => download(button.dataset.download); }
+$("enqueue-form").onsubmit = enqueue;
+$("try-again").onclick = tryAgain;
+$("copy-command").onclick = () => copy($("command").textContent, $("copied"));
+$("copy-best").onclick = () => copy(bestOf.command, $("copied-best"));
+$("open-best").onclick = () => { const leader = leading(); if (leader) choose(leader.id); };
 $("stop").onclick = () => { asked = chosen; why(); $("no").focus(); };
 $("no").onclick = () => { asked = null; why(); $("stop").focus(); };
 $("yes").onclick = () => order("stop");
 $("keep").onclick = () => order("keep");
 addEventListener("keydown", (event) => { if (event.key === "Escape" && asked !== null) $("no").click(); });
-const redraw = () => { soon(); if (compared.length) comparison(); };
+const redraw = () => { soon(); comparisonSoon(); };
 addEventListener("resize", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 begin();

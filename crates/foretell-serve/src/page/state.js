@@ -3,26 +3,36 @@
 let state = anew();
 
 function anew() {
-  return { spec: null, totals: null, trials: new Map(), parameters: new Map(), records: 0 };
+  return { spec: null, settings: null, totals: null, trials: new Map(), parameters: new Map(), records: 0 };
 }
 
 function take(news) {
   if (news.anew) state = anew();
-  state.records = news.records; state.spec = news.study; state.totals = news.totals;
+  state.records = news.records; state.spec = news.study; state.totals = news.totals; state.settings = news.settings || state.settings;
   for (const trial of news.trials) update(trial);
 }
 
 function update(news) {
   const id = news.trial;
-  if (!state.trials.has(id)) meet({ id, configuration: news.configuration, steps: [], values: [], gaps: [], decisions: [], last: null, forecast: null, ordered: "" });
-  const trial = state.trials.get(id), { state: now, epochs, until, kept, score, gaps } = news;
-  Object.assign(trial, { state: now, epochs, until, kept, score, gaps, why: because(news.why) });
+  if (!state.trials.has(id)) meet({ id, configuration: news.configuration, steps: [], values: [], gaps: [], decisions: [], metrics: {}, last: null, forecast: null, probability: null, ordered: "" });
+  const trial = state.trials.get(id), { state: now, epochs, until, kept, score, gaps, ended } = news;
+  Object.assign(trial, { state: now, epochs, until, kept, score, gaps, ended, metrics: news.metrics || trial.metrics, why: because(news.why) });
   // what a reader that was cut off had not seen to its end is sent again
-  append(trial.steps, news.from, news.steps); append(trial.values, news.from, news.values); append(trial.decisions, news.decided, news.decisions);
+  append(trial.steps, news.from, news.steps); append(trial.values, news.from, news.values);
+  if (news.decisions) append(trial.decisions, news.decided, news.decisions);
   if (trial.values.length) trial.last = trial.values[trial.values.length - 1];
-  for (const { forecast } of news.decisions) trial.forecast = forecast || trial.forecast;
+  Object.assign(trial, { forecast: news.forecast || null, probability: news.probability ?? null });
   if (now === "stopped") trial.ordered = "";
+  trial.outcome = came(trial);
 }
+
+// What a trial came to, or is forecast to come to: a value, with a spread where it is a forecast.
+function came({ state: now, score, forecast }) {
+  if (now === "failed") return { value: null, sd: null, interval: null, how: "none" };
+  if (now !== "completed" && forecast && forecast.mean !== null) return { value: forecast.mean, sd: forecast.sd, interval: forecast.interval, how: "forecast" };
+  return { value: score ?? null, sd: null, interval: null, how: "measured" };
+}
+const outcome = (trial) => trial.outcome;
 
 function append(list, from, more) {
   list.length = Math.min(list.length, from);
@@ -45,7 +55,7 @@ const words = {
   by_hand: "by hand", kept: "kept by hand",
 };
 // a decision's reason, or what a failed training said
-const because = (reason) => typeof reason === "string" ? words[reason] || reason : reason && reason.no_forecast ? "no forecast: " + reason.no_forecast : "";
+const because = (reason) => typeof reason === "string" ? words[reason] || reason : reason && reason.breaks_limit ? "breaks " + reason.breaks_limit : reason && reason.no_forecast ? "no forecast: " + reason.no_forecast : "";
 
 const minimizes = () => Boolean(state.spec) && state.spec.direction === "minimize";
 const better = (a, b) => minimizes() ? a < b : a > b;
@@ -61,7 +71,7 @@ const varying = () => [...state.parameters].filter(([, kinds]) => kinds.size > 1
 
 const number = (x) => {
   if (x === null || x === undefined || !isFinite(x)) return "–";
-  return x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6) ? x.toExponential(2) : String(+x.toPrecision(4));
+  return x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6) ? x.toExponential(2).replace(/\.?0+e/, "e") : String(+x.toPrecision(4));
 };
 const whole = (n) => (n || 0).toLocaleString("en");
 const shown = (value) => typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value);

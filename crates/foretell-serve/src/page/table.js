@@ -11,11 +11,14 @@ const cells = {
 const cell = (trial, key) => key.startsWith("p:") ? trial.configuration[key.slice(2)] : cells[key](trial);
 const title = (key) => key.startsWith("p:") ? key.slice(2) : key === "score" ? metric() : key;
 
-function table() {
+// What the columns are: those of every trial, then the parameters that vary.
+function columnsNow() {
   columns = ["trial", "state", "epochs", "score", "forecast", ...varying().map((name) => "p:" + name), "why"];
-  const filter = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = [...state.trials.values()], text = (trial) => columns.map((key) => shown(cell(trial, key))).join(" ").toLowerCase();
-  const passing = filter.length ? all.filter((trial) => { const has = text(trial); return filter.every((word) => has.includes(word)); }) : all;
+}
+
+function table() {
+  columnsNow();
+  const { passing, set } = filtering();
   // the better first, where down
   const sign = (sort.down ? -1 : 1) * ((sort.key === "score" || sort.key === "forecast") && minimizes() ? -1 : 1);
   kept = passing.map((trial) => [cell(trial, sort.key), trial]).sort(([x, a], [y, b]) => {
@@ -24,9 +27,11 @@ function table() {
     if (y == null) return -1;
     return (x < y ? -1 : 1) * sign;
   }).map(([, trial]) => trial);
+  $("shown").textContent = set ? `${whole(kept.length)} of ${whole(state.trials.size)} trials` : `${whole(state.trials.size)} trials`;
+  $("unfilter").hidden = !set;
+  if (!inView("list")) return;
   head(); rows();
   $("trials").setAttribute("aria-rowcount", kept.length + 1);
-  $("shown").textContent = kept.length === all.length ? `${all.length} trials` : `${kept.length} of ${all.length} trials`;
 }
 
 function head() {
@@ -48,21 +53,41 @@ const numeric = (key) => ["epochs", "score", "forecast"].includes(key) || (key.s
 
 function rows() {
   const scroller = $("rows"), inside = scroller.contains(document.activeElement) && document.activeElement.dataset.trial !== undefined;
-  const first = Math.max(0, Math.floor(scroller.scrollTop / ROW) - 8), last = Math.min(kept.length, first + Math.ceil(scroller.clientHeight / ROW) + 16);
+  const at = openIn === "row" ? kept.findIndex((trial) => trial.id === chosen) : -1, tall = at < 0 ? 0 : opened().offsetHeight || 300;
+  // as if the open row were closed
+  const top = at < 0 || scroller.scrollTop <= (at + 1) * ROW ? scroller.scrollTop : Math.max((at + 1) * ROW, scroller.scrollTop - tall);
+  const first = Math.max(0, Math.floor(top / ROW) - 8), last = Math.min(kept.length, first + Math.ceil(scroller.clientHeight / ROW) + 16);
   if (!kept.some((trial) => trial.id === focused)) focused = kept.length ? kept[0].id : null;
-  const inSight = kept.slice(first, last), stop = inSight.some((trial) => trial.id === focused) ? focused : inSight.length ? inSight[0].id : null;
-  const lines = inSight.map((trial, i) => line(trial, first + i, stop)), body = $("trials").tBodies[0];
+  const visible = kept.slice(first, last), stop = visible.some((trial) => trial.id === focused) ? focused : visible.length ? visible[0].id : null;
+  const lines = visible.map((trial, i) => line(trial, first + i, stop)), body = $("trials").tBodies[0];
   for (const [id, row] of drawn) if (!lines.includes(row)) drawn.delete(id);
-  above.style.height = first * ROW + "px"; below.style.height = (kept.length - last) * ROW + "px";
+  const wanted = at < 0 ? [above, ...lines, below]
+    : at < first ? [above, opened(), gap, ...lines, below]
+    : at < last ? [above, ...lines.slice(0, at - first + 1), opened(), ...lines.slice(at - first + 1), below]
+    : [above, ...lines, gap, opened(), below];
+  const height = (space, count) => { space.style.height = count * ROW + "px"; };
+  height(above, at >= 0 && at < first ? at + 1 : first); height(gap, at < first ? first - at - 1 : at + 1 - last); height(below, kept.length - Math.max(last, at + 1));
   // rows that stay are not moved: a click may be under way
-  const wanted = [above, ...lines, below];
   if (wanted.length === body.children.length && wanted.every((row, i) => row === body.children[i])) return;
+  const held = openedRow && openedRow.contains(document.activeElement) ? document.activeElement : null;
   body.replaceChildren(...wanted);
+  held?.focus({ preventScroll: true });
   if (inside) (button(focused) || scroller).focus({ preventScroll: true });
 }
 
+// The row beneath the open one, which holds what is known of its trial.
+let openedRow = null;
+function opened() {
+  if (!openedRow) {
+    openedRow = document.createElement("tr"); openedRow.className = "open";
+    const td = document.createElement("td"); td.append(document.createElement("div")); openedRow.append(td);
+  }
+  openedRow.cells[0].colSpan = Math.max(1, columns.length); openedRow.cells[0].firstChild.style.width = $("rows").clientWidth - 2 + "px";
+  return openedRow;
+}
+
 // The rows in the document by trial, and the spaces for those that are not.
-const drawn = new Map(), above = space(), below = space();
+const drawn = new Map(), above = space(), gap = space(), below = space();
 
 function space() {
   const row = document.createElement("tr");
@@ -78,10 +103,12 @@ function line(trial, index, stop) {
     drawn.set(trial.id, row);
   }
   row.setAttribute("aria-rowindex", index + 2); row.dataset.index = index; row.className = trial.id === chosen ? "chosen" : "";
-  row.querySelector("button").tabIndex = trial.id === stop ? 0 : -1;
+  const own = row.querySelector("button"), open = openIn === "row" && trial.id === chosen;
+  own.tabIndex = trial.id === stop ? 0 : -1; own.setAttribute("aria-expanded", open); own.firstChild.textContent = open ? "▾" : "▸";
+  row.cells[0].style.boxShadow = `inset 4px 0 ${shadeOf(trial)}`;
   columns.forEach((key, i) => {
     if (key === "trial") return;
-    const td = row.cells[i], text = shown(cell(trial, key));
+    const td = row.cells[i], text = key === "forecast" && trial.forecast ? `${number(trial.forecast.mean)} ± ${number(trial.forecast.sd)}` : shown(cell(trial, key));
     if (td.textContent !== text) td.textContent = text;
     if (key === "why") td.title = text;
     td.className = key === "state" ? trial.state : numeric(key) ? "number" : "";
@@ -91,9 +118,10 @@ function line(trial, index, stop) {
 
 function opener(trial) {
   const button = document.createElement("button");
-  button.textContent = trial.id; button.dataset.trial = trial.id;
-  button.setAttribute("aria-label", `trial ${trial.id}: why`);
-  button.onclick = () => choose(trial.id);
+  const mark = document.createElement("span"); mark.setAttribute("aria-hidden", "true"); mark.className = "mark"; mark.textContent = "▸";
+  button.append(mark, String(trial.id)); button.dataset.trial = trial.id;
+  button.setAttribute("aria-label", `trial ${trial.id}: all about it`);
+  button.onclick = () => chosen === trial.id && openIn === "row" ? close() : choose(trial.id, "row");
   button.onfocus = () => { focused = trial.id; };
   button.onkeydown = (event) => {
     const index = Number(button.closest("tr").dataset.index), page = Math.max(1, Math.floor($("rows").clientHeight / ROW) - 2);
@@ -108,7 +136,8 @@ const button = (trial) => $("trials").querySelector(`[data-trial="${trial}"]`);
 
 // Moves the focus to row `index`.
 function goTo(index) {
-  const scroller = $("rows"), top = index * ROW, sight = scroller.clientHeight - 2 * ROW;
+  const at = openIn === "row" ? kept.findIndex((trial) => trial.id === chosen) : -1;
+  const scroller = $("rows"), top = index * ROW + (at >= 0 && index > at ? opened().offsetHeight : 0), sight = scroller.clientHeight - 2 * ROW;
   if (top < scroller.scrollTop) scroller.scrollTop = top;
   else if (top > scroller.scrollTop + sight) scroller.scrollTop = top - sight;
   focused = kept[index].id; rows(); button(focused)?.focus({ preventScroll: true });

@@ -1,24 +1,45 @@
-// One trial: why it was stopped or goes on, decision by decision; and what a person orders about it.
-let chosen = null, asked = null;
+// One trial: settings, metrics, output, and why it was stopped or goes on, decision by decision; and what a person orders about it.
+let chosen = null, asked = null, openIn = "home", reveal = false;
 
-function choose(id) {
-  chosen = id; asked = null; draw(); $("why-title").focus({ preventScroll: true }); $("why").scrollIntoView({ block: "nearest" });
+// Opens a trial: in its row of the table, or beneath the curves.
+function choose(id, where = view === "trials" ? "row" : "home") {
+  chosen = id; asked = null; openIn = where; remember(true); draw(); $("why-title").focus({ preventScroll: true }); $("why").scrollIntoView({ block: "nearest" });
 }
 
+function close() {
+  const before = chosen;
+  chosen = null; asked = null; remember(true); draw(); button(before)?.focus({ preventScroll: true });
+}
+
+const element = (tag, text, attributes = {}) => {
+  const made = document.createElement(tag);
+  if (text !== null && text !== undefined) made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+};
+
 function why() {
-  const trial = state.trials.get(chosen);
-  $("why").hidden = !trial;
+  const trial = state.trials.get(chosen), place = openIn === "row" && trial && kept.includes(trial) ? opened().cells[0].firstChild : $("why-home"), panel = $("why") || why.panel;
+  why.panel = panel;
+  if (panel.parentNode !== place) { const inside = panel.contains(document.activeElement) ? document.activeElement : null; place.append(panel); inside?.focus({ preventScroll: true }); }
+  panel.hidden = !trial;
   if (!trial) return;
   const reason = trial.why && trial.why !== words.by_hand ? ": " + trial.why.split("\n")[0] : "";
   $("why-title").textContent = `Trial ${trial.id}: ${named(trial)}${reason}`;
-  $("settings").textContent = Object.entries(trial.configuration).filter(([, value]) => value !== null).map(([name, value]) => `${name} ${shown(value)}`).join(", ");
-  hand(trial);
+  const more = trial.why.includes("\n") ? trial.why : "";
+  $("failure").hidden = !more; $("failure").textContent = more;
+  pairs($("settings-of"), Object.entries(trial.configuration).filter(([, value]) => value !== null));
+  const { value, sd, how } = outcome(trial);
+  pairs($("metrics-of"), [[metric(), number(worth(trial))], ...(how === "forecast" ? [["forecast of its end", `${number(value)} ± ${number(sd)}`]] : []), ...Object.entries(trial.metrics), ["epochs", `${whole(trial.epochs)} of ${whole(trial.until)}`]]);
+  hand(trial); decisions(trial); details(trial);
+}
+
+function pairs(list, entries) {
+  list.replaceChildren(...entries.map(([name, value]) => { const div = document.createElement("div"); div.append(element("dt", name), element("dd", shown(value))); return div; }));
+}
+
+function decisions(trial) {
   const values = new Map(trial.steps.map((step, i) => [step, trial.values[i]]));
-  const row = (texts, name) => {
-    const tr = document.createElement("tr");
-    for (const text of texts) { const td = document.createElement(name); if (name === "th") td.scope = "col"; td.textContent = text; tr.append(td); }
-    return tr;
-  };
   $("undecided").hidden = trial.decisions.length > 0;
   $("decided").hidden = !trial.decisions.length;
   $("decisions").tHead.replaceChildren(row(["epoch", metric(), "forecast", "90 % interval", "against", "sure", "then", "why"], "th"));
@@ -27,6 +48,65 @@ function why() {
     d.forecast ? number(d.forecast.interval[0]) + " … " + number(d.forecast.interval[1]) : "–", number(d.incumbent),
     d.probability == null ? "–" : (100 * d.probability).toFixed(2) + " %",
     d.action === "stop" ? d.shadow ? "would stop" : "stop" : "go on", because(d.reason)], "td")));
+}
+
+// What only the server has of a trial: all metrics, its command, who runs it, what it prints.
+let detailed = { of: null, id: null, as: null, found: null, printed: null, timer: null };
+function details(trial) {
+  if (detailed.of !== state || detailed.id !== trial.id) { clearTimeout(detailed.timer); detailed = { of: state, id: trial.id, as: null, found: null, printed: null, timer: null }; showDetails(); }
+  $("address-of").href = addressOf({ view: "trials", trial: trial.id, filter: "" });
+  $("try-again").hidden = !source || !(state.settings && state.settings.space && state.settings.space.parameters);
+  const now = `${trial.epochs} ${trial.state} ${trial.kept}`;
+  if (source && detailed.as !== now) { detailed.as = now; askDetails(detailed, trial); }
+}
+
+const api = (path) => `/api/studies/${encodeURIComponent(study)}${path}`;
+const asks = async (path, query) => { const reply = await fetch(address(path, query)).catch(() => null); return reply && reply.ok ? reply.json() : null; };
+
+async function askDetails(own, trial) {
+  const found = await asks(api(`/trials/${trial.id}`));
+  if (own !== detailed || !found) return;
+  own.found = found; trial.decisions = found.decisions; decisions(trial); showDetails();
+  if (!own.timer) askOutput(own, trial);
+}
+
+// Reads on what a trial prints, as long as it runs and is looked at.
+async function askOutput(own, trial) {
+  const query = own.printed ? { from: own.printed.to } : {}, found = await asks(api(`/trials/${trial.id}/output`), query);
+  if (own !== detailed) return;
+  if (found && found.is_here) {
+    const before = own.printed && found.from === own.printed.to ? own.printed.text : "";
+    own.printed = { to: found.to, text: (before + found.text).slice(-200000) }; showOutput();
+  }
+  own.timer = chosen === trial.id && (trial.state === "running" || trial.state === "interrupted") ? setTimeout(() => askOutput(own, trial), 1000) : null;
+}
+
+function showDetails() {
+  const { found } = detailed, series = Object.entries(found ? found.metrics : {}).filter(([, { steps }]) => steps.length > 1);
+  $("command-of").hidden = $("copy-command").hidden = !(found && found.command);
+  $("command").textContent = found && found.command ? found.command : "";
+  $("copied").textContent = found && found.worker ? `runs at ${found.worker.name}` : "";
+  $("metrics-curves").hidden = !series.length;
+  $("metrics-curves").replaceChildren(...series.map(([name], i) => { const box = element("div", null, { class: "canvas" }); box.append(element("canvas", null, { id: "metric-" + i, class: "metric", role: "img", "aria-label": `${name} by epoch` })); return box; }));
+  series.forEach(([name, { steps, values }], i) => metricCurve("metric-" + i, name, steps, values));
+  showOutput();
+}
+
+function metricCurve(id, name, steps, values) {
+  if (!$(id) || !$(id).getBoundingClientRect().width) return;
+  const { pen, width, height } = canvas(id);
+  let low = Math.min(...values), high = Math.max(...values);
+  if (!(low < high)) { low -= 0.5; high += 0.5; }
+  const pad = (high - low) * 0.08, { x, y } = frame(pen, { left: 52, right: 10, top: 10, bottom: 32, width, height, low: low - pad, high: high + pad, end: steps[steps.length - 1], label: name });
+  pen.strokeStyle = colour("running"); pen.lineWidth = 1.6; pen.beginPath(); values.forEach((value, i) => pen.lineTo(x(steps[i]), y(value))); pen.stroke();
+}
+
+function showOutput() {
+  const { printed } = detailed, pre = $("output"), atEnd = pre.scrollTop + pre.clientHeight > pre.scrollHeight - 30;
+  $("output-of").hidden = !printed;
+  // without colours; of a line that is drawn again and again, the last
+  pre.textContent = printed ? printed.text.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, "").replace(/^.*\r(?!\n)/gm, "") : "";
+  if (atEnd) pre.scrollTop = pre.scrollHeight;
 }
 
 // The buttons by which a person stops or keeps a running trial.

@@ -32,7 +32,9 @@ async function serve(folder, { port = 0, token } = {}) {
   servers.push(child);
   let said = "";
   child.stderr.on("data", (text) => { said += text; });
-  const url = await until("the server listens", () => said.match(/http:\/\/[^\s]+/)?.[0] ?? (child.exitCode !== null && assert.fail(said)));
+  // an address that is not printed to a terminal has no token
+  const printed = await until("the server listens", () => said.match(/http:\/\/[^\s]+/)?.[0] ?? (child.exitCode !== null && assert.fail(said)));
+  const url = token && !printed.includes("token=") ? `${printed}?token=${token}` : printed;
   const stop = async () => { child.kill("SIGKILL"); await until("the server ends", () => child.exitCode !== null || child.signalCode !== null); };
   return { url, port: Number(new URL(url).port), stop };
 }
@@ -52,6 +54,9 @@ function made(name, trials, epochs = 20, seed = 0) {
   execFileSync(MADE_UP, [name.includes("/") ? folder : join(folder, part), trials, epochs, seed].map(String));
   return folder;
 }
+
+// Two studies in one folder.
+const several = () => { made("several/baseline", 60, 20, 1); made("several/wider", 90, 20, 2); };
 
 const browser = await chromium.launch({
   executablePath: CHROMIUM,
@@ -77,7 +82,7 @@ const count = async (url, name) => (await call(url, "GET", `/api/studies/${name}
 
 const tests = {
   async "first paint of 1,000 and 10,000 trials"() {
-    for (const [trials, limit, runs] of [[1000, 1000, 5], [10000, 20000, 2]]) {
+    for (const [trials, limit, runs] of [[1000, 1000, 5], [10000, 2000, 3]]) {
       const server = await serve(made(`first-${trials}`, trials)), name = `first-${trials}`, records = await count(server.url, name), times = [];
       for (let run = 0; run < runs; run++) {
         const page = await opened(server.url, { records });
@@ -104,6 +109,113 @@ const tests = {
     assert.ok(Object.values(times).every((ms) => ms < 1000), JSON.stringify(times));
     assert.ok(await page.evaluate(() => document.querySelectorAll("#trials tbody tr").length) < 80, "only rows in sight are in the document");
     assert.match(await page.textContent("#bands-legend"), /middle 50 % and 90 %/);
+    await closed(page); await server.stop();
+  },
+
+  async "colours say the result, stopped trials stand at their forecasts, scales are those that were declared"() {
+    several();
+    const server = await serve(join(home, "several")), records = await count(server.url, "baseline"), page = await opened(`${server.url}#/baseline/overview`, { records });
+    const { kinds, drawn, apart, logs } = await page.evaluate(() => {
+      const pixels = (id) => { const own = document.getElementById(id), { data } = own.getContext("2d").getImageData(0, 0, own.width, own.height), found = new Set(); for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) found.add("#" + [0, 1, 2].map((k) => data[i + k].toString(16).padStart(2, "0")).join("")); return found; };
+      const there = pixels("curves"), leading = byShade([...state.trials.values()]);
+      return {
+        kinds: leading.length, drawn: shades().filter((shade) => there.has(shade)).length,
+        apart: plot.dots.filter(({ trial, top }) => trial.state === "stopped" && Math.abs(top - plot.y(trial.forecast.mean)) < 0.01).length,
+        logs: ["lr", "width", "dropout", "depth"].map((name) => Boolean(scale(name).log)),
+      };
+    });
+    assert.ok(kinds > 8 && drawn > 8, `${kinds} shades, ${drawn} of them in the picture`);
+    assert.ok(apart > 10, `${apart} stopped trials stand at their forecasts`);
+    assert.deepEqual(logs, [true, true, false, false], "log and logint are logarithmic, float and int are not");
+    await closed(page); await server.stop();
+  },
+
+  async "a brush looks at some trials, the filter says which, and a tip is never cut"() {
+    several();
+    const server = await serve(join(home, "several")), page = await opened(`${server.url}#/baseline/overview`, { records: await count(server.url, "baseline") });
+    await page.evaluate(() => document.getElementById("parallel").scrollIntoView({ block: "center" }));
+    const place = (name, share) => page.evaluate(([name, share]) => { const box = document.getElementById("parallel").getBoundingClientRect(), axis = parallels.axes.find((axis) => axis.name === name); return [box.left + axis.x, box.top + parallels.y(share)]; }, [name, share]);
+    const drag = async (name, from, to) => { await page.mouse.move(...await place(name, from)); await page.mouse.down(); await page.mouse.move(...await place(name, (from + to) / 2)); await page.mouse.move(...await place(name, to)); await page.mouse.up(); };
+    await drag("lr", 0.25, 0.75);
+    const text = await page.inputValue("#filter");
+    const [low, high] = text.match(/^lr=(.+)\.\.(.+)$/).slice(1).map(Number);
+    assert.ok(low > 8e-4 && low < 1.2e-3 && high > 0.08 && high < 0.12, `from a quarter to three quarters of 1e-4 … 1 by logarithm: ${text}`);
+    const seen = () => page.evaluate(() => kept.map(({ configuration: c }) => [c.lr, c.optimizer]));
+    assert.ok((await seen()).length > 5 && (await seen()).every(([lr]) => lr >= low && lr <= high), "the table has these alone");
+    await drag("optimizer", 0, 0.2);
+    assert.match(await page.inputValue("#filter"), /optimizer=adam$/);
+    assert.ok((await seen()).every(([, optimizer]) => optimizer === "adam"));
+    assert.match(page.url(), /filter=lr.*optimizer/, "the address has it");
+    await page.mouse.click(...await place("lr", 0.5));
+    assert.equal(await page.inputValue("#filter"), "optimizer=adam", "a click on the axis takes its brush back");
+    await page.fill("#filter", "state=stopped epochs<10 depth=2..5");
+    assert.ok(await page.evaluate(() => kept.length > 0 && kept.every((t) => t.state === "stopped" && t.epochs < 10 && t.configuration.depth <= 5)));
+    await page.click("#unfilter");
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 }); await sleep(300);
+      await page.evaluate(() => { document.getElementById("curves").scrollIntoView({ block: "center" }); });
+      const dots = await page.evaluate(() => { const box = document.getElementById("curves").getBoundingClientRect(); return plot.dots.map(({ left, top }) => [box.left + left, box.top + top]).sort((a, b) => b[0] - a[0]).slice(0, 3); });
+      for (const dot of dots) {
+        await page.mouse.move(...dot);
+        const tip = await page.evaluate(() => { const tip = document.getElementById("tip"), { left, right, top, bottom } = tip.getBoundingClientRect(); return { hidden: tip.hidden, inside: left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight, text: tip.textContent, cut: tip.scrollWidth > tip.clientWidth }; });
+        assert.ok(!tip.hidden && tip.inside && !tip.cut, `${width}: ${JSON.stringify(tip)}`);
+        assert.match(tip.text, /lr.*optimizer.*width/);
+      }
+    }
+    await closed(page); await server.stop();
+  },
+
+  async "rows open; study, view, trial and filter have an address; back and forward work"() {
+    several();
+    const server = await serve(join(home, "several")), page = await opened(`${server.url}#/baseline/trials`, { records: await count(server.url, "baseline") });
+    const third = await page.evaluate(() => kept[2].id);
+    await page.click(`[data-trial="${third}"]`);
+    assert.equal(await page.getAttribute(`[data-trial="${third}"]`, "aria-expanded"), "true");
+    const panel = () => page.textContent("tr.open #why");
+    assert.match(await panel(), /Parameters.*lr.*Metrics.*val_acc.*loss/s);
+    await until("all metrics are drawn", () => page.evaluate(() => document.querySelectorAll("tr.open canvas.metric").length === 1));
+    assert.match(page.url(), new RegExp(`#/baseline/trials\\?trial=${third}$`));
+    await page.click(`[data-trial="${third}"]`);
+    assert.equal(await page.locator("tr.open").count(), 0, "a second click closes it");
+    await page.goBack(); await until("back opens it", async () => await page.locator("tr.open #why").count() === 1);
+    await page.goForward(); await until("forward closes it", async () => await page.locator("tr.open").count() === 0);
+    const other = await opened(`${server.url}#/wider/trials?trial=17&filter=adam`, { records: await count(server.url, "wider") });
+    await until("the trial of the address is open", async () => /Trial 17/.test(await other.textContent("#why-title")));
+    assert.equal(await other.inputValue("#filter"), "adam");
+    assert.equal(await other.textContent("#title"), "wider");
+    await other.click("#views a[data-view=parameters]");
+    await until("the slices are drawn", () => other.evaluate(() => document.querySelectorAll("#slice-box canvas").length === 5));
+    await until("the contour is drawn", () => other.evaluate(() => dotted.get("contour")?.length > 20));
+    assert.match(await other.getAttribute("#contour-spread", "aria-label"), /standard deviation over \w+ and \w+, from [\d.e-]+ to/);
+    assert.match(other.url(), /#\/wider\/parameters\?trial=17&filter=adam$/);
+    await closed(other);
+    const plain = await opened(server.url, { records: 10 });
+    await until("the page opens the study that was written last", async () => (await plain.textContent("#title")) === "wider");
+    await closed(plain); await closed(page); await server.stop();
+  },
+
+  async "results are taken away as files, and a configuration is tried next"() {
+    several();
+    const server = await serve(join(home, "several")), page = await opened(`${server.url}#/baseline/settings`, { records: await count(server.url, "baseline") });
+    const taken = async (name) => { const [file] = await Promise.all([page.waitForEvent("download"), page.click(`[data-download="${name}"]`)]); return readFileSync(await file.path(), "utf8"); };
+    const exported = execFileSync(FORETELL, ["study", "export", join(home, "several/baseline"), "--trials", "--format", "csv"], { encoding: "utf8" }).split("\n"), trials = (await taken("trials.csv")).split("\n");
+    assert.equal(trials[0], exported[0], "the columns of foretell study export");
+    assert.equal(trials.length, exported.length);
+    const cells = (line) => line.split(",").slice(0, 5);
+    exported.slice(1, 20).forEach((line, i) => assert.deepEqual(cells(trials[i + 1]), cells(line)));
+    assert.equal(JSON.parse(await taken("trials.json")).length, 60);
+    assert.match(await taken("curves.csv"), /^trial,step,val_acc\n0,1,0\.\d+\n0,2,/);
+    const curves = join(home, "curves.jsonl"); writeFileSync(curves, await taken("curves.jsonl"));
+    assert.match(execFileSync(FORETELL, ["forecast", curves, "--help"], { encoding: "utf8" }), /Usage/);
+    assert.match(await page.textContent("#all-settings"), /max resource20/);
+    await page.fill('#enqueue-fields [name="lr"]', "0.02"); await page.selectOption('#enqueue-fields [name="optimizer"]', "sgd");
+    await page.click("#enqueue-form button");
+    await until("it is enqueued", async () => /tried next/.test(await page.textContent("#enqueued")));
+    const { records } = await call(server.url, "GET", "/api/studies/baseline/records");
+    assert.match(JSON.stringify(records.slice(-2)), /"lr":0\.02/);
+    await page.fill('#enqueue-fields [name="lr"]', "7"); await page.click("#enqueue-form button");
+    await until("what is wrong is said", async () => /lr/.test(await page.textContent("#enqueued")));
+    page.wrong = page.wrong.filter((text) => !/400/.test(text));
     await closed(page); await server.stop();
   },
 
@@ -213,6 +325,11 @@ const tests = {
     await page.click('[data-trial="0"]'); await page.click("#stop"); await page.click("#yes");
     await until("trial 0 is stopped", async () => /Trial 0: stopped by hand/.test(await page.textContent("#why-title")));
     await until("its worker has the next trial", () => page.evaluate(() => state.trials.get(2)?.steps.length > 0));
+    await page.click('[data-trial="2"]');
+    await until("what it prints is shown", async () => /val_acc=0\.\d+/.test(await page.textContent("#output")));
+    const before = (await page.textContent("#output")).length;
+    await until("and what it prints then", async () => (await page.textContent("#output")).length > before);
+    assert.match(await page.textContent("#command"), /^sh -c 'for i in/);
     search.kill("SIGINT");
     await until("the search ends", () => search.exitCode !== null);
     const shown = JSON.parse(execFileSync(FORETELL, ["study", "show", folder, "0", "--format", "json"]));
@@ -254,23 +371,28 @@ const tests = {
     await other.context().close(); stranger.close(); await server.stop(); await free.stop();
   },
 
-  async "axe finds nothing, in light and dark, wide and narrow"() {
-    made("several/baseline", 60, 20, 1); made("several/wider", 90, 20, 2);
+  async "axe finds nothing in any view, in light and dark, at three widths"() {
+    several();
     const server = await serve(join(home, "several")), records = await count(server.url, "baseline");
     const file = join(home, "report.html");
     execFileSync(FORETELL, ["report", join(home, "several/baseline"), "--out", file], { stdio: "ignore" });
-    for (const dark of [false, true]) for (const width of [1280, 400]) for (const url of [server.url, "file://" + file]) {
-      const live = url === server.url, page = await opened(url, { width, dark, records });
-      await until("the importance is shown", () => page.evaluate(() => document.querySelectorAll("#importance-bars li").length > 1));
-      if (live) await until("studies are compared", () => page.evaluate(() => document.querySelectorAll("#side-by-side tbody tr").length === 2));
-      await page.evaluate(() => choose([...state.trials.values()].find((trial) => trial.state === "running").id));
+    const views = ["overview", "parameters", "trials", "settings", "compare"];
+    for (const dark of [false, true]) for (const width of [1280, 800, 400]) for (const url of [server.url, "file://" + file]) for (const view of views) {
+      const live = url === server.url;
+      if (!live && view === "compare") continue;
+      const page = await opened(`${url}#/baseline/${view}`, { width, dark, records });
+      await until("the importance is known", () => page.evaluate(() => known.importance !== null));
+      if (view === "parameters") await until("the contour is drawn", () => page.evaluate(() => dotted.get("contour")?.length > 20));
+      if (live && view === "compare") await until("studies are compared", () => page.evaluate(() => document.querySelectorAll("#side-by-side tbody tr").length === 2));
+      await page.evaluate(() => { if (["overview", "trials"].includes(view)) choose([...state.trials.values()].find((trial) => trial.state === "running").id); });
+      await sleep(300);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(wide <= 0, `the page is ${wide} px wider than ${width}`);
+      assert.ok(wide <= 0, `the page is ${wide} px wider than ${width}: ${view}`);
       await page.evaluate(axe);
       const { violations } = await page.evaluate(() => window.axe.run());
       const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
-      assert.deepEqual(found, [], `${width} ${dark ? "dark" : "light"} ${live ? "live" : "file"}`);
-      if (SHOTS) await page.screenshot({ path: join(SHOTS, `${live ? "live" : "file"}-${width}-${dark ? "dark" : "light"}.png`), fullPage: true });
+      assert.deepEqual(found, [], `${view} ${width} ${dark ? "dark" : "light"} ${live ? "live" : "file"}`);
+      if (SHOTS) await page.screenshot({ path: join(SHOTS, `${live ? "live" : "file"}-${view}-${width}-${dark ? "dark" : "light"}.png`), fullPage: true });
       await closed(page);
     }
     await server.stop();

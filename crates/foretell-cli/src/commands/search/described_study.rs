@@ -30,12 +30,20 @@ impl Arguments {
         self.asked.request.learn_from.iter().flatten().map(PathBuf::from).collect()
     }
 
+    /// The metric that trials report: a name or a pattern, or the first objective.
+    pub(super) fn metric(&self) -> Option<&str> {
+        let first = || self.asked.request.first_objective().map(|(name, _)| name);
+        self.metric.as_deref().or_else(first)
+    }
+
     /// Which way is better, as far as somebody said so.
     pub(super) fn direction(&self) -> Option<Direction> {
         match (self.minimize, self.maximize) {
             (true, _) => Some(Direction::Minimize),
             (_, true) => Some(Direction::Maximize),
-            _ => self.asked.request.direction,
+            _ => {
+                self.asked.request.direction.or(self.asked.request.first_objective().and_then(|(_, way)| way))
+            }
         }
     }
 

@@ -18,6 +18,7 @@ mod fleet;
 #[cfg(not(feature = "serve"))]
 #[path = "no_fleet.rs"]
 mod fleet;
+pub(crate) mod front_report;
 mod heartbeat;
 mod lengths;
 mod notices;
@@ -101,7 +102,8 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     }
     let (opened, fleet) = Fleet::open(search, arguments, &interrupt)?;
     search = opened;
-    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat);
+    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat)
+        .with_watched(&arguments.watch);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
     // why an engine ended the search says more than that it was ended
@@ -142,13 +144,14 @@ fn tell(search: &StudyRun, retrained: Option<&StudyRun>, arguments: &Arguments) 
             print_json(&document)
         }
         Format::Table => {
-            print(&report::text(search.study(), &document, false))?;
+            print(&report::text(search.study(), &document, &report::LastMetrics::new(), false))?;
             retrained.map_or(Ok(()), |again| print(&retrain::text(search.study(), again)))
         }
     }?;
     if let Some(path) = &arguments.plot {
         let name = study_picture::name(search.directory());
-        let figure = study_picture::of(search.study(), &name, arguments.figure());
+        let watched = study_picture::watched(search.directory(), &arguments.watch)?;
+        let figure = study_picture::of(search.study(), &name, arguments.figure(), watched);
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
         if let Some(again) = retrained {

@@ -46,6 +46,10 @@ pub(super) struct Observations {
     pub(super) points: Vec<Point>,
     pub(super) targets: Vec<f64>,
     pub(super) noise: Vec<f64>,
+    /// The score that is 0 on that scale.
+    pub(super) center: f64,
+    /// How much of a score is 1 on it.
+    pub(super) unit: f64,
 }
 
 impl Observations {
@@ -59,12 +63,14 @@ impl Observations {
         let mean = foretell::statistics::mean(&raised);
         let variance =
             foretell::statistics::mean(&raised.iter().map(|y| (y - mean).powi(2)).collect::<Vec<_>>());
-        let scale = if variance > 0.0 { variance.sqrt() } else { 1.0 };
+        let unit = if variance > 0.0 { variance.sqrt() } else { 1.0 };
         Self {
             points: seen.iter().map(|seen| seen.point.clone()).collect(),
-            targets: raised.iter().map(|y| (y - mean) / scale).collect(),
+            targets: raised.iter().map(|y| (y - mean) / unit).collect(),
             // a spread beyond ten standard deviations says nothing more
-            noise: seen.iter().map(|seen| (seen.worth.sd / scale).min(10.0).powi(2)).collect(),
+            noise: seen.iter().map(|seen| (seen.worth.sd / unit).min(10.0).powi(2)).collect(),
+            center: mean,
+            unit,
         }
     }
 }
@@ -86,7 +92,7 @@ impl GpSearch {
             Hyperparameters::likeliest(cube, &known.points, &known.targets, &known.noise)
         });
         let seen = chosen(evidence.seen(), OBSERVATIONS);
-        let Observations { points, targets, noise } = Observations::new(&seen);
+        let Observations { points, targets, noise, .. } = Observations::new(&seen);
         let conditioned = |points: &[Point], targets: &[f64], noise: &[f64]| {
             Process::new(cube, hyperparameters, points.to_vec(), targets, noise)
         };

@@ -6,11 +6,13 @@ mod first_draws;
 mod gp;
 mod process;
 mod relevance;
+mod surface;
 mod tpe;
 
 pub(crate) use cube::Cube;
 pub(crate) use evidence::Evidence;
 pub(crate) use first_draws::first_draw;
 pub(crate) use gp::GpSearch;
-pub use relevance::{Relevance, Relevances, relevances};
+pub use relevance::{Relevance, Relevances, relevances, relevances_of};
+pub use surface::{Contour, Slice, Surface};
 pub(crate) use tpe::parzen_draws;

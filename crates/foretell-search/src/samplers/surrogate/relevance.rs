@@ -1,21 +1,14 @@
 //! Which parameters matter: the shares of variance of a Gaussian process over a study's configurations.
 
 use super::cube::Cube;
-use super::evidence::{Evidence, Seen};
-use super::gp::Observations;
-use super::process::{Hyperparameters, Process};
+use super::process::Process;
+use super::surface::{Surface, TRIALS};
 use crate::samplers::random::trial_stream;
-use crate::samplers::worth::Worth;
-use crate::space::Space;
-use crate::study::{Study, Trial, TrialState};
+use crate::study::Study;
 use foretell::statistics::mean;
 use rand::RngExt;
 use serde::Serialize;
 
-/// Trials with a result that relevances rest on, at least.
-const TRIALS: usize = 10;
-/// Trials that the process is made from, at most.
-const LEARNT: usize = 150;
 /// Configurations at which each parameter is drawn again.
 const DRAWS: usize = 256;
 
@@ -56,59 +49,20 @@ pub struct Relevance {
 ///
 /// O(n³) in at most 150 trials; of more, every so many-th from the worst to the best.
 pub fn relevances(study: &Study) -> Relevances {
-    let Space::Parameters(space) = &study.spec().space else {
-        return Relevances { needed: TRIALS, ..Relevances::default() };
-    };
-    let evidence = evidence(study, Cube::new(space.clone()));
-    let mut found = Relevances { trials: evidence.len(), needed: TRIALS, ..Relevances::default() };
-    let seen = evenly(evidence.seen(), LEARNT);
-    if seen.len() < TRIALS {
-        return found;
-    }
-    found.used = seen.len();
-    let Observations { points, targets, noise } = Observations::new(&seen);
-    let known = Hyperparameters::likeliest(&evidence.cube, &points, &targets, &noise);
-    let Some(process) = Process::new(&evidence.cube, &known, points, &targets, &noise) else { return found };
-    let left = mean(&process.held_out_errors().iter().map(|error| error * error).collect::<Vec<_>>());
-    let spread = mean(&targets.iter().map(|target| target * target).collect::<Vec<_>>());
-    found.explained = (spread > 0.0).then(|| 1.0 - left / spread).filter(|share| share.is_finite());
-    let names = space.parameters().iter().map(|parameter| parameter.name.clone());
-    let parts = names.zip(total_effects(&evidence.cube, &process)).zip(known.lengths());
+    relevances_of(&Surface::of(study))
+}
+
+/// The relevances by a surface that is known.
+pub fn relevances_of(surface: &Surface) -> Relevances {
+    let Surface { trials, used, .. } = *surface;
+    let mut found = Relevances { trials, needed: TRIALS, used, ..Relevances::default() };
+    let Some(fitted) = &surface.fitted else { return found };
+    found.explained = fitted.explained;
+    let shares = total_effects(&fitted.cube, &fitted.process);
+    let parts = fitted.names.iter().cloned().zip(shares).zip(fitted.lengths.iter().copied());
     found.parameters = parts.map(|((name, share), length)| Relevance { name, share, length }).collect();
     found.parameters.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
-}
-
-/// At most `most` of the trials, evenly from the worst to the best.
-fn evenly(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
-    if seen.len() <= most {
-        return seen;
-    }
-    seen.sort_by(|a, b| a.worth.score.total_cmp(&b.worth.score));
-    (0..most).map(|i| seen[i * (seen.len() - 1) / (most - 1)].clone()).collect()
-}
-
-/// What has become of the trials of `study`.
-fn evidence(study: &Study, cube: Cube) -> Evidence {
-    let (mut evidence, direction) = (Evidence::new(cube), study.spec().direction);
-    for (number, trial) in (0..).zip(study.trials()) {
-        match (&trial.state, trial.result()) {
-            (TrialState::Failed { .. }, _) => evidence.failed(number, &trial.configuration),
-            (_, Some(result)) => {
-                let score = direction.score(result);
-                evidence.told(number, &trial.configuration, worth(trial, score));
-            }
-            _ => {}
-        }
-    }
-    evidence
-}
-
-fn worth(trial: &Trial, score: f64) -> Worth {
-    match &trial.state {
-        TrialState::Stopped { forecast, .. } => Worth::forecast(score, forecast.map_or(0.0, |f| f.sd)),
-        _ => Worth::measured(score),
-    }
 }
 
 /// The total effect of each coordinate on the mean of `process`.
@@ -139,6 +93,7 @@ mod tests {
     use crate::parameter_space::ParameterSpace;
     use crate::record::Input;
     use crate::samplers::SamplerSpec;
+    use crate::space::Space;
     use crate::study::StudySpec;
     use foretell::{Configuration, Direction};
     use std::collections::BTreeMap;

@@ -1,0 +1,84 @@
+//! The command line of a trial, as a person types it: what is run for the best one.
+
+use crate::config_file::CONFIG;
+use crate::local_trials::trial_directory;
+use crate::placeholder::{PARAMS_FILE, TRIAL_DIR, fill_in};
+use foretell::Configuration;
+use foretell_search::StudySpec;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// How a search was asked for: the file, in a study's folder.
+pub const COMMAND_FILE: &str = "command.json";
+
+/// What of it is needed here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    /// What trains a configuration, with placeholders.
+    command: Vec<String>,
+    /// The name of a trial's copy of the configuration file, if it has one.
+    config: Option<String>,
+}
+
+impl Asked {
+    fn of(directory: &Path) -> Option<Self> {
+        serde_json::from_str(&std::fs::read_to_string(directory.join(COMMAND_FILE)).ok()?).ok()
+    }
+}
+
+/// The words of the command that trains `configuration`, which trial `trial` of the study in `directory` has; `None` where no command
+/// is known, as in studies that others run.
+pub fn command_of(
+    directory: &Path,
+    spec: &StudySpec,
+    trial: u64,
+    configuration: &Configuration,
+) -> Option<Vec<String>> {
+    let asked = Asked::of(directory).unwrap_or_default();
+    let command = match asked.command.is_empty() {
+        false => asked.command,
+        // earlier versions kept the words with spaces between them
+        true => spec.workload.get("command")?.split(' ').map(str::to_owned).collect(),
+    };
+    let own = trial_directory(directory, trial);
+    let own = std::path::absolute(&own).unwrap_or(own);
+    let value = |(name, value): (&String, &foretell::Value)| {
+        (name.clone(), serde_json::to_value(value).unwrap_or_default())
+    };
+    let place = |name: &str, path: PathBuf| (name.to_owned(), Value::from(path.to_string_lossy()));
+    let mut values: Map<String, Value> = configuration.iter().map(value).collect();
+    // the words of FORETELL_PARAMS_JSON are the parameters alone: places are only added where the command names them
+    let places = [
+        place(PARAMS_FILE, own.join("params.json")),
+        place(TRIAL_DIR, own.clone()),
+        place(CONFIG, own.join(asked.config.as_deref().unwrap_or("config"))),
+    ];
+    let is_named = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
+    values.extend(places.into_iter().filter(|(name, _)| is_named(name)));
+    fill_in(&command, &values).ok()
+}
+
+/// `words` as a shell reads them.
+pub fn shell_line(words: &[String]) -> String {
+    let is_plain = |word: &String| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c))
+    };
+    let quoted = |word: &String| match is_plain(word) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell_line;
+
+    #[test]
+    fn a_shell_reads_each_word_as_it_was() {
+        let words = ["python", "--lr=0.1", "two words", "it's", "", "$HOME"].map(str::to_owned);
+        assert_eq!(shell_line(&words), r"python --lr=0.1 'two words' 'it'\''s' '' '$HOME'");
+    }
+}

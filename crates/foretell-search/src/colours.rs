@@ -1,0 +1,94 @@
+//! The colours of a study's trials, by what they came to: the same on the page and in the pictures of the command line.
+
+/// Red, green and blue, each 0–255.
+pub type Rgb = [u8; 3];
+
+/// Viridis in steps of a tenth: its lightness grows evenly, so that people with any colour vision, and greyscale, keep the order.
+///
+/// Source: van der Walt & Smith 2015, matplotlib.
+const VIRIDIS: [Rgb; 11] = [
+    [0x44, 0x01, 0x54],
+    [0x48, 0x24, 0x75],
+    [0x41, 0x44, 0x87],
+    [0x35, 0x5f, 0x8d],
+    [0x2a, 0x78, 0x8e],
+    [0x21, 0x91, 0x8c],
+    [0x22, 0xa8, 0x84],
+    [0x44, 0xbf, 0x70],
+    [0x7a, 0xd1, 0x51],
+    [0xbd, 0xdf, 0x26],
+    [0xfd, 0xe7, 0x25],
+];
+/// Where on it the worst and the best trial are: the best stands out most from the paper, the worst least.
+const ON_WHITE: (f64, f64) = (0.86, 0.0);
+const ON_BLACK: (f64, f64) = (0.18, 1.0);
+
+/// The share of the trials, the worst of all, that have the colour of the worst: one that diverged does not take it for itself.
+pub const WORST_SHARE: f64 = 0.1;
+
+/// The paper that is drawn on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paper {
+    /// A light one.
+    White,
+    /// A dark one.
+    Black,
+}
+
+/// The colour of a trial that came to `share` of the way from the worst (0) to the best (1).
+///
+/// ```
+/// use foretell_search::colours::{Paper, shade};
+/// assert_eq!(shade(1.0, Paper::White), [0x44, 0x01, 0x54]);
+/// assert_eq!(shade(1.0, Paper::Black), [0xfd, 0xe7, 0x25]);
+/// ```
+pub fn shade(share: f64, paper: Paper) -> Rgb {
+    let (worst, best) = match paper {
+        Paper::White => ON_WHITE,
+        Paper::Black => ON_BLACK,
+    };
+    let place = 10.0 * (worst + (best - worst) * share.clamp(0.0, 1.0));
+    let below = (place as usize).min(9);
+    let part = place - below as f64;
+    let mixed = |low: u8, high: u8| (f64::from(low) * (1.0 - part) + f64::from(high) * part).round() as u8;
+    std::array::from_fn(|i| mixed(VIRIDIS[below][i], VIRIDIS[below + 1][i]))
+}
+
+/// The colour of the best trial, which is drawn over all others.
+pub fn best(paper: Paper) -> Rgb {
+    match paper {
+        Paper::White => [0xb4, 0x53, 0x09],
+        Paper::Black => [0xff, 0x9f, 0x43],
+    }
+}
+
+/// The colour of trials that failed, which have no result.
+pub fn failed(paper: Paper) -> Rgb {
+    match paper {
+        Paper::White => [0xb9, 0x1c, 0x1c],
+        Paper::Black => [0xff, 0x8a, 0x80],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Relative luminance, as WCAG has it.
+    fn luminance(colour: Rgb) -> f64 {
+        let linear = |part: u8| (f64::from(part) / 255.0).powf(2.2);
+        0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2])
+    }
+
+    #[test]
+    fn better_trials_stand_out_more_on_either_paper() {
+        for i in 0..20 {
+            let (worse, better) = (f64::from(i) / 20.0, f64::from(i + 1) / 20.0);
+            let at = |share, paper| luminance(shade(share, paper));
+            assert!(at(better, Paper::White) < at(worse, Paper::White), "{better}");
+            assert!(at(better, Paper::Black) > at(worse, Paper::Black), "{better}");
+        }
+        assert_eq!(shade(-1.0, Paper::White), shade(0.0, Paper::White));
+        assert_eq!(shade(2.0, Paper::Black), shade(1.0, Paper::Black));
+    }
+}

@@ -1,0 +1,93 @@
+// The study itself: its settings and space, who works on it, and a configuration of one's own to try next.
+
+function row(texts, name) {
+  const tr = document.createElement("tr");
+  for (const text of texts) { const td = element(name, text); if (name === "th") td.scope = "col"; tr.append(td); }
+  return tr;
+}
+
+// What stands in the settings, with the names of what it stands in.
+function flat(settings, before = "") {
+  return Object.entries(settings).flatMap(([name, value]) => {
+    if ((name === "space" && value.parameters) || value === null || (Array.isArray(value) && !value.length)) return [];
+    return typeof value === "object" && !Array.isArray(value) ? flat(value, before + name + ".") : [[before + name, Array.isArray(value) ? value.map((one) => typeof one === "object" ? JSON.stringify(one) : String(one)).join(", ") : value]];
+  });
+}
+
+const bounds = (parameter) => parameter.kind === "choice" ? parameter.options.join(", ") : `${number(parameter.lo)} … ${number(parameter.hi)}`;
+let aboutOf = null, offeredFor = null;
+
+function about(leader) {
+  $("best-actions").hidden = !leader;
+  if (leader) askBest(leader);
+  if (!inView("all-settings") || !state.settings || aboutOf === state.settings) return;
+  aboutOf = state.settings;
+  const parameters = (state.settings.space && state.settings.space.parameters) || [];
+  pairs($("all-settings"), flat(state.settings).map(([name, value]) => [name.replaceAll("_", " "), value]));
+  $("space").tHead.replaceChildren(row(["name", "kind", "values", "applies if"], "th"));
+  $("space").tBodies[0].replaceChildren(...parameters.map((one) => row([one.name, one.kind, bounds(one), one.active_if ? `${one.active_if.name} is ${one.active_if.equals}` : "always"], "td")));
+  $("space-box").hidden = !parameters.length;
+  $("enqueue").hidden = !source || !parameters.length;
+  if (offeredFor !== study) fields({});
+}
+
+// The form, filled with `configuration`.
+function fields(configuration) {
+  const parameters = (state.settings && state.settings.space && state.settings.space.parameters) || [];
+  offeredFor = study; $("enqueued").textContent = "";
+  $("enqueue-fields").replaceChildren(...parameters.map((one) => {
+    const label = element("label", one.name + " "), value = configuration[one.name] ?? "", field = one.kind === "choice" ? element("select") : element("input", null, { type: "text", inputmode: "decimal", placeholder: bounds(one), size: 12 });
+    if (one.kind === "choice") field.append(new Option("", ""), ...one.options.map((option) => new Option(option, option)));
+    field.name = one.name; field.value = String(value); label.append(field);
+    return label;
+  }));
+}
+
+// Sends the form: numbers as numbers, empty fields left to the sampler.
+async function enqueue(event) {
+  event.preventDefault();
+  const configuration = {};
+  for (const field of $("enqueue-fields").querySelectorAll("input, select")) {
+    const one = declared(field.name), text = field.value.trim();
+    if (text === "") continue;
+    configuration[field.name] = one.kind === "choice" ? one.options.find((option) => String(option) === text) : isNaN(Number(text)) ? text : Number(text);
+  }
+  $("enqueued").textContent = "…";
+  try {
+    const reply = await fetch(address(api("/enqueue")), { method: "POST", body: JSON.stringify({ configuration }) }), answer = await reply.json();
+    $("enqueued").textContent = !reply.ok ? answer.error : reply.status === 202 ? "handed to the search; recorded within a second" : "it is tried next";
+  } catch {
+    $("enqueued").textContent = "the server does not answer; nothing was enqueued";
+  }
+}
+
+function tryAgain() {
+  const trial = state.trials.get(chosen);
+  if (!trial) return;
+  look({ view: "settings", trial: null, filter: $("filter").value }); remember(true);
+  fields(trial.configuration); $("enqueue").hidden = false; $("enqueue-fields").querySelector("input, select")?.focus();
+}
+
+async function askWorkers() {
+  if (!source) return;
+  const found = await asks(api("/workers")), workers = found ? found.workers : [];
+  $("workers").hidden = false; $("workers-box").hidden = !workers.length;
+  $("workers-note").textContent = workers.length ? "" : "No worker elsewhere was heard in the last ten minutes; what runs, runs on the machine of the search, or reports by itself.";
+  $("workers-table").tHead.replaceChildren(row(["worker", "trial", "last heard"], "th"));
+  $("workers-table").tBodies[0].replaceChildren(...workers.map((one) => row([one.name, one.trial ?? "–", duration(one.heard_seconds_ago) + " ago"], "td")));
+}
+setInterval(() => { if (!document.hidden && view === "settings") askWorkers(); }, 5000);
+
+// The command of the best trial, where one is known.
+let bestOf = { id: null, of: null, command: null };
+async function askBest(leader) {
+  if (!source || (bestOf.of === state && bestOf.id === leader.id)) return;
+  const own = bestOf = { of: state, id: leader.id, command: null }, found = await asks(api(`/trials/${leader.id}`));
+  if (own !== bestOf) return;
+  own.command = found ? found.command : null; $("copy-best").hidden = !own.command;
+}
+
+// Copies, or where the browser forbids that, shows `text` to be copied.
+async function copy(text, says) {
+  try { await navigator.clipboard.writeText(text); says.textContent = "copied: " + text; } catch { says.textContent = text; }
+}
