@@ -331,17 +331,20 @@ impl StudyRequest {
             (None, _, Some(there)) if self.stopping.is_none() => there.policy,
             (None, Some(choice), _) if self.scheduler.is_none() => choice.policy,
             (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,
-            // a burn-in that somebody asks for is one of trials trained to their end; and Q-learning needs a forecast of each that is not
-            (None, ..)
-                if scheduler != SchedulerName::Full
-                    || self.paper == Some(true)
-                    || self.burn_in.is_some()
-                    || self.sampler == Some(SamplerName::QLearning) =>
-            {
-                Policy::Forecast
-            }
+            (None, ..) if self.needs_forecasts() => Policy::Forecast,
             (None, ..) => Policy::RungsFirst(Caution::default()),
         }
+    }
+
+    /// Whether no trial may be stopped without a forecast: a burn-in that somebody asks for is one of trials trained to their end, Q-learning
+    /// needs a forecast of each that is not, and rungs compare the metric alone.
+    fn needs_forecasts(&self) -> bool {
+        self.scheduler.unwrap_or_default() != SchedulerName::Full
+            || self.paper == Some(true)
+            || self.burn_in.is_some()
+            || self.sampler == Some(SamplerName::QLearning)
+            || self.has_front()
+            || self.limit.is_some()
     }
 }
 
