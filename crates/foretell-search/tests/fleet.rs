@@ -3,7 +3,6 @@
 use foretell::{Action, Direction};
 use foretell_search::{
     Caution, Decision, Input, ParameterSpace, Policy, Reason, Record, Space, Study, StudyRequest, StudySpec,
-    TrialState,
 };
 use std::collections::BTreeMap;
 

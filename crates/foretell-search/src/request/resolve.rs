@@ -2,9 +2,7 @@
 
 use super::names::{Refit, Rungs, SamplerName, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
-use crate::defaults::{
-    DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
-};
+use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_PATIENCE, DEFAULT_TRIALS};
 use crate::layer_space::NETWORK;
 use crate::samplers::SamplerSpec;
 use crate::samplers::q_learning::{EpsilonSchedule, QLearning};

@@ -280,43 +280,44 @@ fn front_cells(front: &FrontRow) -> [String; 4] {
     shares.map(|share| format!("{:.1} %", 100.0 * share))
 }
 
+/// A row of the table, with what only some tables have.
+fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
+    let mut cells = vec![
+        row.policy.to_owned(),
+        row.predictor.clone().unwrap_or("–".to_owned()),
+        rule(row),
+        if row.policy == "none" || row.policy == "i-epoch" {
+            "–".to_owned()
+        } else {
+            row.burn_in.to_string()
+        },
+        format!("{:.2} ± {:.2}", row.totals.speedup_total, row.totals.speedup_total_stderr),
+        format!("{:.0}", row.epochs_spent),
+        percent(row.best_kept, row.totals.best_kept_stderr),
+        percent(row.totals.best_three_kept, row.totals.best_three_kept_stderr),
+        metric_difference(row.regret_mean, best, 5),
+        format!("{:.3} ± {:.3}", row.regret_sd_mean, row.totals.regret_sd_stderr),
+        row.totals
+            .regret_sd_where_lost
+            .zip(row.totals.regret_sd_where_lost_stderr)
+            .map_or("–".to_owned(), deviations),
+        format!("{:.0} of {}", row.stopped_mean, row.runs),
+        format!("{:.1}", row.wrong_stops_mean),
+        row.saving_of_oracle.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
+    ];
+    cells.extend(row.front.iter().flat_map(front_cells));
+    if hyperband {
+        cells.extend(of_hyperband(row));
+    }
+    if samplers {
+        cells.insert(0, row.sampler.to_owned());
+    }
+    cells
+}
+
 fn as_table(rows: &[Row], best: f64) -> String {
     let hyperband = rows.iter().any(|row| row.best_of_run_mean.is_some());
     let samplers = rows.iter().any(|row| row.sampler != "random");
-    let cells = |row: &Row| {
-        let rule = rule(row);
-        let mut cells = vec![
-            row.policy.to_owned(),
-            row.predictor.clone().unwrap_or("–".to_owned()),
-            rule,
-            if row.policy == "none" || row.policy == "i-epoch" {
-                "–".to_owned()
-            } else {
-                row.burn_in.to_string()
-            },
-            format!("{:.2} ± {:.2}", row.totals.speedup_total, row.totals.speedup_total_stderr),
-            format!("{:.0}", row.epochs_spent),
-            percent(row.best_kept, row.totals.best_kept_stderr),
-            percent(row.totals.best_three_kept, row.totals.best_three_kept_stderr),
-            metric_difference(row.regret_mean, best, 5),
-            format!("{:.3} ± {:.3}", row.regret_sd_mean, row.totals.regret_sd_stderr),
-            row.totals
-                .regret_sd_where_lost
-                .zip(row.totals.regret_sd_where_lost_stderr)
-                .map_or("–".to_owned(), deviations),
-            format!("{:.0} of {}", row.stopped_mean, row.runs),
-            format!("{:.1}", row.wrong_stops_mean),
-            row.saving_of_oracle.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
-        ];
-        if hyperband {
-            cells.extend(of_hyperband(row));
-        }
-        cells.extend(row.front.iter().flat_map(front_cells));
-        if samplers {
-            cells.insert(0, row.sampler.to_owned());
-        }
-        cells
-    };
     let mut headings = vec![
         "policy",
         "predictor",
@@ -342,5 +343,6 @@ fn as_table(rows: &[Row], best: f64) -> String {
     if samplers {
         headings.insert(0, "sampler");
     }
-    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+    let rows: Vec<_> = rows.iter().map(|row| cells(row, best, hyperband, samplers)).collect();
+    table(&headings, &rows)
 }

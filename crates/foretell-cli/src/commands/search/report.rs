@@ -269,7 +269,7 @@ fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usiz
     parts.extend(early_ranks(study));
     match &document.front {
         Some(front) => {
-            parts.push(front_report::text(front, if all { usize::MAX } else { front_report::SHOWN }))
+            parts.push(front_report::text(front, if most == usize::MAX { most } else { front_report::SHOWN }))
         }
         None => parts.extend(leaders(study, metrics, TOP)),
     }
