@@ -69,7 +69,7 @@ pub struct StudyRequest {
     /// Limit that a trial must keep, such as `latency<=20`: one that surely breaks it is stopped, and never counts as best; may be
     /// repeated.
     #[serde(alias = "limits", deserialize_with = "objectives::read_limits")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-value" = "NAME<=NUMBER")))]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-rare" = true, "x-value" = "NAME<=NUMBER")))]
     pub limit: Option<Vec<String>>,
 
     /// Number of trials in the whole study; with Hyperband, set `runs` instead.
