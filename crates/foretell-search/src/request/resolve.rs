@@ -28,6 +28,7 @@ impl StudyRequest {
     /// The [`Refusal`] of the first field that is wrong, or that may not differ from what is there.
     pub fn resolve(self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
         let mut spec = self.spec(there)?;
+        spec.policy = spec.policy_in_force();
         // what was enqueued before may lie outside of the space as it is now
         let enqueued = there.map_or(&[][..], |there| &there.queue);
         let queue = std::mem::take(&mut spec.queue);
@@ -334,15 +335,13 @@ impl StudyRequest {
         }
     }
 
-    /// Whether no trial may be stopped without a forecast: a burn-in that somebody asks for is one of trials trained to their end, Q-learning
-    /// needs a forecast of each that is not, and rungs compare the metric alone.
+    /// Whether no trial may be stopped without a forecast: a burn-in that somebody asks for is one of trials trained to their end, and
+    /// Q-learning needs a forecast of each that is not.
     fn needs_forecasts(&self) -> bool {
         self.scheduler.unwrap_or_default() != SchedulerName::Full
             || self.paper == Some(true)
             || self.burn_in.is_some()
             || self.sampler == Some(SamplerName::QLearning)
-            || self.has_front()
-            || self.limit.is_some()
     }
 }
 
