@@ -8,7 +8,12 @@ TARGET = HERE / "python" / "foretell" / "_settings.py"
 #: What `Study` has as arguments of its own, or by another name.
 OWN = ("space", "metric", "direction", "epochs", "trials", "learn_from")
 #: Types that say more than the schema.
-TYPES = {"enqueue": "Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str]", "predictor": "Predictor"}
+TYPES = {
+    "enqueue": "Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str]",
+    "objective": "str | Sequence[str] | Mapping[str, str]",
+    "limit": "str | Sequence[str]",
+    "predictor": "Predictor",
+}
 #: Settings of the judge, which other tools' trials are stopped by.
 OF_JUDGE = ("caution", "burn_in", "stop_probability", "offset", "nth_best", "agreeing_checks", "refit", "predictor", "seed")
 

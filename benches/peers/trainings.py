@@ -7,7 +7,8 @@
 label noise, with few images, with schedules of the learning rate; a regression; an autoencoder), gradient boosting, evolution
 strategies on a cart pole. In DIR/later, families that were drawn when the predictors stood but for one thing: the hyperparameters
 of the paper's Hyperband experiments in three forms, many of which never learn, and, where the folder of data is (FORETELL_DATA, or
-../shared/data), the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters.
+../shared/data), the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters; fine-tunings of a pretrained network, whose
+curves cross.
 `foretell evaluate DIR/*.csv DIR/later/*.csv` reads them.
 """
 
@@ -121,8 +122,8 @@ def constant(epoch):
     return 1.0
 
 
-def cosine(epoch):
-    return 0.5 * (1 + np.cos(np.pi * epoch / EPOCHS))
+def cosine(epoch, epochs=EPOCHS):
+    return 0.5 * (1 + np.cos(np.pi * epoch / epochs))
 
 
 def steps(epoch, epochs=EPOCHS):
@@ -134,18 +135,20 @@ def power(epoch, factor, every):
     return factor ** (epoch // every)
 
 
-def train(random, configuration, task, metric, known, held_out, schedule=constant, epochs=EPOCHS, examples=None):
-    """The metric on the held-out examples after each epoch, which is so many `examples`, else all."""
+def train(random, configuration, task, metric, known, held_out, schedule=constant, epochs=EPOCHS, examples=None, start=None):
+    """The metric on the held-out examples after each epoch, which is so many `examples`, else all; from the parameters `start` on."""
     (x, y), (test_x, test_y) = known, held_out
     outputs = {"classes": y.max() + 1, "inputs": x.shape[1], "number": 1}[task]
     network = Network(random, configuration, x.shape[1], outputs)
+    if start is not None:
+        network.parameters = list(start)
     optimizer = Optimizer(configuration["opt"], network.parameters)
     batch, scores = configuration["batch"], []
     for epoch in range(epochs):
         rate = configuration["lr"] * schedule(epoch)
         order = random.permutation(len(x))[:examples]
-        for start in range(0, len(order), batch):
-            rows = order[start : start + batch]
+        for first in range(0, len(order), batch):
+            rows = order[first : first + batch]
             hidden, masks = network.forward(x[rows], train=True)
             slope = outputs_slope(task, hidden[-1], x[rows], y[rows])
             optimizer.step(network.parameters, network.backward(hidden, masks, slope, configuration["wd"]), rate)
@@ -264,6 +267,54 @@ def two_columns(random, data):
     return c, train(random, network, "classes", "val_acc", *data, partial(steps, epochs=100), 100, 320)
 
 
+def pretrained(data, width=64):
+    """A network of two hidden layers, trained for thirty epochs on the images of the classes 0 to 4, the same for all runs."""
+    random = np.random.default_rng(79)
+    x, y = data
+    x, y = x[y < 5], y[y < 5]
+    network = Network(random, {"width": width, "layers": 2, "act": "relu", "dropout": 0, "init": 1}, x.shape[1], 5)
+    optimizer = Optimizer("momentum", network.parameters)
+    for _ in range(30):
+        order = random.permutation(len(x))
+        for start in range(0, len(order), 32):
+            rows = order[start : start + 32]
+            hidden, masks = network.forward(x[rows], train=True)
+            slope = outputs_slope("classes", hidden[-1], x[rows], y[rows])
+            optimizer.step(network.parameters, network.backward(hidden, masks, slope, 1e-4), 0.02)
+    return [p.copy() for p in network.parameters]
+
+
+def fine_tuned(random, data, start, metric, epochs=20):
+    """What was learnt on the classes 0 to 4 is tuned to 5 to 9: with few images, a rate that warms up and falls or does not, and
+    layers that stay as they are."""
+    c = {"opt": str(random.choice(["momentum", "adam"])), "warmup": int(random.integers(0, 6)), "frozen": int(random.integers(0, 3)),
+         "decay": str(random.choice(["none", "linear", "cosine"])), "wd": 10 ** random.uniform(-6, -1.5),
+         "batch": int(2 ** random.integers(3, 7)), "dropout": float(random.choice([0, 0.1, 0.3])), "examples": int(random.choice([120, 400]))}
+    c["lr"] = 10 ** random.uniform(-4, 0) * (0.1 if c["opt"] == "adam" else 1)
+    (x, y), (test_x, test_y) = ((images[labels > 4], labels[labels > 4] - 5) for images, labels in data)
+    x, y = x[: c["examples"]], y[: c["examples"]]
+    network = Network(random, {"width": 64, "layers": 2, "act": "relu", "dropout": c["dropout"], "init": 1}, x.shape[1], 5)
+    # all but the last layer is what was learnt
+    network.parameters = [p.copy() for p in start]
+    last = network.layers - 1
+    network.parameters[last] = random.normal(size=start[last].shape) * 0.05
+    network.parameters[network.layers + last] = np.zeros(5)
+    optimizer, scores = Optimizer(c["opt"], network.parameters), []
+    for epoch in range(epochs):
+        left = {"none": 1.0, "linear": 1 - epoch / epochs, "cosine": 0.5 * (1 + np.cos(np.pi * epoch / epochs))}[c["decay"]]
+        rate = c["lr"] * left * min(1.0, (epoch + 1) / (c["warmup"] + 1))
+        order = random.permutation(len(x))
+        for at in range(0, len(order), c["batch"]):
+            rows = order[at : at + c["batch"]]
+            hidden, masks = network.forward(x[rows], train=True)
+            gradients = network.backward(hidden, masks, outputs_slope("classes", hidden[-1], x[rows], y[rows]), c["wd"])
+            for layer in range(c["frozen"]):
+                gradients[layer], gradients[network.layers + layer] = 0 * gradients[layer], 0 * gradients[network.layers + layer]
+            optimizer.step(network.parameters, gradients, rate)
+        scores.append(score(metric, network.forward(test_x)[0][-1], test_x, test_y))
+    return c, scores
+
+
 def characters(random, text):
     """The next character from those before it."""
     c = {"context": int(random.integers(1, 7)), "hidden": int(2 ** random.uniform(3, 7)),
@@ -276,6 +327,34 @@ def characters(random, text):
     schedule = partial(power, factor=c["decay"], every=1)
     data = (x[:cut], y[:cut]), (x[cut : cut + 2000], y[cut : cut + 2000])
     return c, train(random, network, "classes", "val_ppl", *data, schedule, EPOCHS, 1600)
+
+
+PRETRAINED = {"opt": "adam", "lr": 0.003, "width": 64, "layers": 2, "act": "relu", "dropout": 0.1, "wd": 1e-5, "batch": 32,
+              "init": 1}
+
+
+def pretrain(data):
+    """The parameters of a network that has learnt the images."""
+    random = np.random.default_rng(79)
+    network = Network(random, PRETRAINED, data[0].shape[1], 10)
+    optimizer = Optimizer("adam", network.parameters)
+    for _ in range(15):
+        order = random.permutation(len(data[0]))
+        for first in range(0, len(order), 32):
+            rows = order[first : first + 32]
+            hidden, masks = network.forward(data[0][rows], train=True)
+            slope = outputs_slope("classes", hidden[-1], data[0][rows], data[1][rows])
+            optimizer.step(network.parameters, network.backward(hidden, masks, slope, 1e-5), 0.003)
+    return network.parameters
+
+
+def fine_tune(random, data, metric, start):
+    """A network that knows the digits is adapted to fainter ones by a few: near its end from the first epoch on, and noise."""
+    c = {"opt": str(random.choice(["sgd", "adam"])), "lr": 10 ** random.uniform(-3.3, -2.5), "batch": int(2 ** random.integers(3, 6)),
+         "wd": 10 ** random.uniform(-6, -2), "dropout": float(random.choice([0, 0.1, 0.3]))}
+    c["lr"] *= 30 if c["opt"] == "sgd" else 1
+    network = PRETRAINED | c
+    return c, train(random, network, "classes", metric, *data, partial(cosine, epochs=20), 20, start=start)
 
 
 def small_cifar(folder):
@@ -295,11 +374,23 @@ def later_families():
         "hyperband-narrow": ("val_acc", partial(hyperband, data=known, metric="val_acc", narrower=100)),
         "hyperband-loss": ("val_loss", partial(hyperband, data=known, metric="val_loss", narrower=100)),
     }
+    fainter = 0.7 * images + 0.15 * np.random.default_rng(81).normal(size=images.shape)
+    start = pretrain((images[1000:], digits[1000:]))
+    few = with_noise(np.random.default_rng(80), digits[:200], 0.1)
+    fine = (fainter[:200], few), (fainter[200:500], digits[200:500])
+    families |= {
+        "fine-tuned-acc": ("val_acc", partial(fine_tune, data=fine, metric="val_acc", start=start)),
+        "fine-tuned-loss": ("val_loss", partial(fine_tune, data=fine, metric="val_loss", start=start)),
+    }
+    learnt = pretrained(known[0])
+    families |= {f"finetune-digits-{kind}": (f"val_{kind}", partial(fine_tuned, data=known, start=learnt, metric=f"val_{kind}"))
+                 for kind in ("acc", "loss")}
     data = Path(os.environ.get("FORETELL_DATA", ROOT.parent / "shared/data")) / "train"
     if not data.is_dir():
         print(f"there is no {data}: no sets of CIFAR-10 and of characters; set FORETELL_DATA")
         return families
     cifar = small_cifar(data / "cifar10-subset")
+    of_cifar = pretrained(cifar[0])
     text = (data / "tiny-shakespeare/input.txt").read_text()[:70_000]
     text = np.unique(list(text), return_inverse=True)[1]
     return families | {
@@ -307,7 +398,8 @@ def later_families():
         "cifar-long": ("val_acc", partial(long, data=cifar)),
         "cifar-two-columns": ("val_acc", partial(two_columns, data=cifar)),
         "characters": ("val_ppl", partial(characters, text=text)),
-    }
+    } | {f"finetune-cifar-{kind}": (f"val_{kind}", partial(fine_tuned, data=cifar, start=of_cifar, metric=f"val_{kind}"))
+         for kind in ("acc", "loss")}
 
 
 def later_run(name, number):

@@ -18,6 +18,7 @@ mod forecaster;
 mod judge;
 mod regressor;
 mod runs;
+mod store;
 mod study;
 mod view;
 

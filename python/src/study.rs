@@ -3,9 +3,12 @@
 use crate::background::{self, Use};
 use crate::convert::{dict, invalid};
 use crate::runs::Runs;
+use crate::store::AnyStore;
 use crate::view::{self, as_dict};
 use foretell_run::{EventStore, HostError, Hosted, Orders, Reading};
-use foretell_search::{Memory, Parts, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec};
+use foretell_search::{
+    Memory, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec,
+};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const NO_EPOCHS: &str = "epochs: a new study needs the number of epochs (reports) of a whole training, such as epochs=20; \
      epochs=1 where the objective only returns a value";
 
-type AnyHost = Hosted<Box<dyn Store + Send>>;
+type AnyHost = Hosted<AnyStore>;
 
 /// A study that is driven from Python.
 #[pyclass(frozen, module = "foretell._foretell")]
@@ -38,22 +41,28 @@ impl Study {
         settings: &Bound<'_, PyDict>,
         learn_from: Option<&Runs>,
     ) -> PyResult<Self> {
-        let (store, there): (Box<dyn Store + Send>, Option<Box<StudySpec>>) = match &folder {
-            None => (Box::new(Memory::default()), None),
+        let (store, there): (AnyStore, Option<Box<StudySpec>>) = match &folder {
+            None => (AnyStore::Memory(Memory::default()), None),
             Some(folder) => {
                 let make = std::fs::create_dir_all(folder);
                 make.map_err(|error| PyOSError::new_err(format!("{}: {error}", folder.display())))?;
                 let (store, survey) = EventStore::open(folder.join("events.jsonl")).map_err(unstored)?;
-                (Box::new(store), survey.study)
+                (AnyStore::Folder(Box::new(store)), survey.study)
             }
         };
         let request = request_of(settings)?;
         if there.is_none() && request.space.is_some() && request.epochs.is_none() {
             return Err(invalid(NO_EPOCHS));
         }
-        let spec = request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
+        let asked = request.clone();
+        let mut spec =
+            request.resolve(there.as_deref()).map_err(|refusal| unfit(&refusal, folder.as_deref()))?;
         let runs = learn_from.map_or(&[][..], |runs| &runs.runs);
         spec.check_burn_in(runs.len()).map_err(|error| invalid(Refusal::from(error)))?;
+        if there.is_none() {
+            let lessons = py.detach(|| asked.lessons(&spec, runs));
+            spec.predictor = lessons.map_or(spec.predictor, |lessons| lessons.predictor);
+        }
         let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
         let mut host = Hosted::new(session);
         host.warm_start(runs).map_err(refused)?;
@@ -91,6 +100,14 @@ impl Study {
         self.call(py, move |host| host.tell(trial, failure, None).map(|_| ()))?.map_err(refused)
     }
 
+    /// Has a configuration tried next: one as JSON, an object of values or a text; the sampler chooses what it leaves open.
+    fn enqueue(&self, py: Python<'_>, configuration: &str) -> PyResult<()> {
+        let queued: Queued = serde_json::from_str(configuration).map_err(invalid)?;
+        let space = self.host()?.session().study().spec().space.clone();
+        let configuration = queued.read(&space).map_err(invalid)?;
+        self.call(py, move |host| host.enqueue(configuration))?.map_err(refused)
+    }
+
     /// The best trial so far: (trial, score, configuration).
     #[getter]
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Option<(u64, f64, Bound<'py, PyDict>)>> {
@@ -111,13 +128,13 @@ impl Study {
         view::settings(py, &spec)
     }
 
-    /// What the study stands at: `settings`, `trials` and `rows`.
+    /// What the study stands at: `settings`, `trials`, `rows` and `reports`.
     fn view<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let host = self.host()?;
         let session = host.session();
         let records = session.store().read_from(0).and_then(Iterator::collect).map_err(unstored)?;
         let records: Vec<Record> = records;
-        view::view(py, session.study(), records)
+        view::view(py, session.study(), &session.store().times(), records)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

@@ -1,8 +1,9 @@
 //! What a study stands at, as plain values: its settings, its trials, and its table.
 
 use crate::convert::{dict, direction_name, invalid};
+use foretell_logs::Values;
 use foretell_run::{EventStore, Stored};
-use foretell_search::{Decision, Record, Space, Store, Study, StudySpec, Trial, TrialState};
+use foretell_search::{Decision, Record, Space, Store, Study, StudySpec, Times, Trial, TrialState};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -10,17 +11,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// The study that `folder` holds, read without a lock, also while it runs: `settings`, `trials` and `rows`.
+/// The study that `folder` holds, read without a lock, also while it runs: `settings`, `trials`, `rows` and `reports`.
 #[pyfunction]
 pub(crate) fn stored(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let read = || -> Result<_, String> {
         let stored = Stored::read(&folder).map_err(|error| error.to_string())?;
         let mut records = Vec::new();
         stored.each_record(|record| records.push(record)).map_err(|error| error.to_string())?;
-        Ok((stored.study, records))
+        Ok((stored, records))
     };
-    let (study, records) = py.detach(read).map_err(invalid)?;
-    view(py, &study, records)
+    let (stored, records) = py.detach(read).map_err(invalid)?;
+    view(py, &stored.study, &stored.times, records)
 }
 
 /// Writes the records that a server sent, a JSON list, as the log of a study in `folder`.
@@ -35,16 +36,27 @@ pub(crate) fn write_log(py: Python<'_>, folder: PathBuf, records: &str) -> PyRes
     py.detach(write).map_err(PyOSError::new_err)
 }
 
-/// `study`, whose records are `records`.
+/// `study`, whose times and records are `times` and `records`.
 pub(crate) fn view<'py>(
     py: Python<'py>,
     study: &Study,
-    records: impl IntoIterator<Item = Record>,
+    times: &Times,
+    records: Vec<Record>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let whole = PyDict::new(py);
     whole.set_item("settings", settings(py, study.spec())?)?;
     whole.set_item("trials", trials(py, study)?)?;
-    whole.set_item("rows", plain(py, &foretell_cli::trial_rows(study, records))?)?;
+    let reports = PyDict::new(py);
+    for (name, values) in foretell_cli::report_columns(&records) {
+        match values {
+            Values::Integers(values) => reports.set_item(name, values)?,
+            Values::Numbers(values) => reports.set_item(name, values)?,
+            Values::Flags(values) => reports.set_item(name, values)?,
+            Values::Texts(values) => reports.set_item(name, values)?,
+        }
+    }
+    whole.set_item("reports", reports)?;
+    whole.set_item("rows", plain(py, &foretell_cli::trial_rows(study, times, records))?)?;
     Ok(whole)
 }
 

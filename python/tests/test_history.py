@@ -182,3 +182,22 @@ def test_a_callback_adds_how_its_run_ended(tmp_path):
     monitor.report({"val_acc": float("nan")}, 1)
     monitor.end()
     assert json.loads(path.read_text().splitlines()[-1])["values"] == [None]
+
+
+def test_a_study_beside_one_of_the_same_parameters_is_told_of_it(tmp_path, caplog):
+    def objective(trial):
+        for epoch in trial.epochs():
+            trial.report(trial.config["lr"] * epoch, epoch)
+
+    def study(name, **settings):
+        return Study({"lr": foretell.float(0, 1)}, metric="val_acc", epochs=4, trials=5, folder=tmp_path / name, **settings)
+
+    study("first").optimize(objective)
+    assert not caplog.records
+    study("second")
+    assert "history=" in caplog.text and "finished trials" in caplog.text
+    caplog.clear()
+    study("third", history=tmp_path / "first")
+    study("second")
+    Study({"lr": foretell.float(0, 1)}, metric="val_loss", epochs=4, folder=tmp_path / "fourth")
+    assert not caplog.records

@@ -241,6 +241,19 @@ def test_what_is_no_parameter_is_said():
         Study(SPACE, enqueue={"lr": 0.1, "act": "gelu"}, **HOW)
 
 
+def test_what_is_enqueued_comes_next_and_the_sampler_chooses_the_rest():
+    study = Study(SPACE, **HOW)
+    study.ask()
+    study.enqueue({"act": "tanh"})
+    study.enqueue("lr=0.25")
+    first, second = study.ask().config, study.ask().config
+    assert first["act"] == "tanh" and 1e-4 <= first["lr"] <= 1
+    assert second["lr"] == 0.25 and second["act"] in ("relu", "tanh")
+    for wrong, words in [({"lr": 7.0}, "outside of"), ({"act": "gelu"}, "none of its options"), ("depth=3", "depth")]:
+        with pytest.raises(ValueError, match=words):
+            study.enqueue(wrong)
+
+
 @pytest.mark.parametrize("kind", ["pandas", "polars", "dicts"])
 def test_frames(study, kind):
     if kind != "dicts":
@@ -249,6 +262,9 @@ def test_frames(study, kind):
     assert len(frame) == 12 and len(curves) == sum(len(trial["values"]) for trial in study.trials)
     columns = list(frame[0]) if kind == "dicts" else list(frame.columns)
     assert columns[:4] == ["trial", "state", "score", "epochs"] and {"param.lr", "param.act", "metric.loss"} <= set(columns)
+    losses = [row["metric.loss"] for row in curves] if kind == "dicts" else list(curves["metric.loss"])
+    values = [row["value"] for row in curves] if kind == "dicts" else list(curves["value"])
+    assert losses == [1 - value for value in values]
     with pytest.raises(ValueError, match="give 'pandas', 'polars' or 'dicts'"):
         study.frame("list")
 
@@ -262,6 +278,27 @@ def test_the_frame_is_what_the_command_exports(tmp_path):
     import json
 
     assert [json.loads(line) for line in out.read_text().splitlines()] == study.frame("dicts")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_parquet_tables_are_the_frames(tmp_path, kind):
+    library = pytest.importorskip(kind)
+    if kind == "pandas":
+        pytest.importorskip("pyarrow")
+    study = Study(SPACE, folder=tmp_path / "s", **HOW)
+    study.optimize(objective)
+    for words, frame in (["--trials"], study.frame), ([], study.curves):
+        out = tmp_path / "table.parquet"
+        export = [sys.executable, "-m", "foretell", "study", "export", str(tmp_path / "s"), *words, "--out", str(out)]
+        subprocess.run(export, check=True, capture_output=True)
+        read = library.read_parquet(out)
+        rows = read.to_dict("records") if kind == "pandas" else read.to_dicts()
+        expected = frame("dicts")
+        assert len(rows) == len(expected) > 0
+        for row, other in zip(rows, expected):
+            for name, value in row.items():
+                missing = value is None or value != value
+                assert value == other.get(name) or missing and other.get(name) is None, (name, value)
 
 
 def test_stored_studies_are_loaded_as_frames(tmp_path):

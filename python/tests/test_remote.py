@@ -124,6 +124,14 @@ def test_orders_by_hand(server):
     assert study.trials[0]["state"] == "stopped"
 
 
+def test_what_is_enqueued_comes_next(server):
+    study = foretell.connect(server.address, "rates", SPACE, **HOW)
+    study.enqueue({"lr": 0.25})
+    assert study.ask().config["lr"] == 0.25
+    with pytest.raises(ValueError, match="outside of"):
+        study.enqueue({"lr": 7.0})
+
+
 def test_the_trial_of_a_silent_worker_goes_to_another(tmp_path):
     server = Server(tmp_path / "runs", "--lease", "1s")
     try:

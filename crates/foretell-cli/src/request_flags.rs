@@ -35,7 +35,7 @@ static FIELDS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
 pub(crate) fn is_field(key: &str) -> bool {
     let key = key.replace('-', "_");
     let key = key.strip_prefix("no_").unwrap_or(&key);
-    key == "direction" || FIELDS.iter().any(|(name, _)| name == key)
+    ["direction", "objectives", "limits"].contains(&key) || FIELDS.iter().any(|(name, _)| name == key)
 }
 
 /// `text`, where fields in backticks stand as flags.

@@ -1,5 +1,6 @@
 //! Standard error, on which commands speak: writing there never ends anything, and nothing that a terminal would carry out is written.
 
+use indicatif::MultiProgress;
 use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -9,6 +10,14 @@ use std::sync::{Mutex, PoisonError};
 /// Where what cannot be said on standard error is kept; nowhere outside of a search.
 static UNSAID: Mutex<Option<PathBuf>> = Mutex::new(None);
 
+/// The bars of a search on a terminal, above which everything is said while they are there.
+static BARS: Mutex<Option<MultiProgress>> = Mutex::new(None);
+
+/// From now on everything is said above `bars`; without them, as ever.
+pub(crate) fn speak_above(bars: Option<MultiProgress>) {
+    *BARS.lock().unwrap_or_else(PoisonError::into_inner) = bars;
+}
+
 /// From now on what cannot be said on standard error is kept in `notices.log` in `folder`.
 pub(crate) fn keep_unsaid_in(folder: &Path) {
     *UNSAID.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.join(NOTICES));
@@ -17,9 +26,53 @@ pub(crate) fn keep_unsaid_in(folder: &Path) {
 /// The file, in a study's folder, that keeps what could not be said.
 pub(crate) const NOTICES: &str = "notices.log";
 
-/// Says something about the work to standard error.
+/// Says something about the work to standard error; on a terminal, in lines that fit it.
 pub(crate) fn note(text: &str) {
-    say(&format!("{}\n", harmless(text)));
+    let text = harmless(text);
+    let text = fitted(&text);
+    let bars = BARS.lock().unwrap_or_else(PoisonError::into_inner);
+    match bars.as_ref().map(|bars| bars.println(&text)) {
+        None => say(&format!("{text}\n")),
+        Some(Err(error)) => keep_unsaid(&format!("{text}\n"), &error),
+        Some(Ok(())) => {}
+    }
+}
+
+/// `text` in lines that fit the terminal that standard error is; as it is, where it is none.
+fn fitted(text: &str) -> Cow<'_, str> {
+    match console::Term::stderr().size_checked() {
+        Some((_, width)) => Cow::Owned(wrapped(text, usize::from(width))),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// `text` with lines of at most `width` columns: broken between words, each further line indented by two more columns than the first.
+fn wrapped(text: &str, width: usize) -> String {
+    let lines = text.split('\n').map(|line| match console::measure_text_width(line) > width {
+        true => broken(line, width),
+        false => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn broken(line: &str, width: usize) -> String {
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let (mut text, mut column) = (" ".repeat(indent), indent);
+    for word in line.split(' ').skip(indent) {
+        let length = console::measure_text_width(word);
+        let is_first = text.trim_start().is_empty();
+        if !is_first && column + 1 + length > width {
+            text.push('\n');
+            column = indent + 2;
+            text.push_str(&" ".repeat(column));
+        } else if !is_first {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
 }
 
 /// Writes `text` to standard error. That it cannot be written (its reader has quit, the disk is full) ends nothing: it is kept
@@ -60,7 +113,22 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use super::{harmless, wrapped};
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let cases = [
+            ("short", 20, "short"),
+            ("one two three four", 9, "one two\n  three\n  four"),
+            ("  one two three", 9, "  one two\n    three"),
+            ("first\nsecond line here", 11, "first\nsecond line\n  here"),
+            ("a-path/that/is/too/long for it", 10, "a-path/that/is/too/long\n  for it"),
+            ("tables  keep  two", 40, "tables  keep  two"),
+        ];
+        for (text, width, expected) in cases {
+            assert_eq!(wrapped(text, width), expected, "{width}: {text}");
+        }
+    }
 
     #[test]
     fn what_a_terminal_would_carry_out_is_not_printed() {

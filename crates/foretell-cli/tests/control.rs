@@ -756,7 +756,60 @@ fn trials_are_written_as_a_table_with_their_parameters_and_metrics() {
     assert!(said.contains("3 trials written to trials.csv"), "{said}");
     let csv = std::fs::read_to_string(folder.path().join("trials.csv")).unwrap();
     let headings = csv.lines().next().unwrap();
-    assert!(headings.starts_with("trial,state,score,epochs,last,forecast,"), "{csv}");
+    assert!(headings.starts_with("trial,state,score,epochs,last,began,seconds,forecast,"), "{csv}");
     assert!(headings.ends_with("error,param.lr,metric.loss,metric.val_acc"), "{csv}");
     assert!(csv.contains("no, not \"\"so\"\""), "{csv}");
+    // the form follows the file's ending; without --trials a row is a report
+    for (words, said_so, columns) in [
+        (
+            &["--trials", "--out", "trials.parquet"][..],
+            "3 trials",
+            "trial,state,score,epochs,last,began,seconds",
+        ),
+        (&["--out", "curves.parquet"], "12 reports", "trial,step,value,metric.loss,metric.val_acc"),
+        (&["--out", "curves.csv"], "12 reports", "trial,step,value,metric.loss,metric.val_acc"),
+    ] {
+        let export = [&["study", "export", "study"], words].concat();
+        let (_, said) = output(&mut foretell(folder.path(), &export), 0);
+        assert!(said.contains(said_so), "{said}");
+        let bytes = std::fs::read(folder.path().join(words[words.len() - 1])).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        let names = columns.split(',');
+        assert!(names.clone().all(|name| text.contains(name)), "{text}");
+        assert_eq!(text.starts_with("PAR1"), words[words.len() - 1].ends_with("parquet"));
+    }
+    let curves = study(folder.path(), "export", &["--format", "csv"]);
+    let rows: Vec<&str> = curves.lines().collect();
+    assert_eq!((rows.len(), rows[0]), (13, "trial,step,value,metric.loss,metric.val_acc"), "{curves}");
+    assert!(rows[1].starts_with("0,1,") && rows[1].contains(",0.1,"), "{curves}");
+}
+
+#[test]
+fn second_metrics_are_shown_with_the_trials_that_printed_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "for e in 1 2 3 4 5 6; do echo \"{{\\\"foretell\\\":{{\\\"step\\\":$e,\\\"val_acc\\\":{lr},\\\"loss\\\":0.$e,\\\"f1\\\":0.75}}}}\"; done";
+    output(&mut search(folder.path(), &["--trials", "3", "--no-stopping"], script), 0);
+    for words in [&[][..], &["--top", "2"]] {
+        let shown = study(folder.path(), "show", words);
+        let leaders = shown.lines().skip_while(|line| !line.ends_with(" best")).nth(1).unwrap_or_default();
+        let headings: Vec<&str> = leaders.split_whitespace().collect();
+        assert_eq!(headings, ["trial", "val_acc", "f1", "loss", "lr"], "{shown}");
+        assert!(shown.contains("0.7500  0.6000"), "{shown}");
+    }
+    let top: Value =
+        serde_json::from_str(&study(folder.path(), "show", &["--top", "1", "--format", "json"])).unwrap();
+    assert_eq!(top["top"][0]["metrics"], serde_json::json!({"f1": 0.75, "loss": 0.6}), "{top}");
+    let trial = study(folder.path(), "show", &["1"]);
+    assert!(trial.contains("0.7500  0.3000"), "{trial}");
+    let trial: Value =
+        serde_json::from_str(&study(folder.path(), "show", &["1", "--format", "json"])).unwrap();
+    assert_eq!(trial["metrics"]["loss"], serde_json::json!([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), "{trial}");
+    study(folder.path(), "plot", &["--watch", "loss", "--watch", "f1", "--out", "curves.svg"]);
+    let picture = std::fs::read_to_string(folder.path().join("curves.svg")).unwrap();
+    assert!(picture.contains(">loss<") && picture.contains(">f1<"), "both are drawn");
+    let (_, said) = output(&mut foretell(folder.path(), &["study", "plot", "study", "--watch", "los"]), 2);
+    assert!(said.contains("--watch los: no trial has reported it; known are f1, loss, val_acc"), "{said}");
+    let (_, said) =
+        output(&mut search(folder.path(), &["--trials", "4", "--no-stopping", "--watch", "loss"], script), 0);
+    assert!(said.contains("done  loss 0.6000  lr 0."), "{said}");
 }

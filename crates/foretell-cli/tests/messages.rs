@@ -133,7 +133,7 @@ fn reports_of_a_study() {
     report("study-no-trial", &["study", "show", "study", "16"]);
     report("study-doctor", &["study", "doctor", "study"]);
     let listed = printed(&run(folder.path(), &["study", "ls", "."]));
-    let day = regex::Regex::new(r"\d{4}-\d\d-\d\d \d\d:\d\d").unwrap();
+    let day = regex::Regex::new(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}").unwrap();
     insta::assert_snapshot!("report-study-ls", day.replace_all(&listed, "YYYY-MM-DD HH:MM"));
 }
 

@@ -57,7 +57,10 @@ fn the_json_has_the_fields_that_scripts_depend_on() -> Tested {
             "epochs_full",
             "speedup_mean",
             "speedup_stderr",
+            "speedup_total",
+            "speedup_total_stderr",
             "best_kept",
+            "best_three_kept",
             "regret_mean",
             "stopped_mean",
         ] {
@@ -94,6 +97,34 @@ fn a_file_alone_is_answered_in_words_and_the_same_twice() -> Tested {
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
+    Ok(())
+}
+
+#[test]
+fn several_sets_are_summed_up_by_family() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let sets = ["cnn-small.csv", "cnn_large.csv", "lstm.csv"].map(|name| folder.path().join(name));
+    for (i, set) in sets.iter().enumerate() {
+        write_curves(set, 24 + 4 * i as u32, 8 + 4 * i as u32)?;
+    }
+    let paths = sets.each_ref().map(|set| set.to_string_lossy());
+    let paths: Vec<&str> = paths.iter().map(|path| &**path).collect();
+    let flags = ["--policy", "none,median,oracle", "--burn-in", "5", "--orderings", "3"];
+    let document = replayed(&[&paths[..], &flags[..]].concat())?;
+    let families = &document["families"];
+    assert_eq!(families["sets"], serde_json::json!({"cnn": ["cnn-small", "cnn_large"], "lstm": ["lstm"]}));
+    let rows = document["rows"].as_array().ok_or("rows is no list")?;
+    let medians: Vec<f64> = rows
+        .iter()
+        .filter(|row| row["policy"] == "median")
+        .map(|row| 1.0 / row["speedup_total"].as_f64().expect("a number"))
+        .collect();
+    let left = ((medians[0] + medians[1]) / 2.0 + medians[2]) / 2.0;
+    let median = &families["rows"][1];
+    assert_eq!(median["policy"], "median");
+    assert!((median["speedup_total"].as_f64().ok_or("no number")? - 1.0 / left).abs() < 1e-9, "{median}");
+    let text = String::from_utf8(foretell(&[&["replay"], &paths[..], &flags[..]].concat())?.stdout)?;
+    assert!(text.contains("All 3 sets, of 2 families: cnn (2), lstm."), "{text}");
     Ok(())
 }
 

@@ -9,7 +9,7 @@
 //! | `read`, `locate`, `source` | the file or folder that was named, its format, its lines |
 //! | `wide`, `long`, `json_lines`, `table` | one reader a format, each with the line of whatever is wrong |
 //! | `raw`, `collect`, `columns`, `repeats`, `names` | from the cells of a file to runs: direction, features, repeats |
-//! | `parquet` | Parquet files, as the text of a table |
+//! | `parquet` | Parquet files, as the text of a table, and how one is written |
 //! | `old` | the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell |
 //! | `options`, `recorded`, `note`, `error` | what a user may declare, what a reader returns, what can be wrong |
 
@@ -40,6 +40,7 @@ pub use old::{
     Ended, Format, LeftOut, Manifest, MetricFound, Progress, RunFound, Survey, configuration_beside, survey,
 };
 pub use options::{EmptyEnds, ReadOptions};
+pub use parquet::{Values, write_parquet};
 pub use read::{is_log, read, read_logs, read_watched, update_logs};
 pub use recorded::Recorded;
 pub use source::Limits;

@@ -1,6 +1,6 @@
 //! How does a study scale? Records a second, time from report to decision, restart time and memory, by number of trials.
 //!
-//! `cargo bench -p foretell-run --bench scale -- TRIALS×REPORTS…`, such as `100x60 10000x60 100000x10`. Eight simulated
+//! `cargo bench -p foretell-run --bench scale -- TRIALSxREPORTS[xOBJECTIVES]…`, such as `100x60 10000x60 10000x60x3`. Eight simulated
 //! workers report to a driver whose log is a file; nothing is stopped, so that every trial sends all its reports.
 
 use std::collections::VecDeque;
@@ -14,29 +14,59 @@ use foretell::Direction;
 use foretell_run::{
     Begin, Driver, Event, EventStore, Executor, ExecutorError, Message, MessageKind, Report, Status,
 };
-use foretell_search::{ParameterSpace, Parts, Record, Session, Space, Start, StudySpec};
+use foretell_search::{
+    Objective, ParameterSpace, Parts, Record, SamplerSpec, Session, Space, Start, StudySpec,
+};
 
 const WORKERS: usize = 8;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = env::args().skip(1).filter(|text| !text.starts_with("--")).collect();
-    if let [mode, log, trials, reports] = &arguments[..]
+    if let [mode, log, size] = &arguments[..]
         && mode == "restart"
     {
-        return restart(Path::new(log), spec(trials.parse()?, reports.parse()?));
+        return restart(Path::new(log), spec(&Size::read(size)?));
     }
     let sizes = if arguments.is_empty() { vec!["100x6".to_owned()] } else { arguments };
     for size in sizes {
-        let (trials, reports) = size.split_once('x').ok_or("sizes are written 100x60")?;
-        measure(trials.parse()?, reports.parse()?)?;
+        measure(&size, &Size::read(&size)?)?;
     }
     Ok(())
 }
 
-fn spec(trials: u64, reports: u64) -> StudySpec {
-    let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1", "x=float:0:1"]).expect("a space"));
+/// The size of a study.
+struct Size {
+    trials: u64,
+    reports: u64,
+    objectives: usize,
+}
+
+impl Size {
+    fn read(text: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let mut numbers = text.split('x').map(str::parse::<u64>);
+        let mut next = || numbers.next().ok_or("sizes are written 100x60, or 100x60x3 with three objectives");
+        let (trials, reports) = (next()??, next()??);
+        Ok(Self { trials, reports, objectives: next().map_or(Ok(1), |number| number)? as usize })
+    }
+}
+
+fn spec(size: &Size) -> StudySpec {
+    let others = ["y:min", "lr:min"];
+    let parameters = ["lr=log:1e-4:1", "x=float:0:1", "y=float:0:1"];
+    let parameters = if size.objectives > 1 { &parameters[..] } else { &parameters[..2] };
+    let space = Space::Parameters(ParameterSpace::parse(parameters).expect("a space"));
+    let read = |text: &&str| Objective::read(text, &["y", "lr"]).expect("an objective");
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
-    StudySpec { trials, max_resource: reports, shadow: true, ..usual }
+    let several = StudySpec {
+        objectives: others.iter().take(size.objectives.saturating_sub(1)).map(read).collect(),
+        trials: size.trials,
+        max_resource: size.reports,
+        shadow: true,
+        ..usual
+    };
+    // proposals from thousands of trials are another question
+    let sampler = if size.objectives > 1 { SamplerSpec::Random } else { several.sampler.clone() };
+    StudySpec { sampler, ..several }
 }
 
 /// Trainings that report in turn.
@@ -77,11 +107,11 @@ impl Executor for Simulated {
 }
 
 #[expect(clippy::print_stdout, reason = "a benchmark shows its result")]
-fn measure(trials: u64, reports: u64) -> Result<(), Box<dyn std::error::Error>> {
+fn measure(written: &str, size: &Size) -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let log = folder.path().join("events.jsonl");
     let (store, _) = EventStore::open(&log)?;
-    let session = Session::open(spec(trials, reports), Parts::default(), store)?;
+    let session = Session::open(spec(size), Parts::default(), store)?;
     let mut driver = Driver::new(session, Simulated::default(), WORKERS, "");
     let (mut arrived, mut latencies, mut records) = (std::collections::BTreeMap::new(), Vec::new(), 0_u64);
     let began = Instant::now();
@@ -106,7 +136,10 @@ fn measure(trials: u64, reports: u64) -> Result<(), Box<dyn std::error::Error>> 
     let quantile = |q: f64| latencies.get((q * (latencies.len() as f64 - 1.0)) as usize).copied();
     let micros = |q: f64| quantile(q).unwrap_or_default().as_secs_f64() * 1e6;
     println!(
-        "{trials} trials × {reports} reports: {records} records, {:.0} records/s; report → decision p50 {:.1} µs, p99 {:.1} µs, largest {:.1} ms; log {:.1} MB",
+        "{} trials × {} reports, {} objectives: {records} records, {:.0} records/s; report → decision p50 {:.1} µs, p99 {:.1} µs, largest {:.1} ms; log {:.1} MB",
+        size.trials,
+        size.reports,
+        size.objectives,
         records as f64 / seconds,
         micros(0.5),
         micros(0.99),
@@ -114,8 +147,7 @@ fn measure(trials: u64, reports: u64) -> Result<(), Box<dyn std::error::Error>> 
         std::fs::metadata(&log)?.len() as f64 / 1e6,
     );
     // in a process of its own, so that its peak is that of the restart alone
-    let numbers = [trials.to_string(), reports.to_string()];
-    let status = Command::new(env::current_exe()?).arg("restart").arg(&log).args(numbers).status()?;
+    let status = Command::new(env::current_exe()?).arg("restart").arg(&log).arg(written).status()?;
     if status.success() { Ok(()) } else { Err("the restart failed".into()) }
 }
 

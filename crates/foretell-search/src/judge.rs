@@ -6,6 +6,7 @@ use crate::record::{Decision, Input, Record};
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
 use crate::space::Space;
+use crate::stopping::policy::Policy;
 use crate::study::{Parts, Study, StudyError, StudySpec, Turn};
 use foretell::{Configuration, Curve, Direction, Run};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +83,12 @@ impl Judge {
     /// # Errors
     /// [`StudyError`] if a setting is out of range.
     pub fn new(spec: StudySpec) -> Result<Self, StudyError> {
-        let spec = StudySpec { trials: TRIALS, ..spec };
+        // how long a whole training is, and where its rungs are, is known from the first that has finished
+        let policy = match spec.policy {
+            Policy::RungsFirst(_) => Policy::Forecast,
+            policy => policy,
+        };
+        let spec = StudySpec { trials: TRIALS, policy, ..spec };
         spec.validate()?;
         let next = Arc::default();
         let study = study(&spec, &next)?;

@@ -6,11 +6,14 @@
 //! | files | what they have |
 //! |---|---|
 //! | `parameter`, `parameter_space`, `layer_space/`, `space` | what is searched: [`ParameterSpace`], [`LayerSpace`], [`Space`] |
+//! | `objective/` | further objectives, formulas over parameters and reports, limits: [`Objective`], [`Formula`], [`Limit`] |
 //! | `samplers/` | which configuration is tried next, one file each: [`Sampler`], [`SamplerSpec`], [`RandomSampler`], [`QLearner`] |
 //! | `schedulers/` | which trial is trained next, and how far, one file each: [`Scheduler`], [`Schedule`]; how trials are ranked at a rung: [`Rank`]; what spends a budget best: [`Choice`] |
 //! | `stopping/` | stop rules, one file each: [`StopRule`], [`Policy`], [`Caution`] |
 //! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
 //! | `judge` | the same for trials that another tool runs: [`Judge`] |
+//! | `front` | the trials that no other dominates: [`Front`] |
+//! | `saving` | what stopping saves, total over total: [`Saving`] |
 //! | `times` | how long it took, by the times in its log: [`Times`] |
 //! | [`colours`] | the colours of its trials, by what they came to |
 //! | `request/` | a study as anybody asks for it, every choice optional, and all defaults: [`StudyRequest`] |
@@ -22,8 +25,10 @@
 pub mod colours;
 mod defaults;
 mod difference;
+mod front;
 mod judge;
 mod layer_space;
+mod objective;
 mod parameter;
 mod parameter_space;
 mod range;
@@ -31,6 +36,7 @@ mod record;
 mod replay;
 mod request;
 mod samplers;
+mod saving;
 mod schedulers;
 mod session;
 mod space;
@@ -44,17 +50,19 @@ pub use defaults::{
     DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
 };
 pub use difference::{Difference, differences};
+pub use front::{Front, FrontObjective, FrontStopped, FrontTrial};
 pub use judge::Judge;
 pub use layer_space::{
     Action as LayerAction, LayerSpace, LayerSpaceError, NETWORK, Pool, State, StateKey, Trajectory,
 };
+pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
 pub use parameter::{Condition, Parameter, ParameterError, ParameterKind};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use range::RangeError;
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
-    Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table, Taken,
-    Trace, TrialTrace, replay, replay_log,
+    FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table,
+    Taken, Trace, TrialTrace, replay, replay_log,
 };
 pub use request::{MOST_TRIALS, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest};
 pub use samplers::q_learning::{
@@ -64,6 +72,7 @@ pub use samplers::random::{RandomNetwork, RandomSampler, replay_stream, trial_st
 pub use samplers::surrogate::{Contour, Relevance, Relevances, Slice, Surface, relevances, relevances_of};
 pub use samplers::worth::Worth;
 pub use samplers::{Sampler, SamplerSpec};
+pub use saving::Saving;
 pub use schedulers::asha::Asha;
 pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
 pub use schedulers::budget::Choice;
@@ -77,9 +86,11 @@ pub use schedulers::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::Space;
 pub use stopping::caution::{Caution, Stopping};
+pub use stopping::lessons::Lessons;
 pub use stopping::policy::{Policy, PolicyName};
 pub use stopping::{
-    AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, StopRule, Watched,
+    AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, RungsFirstRule,
+    Standing, StopRule, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

@@ -2,6 +2,7 @@
 
 mod drive;
 mod error;
+mod front;
 mod nearest;
 mod oracle;
 mod outcome;
@@ -11,6 +12,7 @@ mod table;
 
 pub use drive::{Trace, TrialTrace};
 pub use error::ReplayError;
+pub use front::FrontKept;
 pub use nearest::{Nearest, Taken};
 pub use outcome::{OrderingOutcome, Outcome};
 pub use spec::{RecordedSampler, ReplaySpec};
@@ -102,6 +104,9 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
         metric: String::new(),
         direction: table.history().direction(),
         run_score: options.run_score,
+        objectives: table.objectives().to_vec(),
+        limits: Vec::new(),
+        reward: None,
         max_resource: spec.resource(table),
         trials,
         budget_epochs: None,
@@ -202,7 +207,7 @@ fn replay_one(
 pub fn replay(table: &Arc<Table>, settings: &[Setting]) -> Result<Vec<Outcome>, ReplayError> {
     for Setting { spec, predictor } in settings {
         spec.validate(table)?;
-        let forecasts = matches!(spec.policy, Policy::Forecast | Policy::Optimistic);
+        let forecasts = spec.policy.is_by_forecasts();
         if (forecasts || spec.rank != Rank::Value) && predictor.is_none() {
             return Err(ReplayError::NoPredictor);
         }

@@ -3,7 +3,7 @@
 use crate::layer_space::{LayerSpace, LayerSpaceError, NETWORK, Trajectory};
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
-use foretell::{Configuration, Scale, Value};
+use foretell::{Configuration, LayerSequence, Scale, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,28 @@ impl Space {
         match self {
             Self::Metaqnn(_) => vec![NETWORK, WEIGHTS, LAYERS],
             Self::Parameters(space) => space.parameters().iter().map(|p| p.name.as_str()).collect(),
+        }
+    }
+
+    /// What is known of a trial before it is trained: what its configuration names, and a network's multiply-adds.
+    pub fn known_names(&self) -> Vec<&str> {
+        let mut names = self.names();
+        if matches!(self, Self::Metaqnn(_)) {
+            names.push(FLOPS);
+        }
+        names
+    }
+
+    /// The number called `name` that is known of `configuration` before it is trained; O(layers) for multiply-adds.
+    pub(crate) fn known_value(&self, configuration: &Configuration, name: &str) -> Option<f64> {
+        match (self, configuration.get(name)) {
+            (_, Some(value)) => value.number(),
+            (Self::Metaqnn(space), None) if name == FLOPS => {
+                let network = configuration.get(NETWORK).and_then(Value::text)?;
+                let counts = network.parse::<LayerSequence>().ok()?.counts(space.image()).ok()?;
+                Some(counts.multiply_adds as f64)
+            }
+            _ => None,
         }
     }
 
@@ -49,6 +71,9 @@ impl Space {
 const WEIGHTS: &str = "weights";
 /// The name of the configuration value that holds a network's number of layers.
 const LAYERS: &str = "layers";
+
+/// The name of a network's multiply-adds for one image.
+const FLOPS: &str = "flops";
 
 /// The configuration of a network: its layers, and its weights and layers counted.
 ///

@@ -1,6 +1,7 @@
 //! What a study came to: the best trial, what was spent, what stopping spared, and what it cost.
 
 use crate::record::{Reason, RecordedForecast, better};
+use crate::saving::Saving;
 use crate::stopping::policy::Policy;
 use crate::study::{Best, Study, Tally, Trial, TrialState};
 use foretell::Direction;
@@ -17,6 +18,13 @@ pub struct Spent {
     pub from_scratch: u64,
     /// Epochs that training every one of these trials to its end would have taken.
     pub full_training: u64,
+}
+
+impl Spent {
+    /// What stopping saved.
+    pub fn saving(&self) -> Saving {
+        Saving { spent: self.spent, without_stopping: self.without_stopping }
+    }
 }
 
 /// What the trials that are never stopped have shown.
@@ -52,7 +60,7 @@ pub struct StoppedTrial {
 pub struct Shadow {
     /// Epochs that stopping would have spent.
     pub spent_if_stopped: u64,
-    /// `without_stopping` over that.
+    /// `without_stopping` over that; a trial that diverged counts on both sides up to there.
     pub speedup_if_stopped: f64,
     /// Whether the best trial would have been trained to its end.
     pub best_survived: bool,
@@ -115,10 +123,10 @@ impl Summary {
                 stopped: is(|s| matches!(s, TrialState::Stopped { .. })),
                 failed: is(|s| matches!(s, TrialState::Failed { .. })),
             },
-            speedup: ratio(compared, epochs.spent),
+            speedup: Saving { spent: epochs.spent, without_stopping: compared }.times(),
             decisions_to_stop: stopped.len() as u64,
             audit: (spec.exempt > 0.0).then(|| audit(trials, spec.direction)),
-            shadow: spec.shadow.then(|| shadow(study, &stopped, epochs.without_stopping)),
+            shadow: spec.shadow.then(|| shadow(study, &stopped)),
             epochs,
             stopped,
         }
@@ -133,10 +141,6 @@ fn audit(trials: &[Trial], direction: Direction) -> Audit {
         audit.wrongly += u64::from(decision.incumbent.is_some_and(|i| better(direction, result, i)));
     }
     audit
-}
-
-fn ratio(a: u64, b: u64) -> f64 {
-    if b == 0 { 1.0 } else { a as f64 / b as f64 }
 }
 
 fn best(study: &Study, counts: impl Fn(&Trial) -> bool) -> Option<Best> {
@@ -174,11 +178,15 @@ fn stopped_trial(index: usize, trial: &Trial) -> Option<StoppedTrial> {
     })
 }
 
-fn shadow(study: &Study, stopped: &[StoppedTrial], without_stopping: u64) -> Shadow {
+fn shadow(study: &Study, stopped: &[StoppedTrial]) -> Shadow {
     let (trials, direction) = (study.trials(), study.spec().direction);
     let cost =
         |trial: &Trial| trial.cost_at(trial.shadow.as_ref().map_or(trial.step, |decision| decision.step));
-    let spent_if_stopped = trials.iter().map(cost).sum();
+    // one that diverged counts up to there on both sides, as in a study that stops
+    let diverged = |trial: &Trial| trial.shadow.as_ref().is_some_and(|d| d.reason == Reason::Diverged);
+    let whole = |trial: &Trial| if diverged(trial) { cost(trial) } else { trial.cost_to(trial.until) };
+    let saving =
+        Saving { spent: trials.iter().map(cost).sum(), without_stopping: trials.iter().map(whole).sum() };
     let all = best(study, |_| true);
     let survivors = best(study, |t| t.shadow.is_none());
     let regret = match (&all, &survivors) {
@@ -190,8 +198,8 @@ fn shadow(study: &Study, stopped: &[StoppedTrial], without_stopping: u64) -> Sha
     let beats = |s: &StoppedTrial| s.truth.zip(s.incumbent).is_some_and(|(t, i)| better(direction, t, i));
     let wrong = |s: &&StoppedTrial| is_best(s) || beats(s);
     Shadow {
-        spent_if_stopped,
-        speedup_if_stopped: ratio(without_stopping, spent_if_stopped),
+        spent_if_stopped: saving.spent,
+        speedup_if_stopped: saving.times(),
         best_survived: all.as_ref().map(|b| b.trial) == survivors.as_ref().map(|b| b.trial),
         stopped_wrongly: stopped.iter().filter(wrong).map(|s| s.trial).collect(),
         regret,

@@ -62,6 +62,8 @@ impl Totals {
 /// How long a trial has been trained.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct TrialTime {
+    /// When it was first begun.
+    began: u64,
     /// Milliseconds of training.
     spent: u64,
     /// Since when it runs.
@@ -96,6 +98,7 @@ impl Times {
             Record::Started { trial, from, .. } => self.change(*trial, |time| {
                 time.pass(now);
                 (time.since, time.step) = (Some(now), *from);
+                time.began = if time.began == 0 { now.time } else { time.began };
             }),
             // what is reported after the end takes no time of the trial's
             Record::Reported { trial, step, .. } if self.is_timed(*trial) => {
@@ -141,6 +144,12 @@ impl Times {
     /// How long trainings were silent between two reports so far, or before the first: milliseconds in all, and how often.
     pub fn pauses(&self) -> (u64, u64) {
         self.pauses
+    }
+
+    /// When `trial` was first begun, in milliseconds, and how many seconds it was trained for; `None` if no record had a time.
+    pub fn of_trial(&self, trial: u64) -> Option<(u64, f64)> {
+        let time = self.trials.get(&trial)?;
+        Some((time.began, seconds(time.spent as f64)))
     }
 
     /// What `study`, whose records were seen, has taken; `None` if no record had a time.

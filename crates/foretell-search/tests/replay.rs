@@ -5,8 +5,10 @@ use foretell::{
     Predictor, Query, Run, StopCriterion, TrainingSet, Value,
 };
 use foretell_search::{
-    Kappa, KappaOf, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, plan, replay,
+    Kappa, KappaOf, Policy, Record, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, plan,
+    replay, replay_log,
 };
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// Runs that rise in straight lines to `finals` over `points` points.
@@ -392,4 +394,66 @@ fn unfinished_runs_are_no_replay() {
     let options = HistoryOptions { target: Some(3.0), ..HistoryOptions::default() };
     let error = Table::new(&[short, whole], &options, 1).unwrap_err();
     assert_eq!(error, ReplayError::TooFewRuns { got: 1, unfinished: 1 });
+}
+
+/// The table of runs that report `values`.
+fn table_of(values: &[Vec<f64>]) -> Arc<Table> {
+    let run = |(i, values): (usize, &Vec<f64>)| Run {
+        id: i.to_string(),
+        configuration: Configuration::new(),
+        curve: Curve::of_epochs(values, Direction::Maximize),
+    };
+    let runs: Vec<Run> = values.iter().enumerate().map(run).collect();
+    Arc::new(Table::new(&runs, &HistoryOptions::default(), 1).unwrap())
+}
+
+#[test]
+fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searches_alike() {
+    let rises = |end: f64| (1..=10).map(|t| end * f64::from(t) / 10.0).collect::<Vec<f64>>();
+    let mut diverged = rises(0.6);
+    diverged[3..].fill(f64::NAN);
+    let table = table_of(&[rises(0.3), rises(0.9), diverged, rises(0.5), rises(0.7)]);
+    // it is seen at its second value that is not finite, the fifth
+    for policy in [Policy::None, Policy::Oracle, Policy::Patience(9)] {
+        let spec = ReplaySpec { policy, burn_in: 1, orderings: 4, ..ReplaySpec::default() };
+        let outcome = one(&table, spec, None);
+        for (ordering, one) in outcome.orderings.iter().enumerate() {
+            assert_eq!(one.full, 4 * 10 + 5, "{policy:?}");
+            if policy == Policy::None {
+                assert_eq!(one.spent, one.full);
+                continue;
+            }
+            let setting = Setting { spec, predictor: None };
+            let mut spent = BTreeMap::new();
+            for record in replay_log(&table, &setting, ordering).unwrap() {
+                if let Record::Reported { trial, step, .. } = record {
+                    spent.insert(trial, step);
+                }
+            }
+            assert_eq!(spent.values().sum::<u64>(), one.spent, "{policy:?}");
+        }
+    }
+}
+
+#[test]
+fn the_place_of_the_best_that_was_kept_and_the_regret_where_the_best_was_lost() {
+    // patience of one point stops every run but the first: all but the best are flat, and that starts flat
+    let flat = |end: f64| vec![end; 4];
+    let table = table_of(&[flat(0.3), flat(0.5), flat(0.2), vec![0.1, 0.1, 0.1, 0.9]]);
+    let spec = ReplaySpec { policy: Policy::Patience(1), burn_in: 1, orderings: 40, ..ReplaySpec::default() };
+    let outcome = one(&table, spec, None);
+    let mut places = [0_usize; 5];
+    for ordering in &outcome.orderings {
+        let first = table.final_score(ordering.trace.trials[0].run);
+        let better = [0.3, 0.5, 0.2, 0.9].iter().filter(|&&end| end > first).count();
+        assert_eq!(ordering.rank, better + 1);
+        places[ordering.rank] += 1;
+    }
+    assert!(places[1..].iter().all(|&times| times > 0), "{places:?}");
+    let (three, _) = outcome.kept_among(3);
+    assert!((three - (40 - places[4]) as f64 / 40.0).abs() < 1e-12);
+    let lost: f64 = 0.4 * places[2] as f64 + 0.6 * places[3] as f64 + 0.7 * places[4] as f64;
+    let (where_lost, _) = outcome.where_lost(|o| o.regret_natural).unwrap();
+    assert!((where_lost - lost / (places[2] + places[3] + places[4]) as f64).abs() < 1e-9);
+    assert!((outcome.mean(|o| o.regret_natural) - lost / 40.0).abs() < 1e-9);
 }

@@ -114,7 +114,10 @@ impl Owner {
         let is_new = survey.study.is_none();
         let spec = resolved(asked, survey.study.as_deref());
         match spec.and_then(|spec| Ok((self.lessons(asked, &spec)?, spec))) {
-            Ok((lessons, spec)) => {
+            Ok((lessons, mut spec)) => {
+                if let Some(best) = asked.lessons(&spec, &lessons).filter(|_| is_new) {
+                    spec.predictor = best.predictor;
+                }
                 let mut open = self.opened(log, spec.clone(), store)?;
                 open.host.warm_start(&lessons)?;
                 *place = Some(open);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use foretell_run::{command_of, shell_line};
-use foretell_search::{Contour, Study, Summary, relevances_of};
+use foretell_search::{Contour, Front, Study, Summary, relevances_of};
 use serde_json::{Value, json};
 
 use crate::fold::{Fold, Seen, Series};
@@ -75,7 +75,7 @@ fn head(fold: &Fold, study: &Study) -> Value {
     let (spec, summary) = (study.spec(), Summary::of(study));
     let timing = fold.times().timing(study);
     let metrics: BTreeSet<&String> = fold.trials().iter().flat_map(|seen| seen.metrics.keys()).collect();
-    json!({
+    let mut head = json!({
         "schema": "foretell.state/1", "records": fold.records(), "metrics": metrics,
         "study": {
             "metric": spec.metric, "direction": spec.direction, "epochs": spec.max_resource, "score": spec.run_score,
@@ -87,7 +87,11 @@ fn head(fold: &Fold, study: &Study) -> Value {
             "saved_seconds": timing.map(|timing| timing.saved_seconds),
             "left_seconds": timing.and_then(|timing| timing.left_seconds),
         },
-    })
+    });
+    if let Some(front) = Front::of(study) {
+        head["front"] = json!(front);
+    }
+    head
 }
 
 /// What is new of trial `number`: its state, and the points and decisions that the reader has not.

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
+from .space import Space
+
 _log = logging.getLogger("foretell")
 
 #: What an objective may return.
@@ -135,6 +137,7 @@ class Trial:
 class Search:
     """What `Study` and `RemoteStudy` share."""
 
+    _space: Space
     #: The study's folder; `None` in memory, and behind a server.
     folder: Path | None = None
     #: Trainings that Ctrl-C ended: they begin again.
@@ -153,8 +156,11 @@ class Search:
     def _tell(self, trial: int, failure: str | None) -> None:
         raise NotImplementedError
 
+    def _enqueue(self, queued: Any) -> None:
+        raise NotImplementedError
+
     def _view(self) -> dict[str, Any]:
-        """`settings`, `trials` and `rows`."""
+        """`settings`, `trials`, `rows` and `reports`."""
         raise NotImplementedError
 
     @property
@@ -178,6 +184,10 @@ class Search:
     def tell(self, trial: int, failure: str | None = None) -> None:
         """A training has ended; `failure` says what went wrong, if anything did."""
         self._tell(trial, failure)
+
+    def enqueue(self, config: Mapping[str, Any] | str) -> None:
+        """Has a configuration tried next, such as `{"lr": 0.1}` or `"lr=0.1"`; the sampler chooses what it leaves open."""
+        self._enqueue(self._space.queued(config))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -236,10 +246,10 @@ class Search:
         return frame_of(self._view()["rows"], kind)
 
     def curves(self, kind: FrameKind = "pandas") -> Any:
-        """A row for each report: `trial`, `step`, `value`."""
-        from ._tables import curve_rows, frame_of
+        """A row for each report: `trial`, `step`, `value`, and `metric.…` for each metric that came with it."""
+        from ._tables import frame_of, report_rows
 
-        return frame_of(curve_rows(self.trials), kind)
+        return frame_of(report_rows(self._view()["reports"]), kind)
 
     def plot(self, kind: Literal["curves", "history", "parameters"] = "curves") -> Any:
         """Draws the study with matplotlib (`pip install 'foretell[plot]'`) and returns the figure: its `'curves'`, the `'history'` of the

@@ -24,6 +24,13 @@ Predictor = Literal[
 class StudySettings(TypedDict, total=False):
     """Every choice of a study beyond the arguments that `Study` names."""
 
+    #: Objective, such as `val_acc`, `weights:min` or `width^2*depth:min`: what is reported, a parameter or a formula over
+    #: parameters; the first is the metric that is forecast, and with others the search looks for the whole front; may be
+    #: repeated (in a file: a table `[objectives]` of lines such as weights = "min").
+    objective: str | Sequence[str] | Mapping[str, str] | None
+    #: Limit that a trial must keep, such as `latency<=20`: one that surely breaks it is stopped, and never counts as best;
+    #: may be repeated.
+    limit: str | Sequence[str] | None
     #: Total epochs that all trials together may consume; the sampler, scheduler and policy that use them best are chosen
     #: unless you give them.
     budget_epochs: int | None
@@ -65,8 +72,11 @@ class StudySettings(TypedDict, total=False):
     initial_value: float | None
     #: Number of networks to replay after each result (the paper: 100; its code: 128).
     replay: int | None
-    #: Rule by which trials are stopped (default: srm; with rungs none)
-    policy: Literal["none", "srm", "median", "patience", "asha"] | None
+    #: Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula over the metric and a network's weights, layers and
+    #: flops (default: the metric)
+    reward: str | None
+    #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -34,10 +34,6 @@ def _alike(values: list[Any]) -> list[Any]:
     return [None if value is None else str(value) for value in values]
 
 
-def curve_rows(trials: Iterable[Mapping[str, Any]], **more: Any) -> list[dict[str, Any]]:
-    """A row for each report: trial, step, value."""
-    return [
-        {**more, "trial": trial["number"], "step": step, "value": value}
-        for trial in trials
-        for step, value in zip(trial["steps"], trial["values"])
-    ]
+def report_rows(reports: Mapping[str, list[Any]], **more: Any) -> list[dict[str, Any]]:
+    """A row for each report: trial, step, value, and every metric that came with it."""
+    return [{**more, **dict(zip(reports, row))} for row in zip(*reports.values())]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ._foretell import stored
 from ._runs import collect, named_by
 from ._search import FrameKind
-from ._tables import curve_rows, frame_of
+from ._tables import frame_of, report_rows
 
 _log = logging.getLogger("foretell")
 
@@ -33,7 +33,7 @@ def load(path: str | os.PathLike[str], kind: FrameKind = "pandas") -> Loaded:
         trials.sort_values("score").groupby("study").tail(3)
 
     `trials` has a row for each trial, as `foretell study export --trials` writes it, and the study's folder in the column `study`. `curves` has
-    a row for each report: `study`, `trial`, `step`, `value`. A folder or file without a study is read as `Forecaster.fit` reads it:
+    a row for each report: `study`, `trial`, `step`, `value`, and `metric.…` for each metric that came with it. A folder or file without a study is read as `Forecaster.fit` reads it:
     logs of other tools, curve files. `kind` is `'pandas'`, `'polars'` or `'dicts'`.
     """
     folders = [folder for one in named_by(path) for folder in _studies(one)]
@@ -48,7 +48,7 @@ def load(path: str | os.PathLike[str], kind: FrameKind = "pandas") -> Loaded:
             _log.warning("passed over: %s", error)
             continue
         rows += [{"study": str(folder), **row} for row in view["rows"]]
-        curves += curve_rows(view["trials"], study=str(folder))
+        curves += report_rows(view["reports"], study=str(folder))
     if not folders:
         rows, curves = _recorded(path)
     return Loaded(frame_of(rows, kind), frame_of(curves, kind))
@@ -71,5 +71,5 @@ def _recorded(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], list[
     for name, config, steps, values in collect(path).state()["records"]:
         row = {"trial": name, "score": values[-1] if values else None, "epochs": steps[-1] if steps else 0}
         rows.append({**row, **{f"param.{key}": value for key, value in config.items()}})
-        curves += curve_rows([{"number": name, "steps": steps, "values": values}])
+        curves += [{"trial": name, "step": step, "value": value} for step, value in zip(steps, values)]
     return rows, curves

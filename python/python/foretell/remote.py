@@ -46,7 +46,7 @@ class RemoteStudy(Search):
         if given.get("enqueue") is not None:
             queued = given["enqueue"]
             queued = [queued] if isinstance(queued, (Mapping, str)) else queued
-            given["enqueue"] = [self._space.encoded(one) if isinstance(one, Mapping) else one for one in queued]
+            given["enqueue"] = [self._space.queued(one) for one in queued]
         if space is not None:
             given["space"] = self._space.written
         if given:
@@ -130,6 +130,9 @@ class RemoteStudy(Search):
         known = self._leases.get(trial)
         return None if known is None else known[0]
 
+    def _enqueue(self, queued: Any) -> None:
+        self._server.call("POST", f"{self._address}/enqueue", {"configuration": queued})
+
     def _view(self) -> dict[str, Any]:
         records = self._server.call("GET", f"{self._address}/records")["records"]
         with tempfile.TemporaryDirectory() as folder:
@@ -140,6 +143,9 @@ class RemoteStudy(Search):
         for one in [*view["trials"], *view["rows"]]:
             # read as a log that somebody left; but the server has it
             one["state"] = "running" if one["state"] == "interrupted" else one["state"]
+        for row in view["rows"]:
+            # when they were is in the server's log alone
+            row["began"] = row["seconds"] = None
         return view
 
     @property

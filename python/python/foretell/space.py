@@ -136,6 +136,10 @@ class Space:
         """A configuration in the user's values as the core has it."""
         return {name: self._encoded(name, value) for name, value in config.items()}
 
+    def queued(self, config: Any) -> Any:
+        """A configuration to try, whole or in part, as the core reads it."""
+        return self.encoded(config) if isinstance(config, Mapping) else config
+
     def _encoded(self, name: str, value: Any) -> Any:
         value = _item(value)
         named = self._options.get(name)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import json
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._foretell import Study as _Core
+from ._foretell import stored
 from ._runs import collect
 from ._search import Best, Search, Trial
 from ._settings import StudySettings
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from ._settings import Direction
 
 __all__ = ["Study", "Trial"]
+
+_log = logging.getLogger("foretell")
 
 
 class Study(Search):
@@ -81,7 +86,7 @@ class Study(Search):
             **settings,
         }
         if given.get("enqueue") is not None:
-            given["enqueue"] = [self._queued(config) for config in _listed(given["enqueue"])]
+            given["enqueue"] = [self._space.queued(config) for config in _listed(given["enqueue"])]
         runs = None
         if history is not None:
             runs = collect(history, direction=direction, metric=metric)
@@ -89,11 +94,33 @@ class Study(Search):
         self.folder = None if folder is None else Path(folder)
         if space is None and self.folder is not None and not (self.folder / "events.jsonl").exists():
             raise ValueError(f"{self.folder}: there is no study in this folder; a new one needs a space, such as {{'lr': foretell.log(1e-4, 1)}}")
+        is_new = self.folder is not None and not (self.folder / "events.jsonl").exists()
         self._core = _Core.open(self.folder, given, runs)
         self._space.stored(self._core.settings["space"])
+        if is_new and history is None:
+            self._offer_earlier()
 
-    def _queued(self, config: Any) -> Any:
-        return self._space.encoded(config) if isinstance(config, Mapping) else config
+    def _offer_earlier(self) -> None:
+        """Says which studies beside the folder this one could learn from: those of the same parameters, metric and length."""
+        assert self.folder is not None
+        own = self._core.settings
+        here = self.folder.resolve()
+        for log in sorted(here.parent.glob("*/events.jsonl")):
+            if log.parent == here:
+                continue
+            try:
+                there = stored(log.parent)
+            except ValueError:
+                continue
+            settings = there["settings"]
+            same = all(settings[name] == own[name] for name in ("metric", "direction", "epochs")) and _names(settings["space"]) == _names(own["space"])
+            finished = sum(trial["state"] == "completed" for trial in there["trials"])
+            if same and finished >= own["burn_in"]:
+                _log.warning(
+                    "%s is an earlier study of these parameters: history=%r learns from its %d finished trials; then forecasts begin once one trial "
+                    "has finished, not %d: up to %d epochs less",
+                    log.parent, str(log.parent), finished, own["burn_in"], (own["burn_in"] - 1) * own["epochs"],
+                )
 
     def _ask(self) -> Trial | None:
         start = self._core.ask()
@@ -107,6 +134,9 @@ class Study(Search):
 
     def _tell(self, trial: int, failure: str | None) -> None:
         self._core.tell(trial, failure)
+
+    def _enqueue(self, queued: Any) -> None:
+        self._core.enqueue(json.dumps(queued))
 
     def _view(self) -> dict[str, Any]:
         view = self._core.view()
@@ -145,6 +175,11 @@ def _check(space: Any, settings: Mapping[str, Any]) -> None:
         # the core refuses what is nothing like a setting, and names them all
         if name not in known and (close := difflib.get_close_matches(name, known, 1)):
             raise TypeError(f"unknown setting {name!r}; did you mean {close[0]!r}?")
+
+
+def _names(space: Any) -> Any:
+    """The names of the parameters of a space as settings have it."""
+    return space if isinstance(space, str) else {parameter["name"] for parameter in space}
 
 
 def _listed(queued: Any) -> Sequence[Any]:

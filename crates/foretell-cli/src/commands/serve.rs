@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The folder that holds the studies' folders, or the folder of one study.
-    #[arg(default_value = "foretell-out")]
+    #[arg(default_value = crate::commands::search::STUDIES)]
     folder: PathBuf,
     /// Where to listen; port 0 is any free one.
     #[arg(long, default_value = "127.0.0.1:8675")]

@@ -2,26 +2,29 @@
 
 mod best;
 mod compare;
+pub(crate) mod curves_table;
 mod doctor;
 mod enqueue;
+mod export;
+mod front;
 mod list;
 pub(crate) mod note_file;
 mod remove;
+mod table;
 mod trials_table;
 
 use super::search::again::{self, Again, no_trial};
 use super::search::{FigureKind, report, study_picture};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, metric_value, note, print, print_json, table};
+use crate::output::{Format, metric_value, print, print_json, table};
 use crate::plot;
+use curves_table::CurvesTable;
 use foretell_run::Stored;
 use foretell_search::{Decision, Record, SamplerSpec, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use trials_table::TableFormat;
+use table::TableFormat;
 pub(crate) use trials_table::rows_of as trial_rows;
 
 const SCHEMA: &str = "foretell.study/1";
@@ -46,7 +49,7 @@ enum Action {
     /// List the studies in a folder.
     Ls {
         /// The folder that holds the studies' folders.
-        #[arg(default_value = "foretell-out")]
+        #[arg(default_value = crate::commands::search::STUDIES)]
         folder: PathBuf,
         /// What to sort by.
         #[arg(long, value_enum, default_value_t)]
@@ -94,6 +97,17 @@ enum Action {
         #[arg(long, value_enum, default_value_t)]
         format: best::BestFormat,
     },
+    /// Show the front of a study with several objectives: the trials that no other is better than in everything.
+    Front {
+        /// The study's folder.
+        study: PathBuf,
+        /// The form of the result.
+        #[arg(long, value_enum, default_value_t)]
+        format: front::FrontFormat,
+        /// Draw the front into this file (.svg or .png), stopped trials at their forecasts.
+        #[arg(long, value_name = "FILE")]
+        plot: Option<PathBuf>,
+    },
     /// Train the best trial anew, longer or with other seeds, and show mean and spread.
     Run {
         /// The study's folder.
@@ -125,16 +139,17 @@ enum Action {
         #[command(flatten)]
         form: Form,
     },
-    /// Write the study's curves as JSON lines, which the other commands read, or a table of its trials.
+    /// Write the study's curves, which the other commands read, or a table of its trials.
     Export {
         /// The study's folder.
         study: PathBuf,
-        /// Write one row a trial: state, score, epochs, forecast, reason, parameters and the last value of every metric.
+        /// Write one row a trial: state, score, epochs, times, forecast, reason, parameters and the last value of every metric.
+        /// Without it, curves are written: a line a trial as JSON, a row a report in a table.
         #[arg(long)]
         trials: bool,
-        /// The form of the table (default: csv for a file that ends in .csv, else jsonl).
-        #[arg(long, value_enum, requires = "trials")]
-        format: Option<trials_table::TableFormat>,
+        /// The form (default: by the file's ending, .csv or .parquet; else jsonl).
+        #[arg(long, value_enum)]
+        format: Option<TableFormat>,
         /// The file to write (default: standard output).
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -146,6 +161,9 @@ enum Action {
         /// The picture (.svg or .png; default: curves.svg in the study's folder).
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Another metric that trials reported, such as loss, to draw below; can be given again.
+        #[arg(long, value_name = "METRIC")]
+        watch: Vec<String>,
     },
     /// Remove a study: its log, and its trials' output and checkpoints.
     Rm {
@@ -181,6 +199,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Best { study, nth, format } => {
             best::run(&Stored::read(study)?, usize::try_from(*nth).unwrap_or(usize::MAX), *format)
         }
+        Action::Front { study, format, plot } => front::run(&Stored::read(study)?, *format, plot.as_deref()),
         Action::Run { study, trial, epochs, seeds, form } => {
             let stored = Stored::read(study)?;
             let trial = trial.or_else(|| stored.study.best().map(|best| best.trial)).ok_or_else(|| {
@@ -194,18 +213,17 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Show { study, trial: Some(trial), form, .. } => {
             show_trial(&Stored::read(study)?, *trial, form.format)
         }
-        Action::Plot { study, out } => draw(&Stored::read(study)?, out.as_deref()),
+        Action::Plot { study, out, watch } => draw(&Stored::read(study)?, out.as_deref(), watch),
         Action::Rm { study, yes } => remove::run(study, *yes),
-        Action::Export { study, trials: false, out, .. } => export(&Stored::read(study)?, out.as_deref()),
-        Action::Export { study, trials: true, format, out } => {
-            export_trials(&Stored::read(study)?, *format, out.as_deref())
+        Action::Export { study, trials, format, out } => {
+            export::run(&Stored::read(study)?, *trials, *format, out.as_deref())
         }
         Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format),
     }
 }
 
 /// Draws the study.
-fn draw(stored: &Stored, out: Option<&Path>) -> Outcome {
+fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
     let path = out.map_or_else(|| stored.directory.join("curves.svg"), Path::to_owned);
     if out.is_none() && path.is_symlink() {
         return Err(Failure::input(format!(
@@ -219,20 +237,25 @@ fn draw(stored: &Stored, out: Option<&Path>) -> Outcome {
         SamplerSpec::QLearning(_) => FigureKind::QLearning,
         _ => FigureKind::Curves,
     };
-    plot::save(&path, &study_picture::of(&stored.study, &name, kind)).map_err(Failure::midway)?;
+    let watched = study_picture::watched(&stored.directory, watch)?;
+    plot::save(&path, &study_picture::of(&stored.study, &name, kind, watched)).map_err(Failure::midway)?;
     print(&format!("drawn into {}", path.display()))
 }
 
 fn show(stored: &Stored, top: Option<usize>, all: bool, format: Format) -> Outcome {
     let document = report::Document::new(SCHEMA, &stored.study, &stored.times, &stored.directory);
+    let metrics = trials_table::last_metrics(stored)?;
     let (document, table) = match top {
         None => (document, None),
-        Some(most) => (document.with_top(&stored.study, most), report::leaders(&stored.study, most)),
+        Some(most) => {
+            let table = report::leaders(&stored.study, &metrics, most);
+            (document.with_top(&stored.study, &metrics, most), table)
+        }
     };
     match (format, table) {
         (Format::Json, _) => print_json(&document),
         (Format::Table, Some(table)) => print(&table),
-        (Format::Table, None) => print(&report::text(&stored.study, &document, all)),
+        (Format::Table, None) => print(&report::text(&stored.study, &document, &metrics, all)),
     }
 }
 
@@ -247,6 +270,9 @@ struct Shown<'a> {
     steps: Vec<u64>,
     /// Null where a value is not finite.
     values: Vec<Option<f64>>,
+    /// What was reported besides, value by value; null where it was not.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metrics: BTreeMap<String, Vec<Option<f64>>>,
     decisions: Vec<Decision>,
 }
 
@@ -256,14 +282,17 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
         return Err(no_trial(stored, number));
     };
     let (mut decisions, mut steps, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut curves = CurvesTable::default();
     stored.each_record(|record| match record {
         Record::Decided(decision) if decision.trial == number => decisions.push(decision),
         Record::Reported { trial, step, value, .. } if trial == number => {
             steps.push(step);
             values.push(value);
+            curves.see(&record);
         }
         _ => {}
     })?;
+    let metrics = curves.metrics_besides(&stored.study.spec().metric);
     let shown = Shown {
         schema: SCHEMA,
         trial: number,
@@ -271,6 +300,7 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
         state: &trial.state,
         steps,
         values,
+        metrics,
         decisions,
     };
     match format {
@@ -300,12 +330,16 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         settings.collect::<Vec<_>>().join("\n")
     );
     let decisions = decisive(&shown.decisions);
+    let others: Vec<(&String, &Vec<Option<f64>>)> = shown.metrics.iter().take(report::OTHERS).collect();
+    let number = |value: Option<f64>| value.map_or("–".to_owned(), metric_value);
     let rows: Vec<Vec<String>> = shown
         .steps
         .iter()
         .zip(&shown.values)
-        .map(|(&step, value)| {
-            let mut cells = vec![step.to_string(), value.map_or("–".to_owned(), metric_value)];
+        .enumerate()
+        .map(|(row, (&step, value))| {
+            let mut cells = vec![step.to_string(), number(*value)];
+            cells.extend(others.iter().map(|(_, values)| number(values[row])));
             cells.extend(
                 decisions.get(&step).map_or_else(|| vec![String::new(); 6], |decided| judged(decided)),
             );
@@ -313,7 +347,9 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
         })
         .collect();
     let metric = stored.study.spec().metric.as_str();
-    let headings = ["epoch", metric, "forecast", "5 to 95 %", "against", "sure", "then", "why"];
+    let mut headings = vec!["epoch", metric];
+    headings.extend(others.iter().map(|(name, _)| name.as_str()));
+    headings.extend(["forecast", "5 to 95 %", "against", "sure", "then", "why"]);
     text += &format!("\n\n{}", table(&headings, &rows));
     text
 }
@@ -344,51 +380,6 @@ fn judged(decision: &Decision) -> Vec<String> {
         format!("{} to {}", metric_value(low), metric_value(high))
     });
     vec![forecast, quantiles, against, sure, then.to_owned(), report::because(&decision.reason)]
-}
-
-fn export(stored: &Stored, out: Option<&Path>) -> Outcome {
-    let spec = stored.study.spec();
-    let runs = stored.runs(|trial| trial.curve.clone());
-    let write = |writer: &mut dyn Write| {
-        let metric = foretell::Metric::new(&spec.metric, spec.direction);
-        foretell_logs::write_json_lines(&mut *writer, &runs, &metric)?;
-        writer.flush()
-    };
-    written(out, &write)?;
-    say_written(&format!("{} curves", runs.len()), out);
-    Ok(())
-}
-
-/// Writes one row a trial.
-fn export_trials(stored: &Stored, format: Option<TableFormat>, out: Option<&Path>) -> Outcome {
-    let by_name = || match out.and_then(Path::extension) {
-        Some(extension) if extension == "csv" => TableFormat::Csv,
-        _ => TableFormat::default(),
-    };
-    let format = format.unwrap_or_else(by_name);
-    let rows = trials_table::rows(stored)?;
-    written(out, &|writer| trials_table::write(writer, &rows, format))?;
-    say_written(&format!("{} trials", rows.len()), out);
-    Ok(())
-}
-
-fn say_written(what: &str, out: Option<&Path>) {
-    if let Some(path) = out {
-        note(&format!("{what} written to {}", path.display()));
-    }
-}
-
-/// Lets `write` write to the file `out`, or to standard output.
-fn written(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Outcome {
-    let Some(path) = out else {
-        return write(&mut std::io::stdout().lock()).or_else(|error| match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(Failure::midway(format!("cannot write to standard output: {error}"))),
-        });
-    };
-    let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
-    let file = File::create(path).map_err(failed)?;
-    write(&mut BufWriter::new(file)).map_err(failed)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod fan;
 mod fates;
 mod figure;
 mod font;
+mod front;
 mod hyperband;
 mod incumbent;
 mod labels;
@@ -28,6 +29,7 @@ mod scatter;
 mod search;
 mod speedup;
 mod svg;
+mod watched;
 
 pub(crate) use accuracy::{Accuracy, AccuracyPanel, AccuracyPoint, AccuracySeries};
 pub(crate) use calibration::{Calibration, CalibrationSeries};
@@ -35,12 +37,14 @@ pub(crate) use error::PlotError;
 pub(crate) use fan::{Fan, FanRun};
 pub(crate) use fates::{Fates, RecordedFate, RecordedRun};
 pub(crate) use figure::Figure;
+pub(crate) use front::{FrontFigure, FrontPoint};
 pub(crate) use hyperband::{Hyperband, HyperbandSeries};
 pub(crate) use incumbent::{BestSoFar, BestSoFarPoint, BestSoFarSeries};
 pub(crate) use q_learning::{EpsilonStage, QLearning};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use search::{Search, SearchFate, SearchForecast, SearchTrial};
 pub(crate) use speedup::{Speedup, SpeedupPoint, SpeedupSeries};
+pub(crate) use watched::Watched;
 
 use std::path::Path;
 

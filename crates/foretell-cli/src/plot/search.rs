@@ -6,6 +6,7 @@ use super::font;
 use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, count, short};
+use super::watched::{self, Watched};
 use foretell_search::colours::WORST_SHARE;
 
 /// How a trial ended.
@@ -70,6 +71,8 @@ pub(crate) struct Search {
     pub spent: f64,
     /// The resource they would have consumed without stopping.
     pub without_stopping: f64,
+    /// Other metrics of the trials, drawn below.
+    pub watched: Vec<Watched>,
 }
 
 /// So many forecasts are drawn at most: of running trials first, then the best.
@@ -82,9 +85,10 @@ const BANDS: [(f64, f32); 2] = [(0.9, 0.18), (0.5, 0.32)];
 impl Search {
     /// Draws the curves, and to their right a strip with the forecasts of trials that did not reach the end.
     pub(crate) fn draw(&self) -> Figure {
-        let mut page = Page::new(660.0, &self.title, &self.saving(), &self.keys());
+        let below = watched::HEIGHT * self.watched.len() as f64;
+        let mut page = Page::new(660.0 + below, &self.title, &self.saving(), &self.keys());
         let strip = self.strip_width();
-        let area = page.body.inset(46.0, 34.0, strip + 8.0, 44.0);
+        let area = page.body.inset(46.0, 34.0, strip + 8.0, 44.0 + below);
         let panel = self.panel(area);
         page.draw(panel.frame(&self.resource, &self.metric));
         page.draw(self.strip_frame(&panel, strip));
@@ -94,6 +98,12 @@ impl Search {
         page.draw([self.curves(&panel, &shades), self.forecasts(&panel, strip, &shades)]);
         page.draw(self.best_curve(&panel));
         page.draw(self.best_label(&panel, strip));
+        let (strokes, best) = (self.strokes(&shades), self.best.map(|best| best.0));
+        for (watched, top) in self.watched.iter().zip(0..) {
+            let top = area.bottom + 44.0 + 34.0 + watched::HEIGHT * f64::from(top);
+            let area = Rect { top, bottom: top + watched::HEIGHT - 78.0, ..area };
+            page.draw(watched.draw(area, panel.x.range, &self.resource, &strokes, best));
+        }
         page.footnote(&panel.left_out(&self.values()));
         page.figure
     }
@@ -276,7 +286,8 @@ impl Search {
         Some(Shape::Line(ends, Stroke::dashed(colour::best().with_opacity(0.7), 1.2)))
     }
 
-    fn curves(&self, panel: &Panel, shades: &[Colour]) -> Shape {
+    /// The trials that are drawn one by one, from the back to the front, with their strokes; the best is not among them.
+    fn strokes(&self, shades: &[Colour]) -> Vec<(usize, Stroke)> {
         let order = [
             SearchFate::BurnIn,
             SearchFate::Paused,
@@ -289,11 +300,15 @@ impl Search {
         let is_drawn = |t: &SearchTrial| !self.is_many() || t.fate == SearchFate::Running;
         let trials = order.into_iter().flat_map(with_fate);
         let trials = trials.filter(|(i, t)| Some(*i) != self.best.map(|b| b.0) && is_drawn(t));
-        panel.clip(trials.map(|(i, trial)| self.curve(panel, trial, shades[i])).collect())
+        trials.map(|(index, trial)| (index, self.stroke(trial.fate, shades[index], 1.6))).collect()
     }
 
-    fn curve(&self, panel: &Panel, trial: &SearchTrial, colour: Colour) -> Shape {
-        let stroke = self.stroke(trial.fate, colour, 1.6);
+    fn curves(&self, panel: &Panel, shades: &[Colour]) -> Shape {
+        let strokes = self.strokes(shades).into_iter();
+        panel.clip(strokes.map(|(index, stroke)| self.curve(panel, &self.trials[index], stroke)).collect())
+    }
+
+    fn curve(&self, panel: &Panel, trial: &SearchTrial, stroke: Stroke) -> Shape {
         let mut shapes = panel.line(&trial.points, stroke);
         if matches!(trial.fate, SearchFate::Stopped | SearchFate::Paused | SearchFate::Failed) {
             shapes.extend(
@@ -451,6 +466,7 @@ mod tests {
             best: (count > 1).then_some((1, 0.9)),
             spent: 31.0,
             without_stopping: 100.0,
+            watched: Vec::new(),
         }
     }
 
@@ -473,6 +489,19 @@ mod tests {
         assert_eq!(svg.matches("class=\"forecast\"").count(), 20);
         assert!(svg.contains("90 % of the trials") && svg.contains("running (1)"));
         assert!(svg.len() < 100_000, "{} bytes", svg.len());
+    }
+
+    #[test]
+    fn another_metric_is_drawn_below_in_the_same_colours() {
+        let mut study = study(12);
+        let curve = |at: usize| (1..=5).map(|e| (f64::from(e), 3.0 / f64::from(e) + at as f64)).collect();
+        let curves = (0..11).map(curve).collect();
+        study.watched = vec![Watched { metric: "loss".into(), maximize: false, curves }];
+        let svg = encode(&study.draw());
+        assert!(svg.contains(">loss<") && svg.contains("height=\"960\""), "{}", &svg[..300]);
+        // the last of the twelve did not report it
+        let below = svg.split("class=\"watched\"").nth(1).expect("the panel");
+        assert_eq!(below.matches("<polyline").count(), 11);
     }
 
     #[test]

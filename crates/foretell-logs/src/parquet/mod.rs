@@ -5,12 +5,14 @@
 mod cell;
 mod encodings;
 mod thrift;
+mod write;
 
 use cell::{Cell, Damaged, Physical, invalid};
 use encodings::{delta, delta_texts, hybrid, length_texts, plain, split};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use thrift::{Thrift, structure, take};
+pub use write::{Values, write_parquet};
 
 /// A longer page, or a longer footer, is damaged.
 const LONGEST: usize = 1 << 30;

@@ -1,5 +1,6 @@
 //! Why there is no replay.
 
+use crate::objective::ObjectiveError;
 use crate::range::RangeError;
 use crate::schedulers::schedule::ScheduleError;
 use crate::study::StudyError;
@@ -80,6 +81,19 @@ pub enum ReplayError {
         wanted: u64,
         /// Recorded runs.
         got: usize,
+    },
+    /// An objective cannot be read.
+    #[error(transparent)]
+    Objective(#[from] ObjectiveError),
+    /// A run's configuration does not have an objective.
+    #[error("objective {of}: run {run} has no number for it; the configurations have {known}")]
+    Unmeasured {
+        /// The objective.
+        of: String,
+        /// The run.
+        run: String,
+        /// What configurations have.
+        known: String,
     },
     /// Forecasts need a predictor.
     #[error("stopping or ranking by forecasts needs a predictor")]

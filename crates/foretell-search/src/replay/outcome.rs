@@ -1,9 +1,11 @@
 //! What a replay came to: what was spent and saved, and whether the best was kept.
 
-use super::drive::Trace;
+use super::drive::{Trace, TrialTrace};
 use super::error::ReplayError;
+use super::front::FrontKept;
 use super::spec::ReplaySpec;
 use super::table::Table;
+use crate::saving::Saving;
 use crate::schedulers::brackets::plan;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use foretell::statistics::{mean, standard_error};
@@ -13,18 +15,23 @@ use foretell::statistics::{mean, standard_error};
 pub struct OrderingOutcome {
     /// Points spent.
     pub spent: u64,
-    /// Points that training every trial fully takes; for Hyperband, those of the same plan without stopping.
+    /// Points that training every trial fully takes, one that diverged up to where that is seen; for Hyperband, those of the same plan
+    /// without stopping.
     pub full: u64,
     /// The recorded run with the best final score among the trials.
     pub best: usize,
     /// Whether a run with that score was trained to the end.
     pub best_kept: bool,
+    /// The place of the best run that was trained to the end among all trials, from 1; one more than there are trials if none was.
+    pub rank: usize,
     /// How much worse the best found is, on the history's scale; ≥ 0.
     pub regret: f64,
     /// The same in the metric's unit.
     pub regret_natural: f64,
     /// Trials that would have been stopped although they end better than all that were trained to the end.
     pub stopped_wrongly: Vec<usize>,
+    /// What became of the front, where there are several objectives.
+    pub front: Option<FrontKept>,
     /// Everything that happened.
     pub trace: Trace,
 }
@@ -38,13 +45,7 @@ impl OrderingOutcome {
     ) -> Result<Self, ReplayError> {
         let resource = spec.resource(table);
         let score = |run: usize| table.score(run, resource);
-        let full = match spec.schedule {
-            Schedule::Hyperband { eta, runs, .. } => {
-                let totals = plan(resource, eta).map_err(ScheduleError::from)?.totals();
-                runs * if spec.retrain { totals.scratch } else { totals.resume }
-            }
-            _ => trials.len() as u64 * resource,
-        };
+        let (spent, full) = epochs(spec, table, trials, &trace)?;
         let best = trials.iter().copied().max_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0);
         let finished = trace.trials.iter().filter(|trial| trial.finished).map(|trial| score(trial.run));
         let found = finished.fold(f64::NEG_INFINITY, f64::max);
@@ -56,21 +57,46 @@ impl OrderingOutcome {
         let worst = if found.is_finite() { found } else { table.history().lowest() };
         let value = |score: f64| table.history().value(score);
         Ok(Self {
-            spent: trace.spent(spec.retrain),
+            spent,
             full,
             best,
             best_kept: found >= score(best),
+            rank: trials.iter().filter(|&&run| score(run) > found).count() + 1,
             regret: score(best) - worst,
             regret_natural: (value(score(best)) - value(worst)).abs(),
             stopped_wrongly,
+            front: FrontKept::of(spec, table, trials, &trace),
             trace,
         })
     }
 
+    /// What stopping saved.
+    pub fn saving(&self) -> Saving {
+        Saving { spent: self.spent, without_stopping: self.full }
+    }
+
     /// `full` over `spent`.
     pub fn speedup(&self) -> f64 {
-        self.full as f64 / self.spent.max(1) as f64
+        self.saving().times()
     }
+}
+
+/// Points spent, and points without stopping. A run that diverged ends where that is seen, whatever the rule, so that no rule gains by it.
+fn epochs(
+    spec: &ReplaySpec,
+    table: &Table,
+    trials: &[usize],
+    trace: &Trace,
+) -> Result<(u64, u64), ReplayError> {
+    let resource = spec.resource(table);
+    let spent = trace.spent(spec.retrain);
+    if let Schedule::Hyperband { eta, runs, .. } = spec.schedule {
+        let totals = plan(resource, eta).map_err(ScheduleError::from)?.totals();
+        return Ok((spent, runs * if spec.retrain { totals.scratch } else { totals.resume }));
+    }
+    let beyond = |trial: &TrialTrace| trial.trained - table.trained_to(trial.run, trial.trained);
+    let after_divergence: u64 = trace.trials.iter().map(beyond).sum();
+    Ok((spent - after_divergence, trials.iter().map(|&run| table.trained_to(run, resource)).sum()))
 }
 
 /// All orderings of one setting.
@@ -97,7 +123,12 @@ impl Outcome {
         mean(&self.each(value))
     }
 
-    /// (mean, standard error) of the speed-up.
+    /// How many times less training over all orderings, total over total, and its standard error.
+    pub fn saved(&self) -> (f64, f64) {
+        Saving::total(&self.orderings.iter().map(OrderingOutcome::saving).collect::<Vec<_>>())
+    }
+
+    /// (mean, standard error) of each ordering's speed-up.
     pub fn speedup(&self) -> (f64, f64) {
         let speedups = self.each(OrderingOutcome::speedup);
         (mean(&speedups), standard_error(&speedups))
@@ -105,7 +136,25 @@ impl Outcome {
 
     /// The share of orderings in which the best run was kept.
     pub fn best_kept(&self) -> f64 {
-        self.mean(|o| f64::from(u8::from(o.best_kept)))
+        self.kept_among(1).0
+    }
+
+    /// The share of orderings in which one of the best `places` was kept, and its standard error.
+    pub fn kept_among(&self, places: usize) -> (f64, f64) {
+        let kept = self.each(|o| f64::from(u8::from(o.rank <= places)));
+        (mean(&kept), standard_error(&kept))
+    }
+
+    /// (mean, standard error), over the orderings that lost the best run, of `regret`; `None` if none did.
+    pub fn where_lost(&self, regret: impl Fn(&OrderingOutcome) -> f64) -> Option<(f64, f64)> {
+        let lost: Vec<f64> = self.orderings.iter().filter(|o| !o.best_kept).map(regret).collect();
+        (!lost.is_empty()).then(|| (mean(&lost), standard_error(&lost)))
+    }
+
+    /// What became of the front, on average over orderings; `None` with one objective.
+    pub fn front(&self) -> Option<FrontKept> {
+        let fronts: Vec<FrontKept> = self.orderings.iter().filter_map(|ordering| ordering.front).collect();
+        FrontKept::mean(&fronts)
     }
 
     /// The best final value of each Hyperband run that trained any trial to its end, in the metric's unit.
@@ -114,9 +163,14 @@ impl Outcome {
         runs.filter_map(|run| run.1).map(|score| table.history().value(score)).collect()
     }
 
+    /// The regret of an ordering, in standard deviations of the final scores.
+    pub fn in_sd(&self, ordering: &OrderingOutcome) -> f64 {
+        if self.spread > 0.0 { ordering.regret / self.spread } else { 0.0 }
+    }
+
     /// Mean regret, in standard deviations of the final scores.
     pub fn regret_sd(&self) -> f64 {
-        if self.spread > 0.0 { self.mean(|o| o.regret) / self.spread } else { 0.0 }
+        self.mean(|o| self.in_sd(o))
     }
 
     /// Mean number of trials that were not trained to the largest resource they were meant for: stopped, or, under

@@ -1,7 +1,10 @@
 //! Finished recorded runs on one grid of points: what a replay looks results up in.
 
 use super::error::ReplayError;
-use foretell::{Curve, Direction, History, HistoryOptions, Run, RunScore, statistics};
+use crate::objective::{Objective, parts};
+use crate::study::DIVERGED_AFTER;
+use foretell::{Curve, Direction, History, HistoryOptions, Run, RunScore, Value, statistics};
+use std::collections::BTreeSet;
 
 /// Finished runs on a common grid of points.
 #[derive(Clone, Debug)]
@@ -15,6 +18,10 @@ pub struct Table {
     grid: Vec<f64>,
     /// What each run reports at the points, in the metric's unit; NaN where it had diverged.
     values: Vec<Vec<f64>>,
+    /// Objectives besides the metric.
+    objectives: Vec<Objective>,
+    /// What each run came to in them, larger being better.
+    others: Vec<Vec<f64>>,
     /// Scores of each run at the points, as the history of all runs has them; larger is better.
     scores: Vec<Vec<f64>>,
 }
@@ -42,11 +49,52 @@ impl Table {
             grid: refined(history.grid(), finer),
             values: finished().map(|run| refined(&reported(run), finer)).collect(),
             scores: indices.iter().map(|&i| refined(&whole(&history, i), finer)).collect(),
+            objectives: Vec::new(),
+            others: vec![Vec::new(); indices.len()],
             options: HistoryOptions { metric: Some(history.metric().clone()), ..options.clone() },
             runs: finished().cloned().collect(),
             indices,
             history,
         })
+    }
+
+    /// The same runs with the objectives that are `written`, such as `weights:min`: values of their configurations, or formulas over
+    /// these. The metric may be among them, and stays what is forecast.
+    ///
+    /// # Errors
+    /// [`ReplayError::Objective`] for one that cannot be read or that a configuration does not have.
+    pub fn measuring<S: AsRef<str>>(self, written: &[S]) -> Result<Self, ReplayError> {
+        let metric = self.history.metric().name.as_str();
+        let is_metric = |text: &str| parts(text).0.trim_end_matches('_') == metric.trim_end_matches('_');
+        let names: BTreeSet<&str> =
+            self.runs.iter().flat_map(|run| run.configuration.keys()).map(String::as_str).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        let others = written.iter().map(AsRef::as_ref).filter(|text| !is_metric(text));
+        let objectives = others.map(|text| Objective::read(text, &names)).collect::<Result<Vec<_>, _>>()?;
+        let measured = |run: &Run| {
+            let value = |name: &str| run.configuration.get(name).and_then(Value::number);
+            let score = |objective: &Objective| {
+                let value = objective.of.value(value).ok_or_else(|| ReplayError::Unmeasured {
+                    of: objective.of.to_string(),
+                    run: run.id.clone(),
+                    known: names.join(", "),
+                })?;
+                Ok(objective.direction.score(value))
+            };
+            objectives.iter().map(score).collect::<Result<Vec<f64>, ReplayError>>()
+        };
+        let others = self.runs.iter().map(measured).collect::<Result<_, _>>()?;
+        Ok(Self { objectives, others, ..self })
+    }
+
+    /// The objectives besides the metric.
+    pub fn objectives(&self) -> &[Objective] {
+        &self.objectives
+    }
+
+    /// What `run` comes to in all objectives after `points` points, larger being better, the metric first.
+    pub(super) fn all_scores(&self, run: usize, points: u64) -> Vec<f64> {
+        std::iter::once(self.score(run, points)).chain(self.others[run].iter().copied()).collect()
     }
 
     /// How many runs.
@@ -102,6 +150,17 @@ impl Table {
     /// The curve of `run` over its first `points` points, numbered from 1: what a study sees of it.
     pub fn curve(&self, run: usize, points: u64) -> Curve {
         Curve::of_epochs(&self.values[run][..points as usize], self.history.direction())
+    }
+
+    /// Where a training of `run` up to `points` points ends without stopping: there, or where a study sees that it has diverged.
+    pub fn trained_to(&self, run: usize, points: u64) -> u64 {
+        let mut lost = 0;
+        let sees = |value: &f64| {
+            lost = if value.is_finite() { 0 } else { lost + 1 };
+            lost == DIVERGED_AFTER
+        };
+        let end = self.values[run][..points as usize].iter().position(sees);
+        end.map_or(points, |index| index as u64 + 1)
     }
 
     /// What `run` is worth after `points` points, as a score in the metric's unit; −∞ if it is lost by then.

@@ -2,6 +2,7 @@
 //! has all defaults.
 
 mod names;
+mod objectives;
 mod refusal;
 mod resolve;
 #[cfg(feature = "schema")]
@@ -59,6 +60,17 @@ pub struct StudyRequest {
     pub metric: Option<String>,
     /// Whether larger or smaller values of the metric are better (default: inferred from its name).
     pub direction: Option<Direction>,
+    /// Objective, such as `val_acc`, `weights:min` or `width^2*depth:min`: what is reported, a parameter or a formula over parameters; the
+    /// first is the metric that is forecast, and with others the search looks for the whole front; may be repeated (in a file: a table
+    /// `[objectives]` of lines such as weights = "min").
+    #[serde(alias = "objectives", deserialize_with = "objectives::read")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-value" = "NAME[:min|:max]")))]
+    pub objective: Option<Vec<String>>,
+    /// Limit that a trial must keep, such as `latency<=20`: one that surely breaks it is stopped, and never counts as best; may be
+    /// repeated.
+    #[serde(alias = "limits", deserialize_with = "objectives::read_limits")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-rare" = true, "x-value" = "NAME<=NUMBER")))]
+    pub limit: Option<Vec<String>>,
 
     /// Number of trials in the whole study; with Hyperband, set `runs` instead.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_TRIALS, "x-heading" = "Search")))]
@@ -139,6 +151,10 @@ pub struct StudyRequest {
     /// Number of networks to replay after each result (the paper: 100; its code: 128).
     #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().replay_number, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub replay: Option<usize>,
+    /// Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula over the metric and a network's weights, layers and flops
+    /// (default: the metric)
+    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Q-learning", "x-rare" = true, "x-value" = "FORMULA")))]
+    pub reward: Option<String>,
 
     /// Rule by which trials are stopped.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping")))]

@@ -1,5 +1,6 @@
 //! Why a request is no study.
 
+use crate::objective::ObjectiveError;
 use crate::parameter_space::ParameterSpaceError;
 use crate::study::StudyError;
 use foretell::StopCriterionError;
@@ -54,6 +55,12 @@ impl From<StudyError> for Refusal {
             StudyError::Rank => "rank",
             StudyError::Schedule(_) => "scheduler",
             StudyError::Oracle => "policy",
+            StudyError::Objective(error) => match error {
+                ObjectiveError::Alone { part, .. } if part.contains("policy") => "policy",
+                ObjectiveError::Alone { .. } => "scheduler",
+                ObjectiveError::Reward => "reward",
+                _ => "objective",
+            },
             StudyError::Predictor(_) => "predictor",
             StudyError::Criterion(error) => match error {
                 StopCriterionError::Probability(_) => "stop_probability",

@@ -2,9 +2,7 @@
 
 use super::names::{Refit, Rungs, SamplerName, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
-use crate::defaults::{
-    DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
-};
+use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_PATIENCE, DEFAULT_TRIALS};
 use crate::layer_space::NETWORK;
 use crate::samplers::SamplerSpec;
 use crate::samplers::q_learning::{EpsilonSchedule, QLearning};
@@ -14,10 +12,11 @@ use crate::schedulers::f_hyperband::{Kappa, Reference};
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
-use crate::stopping::caution::Stopping;
+use crate::stopping::caution::{Caution, Stopping};
+use crate::stopping::lessons::Lessons;
 use crate::stopping::policy::{Policy, PolicyName};
 use crate::study::{Queue, StudySpec};
-use foretell::{Configuration, Direction, StopCriterion, Value};
+use foretell::{Configuration, Direction, HistoryOptions, Run, StopCriterion, Value};
 
 /// Trials of a search that ends when its time is spent.
 pub const MOST_TRIALS: u64 = 1_000_000;
@@ -29,6 +28,7 @@ impl StudyRequest {
     /// The [`Refusal`] of the first field that is wrong, or that may not differ from what is there.
     pub fn resolve(self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
         let mut spec = self.spec(there)?;
+        spec.policy = spec.policy_in_force();
         // what was enqueued before may lie outside of the space as it is now
         let enqueued = there.map_or(&[][..], |there| &there.queue);
         let queue = std::mem::take(&mut spec.queue);
@@ -71,8 +71,7 @@ impl StudyRequest {
         let space = space.ok_or_else(|| {
             Refusal::new("space", "a new study needs one, such as {\"lr\": \"log:1e-4:1\"}")
         })?;
-        let metric = self.metric.clone().or_else(|| there.map(|there| there.metric.clone()));
-        let metric = metric.unwrap_or_else(|| DEFAULT_METRIC.to_owned());
+        let metric = self.metric_or(there.map(|there| &there.metric));
         let max_resource = self.epochs.or(there.map(|there| there.max_resource)).unwrap_or(DEFAULT_EPOCHS);
         if self.runs.is_some()
             && !self.scheduler.or(there.map(name_of)).is_some_and(SchedulerName::is_hyperband)
@@ -91,6 +90,9 @@ impl StudyRequest {
             schedule,
             rank: self.rank.or(there.map(|there| there.rank)).unwrap_or_default(),
             direction: self.direction(&metric, there)?,
+            objectives: self.objectives(&metric, &space, there)?,
+            limits: self.limits(&space, there)?,
+            reward: self.reward(&metric, &space, there)?,
             metric,
             run_score: self.score.or(there.map(|there| there.run_score)).unwrap_or_default(),
             max_resource,
@@ -122,6 +124,21 @@ impl StudyRequest {
         })
     }
 
+    /// Which predictor the study of `spec` learns with from the earlier `runs`, if nobody has said: where forecasts stop trials that train to
+    /// their end, the one that foretells best what the runs came to.
+    pub fn lessons(&self, spec: &StudySpec, runs: &[Run]) -> Option<Lessons> {
+        let is_free = self.predictor.is_none()
+            && self.paper != Some(true)
+            && self.rank.unwrap_or_default() == Rank::Value;
+        if !is_free || !spec.schedule.is_full() || !spec.policy.is_by_forecasts() {
+            return None;
+        }
+        let whole = spec.max_resource as f64;
+        let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= whole);
+        let runs: Vec<Run> = runs.iter().filter(reaches).cloned().collect();
+        Lessons::of(&runs, &HistoryOptions { target: Some(whole), ..spec.history_options() })
+    }
+
     /// Refuses a shadow of a policy that stops nothing.
     fn check_shadow(&self) -> Result<(), Refusal> {
         let stops_nothing = self.policy == Some(PolicyName::None) || self.stopping == Some(false);
@@ -141,7 +158,10 @@ impl StudyRequest {
 
     /// What is chosen for the budget, if there is one.
     pub fn choice(&self, space: &Space, max_resource: u64) -> Option<Choice> {
-        self.has_budget().then(|| Choice::new(space, max_resource, self.checkpoints.unwrap_or(true)))
+        // what is chosen for a budget may compare trials by the metric alone
+        let alone = self.limit.is_none() && !self.has_front();
+        (self.has_budget() && alone)
+            .then(|| Choice::new(space, max_resource, self.checkpoints.unwrap_or(true)))
     }
 
     /// How trials are stopped where no field says more: by `paper`, `caution` or the schedule; else as they are there.
@@ -185,7 +205,8 @@ impl StudyRequest {
     /// Which way is better: as told, as it is there, or by the metric's name.
     fn direction(&self, metric: &str, there: Option<&StudySpec>) -> Result<Direction, Refusal> {
         let there = there.filter(|there| there.metric == metric).map(|there| there.direction);
-        self.direction.or(there).or_else(|| foretell::direction_of(metric)).ok_or_else(|| {
+        let said = self.objective_direction(metric)?;
+        self.direction.or(said).or(there).or_else(|| foretell::direction_of(metric)).ok_or_else(|| {
             let why = format!(
                 "the name of the metric {metric:?} does not say which way is better; say maximize or minimize"
             );
@@ -290,7 +311,15 @@ impl StudyRequest {
         }
     }
 
+    /// By what trials are stopped, as carefully as `caution` says.
     fn policy(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
+        match (self.named_policy(choice, there), self.caution) {
+            (Policy::RungsFirst(_), Some(caution)) => Policy::RungsFirst(caution),
+            (policy, _) => policy,
+        }
+    }
+
+    fn named_policy(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
         let scheduler = self.scheduler.unwrap_or_default();
         let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
         match (self.policy, choice, there) {
@@ -301,8 +330,18 @@ impl StudyRequest {
             (None, _, Some(there)) if self.stopping.is_none() => there.policy,
             (None, Some(choice), _) if self.scheduler.is_none() => choice.policy,
             (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,
-            (None, ..) => Policy::Forecast,
+            (None, ..) if self.needs_forecasts() => Policy::Forecast,
+            (None, ..) => Policy::RungsFirst(Caution::default()),
         }
+    }
+
+    /// Whether no trial may be stopped without a forecast: a burn-in that somebody asks for is one of trials trained to their end, and
+    /// Q-learning needs a forecast of each that is not.
+    fn needs_forecasts(&self) -> bool {
+        self.scheduler.unwrap_or_default() != SchedulerName::Full
+            || self.paper == Some(true)
+            || self.burn_in.is_some()
+            || self.sampler == Some(SamplerName::QLearning)
     }
 }
 

@@ -28,6 +28,8 @@ pub enum Reason {
     NoImprovement,
     /// It would be stopped, but is one of the share that is never stopped.
     Exempt,
+    /// It surely breaks a limit: the text says which.
+    BreaksLimit(String),
     /// Its metric is not finite: the training diverged.
     Diverged,
     /// It would have been stopped before; the study only watches.

@@ -1,6 +1,6 @@
 //! The rule of forecasts: stop a trial that will not win, with probability Δ.
 
-use super::{Needs, Ruling, StopRule, Watched};
+use super::{Foreseen, Needs, Ruling, StopRule, Watched};
 use crate::stopping::decision::Reason;
 use foretell::{Action, StopCriterion};
 
@@ -31,6 +31,9 @@ impl StopRule for ForecastRule {
         if self.optimistic && foreseen.forecast.standard_deviation() < KNOWN * foreseen.range {
             return Ruling { stop: true, forecast, ..Ruling::go_on(Reason::EndKnown) };
         }
+        if !foreseen.incumbents.is_empty() {
+            return self.jointly(trial, &foreseen);
+        }
         let Some(incumbent) = trial.incumbent() else {
             return Ruling { forecast, ..Ruling::go_on(Reason::NoIncumbent) };
         };
@@ -39,13 +42,44 @@ impl StopRule for ForecastRule {
         let (number, checks) = trial.check();
         let at_check = StopCriterion { offset: 0.0, ..self.criterion.at_check(number, checks) };
         let verdict = at_check.decide(&foreseen.forecast, threshold);
-        let agreed = trial.votes() + 1 >= self.criterion.agreeing_checks as u64;
-        let (stop, reason) = match verdict.action {
-            Action::Continue => (false, Reason::MayWin),
-            Action::Stop if agreed => (true, Reason::WillNotWin),
-            Action::Stop => (false, Reason::AwaitingConfirmation),
-        };
+        let ruled = self.ruled(trial, verdict.action);
         let probability = Some(verdict.probability).filter(|probability| probability.is_finite());
-        Ruling { stop, reason, forecast, incumbent: Some(incumbent), probability, counts_with: None }
+        Ruling { forecast, incumbent: Some(incumbent), probability, ..ruled }
+    }
+}
+
+impl ForecastRule {
+    /// The ruling that `action` is, once enough checks agree.
+    fn ruled(&self, trial: &dyn Watched, action: Action) -> Ruling {
+        let agreed = trial.votes() + 1 >= self.criterion.agreeing_checks as u64;
+        match action {
+            Action::Continue => Ruling::go_on(Reason::MayWin),
+            Action::Stop if agreed => Ruling { stop: true, ..Ruling::go_on(Reason::WillNotWin) },
+            Action::Stop => Ruling::go_on(Reason::AwaitingConfirmation),
+        }
+    }
+
+    /// The ruling where other objectives are forecast, too: P(dominated) = mean over what may have to be beaten, b, of P(end ≤ b − δ).
+    fn jointly(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
+        let (number, checks) = trial.check();
+        let at_check = self.criterion.at_check(number, checks);
+        let below = |&incumbent: &f64| match incumbent.is_finite() {
+            true => {
+                let threshold = (foreseen.on_scale)(incumbent - self.criterion.offset);
+                foreseen.forecast.probability_at_most(threshold)
+            }
+            false => 0.0,
+        };
+        let incumbents = &foreseen.incumbents;
+        let probability = incumbents.iter().map(below).sum::<f64>() / incumbents.len() as f64;
+        let stops = probability >= at_check.stop_probability;
+        let ruled = self.ruled(trial, if stops { Action::Stop } else { Action::Continue });
+        let finite = incumbents.iter().copied().filter(|incumbent| incumbent.is_finite());
+        Ruling {
+            forecast: Some(foreseen.recorded),
+            incumbent: finite.min_by(f64::total_cmp),
+            probability: Some(probability).filter(|probability| probability.is_finite()),
+            ..ruled
+        }
     }
 }

@@ -5,14 +5,17 @@ mod asha;
 pub(crate) mod caution;
 pub(crate) mod decision;
 mod forecast;
+pub(crate) mod lessons;
 mod median;
 mod patience;
 pub(crate) mod policy;
+mod rungs_first;
 
 pub use asha::AshaRule;
 pub use forecast::ForecastRule;
 pub use median::MedianRule;
 pub use patience::PatienceRule;
+pub use rungs_first::RungsFirstRule;
 
 use crate::stopping::decision::{Reason, RecordedForecast};
 use foretell::Forecast;
@@ -95,6 +98,12 @@ pub trait Watched {
 
     /// Where it stands at the rung that it has just reached; `None` at no rung.
     fn place_at_rung(&self) -> Option<Place>;
+
+    /// Whether as many as the burn-in were trained to where it is to be, so that it can be forecast.
+    fn has_teachers(&self) -> bool;
+
+    /// How it stands at the last rung that it has passed, among all that have reached it by now.
+    fn standing(&self) -> Option<Standing>;
 }
 
 /// A forecast of a running trial.
@@ -107,6 +116,9 @@ pub struct Foreseen {
     pub on_scale: Box<dyn Fn(f64) -> f64>,
     /// How wide the metric ranges on it.
     pub range: f64,
+    /// Where other objectives are forecast, too: what the trial may have to beat, each score as probable as any other, −∞ where nobody would
+    /// dominate it. Else empty.
+    pub incumbents: Vec<f64>,
 }
 
 /// Where a trial stands at a rung.
@@ -118,6 +130,17 @@ pub struct Place {
     pub all: usize,
     /// How many of them are better.
     pub better: usize,
+}
+
+/// How a trial stands at a rung that it has passed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Its place by the scores there.
+    pub place: Place,
+    /// How much higher the best score there is.
+    pub behind: f64,
+    /// The spread of the scores there: what a normal distribution with the same quartiles has as its standard deviation.
+    pub spread: f64,
 }
 
 /// What a rule says of a trial; by default that it goes on.

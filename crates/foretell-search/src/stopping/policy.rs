@@ -2,7 +2,9 @@
 //!
 //! A new rule is one file beside this one, its variant here, and its name in [`PolicyName`].
 
-use super::{AshaRule, ForecastRule, MedianRule, PatienceRule, StopRule};
+use super::caution::Caution;
+use super::rungs_first::{FEWEST, first_rungs, margin};
+use super::{AshaRule, ForecastRule, MedianRule, PatienceRule, RungsFirstRule, StopRule};
 use foretell::StopCriterion;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub enum Policy {
     /// the best ⌊n/η⌋ (at least the best) of the n that have reached the level, itself counted. There is no burn-in. The number is η.
     /// Rungs below R/η² are left out: their ranks say little of the end (see `docs/research/budget.md`). Source: Li et al. 2020; the stopping variant is that of Ray Tune and of Optuna's `SuccessiveHalvingPruner`.
     Asha(u64),
+    /// By rungs while fewer trials than the burn-in have finished, then by forecasts: see [`RungsFirstRule`].
+    RungsFirst(Caution),
     /// Perfect foresight: stop a trial that ends at or below what it has to beat. The most that any forecast could save;
     /// in replays only.
     Oracle,
@@ -45,6 +49,8 @@ pub enum PolicyName {
     /// Stop trials that will not win, by their forecasts.
     #[serde(alias = "forecast")]
     Srm,
+    /// While too few trials have finished to forecast from, stop all but the best third at the rungs R/9 and R/3; then as srm.
+    RungsFirst,
     /// Stop trials below the median of the others' running means.
     Median,
     /// Stop after a number of reports without a new best.
@@ -59,6 +65,7 @@ impl PolicyName {
         match self {
             Self::None => Policy::None,
             Self::Srm => Policy::Forecast,
+            Self::RungsFirst => Policy::RungsFirst(Caution::default()),
             Self::Median => Policy::Median,
             Self::Patience => Policy::Patience(patience),
             Self::Asha => Policy::Asha(eta),
@@ -74,8 +81,14 @@ impl Policy {
             Self::Median => PolicyName::Median,
             Self::Patience(_) => PolicyName::Patience,
             Self::Asha(_) => PolicyName::Asha,
+            Self::RungsFirst(_) => PolicyName::RungsFirst,
             Self::Forecast | Self::Optimistic | Self::Oracle => PolicyName::Srm,
         }
+    }
+
+    /// Whether forecasts of their end stop trials, from some time on.
+    pub fn is_by_forecasts(self) -> bool {
+        matches!(self, Self::Forecast | Self::Optimistic | Self::RungsFirst(_))
     }
 
     /// Its rule; `None` where no trial is judged, or where only a replay has it.
@@ -84,9 +97,28 @@ impl Policy {
             Self::None | Self::Oracle => return None,
             Self::Forecast => Arc::new(ForecastRule { criterion, optimistic: false }),
             Self::Optimistic => Arc::new(ForecastRule { criterion, optimistic: true }),
+            Self::RungsFirst(caution) => Arc::new(RungsFirstRule { criterion, caution }),
             Self::Median => Arc::new(MedianRule),
             Self::Patience(reports) => Arc::new(PatienceRule(reports)),
             Self::Asha(eta) => Arc::new(AshaRule { eta }),
+        })
+    }
+
+    /// When it stops a trial before forecasts can, in words that follow "a trial is stopped"; `None` where nothing does, or no rung lies below the
+    /// end.
+    pub fn before_forecasts(self, max_resource: u64) -> Option<String> {
+        let Self::RungsFirst(caution) = self else { return None };
+        let rungs: Vec<String> = first_rungs(max_resource).iter().map(u64::to_string).collect();
+        let unless = margin(caution).map_or(String::new(), |margin| {
+            format!(
+                ", and is behind the best of them by more than {margin} standard deviation(s) of their scores"
+            )
+        });
+        (!rungs.is_empty()).then(|| {
+            format!(
+                "if at epoch {} it is not among the best third of those there, {FEWEST} at least{unless}",
+                rungs.join(" or ")
+            )
         })
     }
 
@@ -94,7 +126,7 @@ impl Policy {
     /// the criterion, and for the one that stops nothing.
     pub fn in_words(self) -> Option<String> {
         match self {
-            Self::None | Self::Forecast | Self::Optimistic | Self::Oracle => None,
+            Self::None | Self::Forecast | Self::Optimistic | Self::RungsFirst(_) | Self::Oracle => None,
             Self::Median => Some("once its best is below the median of the others' running means".to_owned()),
             Self::Patience(reports) => Some(format!("after {reports} reports without a new best")),
             Self::Asha(eta) => Some(format!(

@@ -23,9 +23,14 @@ pub(super) enum Misfit {
 impl Study {
     /// Applies one record.
     pub(super) fn apply(&mut self, record: &Record) -> Result<(), Misfit> {
+        let joined = self.measures.joined();
         self.apply_one(record)?;
         if record.ends().is_some() {
-            self.progress.note_improvement();
+            if self.spec.has_front() {
+                self.progress.note_front(self.measures.joined() > joined);
+            } else {
+                self.progress.note_improvement();
+            }
         }
         Ok(())
     }
@@ -63,6 +68,8 @@ impl Study {
                     return Ok(());
                 }
                 self.change(index, |trial| trial.take_in(*step, *value, metrics, direction));
+                self.measures.take_in(&mut self.trials[index], metrics);
+                self.check_limits(index);
                 self.reach_rung(index);
                 Ok(())
             }
@@ -140,6 +147,7 @@ impl Study {
                 self.running.insert(index);
                 self.queue.take();
                 self.sampler.started(job.trial, configuration);
+                self.check_limits(index);
             }
             Ordering::Greater => return Err(Misfit::Unplanned(job.trial)),
         }
@@ -155,6 +163,8 @@ impl Study {
             trial.state = if whole { TrialState::Completed { value } } else { TrialState::Paused { value } };
             trial.ends.insert(trial.until, trial.step);
         });
+        self.check_limits(index);
+        self.stand(index);
         let Trial { until, ref shadow, .. } = self.trials[index];
         let stopped = shadow.is_some();
         if !stopped {
@@ -165,7 +175,8 @@ impl Study {
         let compared = self.ranks.score(trial, until).unwrap_or(score);
         self.scheduler.ended(trial, End { score: compared, stopped });
         if whole {
-            self.sampler.told(trial, &self.trials[index].configuration, Worth::measured(score));
+            let worth = self.rewarded(&self.trials[index], Worth::measured(score));
+            self.sampler.told(trial, &self.trials[index].configuration, worth);
         }
         self.tell_outlooks(index);
         Ok(())
@@ -210,7 +221,8 @@ impl Study {
         let standing = if by_hand { f64::NEG_INFINITY } else { score };
         self.scheduler.ended(index as u64, End { score: standing, stopped: true });
         let sd = self.trials[index].forecast().map_or(0.0, |forecast| forecast.sd);
-        self.sampler.told(index as u64, &self.trials[index].configuration, Worth::forecast(score, sd));
+        let worth = self.rewarded(&self.trials[index], Worth::forecast(score, sd));
+        self.sampler.told(index as u64, &self.trials[index].configuration, worth);
         self.tell_outlooks(index);
     }
 }

@@ -47,6 +47,7 @@ impl Study {
             runs.into_iter().for_each(|index| self.learn_again(whole, index));
         }
         self.begin_rungs();
+        self.begin_standings();
     }
 
     /// The sampler that is asked for, which hears of all trials that are in the space.
@@ -64,12 +65,12 @@ impl Study {
             match (&trial.state, trial.result()) {
                 (TrialState::Completed { value }, _) => {
                     let worth = Worth::measured(self.spec.direction.score(*value));
-                    sampler.told(number, &trial.configuration, worth);
+                    sampler.told(number, &trial.configuration, self.rewarded(trial, worth));
                 }
                 (TrialState::Stopped { .. }, Some(result)) => {
                     let sd = trial.forecast().map_or(0.0, |forecast| forecast.sd);
                     let worth = Worth::forecast(self.spec.direction.score(result), sd);
-                    sampler.told(number, &trial.configuration, worth);
+                    sampler.told(number, &trial.configuration, self.rewarded(trial, worth));
                 }
                 (TrialState::Failed { .. } | TrialState::Stopped { .. }, _) => {
                     sampler.failed(number, &trial.configuration);
@@ -108,7 +109,7 @@ impl Study {
 
     /// The stop rule by the policy that is in force.
     fn take_rule(&mut self) {
-        let policy = match (self.spec.policy, self.spec.schedule) {
+        let policy = match (self.spec.policy_in_force(), self.spec.schedule) {
             (Policy::None, Schedule::Asha { eta, .. }) if !self.keeps_checkpoints => Policy::Asha(eta),
             (policy, _) => policy,
         };
@@ -147,6 +148,7 @@ impl Study {
 
     /// The rungs of the stop rule, with the scores of all reports so far.
     fn begin_rungs(&mut self) {
+        self.rung_points.clear();
         self.rungs = self.needs.rungs.iter().map(|&rung| (rung, Vec::new())).collect();
         for index in 0..self.trials.len() {
             for point in 0..self.trials[index].curve.steps().len() {

@@ -4,8 +4,7 @@ use super::judge::Check;
 use super::knowledge::{Level, NoForecast, Outlook};
 use super::{Study, Trial};
 use foretell::{
-    Columns, Configuration, Curve, Forecaster, History, HistoryOptions, Metric, Predictor, PredictorOptions,
-    Run, predictor,
+    Configuration, Curve, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run, predictor,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -90,7 +89,7 @@ impl Study {
         match self.knowledge.level(judged.until) {
             Some(Ok(known)) => !known.forecaster().is_fitted_for(&judged.curve),
             Some(Err(_)) => false,
-            None => true,
+            None => self.knowledge.learnt(judged.until).is_some(),
         }
     }
 
@@ -200,19 +199,14 @@ impl Study {
         Ok(Lesson { runs, options, predictor: self.predictor()? })
     }
 
-    fn history_options(&self) -> HistoryOptions {
+    pub(super) fn history_options(&self) -> HistoryOptions {
         if let Some(recording) = &self.knowledge.recording {
             return recording.options();
         }
-        HistoryOptions {
-            metric: Some(Metric::new(&self.spec.metric, self.spec.direction)),
-            columns: Columns { scales: self.spec.space.scales(), ..Columns::default() },
-            run_score: self.spec.run_score,
-            ..HistoryOptions::default()
-        }
+        self.spec.history_options()
     }
 
-    fn predictor(&self) -> Result<Arc<dyn Predictor>, NoForecast> {
+    pub(super) fn predictor(&self) -> Result<Arc<dyn Predictor>, NoForecast> {
         if let Some(predictor) = &self.predictor {
             return Ok(Arc::clone(predictor));
         }

@@ -3,12 +3,12 @@
 use super::{Study, Trial};
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
-use crate::stopping::{Foreseen, Place, Ruling, Watched};
+use crate::stopping::{Foreseen, Place, Ruling, Standing, Watched};
 use foretell::{Action, History, RunScore};
 use std::sync::Arc;
 
 /// Non-finite values in a row that count as divergence.
-const DIVERGED_AFTER: u64 = 2;
+pub(crate) const DIVERGED_AFTER: u64 = 2;
 
 /// The metric's range: from the floor, or 0 of a share, to the ceiling or the best final score.
 fn width(history: &History) -> f64 {
@@ -75,7 +75,8 @@ impl Watched for View<'_> {
         let (direction, range) = (self.study.spec.direction, width(known.forecaster().history()));
         let on_scale = move |score| known.forecaster().history().score(direction.value(score));
         let (recorded, forecast) = (outlook.recorded, outlook.forecast.clone());
-        Ok(Foreseen { recorded, forecast, on_scale: Box::new(on_scale), range })
+        let incumbents = self.study.possible_incumbents(self.index).map_err(|why| why.to_string())?;
+        Ok(Foreseen { recorded, forecast, on_scale: Box::new(on_scale), range, incumbents })
     }
 
     fn check(&self) -> (usize, usize) {
@@ -94,6 +95,14 @@ impl Watched for View<'_> {
 
     fn place_at_rung(&self) -> Option<Place> {
         self.study.place_at_rung(self.index)
+    }
+
+    fn has_teachers(&self) -> bool {
+        self.study.knowledge.learnt(self.until()).is_some()
+    }
+
+    fn standing(&self) -> Option<Standing> {
+        self.study.standing_at_rung(self.index)
     }
 }
 
@@ -122,6 +131,8 @@ impl Study {
     pub(super) fn check(&self, judged: &Trial) -> Check {
         if judged.shadow.is_some() {
             Check::Settled(Reason::AlreadyStopped)
+        } else if let Some((limit, value)) = self.broken_limit(judged).filter(|_| !judged.kept) {
+            Check::Settled(Reason::BreaksLimit(format!("{limit}, and it has {value}")))
         } else if judged.diverged >= DIVERGED_AFTER {
             Check::Settled(Reason::Diverged)
         } else if !self.knowledge.checks.is_due(judged.trained()) {
@@ -130,6 +141,9 @@ impl Study {
             Check::Settled(Reason::BurnIn)
         } else if judged.diverged > 0 {
             Check::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
+        } else if let Some(objective) = self.unknown_objective(judged).filter(|_| self.needs.forecasts) {
+            let what = &objective.of;
+            Check::Settled(Reason::NoForecast(format!("what it comes to in {what} is not known yet")))
         } else {
             Check::Open
         }
@@ -138,7 +152,7 @@ impl Study {
     /// The decision for a `reason` that the trial's state alone gives.
     fn settled(&self, reason: Reason, mut open: Decision) -> Decision {
         match reason {
-            Reason::AlreadyStopped => open.action = Action::Stop,
+            Reason::AlreadyStopped | Reason::BreaksLimit(_) => open.action = Action::Stop,
             Reason::Diverged => {
                 open.action = Action::Stop;
                 let judged = &self.trials[open.trial as usize];
@@ -195,6 +209,10 @@ impl Study {
 
     /// The score that a running `trial` has to beat, the offset not taken off.
     pub(crate) fn reference(&self, trial: u64) -> Option<f64> {
-        self.scheduler.reference(trial).filter(|score| score.is_finite())
+        let score = match self.spec.compares_by_metric_alone() {
+            true => self.scheduler.reference(trial),
+            false => self.to_beat(trial as usize),
+        };
+        score.filter(|score| score.is_finite())
     }
 }

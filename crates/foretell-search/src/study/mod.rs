@@ -7,7 +7,9 @@ mod change;
 mod fit;
 mod judge;
 mod knowledge;
+mod measures;
 mod mend;
+mod objectives;
 mod outlook;
 mod parts;
 mod progress;
@@ -15,7 +17,9 @@ mod queue;
 mod ranking;
 mod restore;
 mod rungs;
+mod scalarised;
 mod settings;
+mod side;
 mod spec;
 mod step;
 mod stored;
@@ -34,6 +38,7 @@ pub use spec::{StudyError, StudySpec};
 pub use step::Turn;
 pub use trial::{Trial, TrialState};
 
+pub(crate) use judge::DIVERGED_AFTER;
 pub(crate) use knowledge::{Checks, Level, NoForecast, Recording};
 
 use crate::samplers::Sampler;
@@ -44,6 +49,7 @@ use crate::schedulers::{Job, Scheduler};
 use crate::stopping::{Needs, StopRule};
 use foretell::{Configuration, Predictor, Run};
 use knowledge::Knowledge;
+use measures::Measures;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -74,6 +80,8 @@ pub struct Study {
     /// Runs of earlier searches.
     warm_start: Vec<Run>,
     knowledge: Knowledge,
+    /// What is known of the objectives besides the metric.
+    measures: Measures,
     /// The job asked for next, until it is started.
     pending: Option<(Job, Proposal)>,
     /// The trials to go on with after an interruption.
@@ -85,6 +93,8 @@ pub struct Study {
     progress: Progress,
     /// The scores, ascending, with which trials reached each rung of the stop rule.
     rungs: BTreeMap<u64, Vec<f64>>,
+    /// The same with several objectives: which trials, and what they had come to there, larger being better.
+    rung_points: BTreeMap<u64, RungPoints>,
     /// What trials are compared by at rungs, where that is a forecast.
     ranks: Ranks,
     /// From how many trials those were learnt.
@@ -98,6 +108,9 @@ pub struct Study {
     /// Whether the sampler is the caller's own: it stays whatever changes.
     brings_sampler: bool,
 }
+
+/// The trials that reached a rung, and all that they had come to there.
+type RungPoints = (Vec<usize>, Vec<Vec<f64>>);
 
 /// The configuration of the job asked for next.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,7 +166,7 @@ impl Study {
             Some(scheduler) => scheduler,
             None => spec.schedule.scheduler(spec.trials, spec.max_resource, nth_best, burn_in)?,
         };
-        let rule = stop_rule.clone().or_else(|| spec.policy.rule(spec.criterion));
+        let rule = stop_rule.clone().or_else(|| spec.policy_in_force().rule(spec.criterion));
         let needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(spec.max_resource));
         Ok(Self {
             own_rule: stop_rule,
@@ -164,12 +177,14 @@ impl Study {
             trials: Vec::new(),
             warm_start: Vec::new(),
             knowledge: Knowledge::new(LevelData::new(burn_in, spec.refit), needs.means, recording),
+            measures: Measures::new(&spec),
             pending: None,
             interrupted: BTreeSet::new(),
             running: BTreeSet::new(),
             levels: BTreeSet::new(),
             progress: Progress::default(),
             rungs: needs.rungs.iter().map(|&rung| (rung, Vec::new())).collect(),
+            rung_points: BTreeMap::new(),
             needs,
             ranks: Ranks::default(),
             ranked_from: 0,

@@ -34,6 +34,13 @@ impl Progress {
         }
     }
 
+    /// A trial of a study with several objectives has ended: notes whether it joined the front.
+    pub(super) fn note_front(&mut self, joined: bool) {
+        if joined {
+            self.improved = Some((self.trials.ended(), 0.0));
+        }
+    }
+
     /// The best trial's number and score (larger is better).
     pub(super) fn leader(&self) -> Option<(usize, f64)> {
         self.leaders.first().map(|leader| (leader.trial, leader.score))

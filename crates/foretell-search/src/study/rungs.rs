@@ -1,7 +1,11 @@
 //! Rungs of the stop rule: who has reached them, and with which score.
 
 use super::{Study, Trial};
-use crate::stopping::Place;
+use crate::objective::ahead_of;
+use crate::stopping::{Place, Standing};
+
+/// How far apart the quartiles of a normal distribution are, in standard deviations.
+const QUARTILES_APART: f64 = 1.349;
 
 impl Study {
     /// The rung that `trial` reached by its report number `point`, and its score there.
@@ -33,8 +37,25 @@ impl Study {
         let Some((level, score)) = self.rung_of(&self.trials[index], point) else { return };
         if let Some(scores) = self.rungs.get_mut(&level) {
             scores.insert(scores.partition_point(|other| other.total_cmp(&score).is_lt()), score);
+            self.reach_rung_with_others(index, level, score);
             self.rank_rungs(index);
         }
+    }
+
+    /// With several objectives: notes what trial `index` has come to at the rung, if all of it is known.
+    fn reach_rung_with_others(&mut self, index: usize, level: u64, score: f64) {
+        if let Some(others) = self.others(&self.trials[index]).filter(|_| self.spec.has_front()) {
+            let (trials, points) = self.rung_points.entry(level).or_default();
+            trials.push(index);
+            points.push(std::iter::once(score).chain(others).collect());
+        }
+    }
+
+    /// With several objectives: where trial `index` stands at the rung among those of which all is known.
+    fn place_by_front(&self, index: usize, level: u64, score: f64) -> Option<Place> {
+        let (trials, points) = self.rung_points.get(&level)?;
+        let own = trials.iter().position(|&trial| trial == index)?;
+        Some(Place { score, all: points.len(), better: ahead_of(points, own, points.len()) })
     }
 
     /// Where trial `index` stands at the rung that it has just reached; `None` at no rung, or at one that says nothing of the end.
@@ -45,9 +66,30 @@ impl Study {
         if self.ranks.silent.contains(&level) {
             return None;
         }
+        if self.spec.has_front() {
+            return self.place_by_front(index, level, score);
+        }
         let scores = self.rungs.get(&level).map_or(&[][..], Vec::as_slice);
         let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
         let (all, better) = self.ahead_of(index as u64, level).unwrap_or((scores.len(), better));
         Some(Place { score, all, better })
+    }
+
+    /// How trial `index` stands at the last rung that it has passed, among all that have reached it by now; `None` before the first.
+    /// O(log trials + points).
+    pub(super) fn standing_at_rung(&self, index: usize) -> Option<Standing> {
+        let trial = &self.trials[index];
+        let (&level, scores) = self.rungs.range(..=trial.trained()).next_back()?;
+        let steps = trial.curve.steps();
+        let point = steps.partition_point(|&step| trial.trained_at(step as u64) < level);
+        let score = self.spec.run_score.of(&trial.curve.until(*steps.get(point)?));
+        let (score, &best) = (score.filter(|score| score.is_finite())?, scores.last()?);
+        let better = scores.len() - scores.partition_point(|other| other.total_cmp(&score).is_le());
+        let quartile = |quarters: usize| scores[quarters * (scores.len() - 1) / 4];
+        Some(Standing {
+            place: Place { score, all: scores.len(), better },
+            behind: best - score,
+            spread: (quartile(3) - quartile(1)) / QUARTILES_APART,
+        })
     }
 }

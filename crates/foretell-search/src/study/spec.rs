@@ -4,6 +4,7 @@ use super::{Parts, Settings};
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::difference::{Difference, differences};
 use crate::layer_space::NETWORK;
+use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::range::{RangeError, at_least_one, countable, growth, share};
 use crate::samplers::SamplerSpec;
@@ -15,8 +16,8 @@ use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
 use foretell::{
-    Configuration, Direction, ImageShape, LayerSequence, PredictorOptions, RunScore, StopCriterion,
-    StopCriterionError, UnknownPredictor, Value, predictor,
+    Columns, Configuration, Direction, HistoryOptions, ImageShape, LayerSequence, Metric, PredictorOptions,
+    RunScore, StopCriterion, StopCriterionError, UnknownPredictor, Value, predictor,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +47,15 @@ pub struct StudySpec {
     // left out as long as it is the default, so that a study begun before there was this choice is found again
     #[serde(default, skip_serializing_if = "is_default")]
     pub run_score: RunScore,
+    /// What trials are measured by besides the metric.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objectives: Vec<Objective>,
+    /// The bounds that a trial must keep to count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
+    /// What Q-learning is rewarded with in place of the metric's score: a formula over the metric and what is known of a network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<Formula>,
     /// R, the resource that a whole training takes: epochs.
     pub max_resource: u64,
     /// How many trials in all; may be raised later.
@@ -160,6 +170,9 @@ pub enum StudyError {
         "the policy oracle knows how runs end, which only a replay of recorded runs does; choose another"
     )]
     Oracle,
+    /// An objective or a limit.
+    #[error(transparent)]
+    Objective(#[from] ObjectiveError),
     /// There is no such predictor.
     #[error(transparent)]
     Predictor(#[from] UnknownPredictor),
@@ -226,13 +239,16 @@ impl StudySpec {
             metric: metric.into(),
             direction,
             run_score: RunScore::default(),
+            objectives: Vec::new(),
+            limits: Vec::new(),
+            reward: None,
             max_resource: DEFAULT_EPOCHS,
             trials: DEFAULT_TRIALS,
             budget_epochs: None,
             until_no_improvement: None,
             queue: Vec::new(),
             burn_in,
-            policy: Policy::default(),
+            policy: Policy::RungsFirst(Caution::default()),
             shadow: false,
             predictor,
             criterion,
@@ -272,6 +288,7 @@ impl StudySpec {
         share("exempt share", self.exempt)?;
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
+        self.validate_objectives()?;
         if parts.scheduler.is_none() && !self.schedule.compares_by(self.rank, self.policy) {
             return Err(StudyError::Rank);
         }
@@ -282,6 +299,26 @@ impl StudySpec {
             predictor(&self.predictor, &PredictorOptions::default())?;
         }
         if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
+    }
+
+    /// How its runs are laid on a grid, but for the target.
+    pub(crate) fn history_options(&self) -> HistoryOptions {
+        HistoryOptions {
+            metric: Some(Metric::new(&self.metric, self.direction)),
+            columns: Columns { scales: self.space.scales(), ..Columns::default() },
+            run_score: self.run_score,
+            ..HistoryOptions::default()
+        }
+    }
+
+    /// The policy that stops trials: rungs compare the metric alone, so that with other objectives or limits forecasts decide from the beginning.
+    pub(crate) fn policy_in_force(&self) -> Policy {
+        match self.policy {
+            Policy::RungsFirst(_) if !self.objectives.is_empty() || !self.limits.is_empty() => {
+                Policy::Forecast
+            }
+            policy => policy,
+        }
     }
 
     /// Checks that the burn-in can end: by the study's own trials, and `warm_start` runs to learn from.

@@ -153,7 +153,8 @@ impl Study {
     pub fn is_undecided(&self, trial: u64) -> bool {
         let awaits = |trial: &Trial| {
             let unjudged = trial.judged.is_none_or(|judged| judged < trial.step);
-            trial.is_open() && trial.trained() > 0 && trial.trained() < trial.until && unjudged
+            let has_grounds = trial.trained() > 0 || trial.breaks_limit;
+            trial.is_open() && has_grounds && trial.trained() < trial.until && unjudged
         };
         self.rule.is_some() && self.trial(trial).is_some_and(awaits)
     }
@@ -214,7 +215,7 @@ impl Study {
         if let Some((_, Proposal::Open)) = &self.pending {
             let known = self.trials.get(job.trial as usize).map(|trial| trial.configuration.clone());
             let configuration =
-                known.or_else(|| self.enqueued_for(job.trial)).or_else(|| self.sampler.propose(job.trial));
+                known.or_else(|| self.enqueued_for(job.trial)).or_else(|| self.sampled(job.trial));
             let proposal = configuration.map_or(Proposal::Spent, Proposal::Of);
             self.pending = Some((job, proposal));
         }

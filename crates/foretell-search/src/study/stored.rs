@@ -1,6 +1,7 @@
 //! How a study's description is read: as it is written today, or as earlier versions wrote it.
 
 use super::spec::StudySpec;
+use crate::objective::{Formula, Limit, Objective};
 use crate::samplers::SamplerSpec;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::Schedule;
@@ -66,6 +67,12 @@ struct Identity<'a> {
     direction: Direction,
     #[serde(skip_serializing_if = "Option::is_none")]
     run_score: Option<RunScore>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objectives: Option<&'a [Objective]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limits: Option<&'a [Limit]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reward: Option<&'a Formula>,
     max_resource: u64,
     trials: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,6 +111,9 @@ impl StudySpec {
             metric: &self.metric,
             direction: self.direction,
             run_score: Some(self.run_score).filter(|score| *score != RunScore::default()),
+            objectives: Some(&self.objectives[..]).filter(|objectives| !objectives.is_empty()),
+            limits: Some(&self.limits[..]).filter(|limits| !limits.is_empty()),
+            reward: self.reward.as_ref(),
             max_resource: self.max_resource,
             trials: self.trials,
             queue: Some(&self.queue[..]).filter(|queue| !queue.is_empty()),
@@ -113,7 +123,10 @@ impl StudySpec {
                 (_, true) => Stopping::Shadow,
                 _ => Stopping::Live,
             },
-            policy: if self.policy == Policy::None { Policy::default() } else { self.policy },
+            policy: match self.policy {
+                Policy::None | Policy::RungsFirst(_) => Policy::default(),
+                policy => policy,
+            },
             predictor: &self.predictor,
             rule: Rule { stop_probability, offset, nth_best },
             agreeing_checks,

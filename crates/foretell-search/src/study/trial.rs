@@ -87,6 +87,12 @@ pub struct Trial {
     pub spared: Option<Decision>,
     /// Whether a person keeps it from being stopped.
     pub kept: bool,
+    /// What it last reported of the objectives and limits, by name.
+    pub measured: BTreeMap<String, f64>,
+    /// The curves of the objectives that it reports, by name.
+    pub(super) side: BTreeMap<String, Curve>,
+    /// Whether it surely breaks a limit: then it counts for nothing.
+    pub breaks_limit: bool,
     /// The last step that was decided on.
     pub(super) judged: Option<u64>,
     /// Checks in a row that said it will not win.
@@ -116,6 +122,9 @@ impl Trial {
             shadow: None,
             spared: None,
             kept: false,
+            measured: BTreeMap::new(),
+            side: BTreeMap::new(),
+            breaks_limit: false,
             judged: None,
             votes: 0,
             diverged: 0,
@@ -255,9 +264,10 @@ impl Trial {
     }
 
     /// What it has come to, in the metric's unit: its last value, if it was trained to its end; where the best value counts, that
-    /// of any trial that runs no more, but of those that failed.
+    /// of any trial that runs no more, but of those that failed. `None` for one that breaks a limit.
     pub fn achieved(&self, run_score: RunScore, direction: Direction) -> Option<f64> {
         match (&self.state, run_score) {
+            _ if self.breaks_limit => None,
             (TrialState::Completed { value }, _) => Some(*value),
             (TrialState::Stopped { .. } | TrialState::Paused { .. }, RunScore::Best) => {
                 run_score.of(&self.curve).map(|score| direction.value(score))

@@ -55,7 +55,7 @@ const words = {
   by_hand: "by hand", kept: "kept by hand",
 };
 // a decision's reason, or what a failed training said
-const because = (reason) => typeof reason === "string" ? words[reason] || reason : reason && reason.no_forecast ? "no forecast: " + reason.no_forecast : "";
+const because = (reason) => typeof reason === "string" ? words[reason] || reason : reason && reason.breaks_limit ? "breaks " + reason.breaks_limit : reason && reason.no_forecast ? "no forecast: " + reason.no_forecast : "";
 
 const minimizes = () => Boolean(state.spec) && state.spec.direction === "minimize";
 const better = (a, b) => minimizes() ? a < b : a > b;

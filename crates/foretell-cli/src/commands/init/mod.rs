@@ -1,5 +1,6 @@
 //! `foretell init -- COMMAND`: writes a study file for a training script, from its `--help`, its source and its first output.
 
+mod earlier;
 mod epochs;
 mod metric;
 mod options;
@@ -76,12 +77,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let reported = found.as_ref().and_then(|found| metric::reported(&sample, &found.source));
     let epochs = Epochs::of(reported, metric::announced(&sample.lines), described.epochs);
-    let mut guess = study_file::Guess { described, metric: None, epochs };
+    let mut guess = study_file::Guess { described, metric: None, epochs, earlier: Vec::new() };
     let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if asks {
         ask_all(&mut guess, &mut found)?;
     }
     guess.metric = found;
+    guess.earlier = earlier::of(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
     std::fs::write(out, text).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     note(&study_file::summary(&guess, out));

@@ -1,5 +1,6 @@
 //! The commented study file.
 
+use super::earlier::Earlier;
 use super::epochs::Epochs;
 use super::metric::Found;
 use super::options::Described;
@@ -13,6 +14,8 @@ pub(super) struct Guess {
     pub(super) described: Described,
     pub(super) metric: Option<Found>,
     pub(super) epochs: Epochs,
+    /// Earlier studies of the script.
+    pub(super) earlier: Vec<Earlier>,
 }
 
 /// The file's text.
@@ -52,8 +55,22 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     } else {
         line("# how many run at a time (default: one a core)\n# workers = 2\n".to_owned());
     }
+    earlier(&guess.earlier, &mut line);
     parameters(described, sample, &mut line);
     text
+}
+
+/// The offer to learn from earlier studies of the script.
+fn earlier(studies: &[Earlier], line: &mut impl FnMut(String)) {
+    let finished: u64 = studies.iter().map(|study| study.finished).sum();
+    let folders: Vec<String> =
+        studies.iter().map(|study| quoted(&study.folder.display().to_string())).collect();
+    if finished > 0 {
+        line(format!(
+            "# {finished} trainings of this script have finished before: learn from them, and forecasts begin with the first trial\n# learn-from = [{}]\n",
+            folders.join(", ")
+        ));
+    }
 }
 
 fn metric(found: &Found, line: &mut impl FnMut(String)) {
@@ -141,8 +158,15 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         Epochs::Unknown => guess.epochs.written().1,
         known => known.written().0.to_string(),
     };
+    let finished: u64 = guess.earlier.iter().map(|study| study.finished).sum();
+    let earlier = match finished {
+        0 => String::new(),
+        _ => format!(
+            "earlier: {finished} trainings of this script have finished; the line learn-from of the file learns from them\n"
+        ),
+    };
     format!(
-        "parameters: {parameters}\nmetric: {metric}\nepochs: {epochs}\nwritten: {}; look it through, then: foretell search {}",
+        "parameters: {parameters}\nmetric: {metric}\nepochs: {epochs}\n{earlier}written: {}; look it through, then: foretell search {}",
         out.display(),
         out.display()
     )

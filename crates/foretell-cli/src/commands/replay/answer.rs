@@ -3,7 +3,7 @@
 use super::flags::Arguments;
 use super::recommend::{Recommendation, recommended};
 use super::replayed::Replayed;
-use super::report::Row;
+use super::report::{FrontRow, Row};
 use crate::output::{human_duration, metric_difference, table, with_deviation};
 use foretell::ErrorBudget;
 
@@ -34,12 +34,18 @@ fn best_value(file: &Replayed) -> f64 {
 }
 
 fn times(row: &Row) -> String {
-    format!("{:.1} times less training", row.speedup_mean)
+    format!("{:.1} times less training", row.totals.speedup_total)
 }
 
 fn kept(row: &Row) -> String {
+    if let Some(front) = row.front {
+        let (kept, volume) = (100.0 * front.kept, 100.0 * front.hypervolume_kept);
+        return format!("{kept:.1} % of the front kept, {volume:.1} % of its hypervolume");
+    }
     let orders = (row.best_kept * row.orderings as f64).round();
-    format!("the best run kept in {orders} of {} orders", row.orderings)
+    let three = (row.totals.best_three_kept * row.orderings as f64).round();
+    let other = if three > orders { format!(" and one of the best three in {three}") } else { String::new() };
+    format!("the best run kept in {orders} of {} orders{other}", row.orderings)
 }
 
 /// The setting of `row` as flags of `foretell search`; for what that does not have, in words.
@@ -70,7 +76,7 @@ fn setting(row: &Row) -> String {
 fn full(file: &Replayed) -> String {
     let mut lines = vec![what_was_replayed(file)];
     if let Some(row) = file.usual().map(|i| &file.rows[i]) {
-        let saved = 100.0 * (1.0 - 1.0 / row.speedup_mean);
+        let saved = 100.0 * (1.0 - 1.0 / row.totals.speedup_total);
         lines.push(format!(
             "`foretell search` would have saved {saved:.0} % of the training: {:.0} instead of {:.0} epochs, {}, {}.",
             row.epochs_spent,
@@ -92,10 +98,12 @@ fn full(file: &Replayed) -> String {
     if let Some(oracle) = file.rows.iter().find(|row| row.policy == "oracle") {
         lines.push(format!(
             "No forecast that trains every new best to its end could have saved more than {:.1} times: that is perfect foresight after {} full runs.",
-            oracle.speedup_mean, oracle.burn_in
+            oracle.totals.speedup_total, oracle.burn_in
         ));
     }
-    lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
+    if file.table.objectives().is_empty() {
+        lines.extend(recommended(file).map(|chosen| advice(file, &chosen)));
+    }
     lines.retain(|line| !line.is_empty());
     lines.join("\n")
 }
@@ -179,12 +187,21 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
     )
 }
 
+/// What was lost with the best, where it was: first there, then over all orders.
 fn loss(row: &Row, metric: &str, best: f64) -> String {
-    if row.best_kept >= 1.0 {
-        return String::new();
+    if let Some(front) = row.front {
+        return format!(
+            "The front has {:.1} runs on average; as many epochs spent on runs chosen at random would have kept {:.1} % of it.",
+            front.size_mean,
+            100.0 * front.kept_at_random
+        );
     }
+    let Some((worse, in_sd)) = row.totals.regret_where_lost.zip(row.totals.regret_sd_where_lost) else {
+        return String::new();
+    };
     format!(
-        "Where the best was lost, the best that was left was worse by at most {} ({metric}); {} on average over all orders.",
+        "Where the best was lost, the best that was left was worse by {} ({metric}; {in_sd:.2} standard deviations of the final values), at most by {}; {} on average over all orders.",
+        metric_difference(worse, best, 4),
         metric_difference(row.regret_max, best, 4),
         metric_difference(row.regret_mean, best, 5)
     )
@@ -215,8 +232,18 @@ fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
     lines.join("\n")
 }
 
+/// A share and its standard error.
+pub(super) fn percent(share: f64, error: f64) -> String {
+    format!("{:.0} ± {:.0} %", 100.0 * share, 100.0 * error)
+}
+
+/// A regret in standard deviations, and its standard error.
+pub(super) fn deviations((regret, error): (f64, f64)) -> String {
+    format!("{regret:.2} ± {error:.2}")
+}
+
 /// Δ and what goes with it.
-fn rule(row: &Row) -> String {
+pub(super) fn rule(row: &Row) -> String {
     let mut parts = Vec::new();
     parts.extend(row.stop_probability.map(|p| format!("{p}{}", budget(row.error_budget))));
     parts.extend(row.agreeing_checks.filter(|&n| n > 1).map(|n| format!("{n} agree")));
@@ -247,37 +274,50 @@ fn of_hyperband(row: &Row) -> [String; 3] {
     [reference.to_owned(), kappa, best.unwrap_or("– ± –".to_owned())]
 }
 
+/// What was kept of the front, and what would have been at random for the same cost.
+fn front_cells(front: &FrontRow) -> [String; 4] {
+    let shares = [front.kept, front.kept_at_random, front.hypervolume_kept, front.hypervolume_kept_at_random];
+    shares.map(|share| format!("{:.1} %", 100.0 * share))
+}
+
+/// A row of the table, with what only some tables have.
+fn cells(row: &Row, best: f64, hyperband: bool, samplers: bool) -> Vec<String> {
+    let mut cells = vec![
+        row.policy.to_owned(),
+        row.predictor.clone().unwrap_or("–".to_owned()),
+        rule(row),
+        if row.policy == "none" || row.policy == "i-epoch" {
+            "–".to_owned()
+        } else {
+            row.burn_in.to_string()
+        },
+        format!("{:.2} ± {:.2}", row.totals.speedup_total, row.totals.speedup_total_stderr),
+        format!("{:.0}", row.epochs_spent),
+        percent(row.best_kept, row.totals.best_kept_stderr),
+        percent(row.totals.best_three_kept, row.totals.best_three_kept_stderr),
+        metric_difference(row.regret_mean, best, 5),
+        format!("{:.3} ± {:.3}", row.regret_sd_mean, row.totals.regret_sd_stderr),
+        row.totals
+            .regret_sd_where_lost
+            .zip(row.totals.regret_sd_where_lost_stderr)
+            .map_or("–".to_owned(), deviations),
+        format!("{:.0} of {}", row.stopped_mean, row.runs),
+        format!("{:.1}", row.wrong_stops_mean),
+        row.saving_of_oracle.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
+    ];
+    cells.extend(row.front.iter().flat_map(front_cells));
+    if hyperband {
+        cells.extend(of_hyperband(row));
+    }
+    if samplers {
+        cells.insert(0, row.sampler.to_owned());
+    }
+    cells
+}
+
 fn as_table(rows: &[Row], best: f64) -> String {
     let hyperband = rows.iter().any(|row| row.best_of_run_mean.is_some());
     let samplers = rows.iter().any(|row| row.sampler != "random");
-    let cells = |row: &Row| {
-        let rule = rule(row);
-        let mut cells = vec![
-            row.policy.to_owned(),
-            row.predictor.clone().unwrap_or("–".to_owned()),
-            rule,
-            if row.policy == "none" || row.policy == "i-epoch" {
-                "–".to_owned()
-            } else {
-                row.burn_in.to_string()
-            },
-            format!("{:.2} ± {:.2}", row.speedup_mean, row.speedup_stderr),
-            format!("{:.0}", row.epochs_spent),
-            format!("{:.0} %", 100.0 * row.best_kept),
-            metric_difference(row.regret_mean, best, 5),
-            format!("{:.4}", row.regret_sd_mean),
-            format!("{:.0} of {}", row.stopped_mean, row.runs),
-            format!("{:.1}", row.wrong_stops_mean),
-            row.saving_of_oracle.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
-        ];
-        if hyperband {
-            cells.extend(of_hyperband(row));
-        }
-        if samplers {
-            cells.insert(0, row.sampler.to_owned());
-        }
-        cells
-    };
     let mut headings = vec![
         "policy",
         "predictor",
@@ -286,17 +326,23 @@ fn as_table(rows: &[Row], best: f64) -> String {
         "speed-up",
         "epochs",
         "best kept",
+        "of best 3",
         "regret",
         "in sd",
+        "where lost",
         "stopped",
         "wrongly",
         "of oracle's saving",
     ];
+    if rows.iter().any(|row| row.front.is_some()) {
+        headings.extend(["front kept", "at random", "hypervolume", "at random"]);
+    }
     if hyperband {
         headings.extend(["reference", "κ", "best of a run"]);
     }
     if samplers {
         headings.insert(0, "sampler");
     }
-    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+    let rows: Vec<_> = rows.iter().map(|row| cells(row, best, hyperband, samplers)).collect();
+    table(&headings, &rows)
 }

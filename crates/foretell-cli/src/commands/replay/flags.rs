@@ -78,6 +78,11 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 1, help_heading = "Scheduling")]
     pub(super) workers: usize,
 
+    /// Objective, such as `weights:min` or `width^2*depth:min`: a value of the runs' configurations or a formula over these; besides the
+    /// metric; may be repeated. The replay then shows how much of the front is kept.
+    #[arg(long, value_name = "NAME[:min|:max]")]
+    pub(super) objective: Vec<String>,
+
     /// Number of random orders of the runs to average over.
     #[arg(long, default_value_t = 10)]
     pub(super) orderings: usize,
@@ -141,6 +146,10 @@ impl Arguments {
             );
             return Err(flag("--figure", &text));
         }
+        if !self.objective.is_empty() && self.scheduler() != SchedulerName::Full {
+            let text = "with several objectives runs are not compared at rungs; leave out --scheduler, or --objective";
+            return Err(flag("--objective", &text));
+        }
         if self.figure.is_some() && self.plot.is_none() && !self.writes_best_so_far() {
             return Err(flag(
                 "--figure",
@@ -184,6 +193,9 @@ impl Arguments {
     pub(super) fn policies(&self) -> Vec<PolicyName> {
         let chosen = match self.scheduler() {
             _ if !self.policy.is_empty() => self.policy.as_slice(),
+            SchedulerName::Full if !self.objective.is_empty() => {
+                &[PolicyName::None, PolicyName::Srm, PolicyName::Asha, PolicyName::Oracle]
+            }
             SchedulerName::Full => {
                 use PolicyName::{IEpoch, LastValue, Median, None, Oracle, Srm};
                 &[None, Srm, LastValue, Median, IEpoch, Oracle]

@@ -1,6 +1,8 @@
 //! `foretell replay`: what early stopping would have done on recorded runs.
 
 mod answer;
+mod document;
+mod families;
 mod flags;
 mod orders;
 mod page;
@@ -18,12 +20,13 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, note, print, print_json};
 use crate::plot;
 use crate::scheduling::measure_name;
+use document::Document;
+use families::Families;
 use flags::{FigureKind, LEAST_LEARNT};
 use foretell::{Predictor, PredictorOptions};
 use foretell_logs::{Recorded, Topic};
 use foretell_search::{Rank, ReplayError, Setting, Table, replay};
 use replayed::Replayed;
-use report::Document;
 use settings::Variant;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,8 +47,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match arguments.format {
         Format::Json => print_json(&document(arguments, &replayed))?,
         Format::Table => {
-            let texts: Vec<String> = replayed.iter().map(|file| answer::text(file, arguments)).collect();
-            print(&texts.join("\n\n"))?;
+            let texts = replayed.iter().map(|file| answer::text(file, arguments));
+            let together = Families::of(&replayed).map(|families| families.text());
+            print(&texts.chain(together).collect::<Vec<_>>().join("\n\n"))?;
         }
     }
     if let Some(path) = &arguments.write_orders {
@@ -85,6 +89,7 @@ fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a>
         seed: arguments.seed,
         scheduler: arguments.scheduler().name(),
         rows: replayed.iter().flat_map(|file| &file.rows).collect(),
+        families: Families::of(replayed),
     }
 }
 
@@ -147,6 +152,7 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
             ReplayError::TooFewRuns { .. } => in_file(&too_few(&recorded, target)),
             _ => in_file(&error),
         })?;
+    let table = table.measuring(&arguments.objective).map_err(|error| in_file(&error))?;
     let is_small = table.len() <= LEAST_LEARNT;
     let table = Arc::new(table);
     let variants = settings::variants(arguments, &table);

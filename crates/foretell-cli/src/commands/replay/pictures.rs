@@ -83,10 +83,10 @@ fn speedup(file: &Replayed) -> plot::Speedup {
         if matches!(variant.policy, PolicyName::None | PolicyName::IEpoch) {
             continue;
         }
-        let (mean, stderr) = outcome.speedup();
+        let (saved, stderr) = outcome.saved();
         let point = |stop_probability| plot::SpeedupPoint {
             stop_probability,
-            speedup: mean,
+            speedup: saved,
             stderr,
             best_kept: outcome.best_kept(),
         };
@@ -102,7 +102,7 @@ fn speedup(file: &Replayed) -> plot::Speedup {
     }
     plot::Speedup {
         title: format!("what early stopping would have saved: {}", file.curves),
-        subtitle: format!("mean ± standard error over {} random orders of the runs", orderings(file)),
+        subtitle: format!("all epochs ± standard error over {} random orders of the runs", orderings(file)),
         series,
     }
 }

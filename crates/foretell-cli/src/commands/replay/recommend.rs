@@ -2,7 +2,7 @@
 
 use super::policy_name::PolicyName;
 use super::replayed::Replayed;
-use foretell_search::Outcome;
+use foretell_search::{OrderingOutcome, Outcome, Saving};
 use std::ops::Range;
 
 /// A setting is safe if it kept the best run in at least this share of the orders.
@@ -22,7 +22,7 @@ impl Measured {
         let orders = &outcome.orderings[orders];
         let mean = |sum: f64| sum / orders.len().max(1) as f64;
         Self {
-            speedup: mean(orders.iter().map(|order| order.speedup()).sum()),
+            speedup: Saving::total(&orders.iter().map(OrderingOutcome::saving).collect::<Vec<_>>()).0,
             kept: orders.iter().filter(|order| order.best_kept).count(),
             orders: orders.len(),
             regret: mean(orders.iter().map(|order| order.regret).sum()),

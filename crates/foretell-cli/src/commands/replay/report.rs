@@ -6,17 +6,8 @@ use crate::commands::figures;
 use crate::scheduling::RecordedSamplerName;
 use foretell::statistics::{mean, standard_error};
 use foretell::{ErrorBudget, RunScore, StopCriterion};
-use foretell_search::{Caution, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table};
+use foretell_search::{Caution, FrontKept, KappaOf, Outcome, Policy, Rank, Reference, ReplaySpec, Table};
 use serde::Serialize;
-
-/// The JSON document.
-#[derive(Serialize)]
-pub(super) struct Document<'a> {
-    pub(super) schema: &'static str,
-    pub(super) seed: u64,
-    pub(super) scheduler: &'static str,
-    pub(super) rows: Vec<&'a Row>,
-}
 
 /// The best final value so far over orderings, once all have one.
 #[derive(Clone, Copy, Serialize)]
@@ -93,8 +84,77 @@ pub(super) struct Row {
     pub(super) refit: Option<f64>,
     /// How many runs each order drew; none: all.
     pub(super) study_size: Option<usize>,
+    /// With several objectives: what was kept of the front.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) front: Option<FrontRow>,
     /// Exempt runs that would have been stopped, and how many of them came to be the best.
     pub(super) audit: Option<(usize, usize)>,
+    #[serde(flatten)]
+    pub(super) totals: Totals,
+}
+
+/// What was really saved and lost over all orderings.
+#[derive(Serialize)]
+pub(super) struct Totals {
+    /// What is really saved: epochs without stopping over epochs spent, both of all orderings; its standard error.
+    pub(super) speedup_total: f64,
+    pub(super) speedup_total_stderr: f64,
+    pub(super) best_kept_stderr: f64,
+    /// The share of orderings in which one of the best three was trained to its end.
+    pub(super) best_three_kept: f64,
+    pub(super) best_three_kept_stderr: f64,
+    pub(super) regret_sd_stderr: f64,
+    /// The mean regret of the orderings that lost the best, in the metric's unit; none if none did.
+    pub(super) regret_where_lost: Option<f64>,
+    /// The same as `regret_sd_mean`, and its standard error.
+    pub(super) regret_sd_where_lost: Option<f64>,
+    pub(super) regret_sd_where_lost_stderr: Option<f64>,
+}
+
+impl Totals {
+    fn of(outcome: &Outcome) -> Self {
+        let (speedup_total, speedup_total_stderr) = outcome.saved();
+        let (best_three_kept, best_three_kept_stderr) = outcome.kept_among(3);
+        let where_lost = outcome.where_lost(|ordering| outcome.in_sd(ordering));
+        let regrets: Vec<f64> = outcome.orderings.iter().map(|ordering| outcome.in_sd(ordering)).collect();
+        Self {
+            speedup_total,
+            speedup_total_stderr,
+            best_kept_stderr: outcome.kept_among(1).1,
+            best_three_kept,
+            best_three_kept_stderr,
+            regret_sd_stderr: standard_error(&regrets),
+            regret_where_lost: outcome.where_lost(|o| o.regret_natural).map(|(mean, _)| mean),
+            regret_sd_where_lost: where_lost.map(|(mean, _)| mean),
+            regret_sd_where_lost_stderr: where_lost.map(|(_, error)| error),
+        }
+    }
+}
+
+/// What was kept of a front; means are over orderings.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct FrontRow {
+    /// How many runs it has.
+    pub(super) size_mean: f64,
+    /// The share of them that was trained to the end.
+    pub(super) kept: f64,
+    /// The share of its hypervolume that was kept.
+    pub(super) hypervolume_kept: f64,
+    /// The same two, had runs been chosen at random for the same cost.
+    pub(super) kept_at_random: f64,
+    pub(super) hypervolume_kept_at_random: f64,
+}
+
+impl FrontRow {
+    fn new(front: FrontKept) -> Self {
+        Self {
+            size_mean: front.size,
+            kept: front.kept,
+            hypervolume_kept: front.hypervolume,
+            kept_at_random: front.kept_at_random,
+            hypervolume_kept_at_random: front.hypervolume_at_random,
+        }
+    }
 }
 
 /// One row a variant.
@@ -193,6 +253,8 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
         caution: variant.caution.map(Caution::name),
         refit: spec.refit,
         study_size: spec.study_size,
+        front: outcome.front().map(FrontRow::new),
         audit: (spec.exempt > 0.0).then(|| outcome.audit(table)),
+        totals: Totals::of(outcome),
     }
 }

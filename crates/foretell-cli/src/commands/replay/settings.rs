@@ -101,7 +101,7 @@ fn usual(arguments: &Arguments, caution: Caution, table: &Table) -> Variant {
     let usual = caution.stopping();
     let common = common(arguments);
     let spec = ReplaySpec {
-        policy: Policy::Forecast,
+        policy: Policy::RungsFirst(caution),
         criterion: usual.criterion,
         burn_in: (usual.burn_in as usize).min(common.trials(table).saturating_sub(1)).max(1),
         refit: usual.refit,

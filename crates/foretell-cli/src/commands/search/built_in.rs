@@ -111,7 +111,7 @@ fn check_sizes(size: &Size, batch_size: usize) -> Result<(), Failure> {
 
 /// No other metric and no other direction can be asked of the built-in networks.
 fn check_metric(arguments: &Arguments, metric: &str) -> Result<(), Failure> {
-    if let Some(other) = arguments.metric.as_deref().filter(|&name| name != metric) {
+    if let Some(other) = arguments.metric().filter(|&name| name != metric) {
         return Err(Failure::input(format!(
             "unknown metric `{other}`; the built-in networks report {metric}"
         )));

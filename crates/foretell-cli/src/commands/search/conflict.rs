@@ -1,8 +1,7 @@
 //! In what a study that is there differs from the one that is asked for.
 
 use crate::failure::Failure;
-use foretell_search::{Difference, StudySpec, differences};
-use serde::Serialize;
+use foretell_search::{Difference, StudySpec};
 use std::path::Path;
 
 /// Names the settings in which the study in `directory` differs from the one that was asked for, of those that may not
@@ -17,11 +16,7 @@ pub(super) fn another_study(directory: &Path, there: &StudySpec, asked: &StudySp
     ))
 }
 
-/// `name is … there and … here` for each field that differs, with its flag.
-pub(super) fn said<T: Serialize>(there: &T, here: &T) -> Vec<String> {
-    differences(there, here).iter().map(in_words).collect()
-}
-
+/// `name is … there and … here`, with its flag.
 fn in_words(Difference { field, there, here }: &Difference) -> String {
     format!("{field}{} is {there} there and {here} here", flag_of(field))
 }

@@ -75,7 +75,7 @@ pub(crate) struct Control {
     #[arg(long, hide_short_help = true, value_name = "TIMES", help_heading = "Control")]
     stall: Option<f64>,
     /// Number of times to restart a failed trial, from its last checkpoint.
-    #[arg(long, default_value_t = 0, value_name = "N", help_heading = "Control")]
+    #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", help_heading = "Control")]
     retries: u32,
     /// End the search after this time, such as 90s, 30m or 8h, earlier runs of it included; a larger one continues it.
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]

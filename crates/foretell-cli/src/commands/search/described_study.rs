@@ -9,6 +9,9 @@ use foretell_search::{
 };
 use std::path::{Path, PathBuf};
 
+/// The folder that studies are kept in, unless told otherwise.
+pub(crate) const STUDIES: &str = "foretell-out";
+
 impl Arguments {
     /// What is asked for: by the flags and the file, with what `workload` adds.
     pub(super) fn request(&self, workload: &Workload) -> StudyRequest {
@@ -27,19 +30,27 @@ impl Arguments {
         self.asked.request.learn_from.iter().flatten().map(PathBuf::from).collect()
     }
 
+    /// The metric that trials report: a name or a pattern, or the first objective.
+    pub(super) fn metric(&self) -> Option<&str> {
+        let first = || self.asked.request.first_objective().map(|(name, _)| name);
+        self.metric.as_deref().or_else(first)
+    }
+
     /// Which way is better, as far as somebody said so.
     pub(super) fn direction(&self) -> Option<Direction> {
         match (self.minimize, self.maximize) {
             (true, _) => Some(Direction::Minimize),
             (_, true) => Some(Direction::Maximize),
-            _ => self.asked.request.direction,
+            _ => {
+                self.asked.request.direction.or(self.asked.request.first_objective().and_then(|(_, way)| way))
+            }
         }
     }
 
     /// Where the study is kept. Unless told otherwise a folder named after everything that determines the study but its
     /// number of trials, so that the same command finds it again.
     pub(super) fn directory(&self, spec: &StudySpec) -> PathBuf {
-        let studies = Path::new("foretell-out");
+        let studies = Path::new(STUDIES);
         let named = self.name.as_ref().map(|name| studies.join(name));
         self.out.clone().or(named).unwrap_or_else(|| {
             let kind = match &spec.space {

@@ -3,8 +3,8 @@
 use super::heartbeat::Heartbeat;
 use super::rows::{line, parameters};
 use crate::output::{human_duration, metric_value, note};
-use crate::terminal::keep_unsaid;
-use foretell_search::{Decision, Moment, Policy, Reason, Record, Study, Times, Trial};
+use crate::terminal::{keep_unsaid, speak_above};
+use foretell_search::{Decision, Moment, Policy, Reason, Record, Study, Times};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
@@ -22,6 +22,9 @@ pub(crate) struct Display {
     learning_said: BTreeMap<u64, usize>,
     /// Why there was no forecast, as far as it was said.
     lacks_said: BTreeSet<String>,
+    /// The other metrics that rows show, and what each trial reported of them last.
+    watch: Vec<String>,
+    watched: BTreeMap<u64, BTreeMap<String, f64>>,
 }
 
 struct Bars {
@@ -42,9 +45,24 @@ impl Display {
             begun: Instant::now(),
             learning_said: study.learning_from(),
             lacks_said: BTreeSet::new(),
+            watch: Vec::new(),
+            watched: BTreeMap::new(),
         };
         this.beat(study);
         this
+    }
+
+    /// The same with the metrics `watch` in each row.
+    pub(super) fn with_watched(self, watch: &[String]) -> Self {
+        Self { watch: watch.to_vec(), ..self }
+    }
+
+    /// What trial `trial` reported last of the metrics that are watched, as `loss 0.31`.
+    fn watched(&self, trial: u64) -> String {
+        let Some(last) = self.watched.get(&trial) else { return String::new() };
+        let known = self.watch.iter().filter_map(|name| Some((name, last.get(name)?)));
+        let shown = known.map(|(name, value)| format!("{name} {}", metric_value(*value)));
+        shown.collect::<Vec<_>>().join(", ")
     }
 
     /// Shows one more record.
@@ -66,26 +84,32 @@ impl Display {
         if let Some(heartbeat) = &self.heartbeat {
             heartbeat.heard(trial);
         }
+        if let Record::Reported { metrics, .. } = record {
+            let watched = metrics.iter().filter(|(name, _)| self.watch.contains(name));
+            let watched = watched.map(|(name, value)| (name.clone(), *value));
+            self.watched.entry(trial).or_default().extend(watched);
+        }
         let Some(state) = study.trials().get(trial as usize) else { return };
         // a report and the decision on it come together: the trial's end is told by the record that ends it
         let ended = record.ends().is_some() && !state.is_open();
+        let watched = self.watched(trial);
         match &mut self.live {
             Some(bars) if ended || state.is_open() => {
-                bars.update(study, trial, state, ended);
+                bars.update(study, trial, &watched, ended);
                 bars.total.set_message(progress(study, &self.times));
             }
-            None if ended => note(&line(study, trial, state, &parameters(study), None)),
+            None if ended => note(&line(study, trial, &watched, &parameters(study), None)),
             _ => {}
         }
         self.beat(study);
         if let Record::Decided(Decision { step, reason: Reason::NoForecast(why), .. }) = record
             && self.lacks_said.insert(why.clone())
         {
-            self.say(&format!("trial {trial} goes on without a forecast after {step}: {why}"));
+            note(&format!("trial {trial} goes on without a forecast after {step}: {why}"));
         }
         for (level, runs) in study.learning_from() {
             if study.spec().policy != Policy::None && self.learning_said.insert(level, runs).is_none() {
-                self.say(&learning(study, level, runs));
+                note(&learning(study, level, runs));
             }
         }
     }
@@ -108,16 +132,10 @@ impl Display {
         }
     }
 
-    fn say(&self, text: &str) {
-        match &self.live {
-            Some(bars) => bars.say(text),
-            None => note(text),
-        }
-    }
-
     /// Ends the view.
     pub(super) fn finish(&mut self) {
         self.heartbeat = None;
+        speak_above(None);
         if let Some(bars) = &self.live {
             bars.trials.values().for_each(ProgressBar::finish_and_clear);
             bars.total.finish_and_clear();
@@ -141,7 +159,7 @@ fn progress(study: &Study, times: &Times) -> String {
 }
 
 fn learning(study: &Study, level: u64, runs: usize) -> String {
-    let by_forecast = study.spec().policy == Policy::Forecast;
+    let by_forecast = study.spec().policy.is_by_forecasts();
     match (study.spec().schedule.is_full(), by_forecast) {
         (true, true) => format!("burn-in over: {runs} finished trials to learn from; forecasts begin"),
         (true, false) => format!("burn-in over: {runs} finished trials to compare with; stopping begins"),
@@ -157,6 +175,7 @@ fn learning(study: &Study, level: u64, runs: usize) -> String {
 impl Bars {
     fn new(study: &Study) -> Self {
         let all = MultiProgress::new();
+        speak_above(Some(all.clone()));
         let total = all.add(ProgressBar::new(study.spec().trials));
         let style = ProgressStyle::with_template("{bar:20} {pos}/{len} trials  {elapsed}  {wide_msg}");
         total.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -170,10 +189,10 @@ impl Bars {
         }
     }
 
-    fn update(&mut self, study: &Study, trial: u64, state: &Trial, ended: bool) {
+    fn update(&mut self, study: &Study, trial: u64, watched: &str, ended: bool) {
         // asked for each time: the window may have been resized
         let width = usize::from(console::Term::stderr().size().1);
-        let text = line(study, trial, state, &parameters(study), Some(width));
+        let text = line(study, trial, watched, &parameters(study), Some(width));
         if ended {
             if let Some(bar) = self.trials.remove(&trial) {
                 bar.finish_and_clear();

@@ -1,6 +1,6 @@
 //! `--explain`: what a search would do, before anything runs.
 
-use super::report::{counting_line, rank_line};
+use super::report::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
 use crate::output::table;
 use foretell_search::{
@@ -96,6 +96,7 @@ pub(super) fn text(
     }
     lines.extend(sampler(spec));
     lines.push(stopping(spec));
+    lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
     lines.extend(budget);
     lines.extend(counting_line(spec));
@@ -180,15 +181,17 @@ fn stopping(spec: &StudySpec) -> String {
             spec.criterion.agreeing_checks
         ),
     };
+    let first = spec.policy.before_forecasts(spec.max_resource);
+    let first = first.map_or(String::new(), |words| format!("; before that one is stopped {words}"));
     let from = if spec.schedule.is_full() {
-        format!("after a burn-in of {} trials trained to their end", spec.burn_in)
+        format!("after a burn-in of {} trials trained to their end (the paper: 100)", spec.burn_in)
     } else {
         format!("at each level after {} trials were trained to it", spec.burn_in)
     };
     if spec.shadow {
-        format!("watching without stopping: {from}, trials {rule} are marked")
+        format!("watching without stopping: {from}, trials {rule} are marked{first}")
     } else {
-        format!("stopping: {from}, trials {rule}")
+        format!("stopping: {from}, trials {rule}{first}")
     }
 }
 

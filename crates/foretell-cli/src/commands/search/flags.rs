@@ -114,6 +114,9 @@ pub(crate) struct Arguments {
     /// Draw the study into this file (.svg or .png).
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(super) plot: Option<PathBuf>,
+    /// Another metric that trials report, such as loss: shown in each trial's row, and drawn below the curves; can be given again.
+    #[arg(long, hide_short_help = true, value_name = "METRIC", help_heading = "Output")]
+    pub(super) watch: Vec<String>,
     /// What to draw (default: curves; with Q-learning q-learning).
     #[arg(long, hide_short_help = true, value_enum, help_heading = "Output")]
     figure: Option<FigureKind>,

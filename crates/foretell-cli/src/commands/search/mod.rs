@@ -18,6 +18,7 @@ mod fleet;
 #[cfg(not(feature = "serve"))]
 #[path = "no_fleet.rs"]
 mod fleet;
+pub(crate) mod front_report;
 mod heartbeat;
 mod lengths;
 mod notices;
@@ -40,6 +41,7 @@ use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
 use asked::Asked;
 pub(crate) use control::duration;
+pub(crate) use described_study::STUDIES;
 use display::Display;
 pub(crate) use flags::{Arguments, FigureKind};
 use fleet::Fleet;
@@ -69,10 +71,11 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
     let learn_from = arguments.learn_from();
-    let spec = first.resolve_regardless_of_queue()?;
+    let spec = first.clone().resolve_regardless_of_queue()?;
     let warm_start = warm_start::runs(&learn_from, &spec)?;
     spec.check_burn_in(warm_start.len()).map_err(Refusal::from)?;
     let directory = arguments.directory(&spec);
+    let spec = warm_start::taught(spec, &first, &warm_start, !directory.exists());
     if let Some(path) = &arguments.plot {
         plot::check_place(path, Some(&directory)).map_err(Failure::input)?;
     }
@@ -99,7 +102,8 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     }
     let (opened, fleet) = Fleet::open(search, arguments, &interrupt)?;
     search = opened;
-    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat);
+    let mut display = Display::new(search.study(), search.times(), arguments.control.heartbeat)
+        .with_watched(&arguments.watch);
     let ran = search.run(&interrupt, &mut display);
     display.finish();
     // why an engine ended the search says more than that it was ended
@@ -140,13 +144,14 @@ fn tell(search: &StudyRun, retrained: Option<&StudyRun>, arguments: &Arguments) 
             print_json(&document)
         }
         Format::Table => {
-            print(&report::text(search.study(), &document, false))?;
+            print(&report::text(search.study(), &document, &report::LastMetrics::new(), false))?;
             retrained.map_or(Ok(()), |again| print(&retrain::text(search.study(), again)))
         }
     }?;
     if let Some(path) = &arguments.plot {
         let name = study_picture::name(search.directory());
-        let figure = study_picture::of(search.study(), &name, arguments.figure());
+        let watched = study_picture::watched(search.directory(), &arguments.watch)?;
+        let figure = study_picture::of(search.study(), &name, arguments.figure(), watched);
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
         if let Some(again) = retrained {

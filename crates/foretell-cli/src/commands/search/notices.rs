@@ -9,7 +9,11 @@ use foretell::{Direction, is_share};
 use foretell_logs::direction_of;
 use foretell_run::{Event, Report};
 use foretell_search::{Record, Schedule, Study, Trial};
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+/// After so many trials nothing is said of objectives any more.
+const SAID_UNTIL: u64 = 50;
 
 /// Says each thing once, and passes records on to the display.
 pub(super) struct Notices<'a> {
@@ -26,6 +30,8 @@ pub(super) struct Notices<'a> {
     lengths: Option<Lengths>,
     late_said: bool,
     whole_said: bool,
+    /// What was said of objectives and limits, by their names.
+    objectives_said: BTreeSet<String>,
 }
 
 impl<'a> Notices<'a> {
@@ -47,6 +53,7 @@ impl<'a> Notices<'a> {
             lengths: None,
             late_said: false,
             whole_said: false,
+            objectives_said: BTreeSet::new(),
         }
     }
 
@@ -57,6 +64,9 @@ impl<'a> Notices<'a> {
                 self.display.show(study, record);
                 if let Record::Completed { trial } = record {
                     self.say_short(study, *trial);
+                }
+                if record.ends().is_some() {
+                    self.say_objectives(study);
                 }
             }
             Event::Report { trial, report } => {
@@ -114,6 +124,20 @@ impl<'a> Notices<'a> {
             note(&format!(
                 "the first report of trial {trial} is of epoch {whole}, the last one: if it has not trained that long, {whole} is no epoch but a setting; say what its lines look like, as in --metric 'epoch (?P<step>\\d+).*{name}=([\\d.]+)'"
             ));
+        }
+    }
+
+    /// Says what is wrong with objectives and limits, each once.
+    fn say_objectives(&mut self, study: &Study) {
+        // later there would be nothing new to say
+        if study.progress().trials.ended() > SAID_UNTIL {
+            return;
+        }
+        for problem in study.objective_problems() {
+            let name = problem.split(':').next().unwrap_or_default().to_owned();
+            if self.objectives_said.insert(name) {
+                note(&problem);
+            }
         }
     }
 

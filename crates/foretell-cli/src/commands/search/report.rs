@@ -2,6 +2,7 @@
 
 use super::asked;
 use super::flags::Arguments;
+use super::front_report;
 use super::lengths::searched_line;
 use super::rows::in_one_line;
 use super::study_run::StudyRun;
@@ -10,10 +11,11 @@ use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
 use foretell::{Configuration, Run, RunScore, Value};
 use foretell_search::{
-    NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial, Study,
-    StudySpec, Summary, Times, Timing, Trial, TrialState,
+    Front, NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial,
+    Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The result as JSON: the summary, and which study it is of.
@@ -39,6 +41,9 @@ pub(crate) struct Document {
     top: Option<Vec<Leader>>,
     #[serde(flatten)]
     summary: Summary,
+    /// The front, where there are several objectives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    front: Option<Front>,
     /// What came of the best trained anew.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) retrained: Option<Box<Document>>,
@@ -68,6 +73,7 @@ impl Document {
             time: times.timing(study),
             top: None,
             summary: Summary::of(study),
+            front: Front::of(study),
             retrained: None,
         }
     }
@@ -75,8 +81,8 @@ impl Document {
 
 impl Document {
     /// The same with the `most` best trials.
-    pub(crate) fn with_top(self, study: &Study, most: usize) -> Self {
-        Self { top: Some(ranked(study, most)), ..self }
+    pub(crate) fn with_top(self, study: &Study, metrics: &LastMetrics, most: usize) -> Self {
+        Self { top: Some(ranked_with(study, metrics, most)), ..self }
     }
 }
 
@@ -112,6 +118,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         Policy::None => "no stopping inside the rungs".to_owned(),
         _ => stopping_line(search.study(), spec.shadow),
     });
+    lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
     lines.extend(arguments.budget_line(spec));
     lines.extend(counting_line(spec));
@@ -145,6 +152,20 @@ pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
     }
 }
 
+/// What trials are compared by, if it is not the metric alone.
+pub(super) fn objectives_line(spec: &StudySpec) -> Option<String> {
+    let mut parts = Vec::new();
+    if spec.has_front() {
+        let others: Vec<String> = spec.objectives.iter().map(ToString::to_string).collect();
+        parts.push(format!("objectives: {} (forecast), {}", spec.metric, others.join(", ")));
+    }
+    if !spec.limits.is_empty() {
+        let limits: Vec<String> = spec.limits.iter().map(ToString::to_string).collect();
+        parts.push(format!("limits: {}", limits.join(", ")));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
 /// By what trials are compared at rungs, if it is not their value.
 pub(super) fn rank_line(spec: &StudySpec) -> Option<String> {
     let by = match spec.rank {
@@ -161,57 +182,97 @@ pub(super) fn rank_line(spec: &StudySpec) -> Option<String> {
     ))
 }
 
-/// When trials will be stopped.
+/// When trials will be stopped, in one short line; --explain says more.
 fn stopping_line(study: &Study, watching: bool) -> String {
     let spec = study.spec();
-    let (mode, fate) =
-        if watching { ("watching without stopping", "marked") } else { ("stopping", "stopped") };
-    let sure = (spec.criterion.stop_probability * 1e6).round() / 1e4;
-    let checks = match spec.criterion.agreeing_checks {
-        1 => String::new(),
-        checks => format!(", in {checks} checks in a row,"),
+    let (mode, fate, act) = match watching {
+        true => ("watching without stopping", "marked", "mark"),
+        false => ("stopping", "stopped", "stop"),
     };
-    let predictor = &spec.predictor;
-    match spec.policy.in_words() {
-        Some(words) => format!("{mode}: a trial is {fate} {words}"),
-        None if spec.schedule.is_full() => format!(
-            "{mode}: {predictor} learns from {}, then a trial is {fate} once it is {sure} % sure{checks} that it will not win",
-            teachers(study)
-        ),
-        None => format!(
-            "{mode}: at each level {predictor} learns from {} trials trained to it{}, then a trial is {fate} once it is {sure} % sure{checks} that it will not go on",
-            spec.burn_in,
-            if study.warm_start_runs().is_empty() { "" } else { ", those of --learn-from counted" }
-        ),
+    if let Some(words) = spec.policy.in_words() {
+        return format!("{mode}: a trial is {fate} {words}");
     }
+    let chance = short_number(((1.0 - spec.criterion.stop_probability) * 1e8).round() / 1e6);
+    let judged = match spec.criterion.agreeing_checks {
+        1 => "a check gives".to_owned(),
+        2 => "two checks in a row give".to_owned(),
+        checks => format!("{checks} checks in a row give"),
+    };
+    let (teachers, aim) = match spec.schedule.is_full() {
+        true if spec.has_front() => (teachers(study), "joining the front"),
+        true => (teachers(study), "winning"),
+        false if study.warm_start_runs().is_empty() => {
+            (format!("{} trials at a level", spec.burn_in), "going on")
+        }
+        false => (format!("{} trials at a level, those of --learn-from counted", spec.burn_in), "going on"),
+    };
+    format!(
+        "{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}{}",
+        before_forecasts(study, fate)
+    )
+}
+
+/// What stops trials until there are forecasts.
+fn before_forecasts(study: &Study, fate: &str) -> String {
+    let spec = study.spec();
+    let words = spec.policy.before_forecasts(spec.max_resource).filter(|_| spec.schedule.is_full());
+    words.map_or(String::new(), |words| format!("; until then, a trial is {fate} {words}"))
 }
 
 /// What forecasts of the end are learnt from.
 fn teachers(study: &Study) -> String {
-    let StudySpec { burn_in, max_resource, refit, .. } = *study.spec();
-    let again = if refit.is_some() { " and from those that finish later" } else { "" };
-    let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= max_resource as f64);
-    match study.warm_start_runs().iter().filter(reaches).count() as u64 {
-        0 => format!("{burn_in} trials trained to their end (burn-in; the paper's is 100){again}"),
-        warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from{again}"),
-        warm_start => format!(
-            "the {warm_start} runs of --learn-from and {} trials trained to their end (burn-in; the paper's is 100){again}",
-            burn_in - warm_start
-        ),
+    let burn_in = study.spec().burn_in;
+    let full = |count: u64| format!("{count} full trial{}", if count == 1 { "" } else { "s" });
+    match whole_earlier_runs(study) {
+        0 => full(burn_in),
+        warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from"),
+        warm_start => format!("the {warm_start} runs of --learn-from and {}", full(burn_in - warm_start)),
     }
 }
 
-/// The report for people, the best last: with the newest of the stopped and the failed trials, or `all` of them.
-pub(crate) fn text(study: &Study, document: &Document, all: bool) -> String {
+/// How many runs of an earlier search were trained to the end.
+fn whole_earlier_runs(study: &Study) -> u64 {
+    let whole = study.spec().max_resource as f64;
+    let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= whole);
+    study.warm_start_runs().iter().filter(reaches).count() as u64
+}
+
+/// The last value of each metric that a trial reported by name.
+pub(crate) type LastMetrics = BTreeMap<u64, BTreeMap<String, f64>>;
+
+/// The report for people, the best last: with the newest of the stopped and the failed trials, as many as fit on the screen, or `all` of
+/// them, and with what the best trials reported besides the study's metric.
+pub(crate) fn text(study: &Study, document: &Document, metrics: &LastMetrics, all: bool) -> String {
+    let with = |most| listing(study, document, metrics, most);
+    match console::Term::stdout().size_checked() {
+        _ if all => with(usize::MAX),
+        None => with(NEWEST),
+        // a line is left for the prompt
+        Some((rows, _)) => fitting(usize::from(rows).saturating_sub(1), with),
+    }
+}
+
+/// The longest text of at most `rows` lines that `with` makes of a number of trials to list; that of none, if none fits.
+fn fitting(rows: usize, with: impl Fn(usize) -> String) -> String {
+    let all = (1..=NEWEST).rev().map(&with);
+    all.into_iter().find(|text| text.lines().count() <= rows).unwrap_or_else(|| with(0))
+}
+
+/// The report with the last `most` of the stopped and of the failed trials.
+fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usize) -> String {
     let summary = &document.summary;
-    let most = if all { usize::MAX } else { NEWEST };
     let mut parts = Vec::new();
     parts.extend(stopped(study, &summary.stopped, most));
     parts.extend(failed(study, most));
     parts.push(spent(study, document));
     parts.extend(shadow(summary));
     parts.extend(early_ranks(study));
-    parts.extend(leaders(study, TOP));
+    match &document.front {
+        Some(front) => {
+            parts.push(front_report::text(front, if most == usize::MAX { most } else { front_report::SHOWN }))
+        }
+        None => parts.extend(leaders(study, metrics, TOP)),
+    }
     parts.push(format!("the study is kept in {}", document.study));
     parts.push([best(study, summary), next(study, document)].concat());
     parts.join("\n\n")
@@ -219,8 +280,10 @@ pub(crate) fn text(study: &Study, document: &Document, all: bool) -> String {
 
 /// So many of the best trials are named at the end.
 const TOP: usize = 5;
-/// So many of the stopped trials, and of those that failed, are listed: a report fits on a screen.
+/// So many of the stopped trials, and of those that failed, are listed at most.
 const NEWEST: usize = 5;
+/// So many other metrics are shown in a table; JSON and exports have them all.
+pub(crate) const OTHERS: usize = 4;
 /// What a trial said last is cut to so many columns.
 const WHY: usize = 100;
 
@@ -229,6 +292,9 @@ fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> 
     let shown = &rows[rows.len().saturating_sub(most)..];
     let title = match rows.len() {
         0 => return None,
+        all if shown.is_empty() => {
+            return Some(format!("{all} {title} (`foretell study show STUDY --all` lists them)"));
+        }
         all if shown.len() < all => {
             format!(
                 "{all} {title}, of which the last {} (all: `foretell study show STUDY --all`)",
@@ -260,6 +326,9 @@ pub(crate) struct Leader {
     pub(crate) trial: u64,
     pub(crate) score: f64,
     configuration: Configuration,
+    /// What it reported last besides the study's metric.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metrics: BTreeMap<String, f64>,
 }
 
 /// The `most` best trials, the best first.
@@ -274,13 +343,25 @@ pub(crate) fn ranked(study: &Study, most: usize) -> Vec<Leader> {
         trial,
         score,
         configuration: it.configuration.clone(),
+        metrics: BTreeMap::new(),
     };
     all.into_iter().take(most).map(leader).collect()
 }
 
-/// The best trials with the parameters that vary among them; nothing where there are not two.
-pub(crate) fn leaders(study: &Study, most: usize) -> Option<String> {
-    let leaders = ranked(study, most);
+/// The same with what they reported last besides the study's metric.
+fn ranked_with(study: &Study, metrics: &LastMetrics, most: usize) -> Vec<Leader> {
+    let own = study.spec().metric.as_str();
+    let others = |trial: u64| {
+        let all = metrics.get(&trial).into_iter().flatten();
+        all.filter(|(name, _)| *name != own).map(|(name, value)| (name.clone(), *value)).collect()
+    };
+    let with = |leader: Leader| Leader { metrics: others(leader.trial), ..leader };
+    ranked(study, most).into_iter().map(with).collect()
+}
+
+/// The best trials with the parameters that vary among them, and with what they reported besides; nothing where there are not two.
+pub(crate) fn leaders(study: &Study, metrics: &LastMetrics, most: usize) -> Option<String> {
+    let leaders = ranked_with(study, metrics, most);
     let first = &leaders.first()?.configuration;
     let is_network = |name: &str| name == NETWORK && matches!(study.spec().space, Space::Metaqnn(_));
     let differs = |name: &&String| {
@@ -295,13 +376,16 @@ pub(crate) fn leaders(study: &Study, most: usize) -> Option<String> {
         Some(Value::Text(text)) => text.clone(),
         _ => "–".to_owned(),
     };
+    let others: BTreeSet<&String> = leaders.iter().flat_map(|leader| leader.metrics.keys()).collect();
+    let others: Vec<&String> = others.into_iter().take(OTHERS).collect();
     let row = |leader: &Leader| {
         let mut cells = vec![leader.trial.to_string(), metric_value(leader.score)];
+        cells.extend(others.iter().map(|name| number(leader.metrics.get(*name).copied())));
         cells.extend(names.iter().map(|name| cell(leader.configuration.get(*name))));
         cells
     };
     let mut headings = vec!["trial", study.spec().metric.as_str()];
-    headings.extend(names.iter().map(|name| name.as_str()));
+    headings.extend(others.iter().chain(&names).map(|name| name.as_str()));
     let rows: Vec<Vec<String>> = leaders.iter().map(row).collect();
     Some(format!("the {} best\n{}", leaders.len(), table(&headings, &rows)))
 }
@@ -358,7 +442,7 @@ pub(crate) fn applying(configuration: &Configuration) -> impl Iterator<Item = (&
 fn spent(study: &Study, document: &Document) -> String {
     let summary = &document.summary;
     let (tally, epochs) = (summary.trials, summary.epochs);
-    let saved = 100.0 * (1.0 - epochs.spent as f64 / epochs.without_stopping.max(1) as f64);
+    let saved = 100.0 * epochs.saving().share();
     let rungs = !study.spec().schedule.is_full();
     let paused = if rungs { format!("{} left at a rung, ", tally.paused) } else { String::new() };
     let mut text = format!(
@@ -367,6 +451,12 @@ fn spent(study: &Study, document: &Document) -> String {
     );
     if !study.spec().shadow && study.spec().policy != Policy::None && epochs.spent > 0 {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
+    }
+    let at_rungs = summary.stopped.iter().filter(|stopped| stopped.reason == Reason::BelowRung).count();
+    if matches!(study.spec().policy, Policy::RungsFirst(_)) && at_rungs > 0 {
+        text += &format!(
+            "\n{at_rungs} of them stopped at a rung, while too few trials had finished to forecast from: earlier runs (--learn-from) or fewer workers let forecasts decide"
+        );
     }
     if rungs {
         text += &format!(
@@ -416,7 +506,7 @@ const WEAK: f64 = 0.3;
 /// Says so where the ranks of trials half-way say little about those at their end: then forecasts are less sure, and stop less.
 fn early_ranks(study: &Study) -> Option<String> {
     let spec = study.spec();
-    if spec.policy != Policy::Forecast || !spec.schedule.is_full() {
+    if !spec.policy.is_by_forecasts() || !spec.schedule.is_full() {
         return None;
     }
     let half = spec.max_resource.div_ceil(2);
@@ -469,6 +559,7 @@ pub(crate) fn because(reason: &Reason) -> String {
         Reason::AlreadyStopped => "would have been stopped before",
         Reason::ByHand => "by hand",
         Reason::Kept => "kept by hand",
+        Reason::BreaksLimit(limit) => return format!("breaks {limit}"),
         Reason::NoForecast(why) => return format!("no forecast: {why}"),
         _ => "",
     }
@@ -501,4 +592,22 @@ fn shadow(summary: &Summary) -> Option<String> {
         "had the search stopped them: {} epochs spent instead of {}, {:.2} times faster\nthe best trial: {survived} (regret {regret}); trials that would have been stopped though they beat what they were compared with: {wrong}",
         shadow.spent_if_stopped, summary.epochs.without_stopping, shadow.speedup_if_stopped
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fitting, newest};
+
+    #[test]
+    fn a_report_lists_as_many_trials_as_fit_on_the_screen() {
+        let rows: Vec<Vec<String>> = (0..9).map(|at| vec![at.to_string()]).collect();
+        let with = |most| newest("stopped trials", &["trial"], &rows, most).expect("there are some");
+        for (screen, lines, first) in
+            [(50, 7, "of which the last 5"), (5, 5, "of which the last 3"), (1, 1, "--all` lists")]
+        {
+            let text = fitting(screen, with);
+            assert_eq!(text.lines().count(), lines, "{text}");
+            assert!(text.contains(first), "{text}");
+        }
+    }
 }

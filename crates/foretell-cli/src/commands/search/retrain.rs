@@ -109,7 +109,7 @@ pub(super) fn draw(again: &StudyRun, path: &Path) -> Outcome {
     let beside = path.with_file_name(format!("{stem}-{FOLDER}.{extension}"));
     let study = again.directory().parent().unwrap_or(again.directory());
     let title = format!("{}, the best trained anew", study_picture::name(study));
-    let figure = study_picture::of(again.study(), &title, FigureKind::Curves);
+    let figure = study_picture::of(again.study(), &title, FigureKind::Curves, Vec::new());
     plot::save(&beside, &figure).map_err(Failure::midway)?;
     note(&format!("drawn into {}", beside.display()));
     Ok(())

@@ -37,14 +37,15 @@ pub(crate) fn settings(configuration: &Configuration, names: &[String]) -> Strin
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// One line about trial `number`, with the values of `names`; no wider than `width` columns of a terminal.
+/// One line about trial `number`, with what is `watched` of it and the values of `names`; no wider than `width` columns of a terminal.
 pub(super) fn line(
     study: &Study,
     number: u64,
-    trial: &Trial,
+    watched: &str,
     names: &[String],
     width: Option<usize>,
 ) -> String {
+    let Some(trial) = study.trial(number) else { return String::new() };
     let spec = study.spec();
     let direction = spec.direction;
     let is_narrow = width.is_some_and(|width| width < WIDE);
@@ -59,10 +60,12 @@ pub(super) fn line(
     let curve = usize::try_from(spec.max_resource).unwrap_or(usize::MAX).min(blocks);
     let state = coloured(trial, &state_text(trial, is_narrow), width.is_some());
     let line = format!(
-        "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}",
+        "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}{}{}",
         sparkline(trial, study, curve),
         trial.trained(),
         trial.until,
+        harmless(watched),
+        if watched.is_empty() { "" } else { "  " },
         harmless(&settings(&trial.configuration, names)),
     );
     let line = line.trim_end();
@@ -174,17 +177,17 @@ mod tests {
         let names = parameters(&study);
         assert_eq!(names, ["learning_rate", "optimizer"]);
         for width in [40, 80, 120, 200] {
-            for (number, trial) in study.trials().iter().enumerate() {
-                let line = line(&study, number as u64, trial, &names, Some(width));
+            for number in 0..study.trials().len() as u64 {
+                let line = line(&study, number, "", &names, Some(width));
                 assert!(console::measure_text_width(&line) < width, "{width}: {line}");
                 assert!(!line.contains('\n'), "{line}");
             }
         }
-        let wide = line(&study, 0, &study.trials()[0], &names, Some(200));
-        assert!(wide.contains("learning_rate 0.") && wide.contains("optimizer "), "{wide}");
-        let narrow = line(&study, 0, &study.trials()[0], &names, Some(80));
+        let wide = line(&study, 0, "loss 0.5000", &names, Some(200));
+        assert!(wide.contains("loss 0.5000  learning_rate 0.") && wide.contains("optimizer "), "{wide}");
+        let narrow = line(&study, 0, "", &names, Some(80));
         assert!(narrow.contains("running  learning_rate 0."), "{narrow}");
-        let plain = line(&study, 2, &study.trials()[2], &names, None);
+        let plain = line(&study, 2, "", &names, None);
         let expected = "failed: exit code 1; it last said: ValueError: lr";
         assert!(plain.contains(expected) && !plain.contains(['\u{1b}', '\n']), "{plain}");
     }
@@ -197,7 +200,7 @@ mod tests {
             let value = Some(0.5);
             study.step(&Input::Reported { trial: 3, step, value, metrics: Default::default() });
         }
-        let done = line(&study, 3, &study.trials()[3], &[], None);
+        let done = line(&study, 3, "", &[], None);
         assert!(done.contains(" 8/8 "), "{done}");
     }
 }

@@ -149,7 +149,12 @@ impl Slurm {
         let logs = files.filter(|file| file.path().extension().is_some_and(|it| it == "log"));
         let newest = logs.max_by_key(|file| file.metadata().and_then(|it| it.modified()).ok());
         let text = newest.map(|file| (file.path(), std::fs::read_to_string(file.path()).unwrap_or_default()));
-        let Some((path, text)) = text else { return "they wrote nothing".to_owned() };
+        let Some((path, text)) = text else {
+            return format!(
+                "they wrote nothing into {}: name a folder by --out that the nodes share",
+                self.folder.display()
+            );
+        };
         let lines: Vec<&str> = text.lines().collect();
         let last = &lines[lines.len().saturating_sub(5)..];
         format!("{} ends with:\n  {}", path.display(), last.join("\n  "))

@@ -1,9 +1,16 @@
 //! The picture of a study: all curves, stopped ones cut with their forecasts.
 
 use super::flags::FigureKind;
+use crate::failure::Failure;
 use crate::plot;
 use foretell::Direction;
-use foretell_search::{EpsilonStage, QLearning, SamplerSpec, Study, Summary, Trial, TrialState};
+use foretell_logs::direction_of;
+use foretell_run::Stored;
+use foretell_search::{
+    EpsilonStage, Front, FrontStopped, FrontTrial, QLearning, Record, SamplerSpec, Study, Summary, Trial,
+    TrialState,
+};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a study in `directory` is called: by its folder.
@@ -12,11 +19,73 @@ pub(crate) fn name(directory: &Path) -> String {
     name.map_or_else(|| directory.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The picture of `study`, called `name`.
-pub(crate) fn of(study: &Study, name: &str, kind: FigureKind) -> plot::Figure {
+/// The picture of `study`, called `name`, with the other metrics that are `watched` below.
+pub(crate) fn of(study: &Study, name: &str, kind: FigureKind, watched: Vec<plot::Watched>) -> plot::Figure {
     match (kind, &study.spec().sampler) {
         (FigureKind::QLearning, SamplerSpec::QLearning(settings)) => q_learning(study, settings, name).draw(),
-        _ => curves(study, name).draw(),
+        _ => plot::Search { watched, ..curves(study, name) }.draw(),
+    }
+}
+
+/// The curves of other metrics, by their `names`, of the study in `directory`.
+pub(crate) fn watched(directory: &Path, names: &[String]) -> Result<Vec<plot::Watched>, Failure> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stored = Stored::read(directory)?;
+    let trials = stored.study.trials().len();
+    let mut curves: BTreeMap<String, Vec<Vec<(f64, f64)>>> = BTreeMap::new();
+    stored.each_record(|record| {
+        let Record::Reported { trial, step, metrics, .. } = record else { return };
+        for (name, value) in metrics {
+            let of_metric = curves.entry(name).or_insert_with(|| vec![Vec::new(); trials]);
+            if let Some(curve) = of_metric.get_mut(trial as usize) {
+                curve.push((step as f64, value));
+            }
+        }
+    })?;
+    let known = || curves.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let unknown = |name: &String| match curves.is_empty() {
+        true => Failure::input(format!("--watch {name}: no trial has reported any metric by name")),
+        false => Failure::input(format!("--watch {name}: no trial has reported it; known are {}", known())),
+    };
+    let one = |name: &String| {
+        let curves = curves.get(name).ok_or_else(|| unknown(name))?.clone();
+        let maximize = direction_of(name).unwrap_or(Direction::Maximize) == Direction::Maximize;
+        Ok(plot::Watched { metric: name.clone(), maximize, curves })
+    };
+    names.iter().map(one).collect()
+}
+
+/// The front by the metric and the first of the other objectives.
+pub(crate) fn front(front: &Front, name: &str) -> plot::FrontFigure {
+    let called = |trial: u64| format!("trial {trial}");
+    let finished = |trial: &FrontTrial| plot::FrontPoint {
+        name: called(trial.trial),
+        x: trial.values[1],
+        y: trial.values[0],
+        deviation: 0.0,
+    };
+    let stopped = |trial: &FrontStopped| plot::FrontPoint {
+        name: called(trial.trial),
+        x: trial.others[0],
+        y: trial.forecast.mean,
+        deviation: trial.forecast.sd,
+    };
+    let safe = front.safe.map_or(String::new(), |safe| format!(" · {:.1} % thought safe", 100.0 * safe));
+    plot::FrontFigure {
+        title: format!("The front of {name}"),
+        subtitle: format!(
+            "{} trials on it, {} dominated, {} stopped{safe}",
+            front.trials.len(),
+            front.dominated.len(),
+            front.stopped.len()
+        ),
+        metric: front.objectives[0].name.clone(),
+        other: front.objectives[1].name.clone(),
+        front: front.trials.iter().map(finished).collect(),
+        dominated: front.dominated.iter().map(finished).collect(),
+        stopped: front.stopped.iter().map(stopped).collect(),
     }
 }
 
@@ -69,6 +138,7 @@ fn curves(study: &Study, name: &str) -> plot::Search {
         best: summary.best.map(|best| (best.trial as usize, best.score)),
         spent: spent as f64,
         without_stopping: summary.epochs.without_stopping as f64,
+        watched: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::note;
 use foretell::{Direction, Run};
 use foretell_run::{Stored, log_in};
-use foretell_search::{NETWORK, ParameterKind, Space, StudySpec};
+use foretell_search::{NETWORK, ParameterKind, Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The runs of all `paths`, for the study of `spec`.
@@ -19,6 +19,16 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
         runs.extend(found);
     }
     Ok(runs)
+}
+
+/// The study of `spec`, with the predictor that learns best from the earlier `runs`, if nobody chose another. It is said where the study
+/// is new: one that is there keeps its own.
+pub(super) fn taught(spec: StudySpec, asked: &StudyRequest, runs: &[Run], is_new: bool) -> StudySpec {
+    let Some(lessons) = asked.lessons(&spec, runs) else { return spec };
+    if is_new {
+        note(&lessons.to_string());
+    }
+    StudySpec { predictor: lessons.predictor, ..spec }
 }
 
 /// What to do with earlier studies of the same command with the same metric and parameters, beside the new study's `directory`: go on
@@ -43,13 +53,29 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Vec<String> {
             false => String::new(),
         };
         (same && trials > 0).then(|| {
-            format!("an earlier study of this command is there; {goes_on}to learn from it, too: --learn-from {path}")
+            format!(
+                "an earlier study of this command is there; {goes_on}to learn from it, too: --learn-from {path}{}",
+                spared(trials, spec)
+            )
         })
     };
     let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
     let mut folders: Vec<PathBuf> = folders.filter(|path| log_in(path).is_file()).collect();
     folders.sort();
     folders.into_iter().filter_map(offer).collect()
+}
+
+/// What learning from `trials` finished trials spares the study of `spec`, in words; nothing where they are fewer than its burn-in.
+fn spared(trials: u64, spec: &StudySpec) -> String {
+    let burn_in = spec.burn_in.min(spec.trials);
+    if trials < burn_in || burn_in < 2 || !spec.policy.is_by_forecasts() || !spec.schedule.is_full() {
+        return String::new();
+    }
+    format!(
+        " (with its {trials} finished trials, forecasts begin once one trial has finished, not {burn_in}: up to {} of {} epochs less)",
+        burn_in.saturating_sub(1) * spec.max_resource,
+        spec.trials * spec.max_resource
+    )
 }
 
 /// The curves at `path` of the study's metric, or else of the one that the reader prefers.

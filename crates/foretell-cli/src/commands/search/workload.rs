@@ -59,11 +59,11 @@ impl Workload {
         }
         check_placeholders(&arguments.command, &space)?;
         let config = config_file(arguments, &space)?;
-        let metric = match &arguments.metric {
+        let metric = match arguments.metric() {
             Some(text) => MetricSource::parse(text).map_err(Failure::input)?,
             None => MetricSource::default(),
         };
-        let written = arguments.metric.clone().unwrap_or_default();
+        let written = arguments.metric().unwrap_or_default().to_owned();
         let description = BTreeMap::from([
             ("command".to_owned(), arguments.command.join(" ")),
             ("metric".to_owned(), written),
@@ -74,10 +74,10 @@ impl Workload {
             space,
             command: arguments.command.clone(),
             metric,
-            unnamed: arguments.metric.is_none() && arguments.direction().is_none(),
+            unnamed: arguments.metric().is_none() && arguments.direction().is_none(),
             description,
             about: arguments.command.join(" "),
-            metric_name: arguments.metric.as_deref().map(name_in),
+            metric_name: arguments.metric().map(name_in),
             epochs: None,
         })
     }

@@ -3,7 +3,7 @@
 use super::note_file;
 use crate::commands::search::asked::{Asked, shell_line};
 use crate::failure::{Failure, Outcome};
-use crate::output::{Format, metric_value, note, print, print_json, table};
+use crate::output::{Format, date, metric_value, note, print, print_json, table};
 use clap::ValueEnum;
 use foretell_run::{LogReader, Position, Stored, log_in};
 use foretell_search::{Best, Record, Spent, Summary, Tally};
@@ -142,20 +142,6 @@ fn begun(directory: &Path) -> Option<u64> {
     Some(reader.stamp()?.time)
 }
 
-/// `time`, in milliseconds since the beginning of 1970, as a date in UTC: civil days by Howard Hinnant's algorithm.
-fn date(time: u64) -> String {
-    let (days, minutes) = ((time / 86_400_000) as i64, time / 60_000 % 1440);
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minutes / 60, minutes % 60)
-}
-
 fn text(listing: &Listing) -> String {
     if listing.studies.is_empty() {
         return "no studies here".to_owned();
@@ -184,22 +170,4 @@ fn text(listing: &Listing) -> String {
     };
     let rows: Vec<Vec<String>> = listing.studies.iter().map(row).collect();
     table(&["study", "begun (UTC)", "", "trials", "epochs", "best", "note or command"], &rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        let cases = [
-            (0, "1970-01-01 00:00"),
-            (951_827_700_000, "2000-02-29 12:35"),
-            (1_795_507_200_000, "2026-11-24 08:00"),
-            (4_107_542_340_000, "2100-02-28 23:59"),
-        ];
-        for (time, expected) in cases {
-            assert_eq!(date(time), expected);
-        }
-    }
 }

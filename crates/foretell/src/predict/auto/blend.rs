@@ -15,10 +15,12 @@ const PAIR_PRIOR: f64 = 1.5;
 const POWER: f64 = 3.0;
 /// With so many runs half of that power: few errors say little of which expert is the best.
 const RUNS_FOR_POWER: f64 = 50.0;
+/// From so many runs on their mean may be the better forecast.
+const RUNS_FOR_MEAN: usize = 10;
 /// Mean squared errors that differ by less than this share of the least one are the same.
 const LEAST_RATIO: f64 = 1e-12;
 
-/// ŷ = Σ_e a_e ŷ_e over experts e, a_e their [`weights`]; every ŷ_e is clipped to the runs' [`Reach`](crate::predict::gp::pair::Reach).
+/// ŷ = Σ_e a_e ŷ_e over experts e, a_e their [`weights`], drawn to the mean of the runs where that is nearer ([`draw_to_mean`]); every ŷ_e is clipped to the runs' [`Reach`](crate::predict::gp::pair::Reach).
 /// The scale of a forecast is √(s² + u² + Σ_e a_e (ŷ_e − ŷ)²), s the deviation of the pair of Gaussian processes and u the
 /// [`plausible`] deviation over the number of runs: few runs that end alike do not make a forecast sure.
 pub(crate) struct Blend {
@@ -34,6 +36,8 @@ pub(crate) struct Blend {
     unsure: f64,
     /// Of the pair, the trees, the neighbours and the mean gain.
     weights: Vec<f64>,
+    /// The mean final score of the runs, and the share k of how far a forecast is from it that is kept.
+    level: (f64, f64),
     /// For each run: (its forecast without it, its scale).
     pub(crate) left_out: Vec<(f64, f64)>,
 }
@@ -58,14 +62,27 @@ impl Blend {
         let held_out = [own, clipped(&out_of_bag), clipped(&neighbours.left_out), clipped(&without)];
         let weights = weights(&held_out, &training.targets);
         let unsure = plausible(training, &last) / training.len() as f64;
-        let left_out = (0..training.len())
+        let mut left_out: Vec<(f64, f64)> = (0..training.len())
             .map(|i| {
                 let forecasts = held_out.each_ref().map(|forecasts| forecasts[i]);
                 mixture(&weights, &forecasts, pair.left_out[i].1.hypot(unsure))
             })
             .collect();
+        let level = draw_to_mean(&mut left_out, &training.targets);
         let floor = training.floor;
-        Some(Self { compact, design, pair, floor, trees, neighbours, mean_gain, unsure, weights, left_out })
+        Some(Self {
+            compact,
+            design,
+            pair,
+            floor,
+            trees,
+            neighbours,
+            mean_gain,
+            unsure,
+            weights,
+            level,
+            left_out,
+        })
     }
 
     /// The mean and scale of the final score of a new run.
@@ -80,8 +97,37 @@ impl Blend {
         let trees = (scores + self.pair.beyond(last) - last + gains) / 2.0;
         let neighbours = self.neighbours.forecast(&relation);
         let forecasts = [own, clipped(trees), clipped(neighbours), clipped(self.mean_gain)];
-        mixture(&self.weights, &forecasts, scale.hypot(self.unsure))
+        let (blended, scale) = mixture(&self.weights, &forecasts, scale.hypot(self.unsure));
+        let (mean, kept) = self.level;
+        (mean + kept * (blended - mean), scale)
     }
+}
+
+/// Draws held-out forecasts to the mean ȳ of the other runs, where errors do not say that they are nearer to the `targets` than it is:
+/// ŷ → ȳ + k (ŷ − ȳ), k = 2 (b − s) within [0, 1], b the slope of y − ȳ on ŷ − ȳ through the origin and s its standard error. From b = ½ on
+/// forecasts err less than the mean, so k is 1 where they do so by more than chance. It gives the mean of all runs and k, which hold for a
+/// new run. Where curves say little of their ends, as in fine-tunings that begin near theirs, forecasts come near the mean of the
+/// finished runs. Fewer than [`RUNS_FOR_MEAN`] runs say nothing of this: k is 1. O(n). Foretell's own.
+fn draw_to_mean(left_out: &mut [(f64, f64)], targets: &[f64]) -> (f64, f64) {
+    let (total, n) = (targets.iter().sum::<f64>(), targets.len() as f64);
+    if targets.len() < RUNS_FOR_MEAN {
+        return (total / n, 1.0);
+    }
+    let others = |y: f64| (total - y) / (n - 1.0);
+    let apart = |&(forecast, _): &(f64, f64), y: f64| (forecast - others(y), y - others(y));
+    let pairs: Vec<(f64, f64)> = left_out.iter().zip(targets).map(|(run, &y)| apart(run, y)).collect();
+    let square: f64 = pairs.iter().map(|(forecast, _)| forecast * forecast).sum();
+    if square <= 0.0 {
+        return (total / n, 1.0);
+    }
+    let slope = pairs.iter().map(|(forecast, end)| forecast * end).sum::<f64>() / square;
+    let residual: f64 = pairs.iter().map(|(forecast, end)| (end - slope * forecast).powi(2)).sum();
+    let error = (residual / (n - 1.0) / square).sqrt();
+    let kept = (2.0 * (slope - error)).clamp(0.0, 1.0);
+    for ((forecast, _), &y) in left_out.iter_mut().zip(targets) {
+        *forecast = others(y) + kept * (*forecast - others(y));
+    }
+    (total / n, kept)
 }
 
 /// The mean gain, shrunk as if one more run had gained nothing, and the same without each run.
@@ -118,6 +164,24 @@ fn weights(held_out: &[Vec<f64>], targets: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forecasts_that_err_more_than_the_mean_are_drawn_to_it() {
+        let targets: Vec<f64> = (0..12).map(|i| f64::from(i % 4)).collect();
+        // of no use: they say the same of runs that end far apart
+        let mut noise: Vec<(f64, f64)> = (0..12).map(|i| (f64::from(i / 4) * 3.0, 1.0)).collect();
+        let (mean, kept) = draw_to_mean(&mut noise, &targets);
+        assert!((mean - 1.5).abs() < 1e-12 && kept <= 0.0, "{mean} {kept}");
+        assert!(noise.iter().zip(&targets).all(|(run, y)| (run.0 - (18.0 - y) / 11.0).abs() < 1e-12));
+        // near the truth: they stay as they are
+        let good =
+            || targets.iter().enumerate().map(|(i, y)| (y + 0.3 * (i % 2) as f64, 1.0)).collect::<Vec<_>>();
+        let mut same = good();
+        assert!((draw_to_mean(&mut same, &targets).1 - 1.0).abs() < 1e-12);
+        assert!(same.iter().zip(good()).all(|(a, b)| (a.0 - b.0).abs() < 1e-12));
+        // too few to tell
+        assert!((draw_to_mean(&mut noise[..9], &targets[..9]).1 - 1.0).abs() < 1e-12);
+    }
 
     #[test]
     fn experts_that_disagree_make_a_forecast_less_sure() {

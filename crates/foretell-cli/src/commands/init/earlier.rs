@@ -1,0 +1,50 @@
+//! Earlier studies of the same script, from which a new one can learn.
+
+use super::metric::Found;
+use super::options::Described;
+use crate::commands::search::{STUDIES, name_in};
+use foretell::Direction;
+use foretell_run::{Stored, log_in};
+use foretell_search::Study;
+use std::path::{Path, PathBuf};
+
+/// An earlier study of the same script.
+pub(super) struct Earlier {
+    pub(super) folder: PathBuf,
+    /// How many of its trials were trained to their end.
+    pub(super) finished: u64,
+}
+
+/// The studies in `around` of the script that is `described`, with this metric and all its parameters, that have finished trials. Those that
+/// cannot be read are passed over: they are offered, not asked for.
+pub(super) fn of(described: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
+    let Some(metric) = metric else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(around.join(STUDIES)) else { return Vec::new() };
+    let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = folders.filter(|path| log_in(path).is_file()).collect();
+    folders.sort();
+    let read = |folder: PathBuf| {
+        let stored = Stored::read(&folder).ok()?;
+        let finished = stored.study.progress().trials.completed;
+        let folder = folder.strip_prefix(around).map(Path::to_path_buf).unwrap_or(folder);
+        (finished > 0 && is_of(described, metric, &stored.study)).then_some(Earlier { folder, finished })
+    };
+    folders.into_iter().filter_map(read).collect()
+}
+
+/// Whether `study` ran the script that is `described`, for this metric, and searched all its parameters.
+fn is_of(described: &Described, metric: &Found, study: &Study) -> bool {
+    let spec = study.spec();
+    let minimizes = spec.direction == Direction::Minimize;
+    let command = spec.workload.get("command").map(|command| command.split(' ').map(str::to_owned).collect());
+    let command: Vec<String> = command.unwrap_or_default();
+    let names = spec.space.names();
+    script(&command) == script(&described.command)
+        && (spec.metric.as_str(), minimizes) == (name_in(&metric.source).as_str(), metric.minimize)
+        && described.parameters.iter().all(|(name, _)| names.contains(&name.as_str()))
+}
+
+/// The words of a command up to its first option: `python train.py`.
+fn script(command: &[String]) -> Vec<&str> {
+    command.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).collect()
+}

@@ -1,0 +1,17 @@
+//! The JSON document of a replay.
+
+use super::families::Families;
+use super::report::Row;
+use serde::Serialize;
+
+/// The JSON document.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    pub(super) schema: &'static str,
+    pub(super) seed: u64,
+    pub(super) scheduler: &'static str,
+    pub(super) rows: Vec<&'a Row>,
+    /// With several sets: all of them, by family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) families: Option<Families>,
+}

@@ -1,0 +1,66 @@
+//! The front of a study in words: the trials that no other dominates, and what share of them is thought found.
+
+use crate::output::{metric_value, short_number, table};
+use foretell::Value;
+use foretell_search::{Front, FrontTrial};
+
+/// So many trials of a front are shown at the end of a search: a report fits on a screen.
+pub(super) const SHOWN: usize = 12;
+
+/// The front with the parameters that vary on it, `most` of its trials, and how safe it is.
+pub(crate) fn text(front: &Front, most: usize) -> String {
+    let mut parts: Vec<String> = front.problems.clone();
+    if front.trials.is_empty() {
+        parts.push("no trial that counts was trained to its end: there is no front yet".to_owned());
+        return parts.join("\n");
+    }
+    let all = front.trials.len();
+    let title = match all {
+        1 => "the front: 1 trial".to_owned(),
+        all if all > most => format!(
+            "the front: {all} trials, of which the {most} best by {} (all: `foretell study front STUDY`)",
+            front.objectives[0].name
+        ),
+        all => format!("the front: {all} trials"),
+    };
+    parts.push(format!("{title}\n{}", rows(front, &front.trials[..all.min(most)])));
+    parts.extend(safety(front));
+    parts.join("\n")
+}
+
+fn rows(front: &Front, trials: &[FrontTrial]) -> String {
+    let first = &trials[0].configuration;
+    let is_objective = |name: &String| front.objectives.iter().any(|objective| objective.name == *name);
+    let differs = |name: &&String| {
+        let short = |value: Option<&Value>| value.and_then(Value::text).is_none_or(|text| text.len() <= 20);
+        let differ = trials.iter().any(|trial| trial.configuration.get(*name) != first.get(*name));
+        differ && !is_objective(name) && short(first.get(*name))
+    };
+    let names: Vec<&String> = first.keys().filter(differs).collect();
+    let cell = |value: Option<&Value>| match value {
+        Some(Value::Number(number)) => short_number(*number),
+        Some(Value::Text(text)) => text.clone(),
+        _ => "–".to_owned(),
+    };
+    let row = |trial: &FrontTrial| {
+        let mut cells = vec![trial.trial.to_string(), metric_value(trial.values[0])];
+        cells.extend(trial.values[1..].iter().map(|&value| short_number(value)));
+        cells.extend(names.iter().map(|name| cell(trial.configuration.get(*name))));
+        cells
+    };
+    let objectives = front.objectives.iter().map(|objective| objective.name.as_str());
+    let headings: Vec<&str> =
+        std::iter::once("trial").chain(objectives).chain(names.iter().map(|name| name.as_str())).collect();
+    table(&headings, &trials.iter().map(row).collect::<Vec<_>>())
+}
+
+/// What share of the front is thought found, where trials were stopped.
+fn safety(front: &Front) -> Option<String> {
+    let safe = front.safe.filter(|_| !front.stopped.is_empty())?;
+    let lost: f64 = front.stopped.iter().map(|trial| trial.probability).sum();
+    Some(format!(
+        "thought safe: {:.1} % of the front; of {} stopped trials {lost:.2} are expected to have been on it, by their forecasts",
+        100.0 * safe,
+        front.stopped.len()
+    ))
+}

@@ -1,0 +1,78 @@
+//! `foretell study front`: the trials that no other dominates.
+
+use super::table::{self, TableFormat};
+use crate::commands::search::{front_report, study_picture};
+use crate::failure::{Failure, Outcome};
+use crate::output::{print, print_json};
+use crate::plot;
+use clap::ValueEnum;
+use foretell_run::Stored;
+use foretell_search::{Front, FrontTrial};
+use serde::Serialize;
+use serde_json::Map;
+use std::io;
+use std::path::Path;
+
+/// The form of a front.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FrontFormat {
+    /// For people.
+    #[default]
+    Table,
+    /// All that is known of it, for scripts.
+    Json,
+    /// Comma-separated values, a line a trial: its number, what it came to, its parameters.
+    Csv,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    front: &'a Front,
+}
+
+/// Shows the front of the study, and draws it into `picture`.
+pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) -> Outcome {
+    if let Some(path) = picture {
+        plot::check_place(path, None).map_err(Failure::input)?;
+    }
+    let front = Front::of(&stored.study).ok_or_else(|| {
+        Failure::input(format!(
+            "{}: the study has one objective, and so a best trial (`foretell study best`) but no front; further ones are given by `foretell search --objective`",
+            stored.directory.display()
+        ))
+    })?;
+    match format {
+        FrontFormat::Json => print_json(&Document { schema: "foretell.front/1", front: &front })?,
+        FrontFormat::Csv => print(csv(&front).map_err(Failure::midway)?.trim_end())?,
+        FrontFormat::Table => print(&front_report::text(&front, usize::MAX))?,
+    }
+    match picture {
+        Some(path) => {
+            let name = study_picture::name(&stored.directory);
+            plot::save(path, &study_picture::front(&front, &name).draw()).map_err(Failure::midway)
+        }
+        None => Ok(()),
+    }
+}
+
+/// A line a trial of the front: its number, what it came to, its parameters.
+fn csv(front: &Front) -> io::Result<String> {
+    let row = |trial: &FrontTrial| {
+        let mut row = Map::new();
+        row.insert("trial".to_owned(), trial.trial.into());
+        let values = front.objectives.iter().zip(&trial.values);
+        row.extend(values.map(|(objective, &value)| (objective.name.clone(), value.into())));
+        for (name, value) in &trial.configuration {
+            row.insert(format!("param.{name}"), serde_json::to_value(value)?);
+        }
+        io::Result::Ok(row)
+    };
+    let rows = front.trials.iter().map(row).collect::<io::Result<Vec<_>>>()?;
+    let objectives = front.objectives.iter().map(|objective| objective.name.as_str());
+    let first: Vec<&str> = std::iter::once("trial").chain(objectives).collect();
+    let mut text = Vec::new();
+    table::write(&mut text, &table::of_rows(&rows, &first), TableFormat::Csv)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

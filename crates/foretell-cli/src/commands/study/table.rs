@@ -1,0 +1,145 @@
+//! Tables that `foretell study export` writes: named columns, as CSV or Parquet.
+
+use clap::ValueEnum;
+use foretell_logs::{Values, write_parquet};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The form of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// JSON lines: one object a trial.
+    #[default]
+    Jsonl,
+    /// Comma-separated values with a line of headings.
+    Csv,
+    /// Parquet, for data frames.
+    Parquet,
+}
+
+impl TableFormat {
+    /// The form that the name of a file asks for.
+    pub(super) fn by_name(path: Option<&Path>) -> Self {
+        match path.and_then(Path::extension).and_then(|extension| extension.to_str()) {
+            Some("csv") => Self::Csv,
+            Some("parquet") => Self::Parquet,
+            _ => Self::default(),
+        }
+    }
+}
+
+/// Columns by their names, of equal length.
+pub(crate) type Table = Vec<(String, Values)>;
+
+/// Columns whose values are texts, also where no trial has one.
+const TEXTS: [&str; 4] = ["state", "began", "reason", "error"];
+
+/// The table of `rows`: `first` are the columns that it has in any case, before its parameters and metrics.
+pub(super) fn of_rows(rows: &[Map<String, Value>], first: &[&str]) -> Table {
+    let others: BTreeSet<&str> = rows.iter().flat_map(Map::keys).map(String::as_str).collect();
+    let others = others.into_iter().filter(|name| !first.contains(name));
+    // parameters before metrics
+    let (parameters, metrics): (Vec<&str>, Vec<&str>) = others.partition(|name| name.starts_with("param."));
+    let names = first.iter().copied().chain(parameters).chain(metrics);
+    names.map(|name| (name.to_owned(), values(name, rows))).collect()
+}
+
+/// A column of the one type that all its values have; of texts where they have several.
+fn values(name: &str, rows: &[Map<String, Value>]) -> Values {
+    let cells = || rows.iter().map(|row| row.get(name).filter(|value| !value.is_null()));
+    let all = |is: fn(&Value) -> bool| cells().flatten().all(is);
+    match () {
+        () if TEXTS.contains(&name) => Values::Texts(cells().map(|cell| cell.map(plain)).collect()),
+        () if cells().flatten().next().is_some() && all(Value::is_i64) => {
+            Values::Integers(cells().map(|cell| cell.and_then(Value::as_i64)).collect())
+        }
+        () if all(Value::is_number) => {
+            Values::Numbers(cells().map(|cell| cell.and_then(Value::as_f64)).collect())
+        }
+        () if all(Value::is_boolean) => {
+            Values::Flags(cells().map(|cell| cell.and_then(Value::as_bool)).collect())
+        }
+        () => Values::Texts(cells().map(|cell| cell.map(plain)).collect()),
+    }
+}
+
+/// A text without quotes, anything else as JSON has it.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Writes `table` as CSV or as Parquet.
+pub(super) fn write(writer: &mut dyn Write, table: &Table, format: TableFormat) -> io::Result<()> {
+    match format {
+        TableFormat::Parquet => write_parquet(&mut *writer, table)?,
+        _ => write_csv(writer, table)?,
+    }
+    writer.flush()
+}
+
+fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
+    let line = |cells: Vec<String>| cells.join(",");
+    writeln!(writer, "{}", line(table.iter().map(|(name, _)| quoted(name)).collect()))?;
+    let rows = table.first().map_or(0, |(_, values)| values.len());
+    for row in 0..rows {
+        writeln!(writer, "{}", line(table.iter().map(|(_, values)| cell(values, row)).collect()))?;
+    }
+    Ok(())
+}
+
+/// A value as a cell: nothing where there is none.
+fn cell(values: &Values, row: usize) -> String {
+    let cell = match values {
+        Values::Integers(values) => values[row].map(|value| value.to_string()),
+        Values::Numbers(values) => values[row].map(|value| Value::from(value).to_string()),
+        Values::Flags(values) => values[row].map(|value| value.to_string()),
+        Values::Texts(values) => values[row].as_deref().map(quoted),
+    };
+    cell.unwrap_or_default()
+}
+
+/// In quotes where it needs them.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TableFormat, of_rows, write};
+    use foretell_logs::Values;
+    use serde_json::{Map, Value, json};
+
+    fn rows() -> Vec<Map<String, Value>> {
+        let rows = [
+            json!({"trial": 0, "error": null, "metric.loss": 1.5, "param.opt": "sgd", "param.n": 1, "param.nest": true}),
+            json!({"trial": 1, "error": "say \"so\", or\nnot", "param.opt": 3, "param.n": 0.5}),
+        ];
+        rows.map(|row| row.as_object().expect("an object").clone()).to_vec()
+    }
+
+    #[test]
+    fn columns_have_the_type_of_their_values_and_parameters_come_before_metrics() {
+        let table = of_rows(&rows(), &["trial", "score", "error"]);
+        let names: Vec<&str> = table.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["trial", "score", "error", "param.n", "param.nest", "param.opt", "metric.loss"]);
+        assert_eq!(table[0].1, Values::Integers(vec![Some(0), Some(1)]));
+        assert_eq!(table[1].1, Values::Numbers(vec![None, None]));
+        assert_eq!(table[3].1, Values::Numbers(vec![Some(1.0), Some(0.5)]));
+        assert_eq!(table[4].1, Values::Flags(vec![Some(true), None]));
+        assert_eq!(table[5].1, Values::Texts(vec![Some("sgd".to_owned()), Some("3".to_owned())]));
+    }
+
+    #[test]
+    fn cells_are_quoted_where_they_need_it() {
+        let mut text = Vec::new();
+        write(&mut text, &of_rows(&rows(), &["trial", "error"]), TableFormat::Csv).expect("written");
+        let expected = "trial,error,param.n,param.nest,param.opt,metric.loss\n0,,1.0,true,sgd,1.5\n1,\"say \"\"so\"\", or\nnot\",0.5,,3,\n";
+        assert_eq!(String::from_utf8(text).expect("text"), expected);
+    }
+}

@@ -1,0 +1,133 @@
+//! The front of a study: the metric against another objective, stopped trials at their forecasts.
+
+use super::colour::{BLUE, GREY, SILVER, VERMILLION};
+use super::figure::{Figure, Shape, Stroke, hinted};
+use super::page::{Key, Mark, Page};
+use super::panel::Panel;
+use super::scale::{Range, short};
+
+/// A trial at its values.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FrontPoint {
+    /// What it is called.
+    pub name: String,
+    /// The other objective.
+    pub x: f64,
+    /// The metric, or its forecast.
+    pub y: f64,
+    /// The forecast's standard deviation; 0 for what was measured.
+    pub deviation: f64,
+}
+
+/// The front of a study.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FrontFigure {
+    /// The title.
+    pub title: String,
+    /// The subtitle.
+    pub subtitle: String,
+    /// Name of the metric.
+    pub metric: String,
+    /// Name of the other objective.
+    pub other: String,
+    /// The trials on the front.
+    pub front: Vec<FrontPoint>,
+    /// The finished trials that it dominates.
+    pub dominated: Vec<FrontPoint>,
+    /// The stopped trials.
+    pub stopped: Vec<FrontPoint>,
+}
+
+/// From so many times the smallest value on the other objective has a logarithmic axis.
+const DECADES: f64 = 20.0;
+
+impl FrontFigure {
+    /// Draws all trials, those of the front joined by a line.
+    pub(crate) fn draw(&self) -> Figure {
+        let keys = [
+            Key::new(Mark::Dot(BLUE), "on the front"),
+            Key::new(Mark::Dot(SILVER), "dominated"),
+            Key::new(Mark::Whisker(VERMILLION), "stopped, at its forecast ± its standard deviation"),
+        ];
+        let mut page = Page::new(640.0, &self.title, &self.subtitle, &keys);
+        let area = page.body.inset(60.0, 34.0, 20.0, 44.0);
+        let all = || self.front.iter().chain(&self.dominated).chain(&self.stopped);
+        let x = Range::of(all().map(|point| point.x));
+        let y = Range::robust(all().map(|point| point.y)).padded(0.06, 0.06);
+        let is_wide = x.low > 0.0 && x.high > DECADES * x.low;
+        let panel = if is_wide {
+            Panel::new(area, Range { low: x.low * 0.9, high: x.high * 1.1 }, y).log_x()
+        } else {
+            Panel::new(area, x.padded(0.04, 0.04), y)
+        };
+        page.draw(panel.frame(&self.other, &self.metric));
+        page.draw([panel.clip(self.marks(&panel))]);
+        let values: Vec<f64> = all().map(|point| point.y).collect();
+        page.footnote(&panel.left_out(&values));
+        page.figure
+    }
+
+    fn marks(&self, panel: &Panel) -> Vec<Shape> {
+        let mut along: Vec<(f64, f64)> = self.front.iter().map(|point| (point.x, point.y)).collect();
+        along.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let mut shapes = panel.line(&along, Stroke::dashed(BLUE.with_opacity(0.5), 1.2));
+        let groups =
+            [(&self.dominated, SILVER, 3.0), (&self.stopped, VERMILLION, 3.0), (&self.front, BLUE, 4.5)];
+        for (points, colour, radius) in groups {
+            shapes.extend(points.iter().filter_map(|point| {
+                let at = panel.place((point.x, point.y))?;
+                let (low, high) = (point.y - point.deviation, point.y + point.deviation);
+                let whisker = panel.whisker(point.x, low, high, Stroke::solid(colour.with_opacity(0.5), 1.2));
+                let whisker = whisker.filter(|_| point.deviation > 0.0);
+                let mut parts: Vec<Shape> = whisker.into_iter().collect();
+                parts.push(Shape::Dot(at, radius, colour.with_opacity(0.85)));
+                let hint = format!(
+                    "{}: {} {}, {} {}",
+                    point.name,
+                    self.metric,
+                    short(point.y),
+                    self.other,
+                    short(point.x)
+                );
+                Some(hinted("point", hint, parts))
+            }));
+        }
+        if self.front.is_empty() {
+            let middle =
+                ((panel.area.left + panel.area.right) / 2.0, (panel.area.top + panel.area.bottom) / 2.0);
+            shapes.push(Shape::Text(super::figure::Text::new(
+                middle,
+                "no trial has finished yet",
+                14.0,
+                GREY,
+            )));
+        }
+        shapes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::svg::encode;
+
+    #[test]
+    fn draws_every_trial_on_linear_and_logarithmic_axes_and_none() {
+        let point = |x: f64, y: f64, deviation| FrontPoint { name: "trial 1".into(), x, y, deviation };
+        for front in [vec![], vec![point(1.0, 0.5, 0.0)], vec![point(10.0, 0.5, 0.0), point(1e6, 0.9, 0.0)]] {
+            let count = front.len() + 2;
+            let figure = FrontFigure {
+                title: "t".into(),
+                subtitle: "s".into(),
+                metric: "val_acc".into(),
+                other: "weights".into(),
+                front,
+                dominated: vec![point(1e5, 0.4, 0.0)],
+                stopped: vec![point(1e5, 0.3, 0.1)],
+            };
+            let svg = encode(&figure.draw());
+            assert_eq!(svg.matches("class=\"point\"").count(), count);
+            assert!(!svg.contains("NaN"));
+        }
+    }
+}

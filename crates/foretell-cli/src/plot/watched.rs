@@ -1,0 +1,44 @@
+//! Another metric of a study's trials, drawn below its curves: the same trials on the same steps, in the same colours.
+
+use super::colour::BLUE;
+use super::figure::{Rect, Shape, Stroke, group};
+use super::panel::Panel;
+use super::scale::Range;
+
+/// A metric that is watched.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Watched {
+    /// Its name.
+    pub metric: String,
+    /// Whether larger values are better, as far as its name tells.
+    pub maximize: bool,
+    /// (resource, value) of each trial, by resource; empty where a trial did not report it.
+    pub curves: Vec<Vec<(f64, f64)>>,
+}
+
+/// The height of its panel, with its axis.
+pub(crate) const HEIGHT: f64 = 300.0;
+
+impl Watched {
+    /// Draws it into `area`, over the steps `x`: the trials in `strokes` with their strokes, and the `best` one above them.
+    pub(crate) fn draw(
+        &self,
+        area: Rect,
+        x: Range,
+        resource: &str,
+        strokes: &[(usize, Stroke)],
+        best: Option<usize>,
+    ) -> Vec<Shape> {
+        let values: Vec<f64> = self.curves.iter().flatten().map(|point| point.1).collect();
+        let y = Range::robust(values.iter().copied()).padded(0.04, 0.04);
+        let panel = Panel::of_curves(area, x, y, self.maximize, &values);
+        let curve =
+            |trial: usize, stroke| panel.line(self.curves.get(trial).map_or(&[], Vec::as_slice), stroke);
+        let mut lines: Vec<Shape> =
+            strokes.iter().flat_map(|&(trial, stroke)| curve(trial, stroke)).collect();
+        lines.extend(best.into_iter().flat_map(|trial| curve(trial, Stroke::solid(BLUE, 3.2))));
+        let mut shapes = panel.frame(resource, &self.metric);
+        shapes.push(panel.clip(vec![group("watched", lines)]));
+        shapes
+    }
+}

@@ -1,0 +1,148 @@
+//! The front of a study with several objectives, and how much of it is thought safe.
+
+use crate::objective::{Objective, front_of, hypervolume, is_no_worse, ranges, scaled};
+use crate::record::RecordedForecast;
+use crate::study::{Study, Trial, TrialState};
+use foretell::{Configuration, Direction, Forecast};
+use serde::Serialize;
+
+/// An objective of a front.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FrontObjective {
+    /// The metric's name, or the formula.
+    pub name: String,
+    /// Which way is better.
+    pub direction: Direction,
+}
+
+/// A trial that was trained to its end.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FrontTrial {
+    /// Its number.
+    pub trial: u64,
+    /// What it came to in each objective, in its own unit, the metric first.
+    pub values: Vec<f64>,
+    /// Its configuration.
+    pub configuration: Configuration,
+}
+
+/// A trial that was stopped, and might have been on the front.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FrontStopped {
+    /// Its number.
+    pub trial: u64,
+    /// Where the metric was forecast to end.
+    pub forecast: RecordedForecast,
+    /// What it came to in the other objectives, in their own units.
+    pub others: Vec<f64>,
+    /// How probable it is that no finished trial would have dominated it.
+    pub probability: f64,
+}
+
+/// The front of a study: the trials trained to their end that keep the limits and that no other of these dominates.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Front {
+    /// The objectives, the metric first.
+    pub objectives: Vec<FrontObjective>,
+    /// The front, the best by the metric first.
+    pub trials: Vec<FrontTrial>,
+    /// The finished trials that it dominates.
+    pub dominated: Vec<FrontTrial>,
+    /// The trials that were stopped by forecasts.
+    pub stopped: Vec<FrontStopped>,
+    /// The share of the front that is thought found: its size F over F + Σ p, p being the [probability](FrontStopped::probability) of each
+    /// stopped trial; none without a front.
+    pub safe: Option<f64>,
+    /// The volume that the front dominates, each objective as a share of the range of all finished trials; in [0, 1].
+    pub hypervolume: f64,
+    /// What is wrong with objectives and limits, by the trials so far.
+    pub problems: Vec<String>,
+}
+
+impl Front {
+    /// The front of `study` as it stands; `None` for one objective. O(trials · front).
+    pub fn of(study: &Study) -> Option<Self> {
+        let spec = study.spec();
+        if !spec.has_front() {
+            return None;
+        }
+        let metric = FrontObjective { name: spec.metric.clone(), direction: spec.direction };
+        let other = |objective: &Objective| FrontObjective {
+            name: objective.of.to_string(),
+            direction: objective.direction,
+        };
+        let objectives: Vec<_> = std::iter::once(metric).chain(spec.objectives.iter().map(other)).collect();
+        let scores = |values: &[f64]| -> Vec<f64> {
+            values
+                .iter()
+                .zip(&objectives)
+                .map(|(&value, objective)| objective.direction.score(value))
+                .collect()
+        };
+        let finished: Vec<FrontTrial> =
+            (0..).zip(study.trials()).filter_map(|(number, trial)| finished(study, number, trial)).collect();
+        let all: Vec<Vec<f64>> = finished.iter().map(|trial| scores(&trial.values)).collect();
+        let mut on_front = vec![false; all.len()];
+        front_of(&all).into_iter().for_each(|index| on_front[index] = true);
+        let points: Vec<Vec<f64>> =
+            all.iter().zip(&on_front).filter(|(_, on)| **on).map(|(point, _)| point.clone()).collect();
+        let (worst, best) = ranges(&all);
+        let stopped: Vec<FrontStopped> = (0..)
+            .zip(study.trials())
+            .filter_map(|(number, trial)| stopped(study, number, trial, &points))
+            .collect();
+        let lost: f64 = stopped.iter().map(|trial| trial.probability).sum();
+        let (mut trials, mut dominated) = (Vec::new(), Vec::new());
+        for (trial, on) in finished.into_iter().zip(on_front) {
+            if on { trials.push(trial) } else { dominated.push(trial) }
+        }
+        trials.sort_by(|a, b| {
+            spec.direction
+                .score(b.values[0])
+                .total_cmp(&spec.direction.score(a.values[0]))
+                .then(a.trial.cmp(&b.trial))
+        });
+        Some(Self {
+            safe: (!trials.is_empty()).then(|| trials.len() as f64 / (trials.len() as f64 + lost)),
+            hypervolume: hypervolume(&scaled(&points, &worst, &best), &vec![0.0; objectives.len()]),
+            problems: study.objective_problems(),
+            objectives,
+            trials,
+            dominated,
+            stopped,
+        })
+    }
+}
+
+/// What `trial` came to in all objectives, if it was trained to its end and counts.
+fn finished(study: &Study, number: u64, trial: &Trial) -> Option<FrontTrial> {
+    let TrialState::Completed { value } = trial.state else { return None };
+    let others = study.objective_values(trial).into_iter();
+    let values = std::iter::once(Some(value)).chain(others).collect::<Option<Vec<f64>>>()?;
+    (!trial.breaks_limit).then(|| FrontTrial {
+        trial: number,
+        values,
+        configuration: trial.configuration.clone(),
+    })
+}
+
+/// `trial`, if a forecast stopped it, and how probable it is that none of the `front` would have dominated it.
+fn stopped(study: &Study, number: u64, trial: &Trial, front: &[Vec<f64>]) -> Option<FrontStopped> {
+    let TrialState::Stopped { forecast: Some(forecast), .. } = trial.state else { return None };
+    let spec = study.spec();
+    let others = study.objective_values(trial).into_iter().collect::<Option<Vec<f64>>>()?;
+    let scores: Vec<f64> = others
+        .iter()
+        .zip(&spec.objectives)
+        .map(|(&value, objective)| objective.direction.score(value))
+        .collect();
+    let no_worse = front.iter().filter(|point| is_no_worse(&point[1..], &scores));
+    let to_beat = no_worse.map(|point| point[0]).fold(f64::NEG_INFINITY, f64::max);
+    let mean = spec.direction.score(forecast.mean);
+    let probability = if forecast.sd > 0.0 {
+        1.0 - Forecast::gaussian(mean, forecast.sd).probability_at_most(to_beat)
+    } else {
+        f64::from(u8::from(mean > to_beat))
+    };
+    (!trial.breaks_limit).then_some(FrontStopped { trial: number, forecast, others, probability })
+}

@@ -1,0 +1,377 @@
+//! Formulas over named values: `val_acc - 1e-8*weights`, `width^2 * depth`.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::fmt;
+use thiserror::Error;
+
+/// More levels of parentheses than any formula has.
+const DEEPEST: usize = 64;
+
+/// Why a formula is refused.
+#[derive(Debug, Error, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FormulaError {
+    /// It cannot be read.
+    #[error(
+        "{text}: {problem} at {at}; a formula has names, numbers, + - * / ^ and parentheses, as in width^2 * depth"
+    )]
+    Syntax {
+        /// The formula.
+        text: String,
+        /// What is wrong.
+        problem: &'static str,
+        /// Where: the rest from there.
+        at: String,
+    },
+    /// It has a name that nothing is called by.
+    #[error("{text}: there is no {name}; a formula may have {known}")]
+    Unknown {
+        /// The formula.
+        text: String,
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+}
+
+/// A formula over named values, or a name alone.
+///
+/// Operators are `+ - * / ^` (also `× ÷ −`), from the weakest: sums, products, signs, powers; powers are read from the right. A name
+/// has letters, digits, `_` and `.`; any other stands in backticks, as in `` `val/acc` - 0.1 ``. O(length) to read and to evaluate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    text: String,
+    root: Node,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
+    Number(f64),
+    Name(String),
+    Negative(Box<Node>),
+    Two(Operator, Box<Node>, Box<Node>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Plus,
+    Minus,
+    Times,
+    Over,
+    Power,
+}
+
+impl Formula {
+    /// The formula in `text`.
+    ///
+    /// # Errors
+    /// [`FormulaError::Syntax`].
+    ///
+    /// ```
+    /// use foretell_search::Formula;
+    /// let formula = Formula::parse("3 - 2 * width^2")?;
+    /// assert_eq!(formula.value(|name| (name == "width").then_some(4.0)), Some(-29.0));
+    /// # Ok::<(), foretell_search::FormulaError>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, FormulaError> {
+        let text = text.trim();
+        let mut reader = Reader { text, rest: text, depth: 0 };
+        let root = reader.sum()?;
+        reader.skip();
+        if !reader.rest.is_empty() {
+            return Err(reader.wrong("nothing was expected"));
+        }
+        Ok(Self { text: text.to_owned(), root })
+    }
+
+    /// The formula in `text` over the names `known`; a name that is not among them stands alone, and is reported by trials.
+    ///
+    /// # Errors
+    /// [`FormulaError`].
+    pub fn read(text: &str, known: &[&str]) -> Result<Self, FormulaError> {
+        let text = text.trim();
+        let has_known = |formula: &Self| formula.names().iter().any(|name| known.contains(name));
+        match Self::parse(text) {
+            Ok(formula) if formula.name().is_some() => Ok(formula),
+            // `val/acc` is a name where there are no parameters val and acc
+            parsed if is_name(text) && !parsed.as_ref().is_ok_and(has_known) => {
+                Ok(Self { text: format!("`{text}`"), root: Node::Name(text.to_owned()) })
+            }
+            Ok(formula) => formula.check(known).map(|()| formula),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Checks that all its names are among those `known`.
+    ///
+    /// # Errors
+    /// [`FormulaError::Unknown`].
+    pub(crate) fn check(&self, known: &[&str]) -> Result<(), FormulaError> {
+        match self.names().into_iter().find(|name| !known.contains(name)) {
+            Some(name) => Err(FormulaError::Unknown {
+                text: self.to_string(),
+                name: name.to_owned(),
+                known: known.join(", "),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Its name, if it is one alone.
+    pub fn name(&self) -> Option<&str> {
+        match &self.root {
+            Node::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The names in it.
+    pub fn names(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
+        self.root.names(&mut names);
+        names
+    }
+
+    /// Its value where names have the values that `of` gives; `None` where one has none, or the value is not finite.
+    pub fn value(&self, of: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+        self.root.value(&of).filter(|value| value.is_finite())
+    }
+}
+
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name().unwrap_or(&self.text))
+    }
+}
+
+impl Serialize for Formula {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Formula {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Node {
+    fn names<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
+        match self {
+            Self::Number(_) => {}
+            Self::Name(name) => drop(names.insert(name)),
+            Self::Negative(of) => of.names(names),
+            Self::Two(_, left, right) => {
+                left.names(names);
+                right.names(names);
+            }
+        }
+    }
+
+    fn value(&self, of: &impl Fn(&str) -> Option<f64>) -> Option<f64> {
+        Some(match self {
+            Self::Number(number) => *number,
+            Self::Name(name) => of(name)?,
+            Self::Negative(node) => -node.value(of)?,
+            Self::Two(operator, left, right) => {
+                let (left, right) = (left.value(of)?, right.value(of)?);
+                match operator {
+                    Operator::Plus => left + right,
+                    Operator::Minus => left - right,
+                    Operator::Times => left * right,
+                    Operator::Over => left / right,
+                    Operator::Power => left.powf(right),
+                }
+            }
+        })
+    }
+}
+
+/// Whether a metric may be called by `text`: a name such as `val/acc`, `top-1` or `acc@1`.
+fn is_name(text: &str) -> bool {
+    text.starts_with(char::is_alphabetic) && text.chars().all(|c| c.is_alphanumeric() || "_-./@:".contains(c))
+}
+
+/// Reads a formula from left to right.
+struct Reader<'a> {
+    text: &'a str,
+    rest: &'a str,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn wrong(&self, problem: &'static str) -> FormulaError {
+        let at = match self.rest.is_empty() {
+            true => "the end".to_owned(),
+            false => format!("`{}`", self.rest.chars().take(20).collect::<String>()),
+        };
+        FormulaError::Syntax { text: self.text.to_owned(), problem, at }
+    }
+
+    fn skip(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    /// Takes one of `signs`, if it comes next.
+    fn take(&mut self, signs: &[(char, Operator)]) -> Option<Operator> {
+        self.skip();
+        let next = self.rest.chars().next()?;
+        let (_, operator) = signs.iter().find(|(sign, _)| *sign == next)?;
+        self.rest = &self.rest[next.len_utf8()..];
+        Some(*operator)
+    }
+
+    fn sum(&mut self) -> Result<Node, FormulaError> {
+        let signs = [('+', Operator::Plus), ('-', Operator::Minus), ('−', Operator::Minus)];
+        let mut left = self.product()?;
+        while let Some(operator) = self.take(&signs) {
+            left = Node::Two(operator, Box::new(left), Box::new(self.product()?));
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Node, FormulaError> {
+        let signs =
+            [('*', Operator::Times), ('×', Operator::Times), ('/', Operator::Over), ('÷', Operator::Over)];
+        let mut left = self.signed()?;
+        while let Some(operator) = self.take(&signs) {
+            left = Node::Two(operator, Box::new(left), Box::new(self.signed()?));
+        }
+        Ok(left)
+    }
+
+    fn signed(&mut self) -> Result<Node, FormulaError> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.wrong("there are too many parentheses or signs"));
+        }
+        let node = match self.take(&[('-', Operator::Minus), ('−', Operator::Minus)]) {
+            Some(_) => Node::Negative(Box::new(self.signed()?)),
+            None => self.power()?,
+        };
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn power(&mut self) -> Result<Node, FormulaError> {
+        let base = self.atom()?;
+        match self.take(&[('^', Operator::Power)]) {
+            Some(operator) => Ok(Node::Two(operator, Box::new(base), Box::new(self.signed()?))),
+            None => Ok(base),
+        }
+    }
+
+    fn atom(&mut self) -> Result<Node, FormulaError> {
+        self.skip();
+        let rest = self.rest;
+        match rest.chars().next() {
+            Some('(') => {
+                self.rest = &rest[1..];
+                let inner = self.sum()?;
+                self.skip();
+                self.rest = self.rest.strip_prefix(')').ok_or_else(|| self.wrong("a `)` is missing"))?;
+                Ok(inner)
+            }
+            Some('`') => {
+                let end = rest[1..].find('`').filter(|&end| end > 0);
+                let end = end.ok_or_else(|| self.wrong("a name in backticks does not end"))?;
+                self.rest = &rest[end + 2..];
+                Ok(Node::Name(rest[1..=end].to_owned()))
+            }
+            Some(first) if first.is_ascii_digit() || first == '.' => self.number(),
+            Some(first) if first.is_alphabetic() || first == '_' => {
+                let in_name = |c: char| c.is_alphanumeric() || "_.".contains(c);
+                let end = rest.find(|c| !in_name(c)).unwrap_or(rest.len());
+                self.rest = &rest[end..];
+                Ok(Node::Name(rest[..end].to_owned()))
+            }
+            _ => Err(self.wrong("a name, a number or `(` was expected")),
+        }
+    }
+
+    fn number(&mut self) -> Result<Node, FormulaError> {
+        let rest = self.rest;
+        let digits = |from: usize| {
+            rest[from..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(rest.len(), |end| from + end)
+        };
+        let mut end = digits(0);
+        if let Some(exponent) = rest[end..].strip_prefix(['e', 'E']) {
+            let sign = usize::from(exponent.starts_with(['+', '-']));
+            if exponent[sign..].starts_with(|c: char| c.is_ascii_digit()) {
+                end = digits(end + 1 + sign);
+            }
+        }
+        let number = rest[..end].parse::<f64>().ok().filter(|number| number.is_finite());
+        let number = number.ok_or_else(|| self.wrong("a number was expected"))?;
+        self.rest = &rest[end..];
+        Ok(Node::Number(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Option<f64> {
+        let of = |name: &str| match name {
+            "w" => Some(4.0),
+            "d" => Some(2.0),
+            "val/acc" => Some(0.5),
+            _ => None,
+        };
+        Formula::parse(text).unwrap().value(of)
+    }
+
+    #[test]
+    fn formulas_are_read_as_they_are_written_by_hand() {
+        let cases = [
+            ("1 + 2 * w", Some(9.0)),
+            ("(1 + 2) × w", Some(12.0)),
+            ("w - d - 1", Some(1.0)),
+            ("w / d / 2", Some(1.0)),
+            ("-d^2", Some(-4.0)),
+            ("2^-1", Some(0.5)),
+            ("2^3^0", Some(2.0)),
+            ("1e-1*w − .4", Some(0.0)),
+            ("2e*0", None),
+            ("`val/acc` * 2", Some(1.0)),
+            ("w ÷ (d - 2)", None),
+            ("unknown", None),
+        ];
+        for (text, expected) in cases {
+            let found = Formula::parse(text).ok().and_then(|_| value(text));
+            assert_eq!(found.map(|x| (x * 1e9).round() / 1e9), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_formula_is_refused_with_its_place() {
+        for (text, problem) in [
+            ("", "expected at the end"),
+            ("w +", "expected at the end"),
+            ("w d", "nothing was expected at `d`"),
+            ("(w", "a `)` is missing at the end"),
+            ("w % 2", "nothing was expected at `% 2`"),
+            ("1.2.3", "a number was expected at `1.2.3`"),
+            ("`a", "does not end at ``a`"),
+            (&"(".repeat(100), "too many parentheses"),
+            (&"-".repeat(100_000), "too many parentheses"),
+        ] {
+            let said = Formula::parse(text).unwrap_err().to_string();
+            assert!(said.contains(problem), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_other_signs_is_one_unless_parameters_make_it_a_formula() {
+        let named = Formula::read("val/acc", &["w"]).unwrap();
+        assert_eq!((named.name(), named.to_string()), (Some("val/acc"), "val/acc".to_owned()));
+        let written = serde_json::to_string(&named).unwrap();
+        assert_eq!(serde_json::from_str::<Formula>(&written).unwrap(), named);
+        assert_eq!(Formula::read("w/d", &["w", "d"]).unwrap().names().len(), 2);
+        assert!(Formula::read("w/x", &["w", "d"]).is_err(), "a slip of the pen");
+    }
+}

@@ -1,0 +1,104 @@
+//! Limits: bounds that a trial must keep to count.
+
+use super::{Formula, ObjectiveError};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// On which side of its number a limit is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// `<=`.
+    AtMost,
+    /// `>=`.
+    AtLeast,
+}
+
+/// A bound on a parameter, a formula over parameters, or what a trial reports: `latency<=20`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// What is bounded.
+    pub of: Formula,
+    /// On which side.
+    pub bound: Bound,
+    /// By what.
+    pub value: f64,
+}
+
+impl Limit {
+    /// The limit that is `written`, in a study whose configurations have the values `known`.
+    ///
+    /// # Errors
+    /// [`ObjectiveError`] where it cannot be read, or has a name that is not known.
+    pub fn read(written: &str, known: &[&str]) -> Result<Self, ObjectiveError> {
+        Self::split(written, |text| Formula::read(text, known))
+    }
+
+    fn split(
+        written: &str,
+        formula: impl Fn(&str) -> Result<Formula, super::FormulaError>,
+    ) -> Result<Self, ObjectiveError> {
+        let signs =
+            [("<=", Bound::AtMost), ("≤", Bound::AtMost), (">=", Bound::AtLeast), ("≥", Bound::AtLeast)];
+        let split = |(sign, bound)| written.split_once(sign).map(|(of, value)| (of, bound, value));
+        let read = signs.into_iter().find_map(split).and_then(|(of, bound, value)| {
+            Some((of, bound, value.trim().parse().ok().filter(|value: &f64| value.is_finite())?))
+        });
+        let (of, bound, value) = read.ok_or_else(|| ObjectiveError::Limit { text: written.to_owned() })?;
+        Ok(Self { of: formula(of)?, bound, value })
+    }
+
+    /// Whether `value` breaks it.
+    pub fn is_broken_by(&self, value: f64) -> bool {
+        match self.bound {
+            Bound::AtMost => value > self.value,
+            Bound::AtLeast => value < self.value,
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = match self.bound {
+            Bound::AtMost => "<=",
+            Bound::AtLeast => ">=",
+        };
+        write!(f, "{}{sign}{}", self.of, self.value)
+    }
+}
+
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let of = serde_json::to_value(&self.of).map_err(serde::ser::Error::custom)?;
+        let sign = match self.bound {
+            Bound::AtMost => "<=",
+            Bound::AtLeast => ">=",
+        };
+        serializer.collect_str(&format_args!("{}{sign}{}", of.as_str().unwrap_or_default(), self.value))
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = String::deserialize(deserializer)?;
+        Self::split(&written, Formula::parse).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_read_as_it_is_written() {
+        let limit = Limit::read("val/time ≤ 2e1", &["lr"]).unwrap();
+        assert_eq!(
+            (limit.to_string(), limit.is_broken_by(20.0), limit.is_broken_by(20.1)),
+            ("val/time<=20".to_owned(), false, true)
+        );
+        let written = serde_json::to_string(&limit).unwrap();
+        assert_eq!(serde_json::from_str::<Limit>(&written).unwrap(), limit, "{written}");
+        for text in ["latency", "latency<20", "latency<=", "<=20", "latency<=nan", "lr*x<=2"] {
+            assert!(Limit::read(text, &["lr"]).is_err(), "{text}");
+        }
+    }
+}

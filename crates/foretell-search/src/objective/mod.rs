@@ -1,0 +1,133 @@
+//! Several objectives: what a trial is measured by besides the metric that is forecast, the limits it must keep, and the front.
+
+mod formula;
+mod hypervolume;
+mod limit;
+mod ranking;
+mod standings;
+
+pub use formula::{Formula, FormulaError};
+pub use limit::{Bound, Limit};
+
+pub(crate) use hypervolume::{front_of, hypervolume, ranges, scaled};
+pub(crate) use ranking::ahead_of;
+pub(crate) use standings::{Standings, is_no_worse};
+
+use foretell::{Direction, direction_of};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+use thiserror::Error;
+
+/// One of a study's further objectives.
+///
+/// It is a parameter, a formula over parameters, or something that a trial reports beside the metric: once, or after each epoch. A
+/// trial's value is the last that it reported.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Objective {
+    /// What is measured.
+    pub of: Formula,
+    /// Which way is better.
+    pub direction: Direction,
+}
+
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = match self.direction {
+            Direction::Maximize => "max",
+            Direction::Minimize => "min",
+        };
+        write!(f, "{}:{way}", self.of)
+    }
+}
+
+/// Why an objective or a limit is refused.
+#[derive(Debug, Error, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ObjectiveError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Formula(#[from] FormulaError),
+    /// Nothing says which way is better.
+    #[error("{of} does not say which way is better: write {of}:min or {of}:max")]
+    Direction {
+        /// The objective.
+        of: String,
+    },
+    /// It is there twice.
+    #[error("{of} is an objective twice: leave one of them out")]
+    Twice {
+        /// The objective.
+        of: String,
+    },
+    /// A limit without a bound.
+    #[error("{text} is no limit: write a name or a formula, <= or >=, and a number, such as latency<=20")]
+    Limit {
+        /// As given.
+        text: String,
+    },
+    /// A reward without a sampler that learns from it.
+    #[error("it is what q-learning learns from: choose the sampler q-learning, or leave it out")]
+    Reward,
+    /// A scheduler or policy that compares trials by the metric alone.
+    #[error("{part} compares trials by {metric} alone, which loses the front: {instead}")]
+    Alone {
+        /// The scheduler or the policy.
+        part: &'static str,
+        /// The metric.
+        metric: String,
+        /// What to choose.
+        instead: &'static str,
+    },
+}
+
+/// What `written` says: a name or a formula, and which way is better, if it ends in `:min` or `:max`.
+pub(crate) fn parts(written: &str) -> (&str, Option<Direction>) {
+    let written = written.trim();
+    match written.rsplit_once(':').map(|(of, way)| (of.trim(), way.trim())) {
+        Some((of, "min" | "minimize")) => (of, Some(Direction::Minimize)),
+        Some((of, "max" | "maximize")) => (of, Some(Direction::Maximize)),
+        _ => (written, None),
+    }
+}
+
+impl Objective {
+    /// The objective that is `written`, in a study whose configurations have the values `known`: `weights:min`, `width^2 * depth:min`.
+    ///
+    /// # Errors
+    /// [`ObjectiveError`] for a formula that cannot be read or has a name that is not known, or where nothing says which way is better.
+    pub fn read(written: &str, known: &[&str]) -> Result<Self, ObjectiveError> {
+        let (text, direction) = parts(written);
+        let of = Formula::read(text, known)?;
+        let direction = direction.or_else(|| direction_of(of.name()?));
+        let direction = direction.ok_or_else(|| ObjectiveError::Direction { of: of.to_string() })?;
+        Ok(Self { of, direction })
+    }
+}
+
+/// The names that are reported: those that `formulas` have and that configurations with the values `known` do not.
+pub(crate) fn reported<'a>(formulas: impl Iterator<Item = &'a Formula>, known: &[&str]) -> BTreeSet<String> {
+    let names: BTreeSet<&str> = formulas.flat_map(Formula::names).collect();
+    names.into_iter().filter(|name| !known.contains(name)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_objective_says_which_way_is_better_or_its_name_does() {
+        let known = ["width", "depth"];
+        let read = |text: &str| Objective::read(text, &known).map(|objective| objective.to_string());
+        assert_eq!(read("val_loss").unwrap(), "val_loss:min");
+        assert_eq!(read(" width^2 * depth :min").unwrap(), "width^2 * depth:min");
+        assert_eq!(read("val/acc").unwrap(), "val/acc:max");
+        assert_eq!(
+            read("depth").unwrap_err().to_string(),
+            "depth does not say which way is better: write depth:min or depth:max"
+        );
+        let unknown = read("width * wide:min").unwrap_err().to_string();
+        assert_eq!(unknown, "width * wide: there is no wide; a formula may have width, depth");
+    }
+}

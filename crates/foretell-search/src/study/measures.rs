@@ -1,0 +1,86 @@
+//! What a study knows of its trials' further objectives: which are curves, their forecasters, and who has finished.
+
+use super::knowledge::NoForecast;
+use super::spec::StudySpec;
+use super::trial::Trial;
+use crate::objective::{Objective, Standings, reported};
+use foretell::{Direction, Forecaster};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The forecaster of an objective, and from how many trials it was learnt; or why there is none.
+pub(super) type SideLevel = (usize, Result<Arc<Forecaster>, NoForecast>);
+
+/// What a study knows of its trials' further objectives.
+#[derive(Default)]
+pub(super) struct Measures {
+    /// What trials report of it beside the metric.
+    names: BTreeSet<String>,
+    /// Of those, what has had two values in one trial: it is a curve, and known only at a trial's end.
+    curves: BTreeSet<String>,
+    /// Of the objectives, those that are reported: which way is better.
+    sides: BTreeMap<String, Direction>,
+    /// Their forecasters.
+    side_levels: BTreeMap<String, SideLevel>,
+    /// The trials that were trained to their end and keep the limits.
+    standings: Standings,
+}
+
+impl Measures {
+    pub(super) fn new(spec: &StudySpec) -> Self {
+        let names = reported(spec.formulas(), &spec.space.known_names());
+        let side = |objective: &Objective| {
+            let name = objective.of.name().filter(|name| names.contains(*name))?;
+            Some((name.to_owned(), objective.direction))
+        };
+        let sides = spec.objectives.iter().filter_map(side).collect();
+        Self { names, sides, ..Self::default() }
+    }
+
+    /// How many trials have joined the front so far.
+    pub(super) fn joined(&self) -> u64 {
+        self.standings.joined()
+    }
+
+    /// The trials by which others are dominated.
+    pub(super) fn standings(&self) -> &Standings {
+        &self.standings
+    }
+
+    /// The same, to change them.
+    pub(super) fn standings_mut(&mut self) -> &mut Standings {
+        &mut self.standings
+    }
+
+    /// Whether `name` has had two values in one trial.
+    pub(super) fn is_curve(&self, name: &str) -> bool {
+        self.curves.contains(name)
+    }
+
+    /// The forecaster of the objective `name`, if one was made.
+    pub(super) fn side_level(&self, name: &str) -> Option<&SideLevel> {
+        self.side_levels.get(name)
+    }
+
+    /// Keeps the forecaster of the objective `name`.
+    pub(super) fn keep_side_level(&mut self, name: &str, level: SideLevel) {
+        self.side_levels.insert(name.to_owned(), level);
+    }
+
+    /// Notes what `trial` reported.
+    pub(super) fn take_in(&mut self, trial: &mut Trial, metrics: &BTreeMap<String, f64>) {
+        for (name, &direction) in &self.sides {
+            if let Some(&value) = metrics.get(name) {
+                // steps are checked to increase before they get here
+                let curve = trial.side.entry(name.clone()).or_default();
+                let _ = curve.push(trial.step as f64, Some(value), direction);
+            }
+        }
+        for (name, value) in self.names.iter().filter_map(|name| Some((name, *metrics.get(name)?))) {
+            let before = trial.measured.insert(name.clone(), value);
+            if before.is_some_and(|before| before.total_cmp(&value).is_ne()) {
+                self.curves.insert(name.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A study's further objectives and its limits: what trials come to in them, and what a running trial has to beat.
+
+use super::{Study, StudySpec, Trial, TrialState};
+use crate::objective::{Bound, Formula, Limit, Objective, ObjectiveError, Standings};
+use crate::samplers::SamplerSpec;
+use crate::stopping::policy::Policy;
+use foretell::Direction;
+use std::collections::BTreeSet;
+
+impl StudySpec {
+    /// Whether trials are compared by more than the metric.
+    pub fn has_front(&self) -> bool {
+        !self.objectives.is_empty()
+    }
+
+    /// Whether the scheduler knows what a trial has to beat: there are neither further objectives nor limits.
+    pub(super) fn compares_by_metric_alone(&self) -> bool {
+        self.objectives.is_empty() && self.limits.is_empty()
+    }
+
+    pub(super) fn formulas(&self) -> impl Iterator<Item = &Formula> {
+        let objectives = self.objectives.iter().map(|objective| &objective.of);
+        objectives.chain(self.limits.iter().map(|limit| &limit.of))
+    }
+
+    /// Checks that the objectives can be measured, and that no part of the study loses the front.
+    pub(super) fn validate_objectives(&self) -> Result<(), ObjectiveError> {
+        if let Some(reward) = &self.reward {
+            let mut known = self.space.known_names();
+            known.push(&self.metric);
+            reward.check(&known)?;
+            if !matches!(self.sampler, SamplerSpec::QLearning(_)) {
+                return Err(ObjectiveError::Reward);
+            }
+        }
+        if self.compares_by_metric_alone() {
+            return Ok(());
+        }
+        let known = self.space.known_names();
+        for formula in self.formulas().filter(|formula| formula.name().is_none()) {
+            formula.check(&known)?;
+        }
+        let of = |objective: &Objective| objective.of.to_string();
+        let texts = self.objectives.iter().map(of).chain([self.metric.clone()]);
+        let mut seen = BTreeSet::new();
+        if let Some(of) = texts.into_iter().find(|text| !seen.insert(text.clone())) {
+            return Err(ObjectiveError::Twice { of });
+        }
+        self.validate_front()
+    }
+
+    fn validate_front(&self) -> Result<(), ObjectiveError> {
+        let alone = |part, instead| Err(ObjectiveError::Alone { part, metric: self.metric.clone(), instead });
+        match self.policy {
+            _ if !self.schedule.is_full() => alone("a scheduler with rungs", "choose the scheduler full"),
+            Policy::Median => alone("the policy median", "choose the policy srm or asha"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// So many trials show what is wrong with an objective or a limit.
+const FIRST: usize = 3;
+
+impl Study {
+    /// The value of `name` for `trial`, as far as it is known for good: a parameter, the metric of one that was trained to its end, or
+    /// what it reported.
+    fn quantity(&self, trial: &Trial, name: &str) -> Option<f64> {
+        if let Some(value) = self.spec.space.known_value(&trial.configuration, name) {
+            return Some(value);
+        }
+        match &trial.state {
+            TrialState::Completed { value } if *name == self.spec.metric => Some(*value),
+            TrialState::Completed { .. } => trial.measured.get(name).copied(),
+            _ if self.measures.is_curve(name) => None,
+            _ => trial.measured.get(name).copied(),
+        }
+    }
+
+    fn measured(&self, trial: &Trial, of: &Formula) -> Option<f64> {
+        of.value(|name| self.quantity(trial, name))
+    }
+
+    /// What `trial` comes to in `objective`, in its own unit; `None` where that is not known yet.
+    pub(super) fn objective_value(&self, trial: &Trial, objective: &Objective) -> Option<f64> {
+        self.measured(trial, &objective.of)
+    }
+
+    /// What `trial` comes to in each further objective, in its own unit; `None` where that is not known yet.
+    pub fn objective_values(&self, trial: &Trial) -> Vec<Option<f64>> {
+        self.spec.objectives.iter().map(|objective| self.measured(trial, &objective.of)).collect()
+    }
+
+    /// The same, turned so that larger is better; `None` while one is not known.
+    pub(super) fn others(&self, trial: &Trial) -> Option<Vec<f64>> {
+        let score =
+            |objective: &Objective| Some(objective.direction.score(self.measured(trial, &objective.of)?));
+        self.spec.objectives.iter().map(score).collect()
+    }
+
+    /// The first objective of which it is neither known nor forecast what `trial` comes to.
+    pub(super) fn unknown_objective(&self, trial: &Trial) -> Option<&Objective> {
+        let is_open = |objective: &&Objective| {
+            self.measured(trial, &objective.of).is_none() && !self.is_forecast(trial, objective)
+        };
+        self.spec.objectives.iter().find(is_open)
+    }
+
+    /// The first limit that `trial` breaks, and what it comes to there.
+    pub(super) fn broken_limit(&self, trial: &Trial) -> Option<(&Limit, f64)> {
+        self.spec.limits.iter().find_map(|limit| {
+            let value = self.measured(trial, &limit.of)?;
+            limit.is_broken_by(value).then_some((limit, value))
+        })
+    }
+
+    /// Notes whether trial `index` breaks a limit.
+    pub(super) fn check_limits(&mut self, index: usize) {
+        if self.spec.limits.is_empty() {
+            return;
+        }
+        let breaks = self.broken_limit(&self.trials[index]).is_some();
+        if breaks != self.trials[index].breaks_limit {
+            self.change(index, |trial| trial.breaks_limit = breaks);
+        }
+    }
+
+    /// The score that running trial `index` has to beat: the n-th best of the finished trials that are no worse in all other objectives, or a
+    /// limit of the metric.
+    pub(super) fn to_beat(&self, index: usize) -> Option<f64> {
+        self.incumbent_of(&self.others(&self.trials[index])?)
+    }
+
+    /// The same for any trial that comes to `others` in its other objectives, larger being better.
+    pub(super) fn incumbent_of(&self, others: &[f64]) -> Option<f64> {
+        let incumbent = self.measures.standings().incumbent(others, self.spec.criterion.nth_best);
+        let bounds = self.spec.limits.iter().filter(|limit| limit.of.name() == Some(&self.spec.metric));
+        let least = bounds.filter_map(|limit| match (limit.bound, self.spec.direction) {
+            (Bound::AtLeast, Direction::Maximize) | (Bound::AtMost, Direction::Minimize) => {
+                Some(self.spec.direction.score(limit.value))
+            }
+            _ => None,
+        });
+        incumbent.into_iter().chain(least).max_by(f64::total_cmp)
+    }
+
+    /// Trial `index` was trained to its end.
+    pub(super) fn stand(&mut self, index: usize) {
+        let trial = &self.trials[index];
+        if self.spec.compares_by_metric_alone() || trial.breaks_limit || trial.shadow.is_some() {
+            return;
+        }
+        let TrialState::Completed { value } = trial.state else { return };
+        if let Some(others) = self.others(trial) {
+            let (score, nth_best) = (self.spec.direction.score(value), self.spec.criterion.nth_best);
+            self.measures.standings_mut().push(score, others, nth_best);
+        }
+    }
+
+    /// What is wrong with the objectives and limits by the trials so far: one that no finished trial has reported, one that all break. Each
+    /// begins with its name; nothing is said of the first two trials. O(trials).
+    pub fn objective_problems(&self) -> Vec<String> {
+        let finished: Vec<&Trial> =
+            self.trials.iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. })).collect();
+        let ended = |trial: &&Trial| !trial.is_open() && !matches!(trial.state, TrialState::Failed { .. });
+        let ended: Vec<&Trial> = self.trials.iter().filter(ended).collect();
+        let mut problems = Vec::new();
+        let missing =
+            self.spec.formulas().filter(|of| finished.iter().all(|trial| self.measured(trial, of).is_none()));
+        for of in missing.filter(|_| finished.len() >= FIRST) {
+            problems.push(format!(
+                "{of}: {} trials have finished, and none has reported it: print it in a line with the metric, such as {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
+                finished.len(), self.spec.metric, self.spec.metric
+            ));
+        }
+        for limit in self.spec.limits.iter().filter(|_| ended.len() >= FIRST) {
+            let values: Vec<f64> = ended.iter().filter_map(|trial| self.measured(trial, &limit.of)).collect();
+            let nearest = values
+                .iter()
+                .copied()
+                .min_by(|a, b| (a - limit.value).abs().total_cmp(&(b - limit.value).abs()));
+            if let Some(nearest) = nearest
+                .filter(|_| values.len() >= FIRST && values.iter().all(|&value| limit.is_broken_by(value)))
+            {
+                problems.push(format!(
+                    "{limit}: all {} trials so far break it; {nearest} is the nearest: change the limit, or what is searched",
+                    values.len()
+                ));
+            }
+        }
+        problems
+    }
+
+    /// The standings anew, from all trials.
+    pub(super) fn begin_standings(&mut self) {
+        *self.measures.standings_mut() = Standings::default();
+        (0..self.trials.len()).for_each(|index| self.stand(index));
+    }
+}

@@ -1,0 +1,113 @@
+//! Objectives that are curves themselves: where they will end, and what a running trial may then have to beat.
+
+use super::knowledge::NoForecast;
+use super::{Study, Trial};
+use crate::objective::Objective;
+use foretell::{Curve, Direction, Forecaster, History, HistoryOptions, Metric, Run, RunScore};
+use std::sync::Arc;
+
+/// Points of the quasi-random sequence over which what is to be beaten is averaged.
+const POINTS: u32 = 256;
+
+/// Where an objective of a running trial ends: a score that is known, or the quantiles of a forecast.
+enum End {
+    Known(f64),
+    Forecast(Arc<Forecaster>, foretell::Forecast, Direction),
+}
+
+impl End {
+    /// The score at the share `u` of its distribution.
+    fn at(&self, u: f64) -> f64 {
+        match self {
+            Self::Known(score) => *score,
+            Self::Forecast(forecaster, forecast, direction) => {
+                direction.score(forecaster.history().value(forecast.quantile(u)))
+            }
+        }
+    }
+}
+
+impl Study {
+    /// Whether `objective` of running `trial` can be forecast: it is a curve, and the trial has reported of it.
+    pub(super) fn is_forecast(&self, trial: &Trial, objective: &Objective) -> bool {
+        objective.of.name().is_some_and(|name| self.measures.is_curve(name) && trial.side.contains_key(name))
+    }
+
+    /// What running trial `index` may have to beat, each score as probable as any other; empty where all its other objectives are known, and so
+    /// is what it [has to beat](Self::to_beat).
+    ///
+    /// The objectives that are not known are drawn from their forecasts, independently, at the first 256 points of a Sobol sequence.
+    /// O(256 · front).
+    ///
+    /// # Errors
+    /// Why an objective cannot be forecast.
+    pub(super) fn possible_incumbents(&mut self, index: usize) -> Result<Vec<f64>, NoForecast> {
+        if self.others(&self.trials[index]).is_some() {
+            return Ok(Vec::new());
+        }
+        let objectives = self.spec.objectives.clone();
+        let ends = objectives.iter().map(|objective| self.end_of(index, objective));
+        let ends: Vec<End> = ends.collect::<Result<_, _>>()?;
+        let seed = self.spec.seed as u32;
+        let share = |point: u32, dimension: usize| {
+            f64::from(sobol_burley::sample(point, dimension as u32, seed)).clamp(1e-6, 1.0 - 1e-6)
+        };
+        let incumbent = |point: u32| {
+            let others: Vec<f64> =
+                ends.iter().enumerate().map(|(at, end)| end.at(share(point, at))).collect();
+            self.incumbent_of(&others).unwrap_or(f64::NEG_INFINITY)
+        };
+        Ok((0..POINTS).map(incumbent).collect())
+    }
+
+    fn end_of(&mut self, index: usize, objective: &Objective) -> Result<End, NoForecast> {
+        let direction = objective.direction;
+        let trial = &self.trials[index];
+        let known = self.objective_value(trial, objective);
+        let name = objective.of.name().filter(|name| trial.side.contains_key(*name));
+        match (known, name) {
+            (Some(value), _) => Ok(End::Known(direction.score(value))),
+            (None, None) => Err(NoForecast::NotFinite),
+            (None, Some(name)) => {
+                let forecaster = self.side_level(name, direction)?;
+                let trial = &self.trials[index];
+                let forecast = forecaster.forecast(&trial.configuration, &trial.side[name])?;
+                Ok(End::Forecast(forecaster, forecast, direction))
+            }
+        }
+    }
+
+    /// The forecaster of the objective `name`: the one there is, or a new one where there is more to learn from.
+    fn side_level(&mut self, name: &str, direction: Direction) -> Result<Arc<Forecaster>, NoForecast> {
+        let level = self.spec.max_resource;
+        let warm = self.warm_start.len();
+        let learnt = self.knowledge.learnt(level).unwrap_or_default();
+        let mut learnt: Vec<usize> = learnt.iter().filter_map(|index| index.checked_sub(warm)).collect();
+        if let Some((count, known)) = self.measures.side_level(name)
+            && *count == learnt.len()
+        {
+            return known.clone();
+        }
+        learnt.sort_unstable();
+        let count = learnt.len();
+        let learn = || -> Result<Arc<Forecaster>, NoForecast> {
+            let run = |index: usize| {
+                let trial = &self.trials[index];
+                let curve: Curve = trial.side.get(name)?.clone();
+                Some(Run { id: index.to_string(), configuration: trial.configuration.clone(), curve })
+            };
+            let runs: Vec<Run> = learnt.into_iter().filter_map(run).collect();
+            let ends = runs.iter().filter_map(|run| run.curve.last().map(|(step, _)| step));
+            let options = HistoryOptions {
+                metric: Some(Metric::new(name, direction)),
+                target: Some(ends.fold(level as f64, f64::min)),
+                run_score: RunScore::Last,
+                ..self.history_options()
+            };
+            Ok(Arc::new(Forecaster::of(History::new(&runs, &options)?, self.predictor()?)))
+        };
+        let learnt = learn();
+        self.measures.keep_side_level(name, (count, learnt.clone()));
+        learnt
+    }
+}

@@ -1,0 +1,38 @@
+//! Where a study that is driven from Python keeps its records.
+
+use foretell_run::EventStore;
+use foretell_search::{Memory, Record, Records, Store, StoreError, Times};
+
+/// In memory, or in a folder.
+pub(crate) enum AnyStore {
+    /// They end with the process.
+    Memory(Memory),
+    /// They have times.
+    Folder(Box<EventStore>),
+}
+
+impl AnyStore {
+    /// How long the study has taken; empty in memory.
+    pub(crate) fn times(&self) -> Times {
+        match self {
+            Self::Memory(_) => Times::default(),
+            Self::Folder(store) => store.times().clone(),
+        }
+    }
+}
+
+impl Store for AnyStore {
+    fn append(&mut self, record: &Record) -> Result<(), StoreError> {
+        match self {
+            Self::Memory(store) => store.append(record),
+            Self::Folder(store) => store.append(record),
+        }
+    }
+
+    fn read_from(&self, first: u64) -> Result<Records<'_>, StoreError> {
+        match self {
+            Self::Memory(store) => store.read_from(first),
+            Self::Folder(store) => store.read_from(first),
+        }
+    }
+}
