@@ -21,7 +21,8 @@ const ALONG: usize = 41;
 const ACROSS: usize = 25;
 
 /// A study's results as a surface: the process of the sampler `gp`, fitted to the results of its trials. Of stopped trials the results
-/// are their forecasts, with their spread; trials that failed count as the worst.
+/// are their forecasts, with their spread; trials that failed count as the worst. As for the sampler, what lies further below the median
+/// than twice the best lies above it counts as lying there: the surface is true where results are good.
 #[derive(Clone, Debug, Default)]
 pub struct Surface {
     /// Trials with a result, and those that failed.
@@ -270,8 +271,15 @@ mod tests {
         assert_eq!(names, ["lr", "act"], "momentum does not apply to the best");
         for (value, (mean, sd)) in slices[0].values.iter().zip(slices[0].means.iter().zip(&slices[0].sds)) {
             let off = value.number().expect("a number").log10() + 2.0;
-            let error = (f64::from(*mean) - off * off).abs();
-            assert!(error < 0.2 + 3.0 * f64::from(*sd) && *sd > 0.0, "{value:?}: {mean} ± {sd}");
+            assert!(*sd > 0.0, "{value:?}: {mean} ± {sd}");
+            match off.abs() {
+                // far off, results count as no worse than twice as far from the median as the best
+                off if off > 1.5 => assert!(*mean > 1.0, "{value:?}: {mean} ± {sd}"),
+                off if off < 1.0 => {
+                    assert!((f64::from(*mean) - off * off).abs() < 0.3, "{value:?}: {mean} ± {sd}")
+                }
+                _ => {}
+            }
         }
         assert_eq!(slices[1].values, ["relu", "tanh"].map(|text| Value::Text(text.to_owned())));
     }
