@@ -1,4 +1,4 @@
-// Trials and curves as files, with the columns that `foretell study export` has.
+// Trials and curves as files, with the columns that `foretell study export` has, but for the times.
 
 const csvCell = (value) => value === null || value === undefined ? "" : typeof value === "string" && /[,"\n\r]/.test(value) ? `"${value.replace(/"/g, '""')}"` : String(value);
 const csv = (columns, rows) => [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((cells) => cells.map(csvCell).join(",") + "\n").join("");

@@ -125,7 +125,7 @@ const tests = {
       };
     });
     assert.ok(kinds > 8 && drawn > 8, `${kinds} shades, ${drawn} of them in the picture`);
-    assert.ok(apart > 10, `${apart} stopped trials stand at their forecasts`);
+    assert.ok(apart > 5, `${apart} stopped trials stand at their forecasts`);
     assert.deepEqual(logs, [true, true, false, false], "log and logint are logarithmic, float and int are not");
     await closed(page); await server.stop();
   },
@@ -199,10 +199,10 @@ const tests = {
     const server = await serve(join(home, "several")), page = await opened(`${server.url}#/baseline/settings`, { records: await count(server.url, "baseline") });
     const taken = async (name) => { const [file] = await Promise.all([page.waitForEvent("download"), page.click(`[data-download="${name}"]`)]); return readFileSync(await file.path(), "utf8"); };
     const exported = execFileSync(FORETELL, ["study", "export", join(home, "several/baseline"), "--trials", "--format", "csv"], { encoding: "utf8" }).split("\n"), trials = (await taken("trials.csv")).split("\n");
-    assert.equal(trials[0], exported[0], "the columns of foretell study export");
+    const names = exported[0].split(","), own = trials[0].split(",");
+    assert.deepEqual(own, names.filter((name) => !["began", "seconds"].includes(name)), "the columns of foretell study export but its times");
     assert.equal(trials.length, exported.length);
-    const cells = (line) => line.split(",").slice(0, 5);
-    exported.slice(1, 20).forEach((line, i) => assert.deepEqual(cells(trials[i + 1]), cells(line)));
+    for (let i = 1; i < 20; i++) for (const name of ["trial", "state", "score", "epochs", "last"]) assert.equal(trials[i].split(",")[own.indexOf(name)], exported[i].split(",")[names.indexOf(name)], name);
     assert.equal(JSON.parse(await taken("trials.json")).length, 60);
     assert.match(await taken("curves.csv"), /^trial,step,val_acc\n0,1,0\.\d+\n0,2,/);
     const curves = join(home, "curves.jsonl"); writeFileSync(curves, await taken("curves.jsonl"));
