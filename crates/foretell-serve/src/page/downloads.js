@@ -7,7 +7,7 @@ function trialRows() {
   return [...state.trials.values()].map((trial) => {
     const failed = trial.state === "failed";
     return {
-      trial: trial.id, state: trial.state, score: failed ? null : worth(trial), epochs: trial.epochs, last: trial.last, forecast: trial.forecast ? trial.forecast.mean : null, forecast_sd: trial.forecast ? trial.forecast.sd : null,
+      trial: trial.id, state: trial.state, score: ended(trial) ? worth(trial) : null, epochs: trial.epochs, last: trial.last, forecast: trial.forecast ? trial.forecast.mean : null, forecast_sd: trial.forecast ? trial.forecast.sd : null,
       probability: trial.probability, reason: trial.state === "stopped" ? trial.why : null, error: failed ? trial.why : null,
       ...Object.fromEntries(Object.entries(trial.configuration).map(([name, value]) => ["param." + name, value])), ...Object.fromEntries(Object.entries(trial.metrics).map(([name, value]) => ["metric." + name, value])),
     };
