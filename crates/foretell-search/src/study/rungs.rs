@@ -78,6 +78,9 @@ impl Study {
     /// How trial `index` stands at the last rung that it has passed, among all that have reached it by now; `None` before the first.
     /// O(log trials + points).
     pub(super) fn standing_at_rung(&self, index: usize) -> Option<Standing> {
+        if !self.spec.compares_by_metric_alone() {
+            return None;
+        }
         let trial = &self.trials[index];
         let (&level, scores) = self.rungs.range(..=trial.trained()).next_back()?;
         let steps = trial.curve.steps();
