@@ -75,8 +75,8 @@ class StudySettings(TypedDict, total=False):
     #: Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula over the metric and a network's weights, layers and
     #: flops (default: the metric)
     reward: str | None
-    #: Rule by which trials are stopped (default: srm; with rungs none)
-    policy: Literal["none", "srm", "median", "patience", "asha"] | None
+    #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None

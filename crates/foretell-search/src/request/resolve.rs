@@ -28,6 +28,7 @@ impl StudyRequest {
     /// The [`Refusal`] of the first field that is wrong, or that may not differ from what is there.
     pub fn resolve(self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
         let mut spec = self.spec(there)?;
+        spec.policy = spec.policy_in_force();
         // what was enqueued before may lie outside of the space as it is now
         let enqueued = there.map_or(&[][..], |there| &there.queue);
         let queue = std::mem::take(&mut spec.queue);
@@ -329,17 +330,18 @@ impl StudyRequest {
             (None, _, Some(there)) if self.stopping.is_none() => there.policy,
             (None, Some(choice), _) if self.scheduler.is_none() => choice.policy,
             (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,
-            // a burn-in that somebody asks for is one of trials trained to their end; and Q-learning needs a forecast of each that is not
-            (None, ..)
-                if scheduler != SchedulerName::Full
-                    || self.paper == Some(true)
-                    || self.burn_in.is_some()
-                    || self.sampler == Some(SamplerName::QLearning) =>
-            {
-                Policy::Forecast
-            }
+            (None, ..) if self.needs_forecasts() => Policy::Forecast,
             (None, ..) => Policy::RungsFirst(Caution::default()),
         }
+    }
+
+    /// Whether no trial may be stopped without a forecast: a burn-in that somebody asks for is one of trials trained to their end, and
+    /// Q-learning needs a forecast of each that is not.
+    fn needs_forecasts(&self) -> bool {
+        self.scheduler.unwrap_or_default() != SchedulerName::Full
+            || self.paper == Some(true)
+            || self.burn_in.is_some()
+            || self.sampler == Some(SamplerName::QLearning)
     }
 }
 

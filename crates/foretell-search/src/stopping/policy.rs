@@ -111,7 +111,7 @@ impl Policy {
         let rungs: Vec<String> = first_rungs(max_resource).iter().map(u64::to_string).collect();
         let unless = margin(caution).map_or(String::new(), |margin| {
             format!(
-                " and is behind the best of them by more than {margin} standard deviation(s) of their scores"
+                ", and is behind the best of them by more than {margin} standard deviation(s) of their scores"
             )
         });
         (!rungs.is_empty()).then(|| {

@@ -109,7 +109,7 @@ impl Study {
 
     /// The stop rule by the policy that is in force.
     fn take_rule(&mut self) {
-        let policy = match (self.spec.policy, self.spec.schedule) {
+        let policy = match (self.spec.policy_in_force(), self.spec.schedule) {
             (Policy::None, Schedule::Asha { eta, .. }) if !self.keeps_checkpoints => Policy::Asha(eta),
             (policy, _) => policy,
         };

@@ -166,7 +166,7 @@ impl Study {
             Some(scheduler) => scheduler,
             None => spec.schedule.scheduler(spec.trials, spec.max_resource, nth_best, burn_in)?,
         };
-        let rule = stop_rule.clone().or_else(|| spec.policy.rule(spec.criterion));
+        let rule = stop_rule.clone().or_else(|| spec.policy_in_force().rule(spec.criterion));
         let needs = rule.as_ref().map_or_else(Needs::default, |rule| rule.needs(spec.max_resource));
         Ok(Self {
             own_rule: stop_rule,

@@ -311,6 +311,16 @@ impl StudySpec {
         }
     }
 
+    /// The policy that stops trials: rungs compare the metric alone, so that with other objectives or limits forecasts decide from the beginning.
+    pub(crate) fn policy_in_force(&self) -> Policy {
+        match self.policy {
+            Policy::RungsFirst(_) if !self.objectives.is_empty() || !self.limits.is_empty() => {
+                Policy::Forecast
+            }
+            policy => policy,
+        }
+    }
+
     /// Checks that the burn-in can end: by the study's own trials, and `warm_start` runs to learn from.
     ///
     /// # Errors
