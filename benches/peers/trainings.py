@@ -6,7 +6,7 @@
 240 configurations drawn at random for each. In DIR, eight families of 40 points a curve: networks (scikit-learn's digits, with
 label noise, with few images, with schedules of the learning rate; a regression; an autoencoder), gradient boosting, evolution
 strategies on a cart pole. In DIR/later, families that were drawn when the predictors stood but for one thing: the hyperparameters
-of the paper's Hyperband experiments in three forms, many of which never learn, and, where the folder of data is (FORETELL_DATA, or
+of the paper's Hyperband experiments in three forms, many of which never learn, fine-tunings on few examples, and, where the folder of data is (FORETELL_DATA, or
 ../shared/data), the same on CIFAR-10, long curves, curves whose configuration is two numbers, and models of characters; fine-tunings of a pretrained network, whose
 curves cross.
 `foretell evaluate DIR/*.csv DIR/later/*.csv` reads them.
