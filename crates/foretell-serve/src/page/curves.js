@@ -91,7 +91,7 @@ const isLeft = (trial) => ["stopped", "paused", "interrupted"].includes(trial.st
 // Where trials that were stopped were forecast to end: all as dots, the best with their central 90 %.
 function stoppedAt(pen, left, { from, width, y, bottom, low, high }) {
   pen.strokeStyle = colour("line"); pen.lineWidth = 1; pen.beginPath(); pen.moveTo(from, bottom); pen.lineTo(from + width, bottom); pen.stroke();
-  pen.fillStyle = colour("soft"); pen.textAlign = "center"; pen.fillText(width < 80 ? "forecast" : "stopped: forecast", from + width / 2, bottom + 16);
+  pen.fillStyle = colour("soft"); pen.textAlign = "center"; pen.fillText(width < 80 ? "stopped" : "stopped: forecast", from + width / 2, bottom + 33);
   const seen = left.filter((trial) => inSight(trial) && outcome(trial).value >= low && outcome(trial).value <= high).sort((a, b) => better(outcome(a).value, outcome(b).value) ? -1 : 1);
   const place = (trial, i) => from + 4 + (width - 8) * (i < FANS ? (i + 0.5) / Math.min(FANS, seen.length) : (trial.id * 0.618034) % 1);
   plot.dots = seen.slice(0, SINGLY).map((trial, i) => ({ trial, left: place(trial, i), top: y(outcome(trial).value) })).reverse();

@@ -117,8 +117,8 @@ $("curves-box").onmousemove = (event) => { if (plot.x) hover(event); };
 $("curves-box").onmouseleave = () => { canvas("hover"); untip(); };
 $("curves-box").onclick = (event) => { const found = plot.x && nearest(event); if (found) choose(found.trial.id); };
 for (const id of ["progress-epochs", "progress-hours", "contour", "contour-spread"]) findable(id);
-$("contour-x").onchange = $("contour-y").onchange = contour;
-for (const button of document.querySelectorAll("[data-download]")) { button.setAttribute("aria-label", "download " + button.dataset.download); button.onclick = () => download(button.dataset.download); }
+$("contour-x").onchange = $("contour-y").onchange = () => { known.isPairChosen = true; contour(); };
+for (const button of document.querySelectorAll("[data-download]")) button.onclick = () => download(button.dataset.download);
 $("enqueue-form").onsubmit = enqueue;
 $("try-again").onclick = tryAgain;
 $("copy-command").onclick = () => copy($("command").textContent, $("copied"));

@@ -1,12 +1,12 @@
 // The results as a surface over the parameters: a slice along each, a contour over two, with how unsure they are.
 const CENTRAL = 1.645; // so many standard deviations on either side hold 90 %
-known.slices = []; known.through = null; known.contours = new Map();
+Object.assign(known, { slices: [], through: null, contours: new Map(), isPairChosen: false });
 
 const pair = (x, y) => JSON.stringify([x, y]);
 
 // What the server, or the page's own data, has of the surface.
 function surface(found) {
-  if (!found) { known.slices = []; known.through = null; known.contours = new Map(); offerPairs(); return; }
+  if (!found) { known.isPairChosen = false; known.slices = []; known.through = null; known.contours = new Map(); offerPairs(); return; }
   if (source) known.contours = new Map(); // others are of before
   known.slices = found.slices; known.through = found.through;
   for (const contour of found.contours) known.contours.set(pair(contour.x, contour.y), contour);
@@ -60,7 +60,7 @@ function offerPairs() {
     const select = $(id), before = select.value;
     if ([...select.options].map((option) => option.value).join() === sorted.join()) continue;
     select.replaceChildren(...sorted.map((name) => new Option(name, name)));
-    select.value = sorted.includes(before) ? before : sorted[otherwise] || "";
+    select.value = known.isPairChosen && sorted.includes(before) ? before : sorted[otherwise] || "";
   }
 }
 
