@@ -83,12 +83,14 @@ def storage_of(address, threads):
     return RDBStorage(address, engine_kwargs={"pool_size": threads + 2, "max_overflow": 2}, skip_compatibility_check=True)
 
 
-def crew(address, threads, most, taken, epochs, results):
+def crew(address, threads, most, taken, ready, epochs, results):
     """The workers of one process."""
     storage, times, errors = storage_of(address, threads), [], []
 
     def work():
         study = optuna.load_study(study_name="study", storage=storage, sampler=optuna.samplers.RandomSampler(), pruner=optuna.pruners.NopPruner())
+        # all begin together
+        ready.wait()
         while True:
             with taken.get_lock():
                 if taken.value >= most:
@@ -107,6 +109,7 @@ def crew(address, threads, most, taken, epochs, results):
         try:
             work()
         except Exception as error:
+            ready.abort()
             errors.append(repr(error)[:300])
 
     crew = [threading.Thread(target=tried) for _ in range(threads)]
@@ -121,12 +124,13 @@ def peer(workers, trials, epochs, commit):
     server = Postgres(workers + 8 * PROCESSES, commit)
     try:
         optuna.create_study(study_name="study", storage=storage_of(server.address, 1), direction="maximize")
-        results, taken = multiprocessing.Queue(), multiprocessing.Value("q", 0)
+        results, taken, ready = multiprocessing.Queue(), multiprocessing.Value("q", 0), multiprocessing.Barrier(workers + 1)
         each = [workers // PROCESSES + (at < workers % PROCESSES) for at in range(PROCESSES)]
-        crews = [multiprocessing.Process(target=crew, args=(server.address, threads, trials, taken, epochs, results)) for threads in each if threads]
-        begun = time.time()
+        crews = [multiprocessing.Process(target=crew, args=(server.address, threads, trials, taken, ready, epochs, results)) for threads in each if threads]
         for process in crews:
             process.start()
+        ready.wait()
+        begun = time.time()
         answers = [results.get() for _ in crews]
         took = time.time() - begun
         for process in crews:

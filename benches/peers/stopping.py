@@ -7,7 +7,8 @@
 A set is a CSV or JSON-lines file, or a folder with `curves.csv` in it. Sets that are alike count as one: a set's family is its name up
 to the first hyphen or underscore. All figures are means over families, ± is the standard error over families. `foretell replay`
 replays random orders of SIZE runs of each set under each `--caution` of `foretell search`, and under the peers: the median rule,
-patience, ASHA's late rungs (R/9 and R/3), a few epochs for all, and perfect foresight.
+patience, ASHA's late rungs (R/9 and R/3), a few epochs for all, and perfect foresight. A stop is wrong if the run would have ended better
+than what it had to beat.
 
 --leave-out chooses the stop probability on all families but one, for each share of best runs to be kept, and measures it on that one: what
 the choice is worth on curves that nobody has seen. --optuna adds Optuna's pruners, in the first ORDERS of the same orders (needs optuna
@@ -29,7 +30,7 @@ OURS = ["--predictor", "mean-gain", "--burn-in", "3", "--refit", "1.05", "--agre
 # stop probabilities to choose from, and shares of best runs to be kept
 CHOICES = "0.7,0.8,0.85,0.9,0.93,0.95,0.97,0.98,0.985,0.99,0.995,0.999"
 TARGETS = {"fast": 0.85, "balanced": 0.93, "safe": 0.97}
-FIGURES = ("left", "best_kept", "best_three_kept", "regret_sd_mean", "regret_sd_where_lost")
+FIGURES = ("left", "best_kept", "best_three_kept", "regret_sd_mean", "regret_sd_where_lost", "wrong")
 
 
 def sets(folders):
@@ -78,16 +79,18 @@ def summary(rule, of):
 
     left, kept, three, regret = (both(figure) for figure in FIGURES[:4])
     lost = both(FIGURES[4])
-    return {"rule": rule, "saving": (1 / left[0], left[1] / left[0] ** 2), "kept": kept, "three": three, "regret": regret, "lost": lost}
+    return {"rule": rule, "saving": (1 / left[0], left[1] / left[0] ** 2), "kept": kept, "three": three, "regret": regret, "lost": lost,
+            "wrong": both("wrong")}
 
 
 def printed(lines):
-    print(f"{'rule':34s} {'speed-up':>12s} {'best kept':>14s} {'of best 3':>14s} {'regret in sd':>15s} {'where lost':>13s}")
+    print(f"{'rule':34s} {'speed-up':>12s} {'best kept':>14s} {'of best 3':>14s} {'regret in sd':>15s} {'where lost':>13s} {'wrong stops':>13s}")
     for line in lines:
         share = lambda pair: f"{100 * pair[0]:5.1f} ± {100 * pair[1]:3.1f} %"
         lost = f"{line['lost'][0]:.2f} ± {line['lost'][1]:.2f}" if line["lost"] else "–"
+        wrong = f"{100 * line['wrong'][0]:.2f} %" if line["wrong"] else "–"
         print(f"{line['rule']:34s} {line['saving'][0]:5.2f} ± {line['saving'][1]:4.2f} {share(line['kept']):>14s} {share(line['three']):>14s} "
-              f"{line['regret'][0]:7.4f} ± {line['regret'][1]:5.4f} {lost:>13s}")
+              f"{line['regret'][0]:7.4f} ± {line['regret'][1]:5.4f} {lost:>13s} {wrong:>13s}")
 
 
 def named(row):
@@ -100,7 +103,10 @@ def named(row):
         rule = f"mean gain, Δ {row['stop_probability']}"
     else:
         rule = names[row["policy"]]
-    return {**row, "rule": rule, "left": 1 / row["speedup_total"]}
+    # ranks at a rung compare with no score to beat
+    counts = row["stopped_mean"] and row["policy"] not in ("asha", "i-epoch")
+    wrong = row["wrong_stops_mean"] / row["stopped_mean"] if counts else None
+    return {**row, "rule": rule, "left": 1 / row["speedup_total"], "wrong": wrong}
 
 
 def left_out(arguments):
@@ -185,7 +191,7 @@ def of_optuna(path, most):
         rows.append({"rule": f"Optuna, {name}", "curves": curves, "left": sum(o[0] for o in of) / sum(o[1] for o in of),
                      "best_kept": statistics.fmean(o[2] == 1 for o in of), "best_three_kept": statistics.fmean(o[2] <= 3 for o in of),
                      "regret_sd_mean": statistics.fmean(o[3] for o in of),
-                     "regret_sd_where_lost": statistics.fmean(lost) if lost else None})
+                     "regret_sd_where_lost": statistics.fmean(lost) if lost else None, "wrong": None})
     return rows
 
 
@@ -214,6 +220,7 @@ def draw(lines, path):
         axis.minorticks_off()
         axis.set_xlim(1.2, 12)
     axes[1].set_yscale("symlog", linthresh=0.01)
+    axes[1].set_ylim(bottom=-0.001)
     figure.tight_layout()
     figure.savefig(path)
 

@@ -122,8 +122,8 @@ def constant(epoch):
     return 1.0
 
 
-def cosine(epoch, epochs=EPOCHS):
-    return 0.5 * (1 + np.cos(np.pi * epoch / epochs))
+def cosine(epoch):
+    return 0.5 * (1 + np.cos(np.pi * epoch / EPOCHS))
 
 
 def steps(epoch, epochs=EPOCHS):
@@ -135,20 +135,18 @@ def power(epoch, factor, every):
     return factor ** (epoch // every)
 
 
-def train(random, configuration, task, metric, known, held_out, schedule=constant, epochs=EPOCHS, examples=None, start=None):
-    """The metric on the held-out examples after each epoch, which is so many `examples`, else all; from the parameters `start` on."""
+def train(random, configuration, task, metric, known, held_out, schedule=constant, epochs=EPOCHS, examples=None):
+    """The metric on the held-out examples after each epoch, which is so many `examples`, else all."""
     (x, y), (test_x, test_y) = known, held_out
     outputs = {"classes": y.max() + 1, "inputs": x.shape[1], "number": 1}[task]
     network = Network(random, configuration, x.shape[1], outputs)
-    if start is not None:
-        network.parameters = list(start)
     optimizer = Optimizer(configuration["opt"], network.parameters)
     batch, scores = configuration["batch"], []
     for epoch in range(epochs):
         rate = configuration["lr"] * schedule(epoch)
         order = random.permutation(len(x))[:examples]
-        for first in range(0, len(order), batch):
-            rows = order[first : first + batch]
+        for start in range(0, len(order), batch):
+            rows = order[start : start + batch]
             hidden, masks = network.forward(x[rows], train=True)
             slope = outputs_slope(task, hidden[-1], x[rows], y[rows])
             optimizer.step(network.parameters, network.backward(hidden, masks, slope, configuration["wd"]), rate)
@@ -329,34 +327,6 @@ def characters(random, text):
     return c, train(random, network, "classes", "val_ppl", *data, schedule, EPOCHS, 1600)
 
 
-PRETRAINED = {"opt": "adam", "lr": 0.003, "width": 64, "layers": 2, "act": "relu", "dropout": 0.1, "wd": 1e-5, "batch": 32,
-              "init": 1}
-
-
-def pretrain(data):
-    """The parameters of a network that has learnt the images."""
-    random = np.random.default_rng(79)
-    network = Network(random, PRETRAINED, data[0].shape[1], 10)
-    optimizer = Optimizer("adam", network.parameters)
-    for _ in range(15):
-        order = random.permutation(len(data[0]))
-        for first in range(0, len(order), 32):
-            rows = order[first : first + 32]
-            hidden, masks = network.forward(data[0][rows], train=True)
-            slope = outputs_slope("classes", hidden[-1], data[0][rows], data[1][rows])
-            optimizer.step(network.parameters, network.backward(hidden, masks, slope, 1e-5), 0.003)
-    return network.parameters
-
-
-def fine_tune(random, data, metric, start):
-    """A network that knows the digits is adapted to fainter ones by a few: near its end from the first epoch on, and noise."""
-    c = {"opt": str(random.choice(["sgd", "adam"])), "lr": 10 ** random.uniform(-3.3, -2.5), "batch": int(2 ** random.integers(3, 6)),
-         "wd": 10 ** random.uniform(-6, -2), "dropout": float(random.choice([0, 0.1, 0.3]))}
-    c["lr"] *= 30 if c["opt"] == "sgd" else 1
-    network = PRETRAINED | c
-    return c, train(random, network, "classes", metric, *data, partial(cosine, epochs=20), 20, start=start)
-
-
 def small_cifar(folder):
     """3000 of the images at 8 × 8: (known, held out)."""
     rows = np.fromfile(folder / "data_batch_1.bin", np.uint8).reshape(-1, 3073)[:3000]
@@ -373,14 +343,6 @@ def later_families():
         "hyperband-acc": ("val_acc", partial(hyperband, data=known, metric="val_acc")),
         "hyperband-narrow": ("val_acc", partial(hyperband, data=known, metric="val_acc", narrower=100)),
         "hyperband-loss": ("val_loss", partial(hyperband, data=known, metric="val_loss", narrower=100)),
-    }
-    fainter = 0.7 * images + 0.15 * np.random.default_rng(81).normal(size=images.shape)
-    start = pretrain((images[1000:], digits[1000:]))
-    few = with_noise(np.random.default_rng(80), digits[:200], 0.1)
-    fine = (fainter[:200], few), (fainter[200:500], digits[200:500])
-    families |= {
-        "fine-tuned-acc": ("val_acc", partial(fine_tune, data=fine, metric="val_acc", start=start)),
-        "fine-tuned-loss": ("val_loss", partial(fine_tune, data=fine, metric="val_loss", start=start)),
     }
     learnt = pretrained(known[0])
     families |= {f"finetune-digits-{kind}": (f"val_{kind}", partial(fine_tuned, data=known, start=learnt, metric=f"val_{kind}"))

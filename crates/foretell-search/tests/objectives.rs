@@ -271,6 +271,7 @@ fn what_cannot_be_a_study_is_refused_by_its_field() {
             r#""objective": ["quality", "lr:min"]"#,
             "direction: the name of the metric \"quality\" does not say",
         ),
+        (r#""metric": "width", "objective": ["width:min", "val_acc"]"#, "objective: width is a parameter"),
         (r#""objective": ["width:min", "val_acc"]"#, "objective: width is a parameter"),
         (
             r#""objective": ["val_acc:min"], "direction": "maximize""#,

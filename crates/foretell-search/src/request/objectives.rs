@@ -97,7 +97,7 @@ impl StudyRequest {
         };
         let others = written.iter().filter(|written| parts(written).0 != metric);
         let names = space.known_names();
-        if names.contains(&metric) && self.metric.is_none() {
+        if names.contains(&metric) && self.first_objective().is_some_and(|(of, _)| of == metric) {
             let reported = "the first objective is the metric that is forecast, so it must be one that trials report: name that first";
             return Err(Refusal::new("objective", format!("{metric} is a parameter; {reported}")));
         }

@@ -335,13 +335,15 @@ impl StudyRequest {
         }
     }
 
-    /// Whether no trial may be stopped without a forecast: a burn-in that somebody asks for is one of trials trained to their end, and
-    /// Q-learning needs a forecast of each that is not.
+    /// Whether no trial may be stopped without a forecast: a burn-in that somebody asks for is one of trials trained to their end,
+    /// Q-learning needs a forecast of each that is not, and with several objectives or limits trials are not compared by the metric alone.
     fn needs_forecasts(&self) -> bool {
         self.scheduler.unwrap_or_default() != SchedulerName::Full
             || self.paper == Some(true)
             || self.burn_in.is_some()
             || self.sampler == Some(SamplerName::QLearning)
+            || self.limit.is_some()
+            || self.has_front()
     }
 }
 

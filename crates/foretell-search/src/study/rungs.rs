@@ -75,9 +75,13 @@ impl Study {
         Some(Place { score, all, better })
     }
 
-    /// How trial `index` stands at the last rung that it has passed, among all that have reached it by now; `None` before the first.
+    /// How trial `index` stands at the last rung that it has passed, among all that have reached it by now; `None` before the first,
+    /// and with several objectives or limits, where the metric alone says too little.
     /// O(log trials + points).
     pub(super) fn standing_at_rung(&self, index: usize) -> Option<Standing> {
+        if !self.spec.compares_by_metric_alone() {
+            return None;
+        }
         let trial = &self.trials[index];
         let (&level, scores) = self.rungs.range(..=trial.trained()).next_back()?;
         let steps = trial.curve.steps();

@@ -418,7 +418,8 @@ fn next(study: &Study, document: &Document) -> String {
 
 fn best(study: &Study, summary: &Summary) -> String {
     let Some(best) = &summary.best else {
-        return "no trial was trained to its end: there is no best".to_owned();
+        let kept = if study.spec().limits.is_empty() { "" } else { " that keeps the limits" };
+        return format!("no trial{kept} was trained to its end: there is no best");
     };
     let is_network = |name: &str| name == NETWORK && matches!(study.spec().space, Space::Metaqnn(_));
     let settings = applying(&best.configuration).filter(|(name, _)| !is_network(name));
