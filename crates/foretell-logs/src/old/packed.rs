@@ -137,7 +137,7 @@ mod tests {
         let even =
             |at: usize| Point { step: 10.0 * at as f64, epoch: Some(at as f64), time: None, value: 0.1 };
         let odd = |at: usize| Point { step: (at * at) as f64, time: Some(at as f64 / 3.0), ..even(at) };
-        let gappy = |at: usize| Point { epoch: (at % 3 > 0).then_some(at as f64), ..even(at) };
+        let gappy = |at: usize| Point { epoch: (!at.is_multiple_of(3)).then_some(at as f64), ..even(at) };
         for of in [&even, &odd, &gappy] as [&dyn Fn(usize) -> Point; 3] {
             for count in [0, 1, 2, 50] {
                 let points: Vec<Point> = (0..count).map(of).collect();

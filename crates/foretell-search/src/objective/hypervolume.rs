@@ -64,6 +64,7 @@ pub(crate) fn ranges(points: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "whole numbers")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -63,8 +63,8 @@ impl ParameterSpace {
         let mut whole = Configuration::new();
         for parameter in &self.parameters {
             let drawn = parameter.kind.sample(rng);
-            let known = [&given, proposed].into_iter().filter_map(|values| values.get(&parameter.name));
-            let known = known.cloned().find(|value| parameter.kind.contains(value));
+            let mut known = [&given, proposed].into_iter().filter_map(|values| values.get(&parameter.name));
+            let known = known.find(|value| parameter.kind.contains(value)).cloned();
             let value = if applies(parameter, &whole) { known.unwrap_or(drawn) } else { Value::Missing };
             whole.insert(parameter.name.clone(), value);
         }
