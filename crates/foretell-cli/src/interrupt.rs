@@ -33,6 +33,7 @@ impl Interrupt {
     }
 
     /// Whether that warning came.
+    #[cfg(feature = "serve")]
     pub(crate) fn is_warned(&self) -> bool {
         i32::try_from(self.signal.load(Ordering::SeqCst)) == Ok(SIGUSR1)
     }

@@ -1,5 +1,8 @@
 //! A search that runs: the study's folder opened, and its driver started.
 
+#[cfg(feature = "serve")]
+mod elsewhere;
+
 use super::changes;
 use super::conflict;
 use super::display::Display;
@@ -13,8 +16,8 @@ use crate::terminal::keep_unsaid_in;
 use foretell::Run;
 use foretell_run::log_in;
 use foretell_run::{
-    Driver, DriverError, Elsewhere, EventStore, Finish, Guardian, Leases, LocalTrials, Orders, Room, Survey,
-    TrialSetup, Work, adopt_orphans, end_all_abandoned, trial_directory,
+    Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Room, Survey, TrialSetup,
+    adopt_orphans, end_all_abandoned, trial_directory,
 };
 use foretell_search::{Parts, Session, SessionError, Study, StudyRequest, StudySpec, Times};
 use std::collections::BTreeMap;
@@ -99,41 +102,6 @@ impl StudyRun {
         let driver = driver.with_orders(Orders::of(directory));
         let (directory, workload) = (directory.to_owned(), workload.clone());
         Ok(Self { directory, driver, workload, found, _guardian: guardian })
-    }
-
-    /// The same, for trials that run elsewhere: see [`Driver::open_to`].
-    pub(super) fn open_to(self, elsewhere: Elsewhere<EventStore>) -> Result<Self, Failure> {
-        let driver = self.driver.open_to(elsewhere).map_err(Failure::midway)?;
-        Ok(Self { driver, ..self })
-    }
-
-    /// Who runs which trial elsewhere, each for a `lease`.
-    pub(super) fn leases(&self, lease: Duration) -> Leases {
-        Leases::new(lease).with_folder(&self.directory).with_pauses(self.times().pauses())
-    }
-
-    /// What workers elsewhere need to run its trials.
-    pub(super) fn work(&self, arguments: &Arguments) -> Result<Work, Failure> {
-        let absolute = |path: &Path| std::path::absolute(path).map_err(Failure::midway);
-        let watch = arguments.control.watch(self.workload.is_built_in());
-        let config = self.workload.config.as_ref();
-        Ok(Work {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            mark: Work::new_mark(),
-            study: absolute(&self.directory)?,
-            folder: std::env::current_dir().map_err(Failure::midway)?,
-            command: self.workload.command.clone(),
-            is_built_in: self.workload.is_built_in(),
-            metric: self.workload.metric_text(),
-            max_resource: self.study().spec().max_resource,
-            follow: watch.follow,
-            timeout: watch.timeout.map(|time| time.as_secs_f64()),
-            stall: watch.stall,
-            unplaced: self.workload.unplaced.clone(),
-            config: config.map(|config| (config.path().to_owned(), config.text().to_owned())),
-            retries: arguments.limits(Duration::ZERO).retries,
-            expected_report: self.workload.what_is_missed(),
-        })
     }
 
     /// The study as it stands.

@@ -96,6 +96,7 @@ impl Workload {
     }
 
     /// What `--metric` says, or would say.
+    #[cfg(feature = "serve")]
     pub(super) fn metric_text(&self) -> Option<String> {
         match &self.metric {
             MetricSource::Json { field } => field.clone(),

@@ -1,0 +1,48 @@
+//! A search whose trials run elsewhere: on other machines, by workers.
+
+use super::StudyRun;
+use crate::commands::search::flags::Arguments;
+use crate::failure::Failure;
+use foretell_run::{Elsewhere, EventStore, Leases, Work};
+use std::path::Path;
+use std::time::Duration;
+
+impl StudyRun {
+    /// The same, for trials that run elsewhere: see [`Driver::open_to`].
+    pub(in crate::commands::search) fn open_to(
+        self,
+        elsewhere: Elsewhere<EventStore>,
+    ) -> Result<Self, Failure> {
+        let driver = self.driver.open_to(elsewhere).map_err(Failure::midway)?;
+        Ok(Self { driver, ..self })
+    }
+
+    /// Who runs which trial elsewhere, each for a `lease`.
+    pub(in crate::commands::search) fn leases(&self, lease: Duration) -> Leases {
+        Leases::new(lease).with_folder(&self.directory).with_pauses(self.times().pauses())
+    }
+
+    /// What workers elsewhere need to run its trials.
+    pub(in crate::commands::search) fn work(&self, arguments: &Arguments) -> Result<Work, Failure> {
+        let absolute = |path: &Path| std::path::absolute(path).map_err(Failure::midway);
+        let watch = arguments.control.watch(self.workload.is_built_in());
+        let config = self.workload.config.as_ref();
+        Ok(Work {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            mark: Work::new_mark(),
+            study: absolute(&self.directory)?,
+            folder: std::env::current_dir().map_err(Failure::midway)?,
+            command: self.workload.command.clone(),
+            is_built_in: self.workload.is_built_in(),
+            metric: self.workload.metric_text(),
+            max_resource: self.study().spec().max_resource,
+            follow: watch.follow,
+            timeout: watch.timeout.map(|time| time.as_secs_f64()),
+            stall: watch.stall,
+            unplaced: self.workload.unplaced.clone(),
+            config: config.map(|config| (config.path().to_owned(), config.text().to_owned())),
+            retries: arguments.limits(Duration::ZERO).retries,
+            expected_report: self.workload.what_is_missed(),
+        })
+    }
+}
