@@ -36,9 +36,11 @@ class StudySettings(TypedDict, total=False):
     budget_epochs: int | None
     #: Whether the training keeps checkpoints; where it does not, nothing is chosen that pauses trials.
     checkpoints: bool | None
-    #: Configuration to try first, such as `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`; may be repeated (in a
-    #: file: `[[trial]]`).
+    #: Configuration to try first, such as `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`; the sampler chooses
+    #: what it leaves open; may be repeated (in a file: `[[trial]]`).
     enqueue: Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str] | None
+    #: End the search once this many trials in a row have ended without a new best.
+    until_no_improvement: int | None
     #: Which value of a trial counts, and is forecast: its last or its best.
     score: Literal["last", "best"] | None
     #: Seed of all random choices.

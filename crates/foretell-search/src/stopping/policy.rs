@@ -104,6 +104,14 @@ impl Policy {
         })
     }
 
+    /// The epochs at which it compares trials before forecasts can; none for most policies.
+    pub fn rungs_before_forecasts(self, max_resource: u64) -> Vec<u64> {
+        match self {
+            Self::RungsFirst(_) => first_rungs(max_resource),
+            _ => Vec::new(),
+        }
+    }
+
     /// When it stops a trial before forecasts can, in words that follow "a trial is stopped"; `None` where nothing does, or no rung lies below the
     /// end.
     pub fn before_forecasts(self, max_resource: u64) -> Option<String> {

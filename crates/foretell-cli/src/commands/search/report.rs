@@ -208,15 +208,18 @@ fn stopping_line(study: &Study, watching: bool) -> String {
     };
     format!(
         "{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}{}",
-        before_forecasts(study, fate)
+        before_forecasts(spec, act)
     )
 }
 
-/// What stops trials until there are forecasts.
-fn before_forecasts(study: &Study, fate: &str) -> String {
-    let spec = study.spec();
-    let words = spec.policy.before_forecasts(spec.max_resource).filter(|_| spec.schedule.is_full());
-    words.map_or(String::new(), |words| format!("; until then, a trial is {fate} {words}"))
+/// What stops trials until there are forecasts, in a few words; --explain has the rule.
+fn before_forecasts(spec: &StudySpec, act: &str) -> String {
+    let rungs = spec.policy.rungs_before_forecasts(spec.max_resource);
+    if rungs.is_empty() || !spec.schedule.is_full() {
+        return String::new();
+    }
+    let rungs: Vec<String> = rungs.iter().map(u64::to_string).collect();
+    format!("; before, {act} those far behind at epoch {}", rungs.join(" or "))
 }
 
 /// What forecasts of the end are learnt from.
