@@ -277,6 +277,9 @@ fn verdict(document: &Document) -> String {
         ("B", by, document.interval)
     };
     let sure = match interval {
+        None if by == 0.0 => {
+            return "their best are equal; whether one of them is better is not known".to_owned();
+        }
         None => {
             return format!(
                 "{leader}'s best is {} better; whether {leader} is better is not known",
