@@ -133,7 +133,7 @@ pub use reader::{Read, ReportReader, Seen};
 pub use report::{Report, ReportProblem};
 pub use room::Room;
 pub use start_error::StartError;
-pub use stored::{Stored, StoredError, log_in};
+pub use stored::{Stored, StoredError, log_in, studies_in};
 pub use trial::{TrialSpec, Watch};
 pub use work::{Work, WorkError};
 pub use worker::{Worker, WorkerError, WorkerSettings};

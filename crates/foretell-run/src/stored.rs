@@ -3,6 +3,7 @@
 use crate::log::{Dropped, EventLogError, LogReader, Position};
 use foretell::{Curve, Run};
 use foretell_search::{Moment, Parts, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial};
+use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -54,6 +55,18 @@ pub enum StoredError {
 /// The log of the study in `directory`.
 pub fn log_in(directory: &Path) -> PathBuf {
     directory.join("events.jsonl")
+}
+
+/// The folders of the studies in `folder`, by name: those that hold a log.
+///
+/// # Errors
+/// When `folder` cannot be read.
+pub fn studies_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut directories = entries.collect::<io::Result<Vec<PathBuf>>>()?;
+    directories.retain(|directory| log_in(directory).is_file());
+    directories.sort();
+    Ok(directories)
 }
 
 /// The first `count` records of `log`, which may have grown since they were counted.

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use foretell::Run;
-use foretell_run::Stored;
 use foretell_run::{
     Door, EventLogError, EventStore, HostError, Hosted, Leases, LockError, Next, Orders, Survey, WorkerView,
     by_hand, check_open,
 };
+use foretell_run::{Stored, log_in};
 use foretell_search::{Order, Parts, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec};
 
 use crate::folder;
@@ -103,7 +103,7 @@ impl Owner {
             Err(_) if folder::is_study(&self.folder) => return Err(Problem::no_study(name)),
             Err(_) => {
                 folder::there(&self.folder)?;
-                self.folder.join(checked(name)?).join(folder::LOG)
+                log_in(&self.folder.join(checked(name)?))
             }
         };
         if let Some(folder) = log.parent() {

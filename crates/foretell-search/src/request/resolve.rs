@@ -124,8 +124,8 @@ impl StudyRequest {
         })
     }
 
-    /// Which predictor the study of `spec` learns with from the earlier `runs`, if nobody has said: where forecasts stop trials that train to
-    /// their end, the one that foretells best what the runs came to.
+    /// The predictor that forecasts the earlier `runs` best. `None` if somebody chose a predictor, or if forecasts do not stop the
+    /// trials of `spec`.
     pub fn lessons(&self, spec: &StudySpec, runs: &[Run]) -> Option<Lessons> {
         let is_free = self.predictor.is_none()
             && self.paper != Some(true)
@@ -133,10 +133,9 @@ impl StudyRequest {
         if !is_free || !spec.schedule.is_full() || !spec.policy.is_by_forecasts() {
             return None;
         }
-        let whole = spec.max_resource as f64;
-        let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= whole);
-        let runs: Vec<Run> = runs.iter().filter(reaches).cloned().collect();
-        Lessons::of(&runs, &HistoryOptions { target: Some(whole), ..spec.history_options() })
+        let runs: Vec<Run> = runs.iter().filter(|run| spec.has_trained_whole(run)).cloned().collect();
+        let target = Some(spec.max_resource as f64);
+        Lessons::of(&runs, &HistoryOptions { target, ..spec.history_options() })
     }
 
     /// Refuses a shadow of a policy that stops nothing.
@@ -311,7 +310,7 @@ impl StudyRequest {
         }
     }
 
-    /// By what trials are stopped, as carefully as `caution` says.
+    /// The policy that stops trials, with its caution.
     fn policy(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
         match (self.named_policy(choice, there), self.caution) {
             (Policy::RungsFirst(_), Some(caution)) => Policy::RungsFirst(caution),
@@ -335,8 +334,8 @@ impl StudyRequest {
         }
     }
 
-    /// Whether no trial may be stopped without a forecast: a burn-in that somebody asks for is one of trials trained to their end,
-    /// Q-learning needs a forecast of each that is not, and with several objectives or limits trials are not compared by the metric alone.
+    /// Whether only forecasts may stop trials. The trials of a burn-in that somebody asks for are trained to their end; Q-learning needs
+    /// a forecast of every trial that is not; several objectives or limits are not compared by the metric alone.
     fn needs_forecasts(&self) -> bool {
         self.scheduler.unwrap_or_default() != SchedulerName::Full
             || self.paper == Some(true)

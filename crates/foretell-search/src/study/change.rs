@@ -5,7 +5,6 @@ use crate::samplers::worth::Worth;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::schedule::Schedule;
 use crate::stopping::policy::Policy;
-use foretell::Run;
 
 impl Study {
     /// Its settings by its records: those that it began with, or was last changed to.
@@ -41,9 +40,8 @@ impl Study {
         }
         if before.max_resource < self.spec.max_resource {
             let whole = self.spec.max_resource;
-            let reaches = |run: &Run| run.curve.last().is_some_and(|(step, _)| step >= whole as f64);
-            let runs: Vec<usize> =
-                (0..self.warm_start.len()).filter(|&index| reaches(&self.warm_start[index])).collect();
+            let is_whole = |&index: &usize| self.spec.has_trained_whole(&self.warm_start[index]);
+            let runs: Vec<usize> = (0..self.warm_start.len()).filter(is_whole).collect();
             runs.into_iter().for_each(|index| self.learn_again(whole, index));
         }
         self.begin_rungs();

@@ -17,7 +17,7 @@ use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
 use foretell::{
     Columns, Configuration, Direction, HistoryOptions, ImageShape, LayerSequence, Metric, PredictorOptions,
-    RunScore, StopCriterion, StopCriterionError, UnknownPredictor, Value, predictor,
+    Run, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, Value, predictor,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -63,7 +63,7 @@ pub struct StudySpec {
     /// What the whole study may consume, in epochs; no limit, if absent. May be raised later.
     #[serde(default, skip_serializing_if = "is_default")]
     pub budget_epochs: Option<u64>,
-    /// After so many trials in a row without a new best no further one is started.
+    /// No further trial is started after this many in a row without a new best.
     #[serde(default, skip_serializing_if = "is_default")]
     pub until_no_improvement: Option<u64>,
     /// Configurations of the user's own: the first trials have them, in this order. Each may name only some parameters.
@@ -365,13 +365,18 @@ impl StudySpec {
         self
     }
 
+    /// Whether `run` was trained for `max_resource` epochs or more, so that a forecast of the end can be learnt from it.
+    pub fn has_trained_whole(&self, run: &Run) -> bool {
+        run.curve.last().is_some_and(|(step, _)| step >= self.max_resource as f64)
+    }
+
     /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
     pub fn continues(&self, other: &Self) -> bool {
         self.conflicts(other).is_empty()
     }
 
-    /// The fields by which `other` is another study: what is no setting, trainings that would become shorter, and parameters of
-    /// which none is that of before.
+    /// The fields that make `other` a different study: whatever is not a setting, `max_resource` if trainings would become shorter, and
+    /// `space` if no parameter of before is left.
     pub fn conflicts(&self, other: &Self) -> Vec<Difference> {
         let mut conflicts = differences(&self.regardless_of_settings(), &other.regardless_of_settings());
         let length = |study: &Self| study.max_resource.to_string();

@@ -4,7 +4,7 @@ use super::metric::Found;
 use super::options::Described;
 use crate::commands::search::{STUDIES, name_in};
 use foretell::Direction;
-use foretell_run::{Stored, log_in};
+use foretell_run::{Stored, studies_in};
 use foretell_search::Study;
 use std::path::{Path, PathBuf};
 
@@ -19,10 +19,7 @@ pub(super) struct Earlier {
 /// cannot be read are passed over: they are offered, not asked for.
 pub(super) fn of(described: &Described, metric: Option<&Found>, around: &Path) -> Vec<Earlier> {
     let Some(metric) = metric else { return Vec::new() };
-    let Ok(entries) = std::fs::read_dir(around.join(STUDIES)) else { return Vec::new() };
-    let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
-    let mut folders: Vec<PathBuf> = folders.filter(|path| log_in(path).is_file()).collect();
-    folders.sort();
+    let folders = studies_in(&around.join(STUDIES)).unwrap_or_default();
     let read = |folder: PathBuf| {
         let stored = Stored::read(&folder).ok()?;
         let finished = stored.study.progress().trials.completed;

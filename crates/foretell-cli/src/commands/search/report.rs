@@ -9,7 +9,7 @@ use super::study_run::StudyRun;
 use crate::output::{human_duration, metric_difference, metric_value, short_number, table, with_deviation};
 use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
-use foretell::{Configuration, Run, RunScore, Value};
+use foretell::{Configuration, RunScore, Value};
 use foretell_search::{
     Front, NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial,
     Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
@@ -235,9 +235,7 @@ fn teachers(study: &Study) -> String {
 
 /// How many runs of an earlier search were trained to the end.
 fn whole_earlier_runs(study: &Study) -> u64 {
-    let whole = study.spec().max_resource as f64;
-    let reaches = |run: &&Run| run.curve.last().is_some_and(|(step, _)| step >= whole);
-    study.warm_start_runs().iter().filter(reaches).count() as u64
+    study.warm_start_runs().iter().filter(|run| study.spec().has_trained_whole(run)).count() as u64
 }
 
 /// The last value of each metric that a trial reported by name.
@@ -281,13 +279,13 @@ fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usiz
     parts.join("\n\n")
 }
 
-/// So many of the best trials are named at the end.
+/// The number of best trials that the report lists.
 const TOP: usize = 5;
-/// So many of the stopped trials, and of those that failed, are listed at most.
+/// The most stopped trials that the report lists, and the most failed ones.
 const NEWEST: usize = 5;
-/// So many other metrics are shown in a table; JSON and exports have them all.
+/// The most other metrics that a table shows; JSON and exports have all of them.
 pub(crate) const OTHERS: usize = 4;
-/// What a trial said last is cut to so many columns.
+/// The width, in columns, to which a trial's last words are cut.
 const WHY: usize = 100;
 
 /// A table of the last `most` rows, with a title that says how many there are.

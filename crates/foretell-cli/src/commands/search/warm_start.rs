@@ -4,7 +4,7 @@ use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::note;
 use foretell::{Direction, Run};
-use foretell_run::{Stored, log_in};
+use foretell_run::{Stored, log_in, studies_in};
 use foretell_search::{NETWORK, ParameterKind, Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,8 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
     Ok(runs)
 }
 
-/// The study of `spec`, with the predictor that learns best from the earlier `runs`, if nobody chose another. It is said where the study
-/// is new: one that is there keeps its own.
+/// Returns `spec` with the predictor that learns best from the earlier `runs`, unless somebody chose one. A notice names it if the study
+/// is new.
 pub(super) fn taught(spec: StudySpec, asked: &StudyRequest, runs: &[Run], is_new: bool) -> StudySpec {
     let Some(lessons) = asked.lessons(&spec, runs) else { return spec };
     if is_new {
@@ -39,7 +39,7 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Vec<String> {
         return Vec::new();
     }
     let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let Ok(entries) = std::fs::read_dir(around.unwrap_or(Path::new("."))) else { return Vec::new() };
+    let folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
     let offer = |path: PathBuf| {
         let stored = Stored::read(&path).ok()?;
         let there = stored.study.spec();
@@ -59,13 +59,10 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Vec<String> {
             )
         })
     };
-    let folders = entries.filter_map(Result::ok).map(|entry| entry.path());
-    let mut folders: Vec<PathBuf> = folders.filter(|path| log_in(path).is_file()).collect();
-    folders.sort();
     folders.into_iter().filter_map(offer).collect()
 }
 
-/// What learning from `trials` finished trials spares the study of `spec`, in words; nothing where they are fewer than its burn-in.
+/// Says what the study of `spec` saves by learning from `trials` finished trials; empty if they are fewer than its burn-in.
 fn spared(trials: u64, spec: &StudySpec) -> String {
     let burn_in = spec.burn_in.min(spec.trials);
     if trials < burn_in || burn_in < 2 || !spec.policy.is_by_forecasts() || !spec.schedule.is_full() {

@@ -5,7 +5,7 @@ use crate::commands::search::asked::{Asked, shell_line};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, date, metric_value, note, print, print_json, table};
 use clap::ValueEnum;
-use foretell_run::{LogReader, Position, Stored, log_in};
+use foretell_run::{LogReader, Position, Stored, log_in, studies_in};
 use foretell_search::{Best, Record, Spent, Summary, Tally};
 use serde::Serialize;
 use std::cmp::Ordering;
@@ -69,12 +69,7 @@ pub(super) fn run(folder: &Path, order: Order, format: Format) -> Outcome {
             folder.display()
         ))
     };
-    let mut directories: Vec<PathBuf> = std::fs::read_dir(folder)
-        .map_err(failed)?
-        .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
-        .collect::<Result<_, _>>()?;
-    directories.retain(|directory| log_in(directory).is_file());
-    directories.sort();
+    let directories = studies_in(folder).map_err(failed)?;
     let read = |directory: &PathBuf| match Stored::read(directory) {
         Ok(stored) => Some(listed(&stored)),
         Err(failure) => {
