@@ -13,7 +13,7 @@ static UNSAID: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// The bars of a search on a terminal, above which everything is said while they are there.
 static BARS: Mutex<Option<MultiProgress>> = Mutex::new(None);
 
-/// From now on everything is said above `bars`; without them, as ever.
+/// Prints everything above `bars` from now on; `None` ends that.
 pub(crate) fn speak_above(bars: Option<MultiProgress>) {
     *BARS.lock().unwrap_or_else(PoisonError::into_inner) = bars;
 }
@@ -38,7 +38,7 @@ pub(crate) fn note(text: &str) {
     }
 }
 
-/// `text` in lines that fit the terminal that standard error is; as it is, where it is none.
+/// Wraps `text` to the width of the terminal on standard error; returns it unchanged if standard error is no terminal.
 fn fitted(text: &str) -> Cow<'_, str> {
     match console::Term::stderr().size_checked() {
         Some((_, width)) => Cow::Owned(wrapped(text, usize::from(width))),

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A program of Slurm that is none: `script` in its place.
+/// Puts `script` in place of Slurm's program `name`.
 fn program(folder: &Path, name: &str, script: &str) {
     let path = folder.join("bin").join(name);
     std::fs::create_dir_all(folder.join("bin")).expect("a folder");

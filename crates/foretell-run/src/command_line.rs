@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// How a search was asked for: the file, in a study's folder.
+/// The file in a study's folder that describes its search.
 pub const COMMAND_FILE: &str = "command.json";
 
-/// What of it is needed here.
+/// The parts of that file that are needed here.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Asked {

@@ -11,7 +11,7 @@ use crate::atomic_write::write_atomically;
 
 /// The file in a study's folder that says who runs which trial, for the next process that hosts the study.
 const FILE: &str = "leases.json";
-/// A training that only reports may be silent for so many times the mean pause between the study's reports.
+/// A training that only reports may be silent for this many times the mean pause between the study's reports.
 const PAUSES: u32 = 10;
 /// The longest lease of a training that only reports; also while nothing is known of the study's pauses.
 const LONGEST: Duration = Duration::from_secs(3600);

@@ -8,7 +8,7 @@ use crate::local_trials::trial_directory;
 use crate::no_links;
 use crate::output::OUTPUT;
 
-/// So much is read at a time.
+/// The most bytes that are read at a time.
 const MOST: u64 = 64 * 1024;
 
 /// A part of what a trial has printed.

@@ -27,11 +27,11 @@ use crate::trial::Watch;
 const VANISH: Duration = Duration::from_secs(10);
 /// So long after its output a process is expected to end.
 const ENDING: Duration = Duration::from_millis(100);
-/// So many lines without a report are worth a word: perhaps the metric is looked for in the wrong way.
+/// A notice appears after this many lines without a report: the metric may be looked for in the wrong way.
 const SILENT_LINES: usize = 100;
 /// A shorter silence is no stall.
 const SHORTEST_STALL: Duration = Duration::from_secs(1);
-/// A silence of so many times the usual interval is worth a word, if it is longer than [`SHORTEST_QUIET`].
+/// A notice appears after a silence of this many times the usual interval, if it is longer than [`SHORTEST_QUIET`].
 const QUIET: u32 = 10;
 const SHORTEST_QUIET: Duration = Duration::from_secs(60);
 /// The interval that is assumed while no trial has shown any.

@@ -77,7 +77,7 @@ pub struct Watch {
     pub follow: Option<String>,
     /// A trial that runs longer fails.
     pub timeout: Option<Duration>,
-    /// A trial that has reported for so many times its usual interval nothing fails; its interval is known from its second report on.
+    /// A trial fails if it reports nothing for this many times its usual interval, which is known from its second report on.
     pub stall: Option<f64>,
     /// Whether it is known to write each report at once: several that come together with its end were made just then.
     pub flushes: bool,

@@ -39,7 +39,7 @@ pub struct Work {
     pub follow: Option<String>,
     /// A trial that runs longer fails; in seconds.
     pub timeout: Option<f64>,
-    /// A trial that has reported for so many times its usual interval nothing fails.
+    /// A trial fails if it reports nothing for this many times its usual interval.
     pub stall: Option<f64>,
     /// Parameters that no placeholder stands for.
     pub unplaced: Vec<String>,

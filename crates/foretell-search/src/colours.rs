@@ -23,7 +23,7 @@ const VIRIDIS: [Rgb; 11] = [
 const ON_WHITE: (f64, f64) = (0.86, 0.0);
 const ON_BLACK: (f64, f64) = (0.18, 1.0);
 
-/// The share of the trials, the worst of all, that have the colour of the worst: one that diverged does not take it for itself.
+/// The share of the trials, from the worst, that get the worst colour, so that a diverged trial does not use up the scale.
 pub const WORST_SHARE: f64 = 0.1;
 
 /// The paper that is drawn on.

@@ -55,7 +55,7 @@ pub struct Front {
     pub safe: Option<f64>,
     /// The volume that the front dominates, each objective as a share of the range of all finished trials; in [0, 1].
     pub hypervolume: f64,
-    /// What is wrong with objectives and limits, by the trials so far.
+    /// The errors in objectives and limits that the trials so far show.
     pub problems: Vec<String>,
 }
 

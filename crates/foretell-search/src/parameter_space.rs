@@ -179,7 +179,7 @@ impl ParameterSpace {
         Self { parameters: Vec::new() }
     }
 
-    /// Whether a parameter of the one is called as one of the other.
+    /// Whether the two spaces have a parameter of the same name.
     pub(crate) fn has_a_parameter_of(&self, other: &Self) -> bool {
         self.parameters.iter().any(|mine| other.parameters.iter().any(|theirs| mine.name == theirs.name))
     }

@@ -21,7 +21,7 @@ fn spec(policy: Policy, trials: u64) -> StudySpec {
     }
 }
 
-/// Runs a study with so many workers, each an epoch at a time in turn; the value of trial n at an epoch is `curve(n, epoch)`.
+/// Runs a study with `workers` workers, each an epoch at a time in turn; the value of trial n at an epoch is `curve(n, epoch)`.
 fn driven(spec: StudySpec, workers: usize, curve: impl Fn(u64, u64) -> f64) -> (Study, Vec<Decision>) {
     let mut study = Study::new(spec).unwrap();
     let (mut busy, mut decisions) = (vec![None; workers], Vec::new());

@@ -48,7 +48,7 @@ pub fn page(name: &str, log: &Path) -> Result<String, ServeError> {
     Ok(with(&data.to_string()))
 }
 
-/// So many shades of a trial's result are told apart.
+/// The number of shades that a trial's result may have.
 const SHADES: usize = 32;
 
 fn hex([red, green, blue]: Rgb) -> String {

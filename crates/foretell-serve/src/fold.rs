@@ -18,7 +18,7 @@ pub(crate) struct Fold {
     study: Option<Study>,
     /// Up to where the log was read.
     position: Position,
-    /// So many records are before a change of the study's total that was not known when it was begun.
+    /// The number of records whose changes of the total were known before the first was folded.
     surveyed: u64,
     trials: Vec<Seen>,
     best_so_far: Vec<(u64, f64)>,
@@ -142,7 +142,7 @@ impl Fold {
         &self.best_so_far
     }
 
-    /// The surface of the results of `study`, which takes a while: worked out again once a trial has ended.
+    /// The surface of the results of `study`. It takes a while, so it is computed anew only after a trial has ended.
     pub(crate) fn surface(&self, study: &Study) -> Arc<Surface> {
         let known = self.surface.borrow().clone();
         match known.filter(|(ended, _)| *ended == self.ended) {

@@ -27,13 +27,13 @@ impl Served {
         Ok(folder::studies(&self.options.folder))
     }
 
-    /// The study that was written last, which is what runs if anything does: its name and log.
+    /// The name and the log of the study that was written last: the running one, if any runs.
     pub(crate) fn latest(&self) -> Option<(String, PathBuf)> {
         let changed = |log: &PathBuf| std::fs::metadata(log).and_then(|data| data.modified()).ok();
         folder::studies(&self.options.folder).into_iter().max_by_key(|(_, log)| changed(log))
     }
 
-    /// Reads that study. What is wrong with it is said to whoever asks for it.
+    /// Reads that study. Its errors are reported to whoever asks for it.
     pub(crate) fn read_latest(&self) {
         if let Some((name, log)) = self.latest() {
             let _ = self.folds.read(&name, &log, |_, _| ());

@@ -11,7 +11,7 @@ use crate::fold::{Fold, Seen, Series};
 
 /// Points of the line of the best score so far, at most.
 const POINTS: usize = 1_000;
-/// So many parameters are paired for contours in a file.
+/// The most parameters that are paired for contours in a file.
 const PAIRED: usize = 3;
 /// How many trials are sent at a time.
 const BATCH: usize = 500;

@@ -38,8 +38,8 @@ pub(crate) struct FrontFigure {
     pub stopped: Vec<FrontPoint>,
 }
 
-/// From so many times the smallest value on the other objective has a logarithmic axis.
-const DECADES: f64 = 20.0;
+/// The other objective gets a logarithmic axis if its largest value is more than this many times its smallest.
+const LOG_FROM: f64 = 20.0;
 
 impl FrontFigure {
     /// Draws all trials, those of the front joined by a line.
@@ -54,7 +54,7 @@ impl FrontFigure {
         let all = || self.front.iter().chain(&self.dominated).chain(&self.stopped);
         let x = Range::of(all().map(|point| point.x));
         let y = Range::robust(all().map(|point| point.y)).padded(0.06, 0.06);
-        let is_wide = x.low > 0.0 && x.high > DECADES * x.low;
+        let is_wide = x.low > 0.0 && x.high > LOG_FROM * x.low;
         let panel = if is_wide {
             Panel::new(area, Range { low: x.low * 0.9, high: x.high * 1.1 }, y).log_x()
         } else {

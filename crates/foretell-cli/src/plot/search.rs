@@ -75,7 +75,7 @@ pub(crate) struct Search {
     pub watched: Vec<Watched>,
 }
 
-/// So many forecasts are drawn at most: of running trials first, then the best.
+/// The most forecasts that are drawn: those of running trials first, then the best.
 const FANS: usize = 20;
 /// More trials are drawn as bands that hold so much of them.
 const SINGLY: usize = 200;

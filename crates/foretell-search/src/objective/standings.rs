@@ -5,7 +5,7 @@
 struct Standing {
     score: f64,
     others: Vec<f64>,
-    /// How many are no worse than it in anything; of equal ones those that finished before it.
+    /// How many trials are at least as good in every objective; of equal ones, those that finished before.
     ahead: usize,
 }
 
@@ -21,8 +21,8 @@ pub(crate) fn is_no_worse(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a >= b)
 }
 
-/// The finished trials that fewer than n others dominate: with n = 1 the front. A trial that n others are no worse than in anything is never
-/// the n-th best of those that could dominate a running trial, so that it need not be kept.
+/// The finished trials that fewer than n others dominate: with n = 1 the front. If n others are at least as
+/// good as a trial in every objective, it is never the n-th best of those that could dominate a running trial, so it is not kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Standings {
     kept: Vec<Standing>,

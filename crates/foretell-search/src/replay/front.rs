@@ -22,7 +22,7 @@ pub struct FrontKept {
     /// The share of the front's hypervolume that those dominate which were trained to their end. Objectives are shares of the range of all
     /// runs, the metric on the scale of its forecasts.
     pub hypervolume: f64,
-    /// `kept`, had so many runs been trained to their end, chosen at random, as cost the same.
+    /// `kept` for runs that are chosen at random and cost the same in all.
     pub kept_at_random: f64,
     /// `hypervolume` of the same.
     pub hypervolume_at_random: f64,

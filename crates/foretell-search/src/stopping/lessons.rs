@@ -8,9 +8,9 @@ use std::fmt;
 
 /// What is compared. The first is a study's own, which needs few runs; the others need more and know more.
 const CANDIDATES: [&str; 3] = ["mean-gain", "auto", "gp"];
-/// From fewer runs the first learns: errors of fewer do not say which is best.
+/// With fewer runs the first predictor is taken: the errors of so few do not say which is best.
 const ENOUGH: usize = 20;
-/// Of more runs so many are looked at: a fit of the others is O(n³).
+/// The most runs that are compared: the other predictors take O(n³) to fit.
 const MOST: usize = 200;
 /// Forecasts are made after these shares of a training.
 const OBSERVED: [f64; 3] = [0.1, 0.25, 0.5];
@@ -20,7 +20,7 @@ const OBSERVED: [f64; 3] = [0.1, 0.25, 0.5];
 pub struct Lessons {
     /// The predictor's name.
     pub predictor: String,
-    /// How many runs told so.
+    /// The number of runs by which it was chosen.
     pub runs: usize,
     /// Each candidate's held-out error: its continuous ranked probability score, as a share of what the finished runs' mean and spread have.
     pub errors: BTreeMap<String, f64>,

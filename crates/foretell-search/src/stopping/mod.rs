@@ -99,7 +99,7 @@ pub trait Watched {
     /// Where it stands at the rung that it has just reached; `None` at no rung.
     fn place_at_rung(&self) -> Option<Place>;
 
-    /// Whether as many as the burn-in were trained to where it is to be, so that it can be forecast.
+    /// Whether enough trials, as many as the burn-in, have reached its target, so that it can be forecast.
     fn has_teachers(&self) -> bool;
 
     /// How it stands at the last rung that it has passed, among all that have reached it by now.

@@ -10,7 +10,7 @@ use foretell::StopCriterion;
 const ETA: u64 = 3;
 /// Rungs below the end: R/9 and R/3.
 const RUNGS: u32 = 2;
-/// So many must have reached a rung before any is stopped there: of fewer, a best third says little.
+/// The fewest trials that must have reached a rung before one is stopped there: the best third of fewer says little.
 pub(super) const FEWEST: usize = 9;
 
 /// Forecasts are learnt from trials that have finished, and with many workers many trials run before any has. So while there are

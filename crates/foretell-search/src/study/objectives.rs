@@ -59,7 +59,7 @@ impl StudySpec {
     }
 }
 
-/// So many trials show what is wrong with an objective or a limit.
+/// The number of trials after which an objective or a limit can be called wrong.
 const FIRST: usize = 3;
 
 impl Study {
@@ -157,8 +157,8 @@ impl Study {
         }
     }
 
-    /// What is wrong with the objectives and limits by the trials so far: one that no finished trial has reported, one that all break. Each
-    /// begins with its name; nothing is said of the first two trials. O(trials).
+    /// The objectives that no finished trial has reported, and the limits that all trials break. Each text begins with the name of what
+    /// it is about. Empty for the first two trials. O(trials).
     pub fn objective_problems(&self) -> Vec<String> {
         let finished: Vec<&Trial> =
             self.trials.iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. })).collect();

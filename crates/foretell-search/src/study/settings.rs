@@ -39,7 +39,7 @@ pub struct Settings {
     /// R, the resource that a whole training takes; it only grows, and only where every trial is trained to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_resource: Option<u64>,
-    /// After so many trials in a row without a new best no further one is started.
+    /// No further trial is started after this many in a row without a new best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_no_improvement: Option<u64>,
     /// What runs a trial; the command's number of epochs may change with the study's.

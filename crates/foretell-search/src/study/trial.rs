@@ -263,8 +263,8 @@ impl Trial {
         matches!(self.state, TrialState::Running | TrialState::Interrupted)
     }
 
-    /// What it has come to, in the metric's unit: its last value, if it was trained to its end; where the best value counts, that
-    /// of any trial that runs no more, but of those that failed. `None` for one that breaks a limit.
+    /// Its result in the metric's unit. If the last value counts, only a trial that was trained to its end has one; if the best value
+    /// counts, so has every trial that has ended without failing. `None` for a trial that breaks a limit.
     pub fn achieved(&self, run_score: RunScore, direction: Direction) -> Option<f64> {
         match (&self.state, run_score) {
             _ if self.breaks_limit => None,

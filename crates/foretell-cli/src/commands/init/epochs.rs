@@ -3,7 +3,7 @@
 /// How many epochs a whole training has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Epochs {
-    /// So many were reported until the end; the options may name another number.
+    /// The training reported this many until its end; the options may name another number.
     Watched { reported: u64, options: Option<u64> },
     /// The output names them; a training that was watched to its end may have ended before.
     Announced { epochs: u64, reported: Option<u64> },

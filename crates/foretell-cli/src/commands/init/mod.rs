@@ -14,7 +14,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// So many lines of a log show what its metric is.
+/// The most lines of a log that are read to find its metric.
 const MOST_LINES: usize = 5_000;
 
 /// The arguments of `foretell init`.

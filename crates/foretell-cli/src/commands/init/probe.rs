@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-/// So many epochs show what a report looks like.
+/// The number of epochs that show what a report looks like.
 const ENOUGH_EPOCHS: usize = 3;
 /// How often the output is looked at.
 const LOOK: Duration = Duration::from_millis(100);

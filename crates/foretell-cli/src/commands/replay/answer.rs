@@ -187,7 +187,7 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
     )
 }
 
-/// What was lost with the best, where it was: first there, then over all orders.
+/// The regret: first over the orders that lost the best run, then over all orders.
 fn loss(row: &Row, metric: &str, best: f64) -> String {
     if let Some(front) = row.front {
         return format!(
@@ -274,7 +274,7 @@ fn of_hyperband(row: &Row) -> [String; 3] {
     [reference.to_owned(), kappa, best.unwrap_or("– ± –".to_owned())]
 }
 
-/// What was kept of the front, and what would have been at random for the same cost.
+/// The share of the front that was kept, and the share that a random choice at the same cost keeps.
 fn front_cells(front: &FrontRow) -> [String; 4] {
     let shares = [front.kept, front.kept_at_random, front.hypervolume_kept, front.hypervolume_kept_at_random];
     shares.map(|share| format!("{:.1} %", 100.0 * share))

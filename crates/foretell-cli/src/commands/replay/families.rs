@@ -1,4 +1,4 @@
-//! Several sets of curves together, by family: sets that are alike count as one.
+//! Results of several sets of curves, by family: similar sets count as one.
 
 use super::answer::{deviations, percent, rule};
 use super::replayed::Replayed;

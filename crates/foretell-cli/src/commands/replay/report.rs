@@ -140,7 +140,7 @@ pub(super) struct FrontRow {
     pub(super) kept: f64,
     /// The share of its hypervolume that was kept.
     pub(super) hypervolume_kept: f64,
-    /// The same two, had runs been chosen at random for the same cost.
+    /// The same two shares for runs chosen at random at the same cost.
     pub(super) kept_at_random: f64,
     pub(super) hypervolume_kept_at_random: f64,
 }

@@ -4,7 +4,7 @@ use crate::output::{metric_value, short_number, table};
 use foretell::Value;
 use foretell_search::{Front, FrontTrial};
 
-/// So many trials of a front are shown at the end of a search: a report fits on a screen.
+/// The most trials of a front that the report at the end of a search shows, so that it fits on a screen.
 pub(super) const SHOWN: usize = 12;
 
 /// The front with the parameters that vary on it, `most` of its trials, and how safe it is.

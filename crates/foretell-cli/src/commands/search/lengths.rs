@@ -2,9 +2,9 @@
 
 use foretell_search::{ParameterKind, Space, Study, StudySpec, Trial, TrialState};
 
-/// So many trainings of one length show how long one is.
+/// The number of trainings of one length that show how long a training is.
 const ALIKE: u64 = 2;
-/// So many trainings of different lengths show how long the longest may be, or as many as the burn-in.
+/// The number of trainings of different lengths that show how long the longest may be; the burn-in, if that is larger.
 const VARIED: u64 = 3;
 /// Names of parameters that say how long to train.
 const NAMES: [&str; 9] = [

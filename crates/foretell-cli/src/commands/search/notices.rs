@@ -12,7 +12,7 @@ use foretell_search::{Record, Schedule, Study, Trial};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// After so many trials nothing is said of objectives any more.
+/// Notices about objectives and limits end after this many trials.
 const SAID_UNTIL: u64 = 50;
 
 /// Says each thing once, and passes records on to the display.

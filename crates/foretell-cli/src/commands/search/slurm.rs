@@ -17,7 +17,7 @@ const WARNING: u64 = 60;
 const IDLE: &str = "60s";
 /// The most jobs of an array.
 const ARRAY: usize = 1000;
-/// So many submissions whose jobs all end before the search hears of any are a mistake.
+/// The search gives up after this many submissions whose jobs all ended before any was heard from.
 const UNHEARD: u32 = 3;
 /// How long jobs may take to end.
 const ENDING: Duration = Duration::from_secs(40);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 const SCHEMA: &str = "foretell.study/1";
-/// So many problems are printed one by one, and so many computed records.
+/// The most problems that are printed one by one, and the most computed records.
 const PRINTED: usize = 20;
 
 /// The result of checking a log.

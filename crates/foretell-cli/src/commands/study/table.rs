@@ -89,7 +89,7 @@ fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
     Ok(())
 }
 
-/// A value as a cell: nothing where there is none.
+/// The text of a cell; empty if the value is missing.
 fn cell(values: &Values, row: usize) -> String {
     let cell = match values {
         Values::Integers(values) => values[row].map(|value| value.to_string()),

@@ -47,7 +47,7 @@ pub struct Relevance {
 ///
 /// Sources: Sobol' 2001; Jansen 1999.
 ///
-/// O(n³) in at most 150 trials; of more, every so many-th from the worst to the best.
+/// O(n³) in at most 150 trials; of more, 150 are taken evenly from the worst to the best.
 pub fn relevances(study: &Study) -> Relevances {
     relevances_of(&Surface::of(study))
 }

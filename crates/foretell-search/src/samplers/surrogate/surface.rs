@@ -80,7 +80,7 @@ pub struct Contour {
 }
 
 impl Surface {
-    /// The surface of `study`. O(n³) in at most 150 trials; of more, every so many-th from the worst to the best.
+    /// The surface of `study`. O(n³) in at most 150 trials; of more, 150 are taken evenly from the worst to the best.
     pub fn of(study: &Study) -> Self {
         let Space::Parameters(space) = &study.spec().space else { return Self::default() };
         let evidence = evidence(study, Cube::new(space.clone()));

@@ -15,7 +15,7 @@ const PAIR_PRIOR: f64 = 1.5;
 const POWER: f64 = 3.0;
 /// With so many runs half of that power: few errors say little of which expert is the best.
 const RUNS_FOR_POWER: f64 = 50.0;
-/// From so many runs on their mean may be the better forecast.
+/// The fewest runs whose mean may be the better forecast.
 const RUNS_FOR_MEAN: usize = 10;
 /// Mean squared errors that differ by less than this share of the least one are the same.
 const LEAST_RATIO: f64 = 1e-12;
