@@ -2,41 +2,37 @@
 
 use super::basis::{self, BASES, OFFSETS, PARAMETERS, Time, sigmoid};
 use super::layers::{dense, dense_gradient, dense_single, tanh, through_tanh};
-use super::sampler::Normals;
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Hidden layers.
 const LAYERS: usize = 3;
-/// Outputs of LC-Net's head: θ, weights, asymptote, noise.
-const CURVE_OUTPUTS: usize = PARAMETERS + BASES + 2;
-/// Where the asymptote and the noise are among them.
+/// Outputs of LC-Net's head: θ, weights, asymptote.
+const CURVE_OUTPUTS: usize = PARAMETERS + BASES + 1;
+/// Where the asymptote is among them.
 const ASYMPTOTE: usize = PARAMETERS + BASES;
-const NOISE: usize = ASYMPTOTE + 1;
 /// The prior of the log variance: its mean ln 10⁻⁶ and its own variance.
 const PRIOR_LOG_VARIANCE: f64 = -13.815_510_557_964_274;
 const PRIOR_VARIANCE: f64 = 0.01;
-/// The first log variance of the plain network, ln 10⁻³.
+/// The first log variance, ln 10⁻³.
 const FIRST_LOG_VARIANCE: f64 = -6.907_755_278_982_137;
 
 /// What the last layer's outputs mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// LC-Net: μ_∞ + Σ_k w_k·φ_k(t; θ) of a configuration, with a noise of its own.
+    /// LC-Net: μ_∞ + Σ_k w_k·φ_k(t; θ) of a configuration.
     Curves,
-    /// One number from a configuration and t, with one noise for all.
+    /// One number from a configuration and t.
     Plain,
 }
 
-/// The shape of a network, whose parameters are one flat vector: W and b of each layer, and ln σ² of a plain one.
+/// The shape of a network, whose parameters are one flat vector: W and b of each layer, then ln σ² of the noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shape {
     pub(super) inputs: usize,
     pub(super) hidden: usize,
     pub(super) head: Head,
 }
-
-/// Mean and log variance of one row.
-pub(super) type Output = (f64, f64);
 
 /// A mini-batch, and the space for its activations.
 pub(super) struct Batch {
@@ -60,31 +56,24 @@ impl Shape {
         [(self.inputs, h), (h, h), (h, h), (h, self.outputs())]
     }
 
-    /// How many parameters there are.
-    pub(super) fn parameters(&self) -> usize {
-        let dense: usize = self.layers().iter().map(|(from, to)| (from + 1) * to).sum();
-        dense + usize::from(self.head == Head::Plain)
+    /// How many parameters the layers have.
+    pub(super) fn dense(&self) -> usize {
+        self.layers().iter().map(|(from, to)| (from + 1) * to).sum()
     }
 
-    /// First parameters: weights N(0, 2/from), biases 0; the head's mixture weights 0.01.
+    /// How many parameters there are.
+    pub(super) fn parameters(&self) -> usize {
+        self.dense() + 1
+    }
+
+    /// First parameters: weights and biases uniform in ±1/√from.
     pub(super) fn first(&self, random: &mut ChaCha8Rng) -> Vec<f64> {
         let mut parameters = Vec::with_capacity(self.parameters());
         for (from, to) in self.layers() {
-            let mut normals = Normals::new(from * to);
-            normals.draw(random);
-            let spread = (2.0 / from.max(1) as f64).sqrt();
-            parameters.extend(normals.values[..from * to].iter().map(|z| spread * z));
-            parameters.extend(vec![0.0; to]);
+            let bound = 1.0 / (from.max(1) as f64).sqrt();
+            parameters.extend((0..(from + 1) * to).map(|_| random.random_range(-bound..bound)));
         }
-        match self.head {
-            Head::Plain => parameters.push(FIRST_LOG_VARIANCE),
-            Head::Curves => {
-                let last = parameters.len() - (self.hidden + 1) * CURVE_OUTPUTS;
-                for row in parameters[last..].chunks_exact_mut(CURVE_OUTPUTS) {
-                    row[PARAMETERS..ASYMPTOTE].fill(0.01);
-                }
-            }
-        }
+        parameters.push(FIRST_LOG_VARIANCE);
         parameters
     }
 
@@ -125,24 +114,23 @@ impl Shape {
         self.forward(parameters, batch);
         let m = batch.targets.len() as f64;
         let outputs = self.outputs();
+        let last = parameters.len() - 1;
+        let log_variance = parameters[last];
+        let variance = log_variance.exp() + 1e-16;
+        let prior = (log_variance - PRIOR_LOG_VARIANCE) / (PRIOR_VARIANCE * rows as f64);
         for row in 0..batch.targets.len() {
             let out = &mut batch.outputs[row * outputs..(row + 1) * outputs];
-            let by = |(mean, log_variance): Output| {
-                let variance = log_variance.exp() + 1e-16;
-                let residual = batch.targets[row] - mean;
-                let scaled = residual * residual / variance * (log_variance.exp() / variance);
-                let prior = (log_variance - PRIOR_LOG_VARIANCE) / (PRIOR_VARIANCE * rows as f64);
-                (-residual / variance / m, (0.5 * (1.0 - scaled) + prior) / m)
-            };
-            match self.head {
-                Head::Curves => curve_slopes(out, batch.times[row], by),
+            let by_mean = |mean: f64| -(batch.targets[row] - mean) / variance / m;
+            let slope = match self.head {
+                Head::Curves => curve_slopes(out, batch.times[row], by_mean),
                 Head::Plain => {
-                    let last = parameters.len() - 1;
-                    let (mean_slope, noise_slope) = by((out[0], parameters[last]));
-                    out[0] = mean_slope;
-                    gradient[last] += noise_slope;
+                    out[0] = by_mean(out[0]);
+                    out[0]
                 }
-            }
+            };
+            let residual = slope * m * variance;
+            let scaled = residual * residual / variance * (log_variance.exp() / variance);
+            gradient[last] += (0.5 * (1.0 - scaled) + prior) / m;
         }
         self.backward(parameters, batch, gradient);
         let prior = 1.0 / (rows as f64 * parameters.len() as f64);
@@ -151,7 +139,7 @@ impl Shape {
 
     /// From the derivatives by the outputs, which have taken their place, to those by the parameters.
     fn backward(&self, parameters: &[f64], batch: &mut Batch, gradient: &mut [f64]) {
-        let mut end: usize = self.layers().iter().map(|(from, to)| (from + 1) * to).sum();
+        let mut end = self.dense();
         let [first, second] = &mut batch.slopes;
         let (mut slope, mut next) = (first, second);
         for (layer, (from, to)) in self.layers().into_iter().enumerate().rev() {
@@ -199,7 +187,6 @@ pub(super) struct Curve {
     theta: [f64; PARAMETERS],
     weights: [f64; BASES],
     pub(super) asymptote: f64,
-    noise: f64,
 }
 
 impl Curve {
@@ -212,7 +199,7 @@ impl Curve {
         weights.iter_mut().zip(logits).for_each(|(weight, logit)| *weight = (logit - largest).exp());
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);
-        Self { theta, weights, asymptote: sigmoid(outputs[ASYMPTOTE]), noise: sigmoid(outputs[NOISE]) }
+        Self { theta, weights, asymptote: sigmoid(outputs[ASYMPTOTE]) }
     }
 
     /// μ_∞ + Σ_k w_k·φ_k(t).
@@ -220,20 +207,15 @@ impl Curve {
         let bases = basis::values(&self.theta, time);
         self.asymptote + self.weights.iter().zip(bases).map(|(w, phi)| w * phi).sum::<f64>()
     }
-
-    /// ln σ² = 20·s − 10.
-    pub(super) fn log_variance(&self) -> f64 {
-        20.0 * self.noise - 10.0
-    }
 }
 
-/// Replaces a row's outputs by the derivatives of the loss by them; `by` gives those by mean and log variance.
-fn curve_slopes(out: &mut [f64], time: Time, by: impl Fn(Output) -> (f64, f64)) {
+/// Replaces a row's outputs by the derivatives of the loss by them. `by_mean` gives that by the mean, which is returned.
+fn curve_slopes(out: &mut [f64], time: Time, by_mean: impl Fn(f64) -> f64) -> f64 {
     let curve = Curve::new(out);
     let bases = basis::values(&curve.theta, time);
     let gradients = basis::gradients(&curve.theta, time);
     let mixture: f64 = curve.weights.iter().zip(bases).map(|(w, phi)| w * phi).sum();
-    let (mean_slope, noise_slope) = by((curve.asymptote + mixture, curve.log_variance()));
+    let mean_slope = by_mean(curve.asymptote + mixture);
     let squash = |s: f64| s * (1.0 - s);
     for k in 0..BASES {
         for j in OFFSETS[k]..OFFSETS[k + 1] {
@@ -242,7 +224,7 @@ fn curve_slopes(out: &mut [f64], time: Time, by: impl Fn(Output) -> (f64, f64)) 
         out[PARAMETERS + k] = mean_slope * curve.weights[k] * (bases[k] - mixture);
     }
     out[ASYMPTOTE] = mean_slope * squash(curve.asymptote);
-    out[NOISE] = noise_slope * 20.0 * squash(curve.noise);
+    mean_slope
 }
 
 #[cfg(test)]
@@ -258,13 +240,11 @@ mod tests {
         let outputs = shape.outputs();
         let terms = (0..batch.targets.len()).map(|row| {
             let out = &batch.outputs[row * outputs..(row + 1) * outputs];
-            let (mean, log_variance) = match shape.head {
-                Head::Curves => {
-                    let curve = Curve::new(out);
-                    (curve.mean(batch.times[row]), curve.log_variance())
-                }
-                Head::Plain => (out[0], parameters[parameters.len() - 1]),
+            let mean = match shape.head {
+                Head::Curves => Curve::new(out).mean(batch.times[row]),
+                Head::Plain => out[0],
             };
+            let log_variance = parameters[parameters.len() - 1];
             let fit = (batch.targets[row] - mean).powi(2) / (2.0 * (log_variance.exp() + 1e-16));
             let prior = (log_variance - PRIOR_LOG_VARIANCE).powi(2) / (2.0 * PRIOR_VARIANCE);
             (fit + log_variance / 2.0 + prior / n) / m

@@ -57,7 +57,7 @@ struct State {
 ///
 /// With r = 1/(τ + 1), in burn-in: τ ← 1 + τ·(1 − g²/v), g ← (1 − r)·g + r·∂U, v ← (1 − r)·v + r·(∂U)²; M⁻¹ = 1/√v.
 ///
-/// * SGHMC: p ← p − ε²·M⁻¹·∂U − α·p + N(0, 2·(ε²/N)·α·M⁻¹), θ ← θ + p.
+/// * SGHMC: p ← p − ε²·M⁻¹·∂U − α·p + N(0, 2·(ε²/N)·α·M⁻¹ − ε⁴), θ ← θ + p; ε⁴ is the noise that mini-batches bring by themselves.
 /// * SGLD: θ ← θ − ε·M⁻¹·∂U + N(0, 2·ε·M⁻¹/N).
 ///
 /// O((burn-in + samples·every)·(parameters + one gradient)).
@@ -88,7 +88,7 @@ pub(super) fn sample(
                 let step = HamiltonianStep {
                     kept: 1.0 - options.friction,
                     eps_squared: eps * eps,
-                    spread: (2.0 * eps * eps / rows * options.friction).sqrt(),
+                    variance: 2.0 * eps * eps / rows * options.friction,
                 };
                 hamiltonian(&mut theta, &mut state.momentum, &slope, &state.square, &noise.values, &step);
             }
@@ -123,8 +123,8 @@ pub(crate) struct HamiltonianStep {
     kept: f64,
     /// ε².
     eps_squared: f64,
-    /// The noise's standard deviation at unit mass.
-    spread: f64,
+    /// The noise's variance at unit mass, that of mini-batches included.
+    variance: f64,
 }
 
 dispatched! {
@@ -133,10 +133,12 @@ dispatched! {
         theta: &mut [f64], momentum: &mut [f64], slope: &[f64], square: &[f64], noise: &[f64],
         step: &HamiltonianStep,
     ) {
-        let HamiltonianStep { kept, eps_squared, spread } = *step;
+        let HamiltonianStep { kept, eps_squared, variance } = *step;
+        let of_batches = eps_squared * eps_squared;
         for ((((x, p), s), v), z) in theta.iter_mut().zip(momentum).zip(slope).zip(square).zip(noise) {
             let inverse_mass = 1.0 / (v.sqrt() + 1e-16);
-            *p = kept * *p - eps_squared * inverse_mass * *s + spread * inverse_mass.sqrt() * *z;
+            let spread = (variance * inverse_mass - of_batches).max(0.0).sqrt();
+            *p = kept * *p - eps_squared * inverse_mass * *s + spread * *z;
             *x += *p;
         }
     }
