@@ -7,7 +7,7 @@ use crate::identity::Identity;
 use crate::images::DataSet;
 use crate::report::EpochReport;
 use crate::text::Corpus;
-use foretell::{Configuration, ImageShape, LayerSequence, Value};
+use foretell::{Configuration, LayerSequence, Value};
 use std::path::PathBuf;
 
 /// The name of the parameter that holds a layer sequence.
@@ -106,19 +106,6 @@ impl TrainSpec {
 
     fn material_error(&self, needed: &'static str, found: &'static str) -> Error {
         Error::Material { space: self.space.clone(), needed, data: self.data.to_string(), found }
-    }
-
-    /// Whether images have at least `needed` × `needed` pixels.
-    ///
-    /// # Errors
-    /// [`Error::SmallImages`] if not.
-    pub(crate) fn check_side(&self, data: &DataSet, needed: usize) -> Result<(), Error> {
-        let ImageShape { height, width, .. } = data.train.shape;
-        if height.min(width) >= needed {
-            return Ok(());
-        }
-        let (space, data) = (self.space.clone(), self.data.to_string());
-        Err(Error::SmallImages { space, data, needed, height, width })
     }
 
     /// The number `name` of the configuration.
