@@ -234,6 +234,10 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
         (&["search", "--space", "lstm", "--data", "shapes"], &["lstm learns from a text", "shapes"]),
         (&["search", "--space", "lstm", "--metric", "val_acc"], &["unknown metric `val_acc`", "val_ppl"]),
         (&["search", "--space", "cuda-convnet", "--width", "0"], &["--width 0"]),
+        (
+            &["search", "--schedule", "linear"],
+            &["unknown schedule `linear`", "step, exponential, cosine, constant"],
+        ),
         (&["search", "--batch-size", "0"], &["--batch-size 0"]),
         (&["search", "--data", "svhn:empty"], &["empty", "train_32x32.mat"]),
         (&["search", "--data", "imagenet"], &["imagenet", "shapes"]),

@@ -209,6 +209,14 @@ pub enum Error {
         /// Its range.
         expected: String,
     },
+    /// The name of a schedule of the learning rate is not known.
+    #[error("unknown schedule `{name}`; known are {known}")]
+    UnknownSchedule {
+        /// The name as given.
+        name: String,
+        /// The known names.
+        known: String,
+    },
     /// The name of a device is not known.
     #[error("unknown device `{name}`; known are cpu, gpu and gpu:N, such as gpu:0")]
     UnknownDevice {

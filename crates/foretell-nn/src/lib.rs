@@ -41,7 +41,7 @@ pub use fetch::{Archive, Download, Fetch, RemoteFile, catalogue};
 pub use images::{DataSet, Images, Normalization};
 pub use plan::{TrainOutcome, TrainSpec};
 pub use report::EpochReport;
-pub use schedule::{PROBATION, attempt_rate, learning_rate, least_accuracy};
+pub use schedule::{PROBATION, RateSchedule, attempt_rate, learning_rate, least_accuracy};
 pub use space::{Material, Plan, Report, Searched, Size, Small, Space};
 pub use spaces::{SPACES, space, train};
 pub use text::Corpus;

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::identity::Identity;
 use crate::images::DataSet;
 use crate::report::EpochReport;
+use crate::schedule::RateSchedule;
 use crate::text::Corpus;
 use foretell::{Configuration, LayerSequence, Value};
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ pub struct TrainSpec {
     /// The starting learning rate, positive. `None`: the space's own. MetaQNN's is the first of 0.001 · 0.4ⁱ, i = 0 to 4,
     /// which learns within [`PROBATION`](crate::PROBATION) steps.
     pub learning_rate: Option<f64>,
+    /// How the learning rate falls. `None`: the space's own way.
+    pub schedule: Option<RateSchedule>,
     /// Seed of starting weights, order, mirroring and dropout.
     pub seed: u64,
     /// What it is trained on. Numbers of different devices differ in their last digits.
@@ -66,6 +69,7 @@ impl TrainSpec {
             until: 20,
             batch_size: 128,
             learning_rate: None,
+            schedule: None,
             seed: 0,
             accelerator: Accelerator::Cpu,
             checkpoint_dir: None,
@@ -193,6 +197,7 @@ impl TrainSpec {
             epochs: self.epochs,
             batch_size: self.batch_size,
             learning_rate: self.learning_rate,
+            schedule: self.schedule,
             seed: self.seed,
         }
     }

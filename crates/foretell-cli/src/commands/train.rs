@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
 use foretell::{Configuration, LayerSequence, Value};
-use foretell_nn::{DataSpec, EpochReport, Material, TrainSpec, train};
+use foretell_nn::{DataSpec, EpochReport, Material, RateSchedule, TrainSpec, train};
 use foretell_search::NETWORK;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// The starting learning rate (default: the space's; metaqnn: the first of 0.001·0.4^i that learns at all).
     #[arg(long)]
     learning_rate: Option<f64>,
+    /// How the learning rate falls over the epochs: step, exponential, cosine, constant (default: the space's own way).
+    #[arg(long)]
+    schedule: Option<RateSchedule>,
     /// Seed of weights, order and dropout.
     #[arg(long, env = "FORETELL_SEED", default_value_t = 0)]
     seed: u64,
@@ -80,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         until: arguments.until.unwrap_or(arguments.epochs),
         batch_size: arguments.batch_size,
         learning_rate: arguments.learning_rate,
+        schedule: arguments.schedule,
         seed: arguments.seed,
         accelerator: arguments.device.parse().map_err(Failure::input)?,
         checkpoint_dir: arguments.checkpoint_dir.clone(),

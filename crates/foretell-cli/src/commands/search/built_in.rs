@@ -3,7 +3,7 @@
 use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell::Direction;
-use foretell_nn::{Accelerator, DataOptions, DataSpec, Material, Plan, Searched, Size};
+use foretell_nn::{Accelerator, DataOptions, DataSpec, Material, Plan, RateSchedule, Searched, Size};
 use foretell_search::{LayerSpace, ParameterSpace, Space};
 
 /// The epochs of a whole training on drawn data.
@@ -69,6 +69,10 @@ impl BuiltIn {
             ("batch-size", batch_size.to_string()),
             ("data-seed", seed_of(arguments).to_string()),
         ];
+        if let Some(schedule) = &arguments.schedule {
+            let schedule: RateSchedule = schedule.parse().map_err(Failure::input)?;
+            flags.push(("schedule", schedule.to_string()));
+        }
         if let Some(device) = &arguments.device {
             let device: Accelerator = device.parse().map_err(Failure::input)?;
             device.check().map_err(Failure::input)?;

@@ -100,6 +100,10 @@ pub(crate) struct Arguments {
     #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) batch_size: Option<usize>,
 
+    /// How the learning rate falls over the epochs: step, exponential, cosine, constant (default: the space's own way).
+    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
+    pub(super) schedule: Option<String>,
+
     /// Device that trains the networks: cpu, gpu, gpu:1; trials share a GPU. GPUs need a program built with --features gpu
     /// (default: cpu).
     #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
