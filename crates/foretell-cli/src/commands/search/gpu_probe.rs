@@ -22,7 +22,9 @@ pub(super) fn check(device: Accelerator) -> Result<(), Failure> {
     command.args(["train", "--net", NETWORK, "--data", "shapes:8", "--epochs", "1", "--batch-size", "8"]);
     command.args(["--train-size", "16", "--validation-size", "8", "--learning-rate", "0.001", "--device"]);
     command.arg(device.to_string());
-    PROTOCOL.iter().for_each(|name| drop(command.env_remove(name)));
+    for name in PROTOCOL {
+        command.env_remove(name);
+    }
     ended(command, device)
 }
 
