@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 /// What cannot be run here, by how it begins, and why.
-const NOT_RUN: [(&str, &str); 11] = [
+const NOT_RUN: [(&str, &str); 12] = [
+    ("foretell study show foretell-out/metaqnn-cdeedc75", "it needs the search of the page"),
     ("foretell serve", "it serves until it is ended"),
     ("foretell worker", "it needs another machine's study"),
     ("foretell data fetch", "it needs the internet"),
@@ -23,6 +24,10 @@ const NOT_RUN: [(&str, &str); 11] = [
     ("foretell search study.toml --on ray", "it needs Ray"),
     ("foretell search study.toml --gpus", "it needs GPUs"),
 ];
+
+/// Recorded runs, and their epochs.
+const RUNS: u32 = 120;
+const EPOCHS: i32 = 30;
 
 /// A training of five epochs, whose accuracy and latency depend on its learning rate.
 const TRIAL: &str = r#"
@@ -122,22 +127,44 @@ impl Scene {
 
     /// Recorded and printed curves under all the names that pages give them.
     fn curves(&self) {
-        let (mut whole, mut cut) = (String::from("lr,weights,"), String::from("lr,weights,"));
-        let epochs: Vec<String> = (1..=12).map(|epoch| format!("acc_{epoch}")).collect();
+        let (mut whole, mut cut) = (String::from("lr,hidden,weights,"), String::from("lr,hidden,weights,"));
+        let epochs: Vec<String> = (1..=EPOCHS).map(|epoch| format!("val_acc_{epoch}")).collect();
         whole.push_str(&epochs.join(","));
-        cut.push_str(&epochs[..6].join(","));
-        for run in 0..60_u32 {
-            let (rate, end) = (f64::from(run + 1) / 60.0, 0.5 + 0.4 * (f64::from(run) * 0.7).sin());
+        cut.push_str(&epochs[..10].join(","));
+        for run in 0..RUNS {
+            let (rate, end) =
+                (f64::from(run + 1) / f64::from(RUNS), 0.5 + 0.4 * (f64::from(run) * 0.7).sin());
             let values: Vec<String> =
-                (1..=12).map(|epoch| format!("{:.4}", end * (1.0 - 0.6_f64.powi(epoch)))).collect();
-            let settings = format!("\n{rate:.4},{}", 1000 + 37 * (run * 7 % 60));
+                (1..=EPOCHS).map(|epoch| format!("{:.4}", end * (1.0 - 0.6_f64.powi(epoch)))).collect();
+            let settings = format!("\n{rate:.4},{},{}", run % 8 + 2, 1000 + 37 * (run * 7 % RUNS));
             whole.push_str(&format!("{settings},{}", values.join(",")));
-            cut.push_str(&format!("{settings},{}", values[..6].join(",")));
+            cut.push_str(&format!("{settings},{}", values[..10].join(",")));
             let folder = self.folder.path().join(format!("runs/lr={rate:.4}"));
             std::fs::create_dir_all(&folder).unwrap();
             let printed: String =
                 values.iter().map(|value| format!("val_acc={value} val/loss=0.{run}\n")).collect();
             std::fs::write(folder.join("output.log"), printed).unwrap();
+            // and as Lightning's CSVLogger keeps them
+            let rows =
+                values.iter().enumerate().map(|(epoch, value)| format!("\n{epoch},{epoch},{value},0.{run}"));
+            let logged = format!("epoch,step,val_acc,val/loss{}\n", rows.collect::<String>());
+            std::fs::write(folder.join("metrics.csv"), logged).unwrap();
+            std::fs::write(folder.join("hparams.yaml"), format!("lr: {rate:.4}\nhidden: {}\n", run % 8 + 2))
+                .unwrap();
+            if run < 3 {
+                let folder = self.folder.path().join(format!("running/lr={rate:.4}"));
+                std::fs::create_dir_all(&folder).unwrap();
+                let rows = values.iter().take(10).enumerate();
+                let rows: String =
+                    rows.map(|(epoch, value)| format!("\n{epoch},{epoch},{value},0.{run}")).collect();
+                std::fs::write(folder.join("metrics.csv"), format!("epoch,step,val_acc,val/loss{rows}\n"))
+                    .unwrap();
+                std::fs::write(
+                    folder.join("hparams.yaml"),
+                    format!("lr: {rate:.4}\nhidden: {}\n", run % 8 + 2),
+                )
+                .unwrap();
+            }
         }
         for name in ["runs.csv", "finished.csv", "curves.csv"] {
             std::fs::write(self.folder.path().join(name), &whole).unwrap();
@@ -180,15 +207,15 @@ impl Scene {
         if words[0] == "search" && !words.contains(&"--explain") {
             words.insert(1, "--explain");
         }
-        // the study file is there already
-        if words[0] == "init" {
+        // the study file and the curves are there already
+        if words[0] == "init" || words[0] == "import" && !words.contains(&"--list") {
             words.insert(1, "--force");
         }
         // a shell writes the names of the files
         if words.contains(&"runs/*/output.log") {
             let files = std::fs::read_dir(self.folder.path().join("runs")).unwrap();
             let files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path().join("output.log")).collect();
-            let mut words = vec!["import"];
+            let mut words = vec!["import", "--force"];
             words.extend(files.iter().map(|file| file.to_str().unwrap()));
             return self.run(&words);
         }
