@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """The paper's cuda-convnet experiments in form: Hyperband beside f-Hyperband, live and on the recorded table.
 
-    python3 benches/convnet.py live [foretell] [--seeds 2]           # trains: about a quarter of an hour of one core
+    python3 benches/convnet.py live MNIST [foretell] [--seeds 1]     # trains: some minutes of one core for each seed
     python3 benches/convnet.py table [foretell]                      # replays data/cuda-convnet-cifar10.jsonl.gz: a minute
 
 `live` trains eight runs of the brackets (R = 9, eta = 3) for each seed: by Hyperband, by f-Hyperband with a burn-in of its own, and by f-Hyperband that
-learns from the curves of Hyperband with seed 100. Learning rates are from the range in which these networks learn, the other parameters from the
-space's. The networks learn drawn images; `--data cifar10:DIR` takes others. It goes on where it was interrupted: the studies are in
-foretell-out/convnet. `table` varies kappa and Delta.
+learns from the curves of Hyperband with seed 100. The ranges are those in which these networks learn. It goes on where it was interrupted: the
+studies are in foretell-out/convnet. `table` varies kappa and Delta.
 """
 
 import argparse
@@ -17,9 +16,9 @@ import sys
 from pathlib import Path
 
 TABLE = "data/cuda-convnet-cifar10.jsonl.gz"
-# the space, with learning rates at which networks of the table learn
-LEARNS = ["learning_rate=log:5e-4:2e-2", "learning_rate_reductions=int:0:3", "conv1_l2=log:5e-5:5", "conv2_l2=log:5e-5:5"]
-LEARNS += ["conv3_l2=log:5e-5:5", "fc_l2=log:5e-5:5", "lrn_scale=log:5e-6:5", "lrn_power=float:0.01:3"]
+# the part of the space in which networks learn
+RANGES = ["learning_rate=log:2e-3:5e-2", "learning_rate_reductions=int:0:3", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2"]
+RANGES += ["conv3_l2=log:5e-5:5e-2", "fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
 
 
 def answer(command):
@@ -30,13 +29,13 @@ def answer(command):
 
 
 def live(arguments):
-    train = [arguments.foretell, "train", "--space", "cuda-convnet", "--data", arguments.data, "--width", "0.25"]
-    train += ["--train-size", "400", "--validation-size", "500", "--batch-size", "20"]
+    train = [arguments.foretell, "train", "--space", "cuda-convnet", "--data", f"mnist:{arguments.mnist}", "--width", "0.125"]
+    train += ["--train-size", "300", "--validation-size", "400", "--batch-size", "10"]
 
     def search(name, seed, *more):
         command = [arguments.foretell, "search", "--epochs", "9", "--runs", "8", "--workers", "1", "--seed", str(seed)]
         command += ["--sampler", "random", "--metric", "val_acc", "--format", "json"]
-        command += [word for parameter in LEARNS for word in ("--param", parameter)]
+        command += [word for parameter in RANGES for word in ("--param", parameter)]
         return answer([*command, "--out", str(Path(arguments.studies) / f"{name}-{seed}"), *more, "--", *train])
 
     search("hyperband", 100, "--scheduler", "hyperband")
@@ -75,8 +74,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     actions = parser.add_subparsers(dest="action", required=True)
     trained = actions.add_parser("live")
-    trained.add_argument("--seeds", type=int, default=2)
-    trained.add_argument("--data", default="shapes", help="what the networks learn from")
+    trained.add_argument("mnist", help="the folder of MNIST's files")
+    trained.add_argument("--seeds", type=int, default=1)
     trained.add_argument("--studies", default="foretell-out/convnet", help="the folder of the studies")
     replayed = actions.add_parser("table")
     replayed.add_argument("--orderings", type=int, default=10)

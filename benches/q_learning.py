@@ -4,8 +4,8 @@
     python3 benches/q_learning.py [foretell] [--networks 540] [--seeds 1]
 
 The networks are small and learn drawn images of 12 × 12 pixels, so that a processor trains hundreds of them; `--networks 2700` is the paper's number,
-which the schedule of ε is scaled from. Stopping is the paper's: ν-SVR, learnt once from the first 100 networks, and 99 % sure. The same command goes on
-where it was interrupted: the studies are in foretell-out/q-learning.
+which the schedule of ε is scaled from. Stopping is the paper's: ν-SVR, learnt once from the first networks, and 99 % sure. The same command goes on where
+it was interrupted: the studies are in foretell-out/q-learning.
 """
 
 import argparse
@@ -18,7 +18,13 @@ SIZES = ["--data", "shapes:12", "--width", "0.03125", "--max-layers", "6", "--tr
 SIZES += ["--batch-size", "16", "--epochs", "8", "--initial-value", "0.2"]
 # the paper's stages: ε and networks
 STAGES = [(1.0, 1500), (0.9, 100), (0.8, 100), (0.7, 100)] + [(tenths / 10, 150) for tenths in range(6, 0, -1)]
-VARIANTS = {"without stopping": ["--no-stopping"], "with stopping": ["--paper", "--stop-probability", "0.99"]}
+
+
+def variants(networks):
+    """The flags of a search without stopping, and of one that learns from as large a part of the networks as the paper's, but from 30 at least."""
+    burn_in = max(30, 100 * networks // 2700)
+    stopping = ["--paper", "--stop-probability", "0.99", "--burn-in", str(burn_in)]
+    return {"without stopping": ["--no-stopping"], "with stopping": stopping}
 
 
 def answer(command):
@@ -42,8 +48,8 @@ def search(arguments, variant, seed):
     """The result of a search; the score of each network, its last value or of a stopped one what was forecast; the last values of the best anew."""
     study = Path(arguments.studies) / f"{arguments.networks}-{variant.replace(' ', '-')}-{seed}"
     command = [arguments.foretell, "search", *SIZES, "--sampler", "q-learning", "--trials", str(arguments.networks), "--seed", str(seed)]
-    command += ["--workers", "1", "--retrain-best", "5", "--retrain-epochs", "40", "--out", str(study), "--format", "json"]
-    found = json.loads(answer([*command, *VARIANTS[variant]]))
+    command += ["--workers", "1", "--retrain-best", "5", "--retrain-epochs", "24", "--out", str(study), "--format", "json"]
+    found = json.loads(answer([*command, *variants(arguments.networks)[variant]]))
     scores = lasts(arguments, study)
     scores |= {stopped["trial"]: stopped["forecast"]["mean"] for stopped in found["stopped"] if stopped.get("forecast")}
     return found, scores, lasts(arguments, study / "retrained")
@@ -64,8 +70,8 @@ def main():
     parser.add_argument("--studies", default="foretell-out/q-learning", help="the folder of the studies")
     arguments = parser.parse_args()
     for seed in range(arguments.seeds):
-        results = {variant: search(arguments, variant, seed) for variant in VARIANTS}
-        print(f"seed {seed}\n\n| ε | networks | mean score {' | mean score '.join(VARIANTS)} |\n|---|---|---|---|")
+        results = {variant: search(arguments, variant, seed) for variant in variants(arguments.networks)}
+        print(f"seed {seed}\n\n| ε | networks | mean score {' | mean score '.join(results)} |\n|---|---|---|---|")
         for epsilon, numbers in stages(arguments.networks):
             cells = [str(epsilon), str(len(numbers))]
             for _, scores, _ in results.values():

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The paper's check with another schedule of the learning rate, on networks of our own.
 
-    python3 benches/schedules.py record [foretell]      # trains: about half an hour of one core, writes data/schedules.jsonl.gz
-    python3 benches/schedules.py table [foretell]       # R2 of forecasts on both schedules: some minutes
+    python3 benches/schedules.py record MNIST [foretell]    # trains: some minutes of one core, writes data/schedules.jsonl.gz
+    python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: some minutes
 
-`record` trains random networks of MetaQNN's space on the drawn shapes, 100 of them by steps and 60 by an exponential decay of the learning rate.
-It goes on where it was interrupted. `table` fits on 80 networks trained by steps, and forecasts the others of that schedule, and those of the
-schedule that was never seen.
+`record` trains random configurations of the cuda-convnet network on MNIST, 70 of them by steps and 40 by an exponential decay of the learning rate, in
+ranges in which the network learns. It goes on where it was interrupted. `table` fits on 50 networks trained by steps, and forecasts the others of that
+schedule, and those of the schedule that was never seen.
 """
 
 import argparse
@@ -17,10 +17,11 @@ import sys
 from pathlib import Path
 
 TABLE = Path("data/schedules.jsonl.gz")
-SIZES = ["--data", "shapes", "--width", "0.0625", "--max-layers", "6", "--train-size", "500", "--validation-size", "500"]
-SIZES += ["--batch-size", "16", "--epochs", "20"]
-# trials and seed; MetaQNN's own schedule is `step`
-SCHEDULES = {"step": (100, 0), "exponential": (60, 1)}
+TRAIN = ["--space", "cuda-convnet", "--width", "0.125", "--train-size", "300", "--validation-size", "400", "--batch-size", "10"]
+RANGES = ["learning_rate=log:2e-3:5e-2", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2", "conv3_l2=log:5e-5:5e-2"]
+RANGES += ["fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
+# trials and seed
+SCHEDULES = {"step": (70, 0), "exponential": (40, 1)}
 
 
 def answer(command):
@@ -34,8 +35,11 @@ def record(arguments):
     runs = []
     for schedule, (trials, seed) in SCHEDULES.items():
         study = str(Path(arguments.studies) / schedule)
-        command = [arguments.foretell, "search", *SIZES, "--trials", str(trials), "--seed", str(seed), "--no-stopping"]
-        answer([*command, "--workers", "1", "--schedule", schedule, "--out", study, "--format", "json"])
+        command = [arguments.foretell, "search", "--trials", str(trials), "--seed", str(seed), "--epochs", "20", "--no-stopping"]
+        command += ["--sampler", "random", "--metric", "val_acc", "--workers", "1", "--out", study, "--format", "json"]
+        command += [word for parameter in RANGES for word in ("--param", parameter)]
+        command += ["--", arguments.foretell, "train", *TRAIN, "--set", "learning_rate_reductions=0", "--schedule", schedule]
+        answer([*command, "--data", f"mnist:{arguments.mnist}"])
         for line in answer([arguments.foretell, "study", "export", study]).splitlines():
             run = json.loads(line)
             run["id"] = f"{schedule}-{run['id']}"
@@ -48,8 +52,8 @@ def table(arguments):
     predictors = "last-value,svr-rbf+gaussian,lce-domhan2015,bnn"
     rows = {}
     for schedule in SCHEDULES:
-        command = [arguments.foretell, "evaluate", str(TABLE), "--predictor", predictors, "--observed", "0.1,0.25,0.5,0.75"]
-        command += ["--train", "80", "--repeats", str(arguments.repeats), "--format", "json"]
+        command = [arguments.foretell, "evaluate", str(TABLE), "--predictor", predictors, "--observed", arguments.observed]
+        command += ["--train", "50", "--repeats", str(arguments.repeats), "--format", "json"]
         for row in json.loads(answer([*command, "--train-where", "schedule=step", "--test-where", f"schedule={schedule}"]))["rows"]:
             rows[row["observed"], row["predictor"], schedule] = row
     print("| observed | predictor | steps, R² | exponential, R² | rank correlation, steps | exponential |\n|---|---|---|---|---|---|")
@@ -65,9 +69,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     actions = parser.add_subparsers(dest="action", required=True)
     trained = actions.add_parser("record")
+    trained.add_argument("mnist", help="the folder of MNIST's files")
     trained.add_argument("--studies", default="foretell-out/schedules", help="the folder of the studies")
     measured = actions.add_parser("table")
-    measured.add_argument("--repeats", type=int, default=10)
+    measured.add_argument("--repeats", type=int, default=5)
+    measured.add_argument("--observed", default="0.25,0.5,0.75", help="the parts of the curve that are seen")
     for action in (trained, measured):
         action.add_argument("foretell", nargs="?", default="target/release/foretell")
     arguments = parser.parse_args()
