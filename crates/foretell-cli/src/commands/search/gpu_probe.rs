@@ -41,16 +41,19 @@ fn ended(mut command: Command, device: Accelerator) -> Result<(), Failure> {
     )))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::*;
 
+    #[cfg(unix)]
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         command
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_driver_that_crashes_is_said_with_the_signal_and_a_failure_with_its_last_words() {
         let gpu = Accelerator::Gpu(None);
