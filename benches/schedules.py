@@ -4,8 +4,8 @@
     python3 benches/schedules.py record MNIST [foretell]    # trains: some minutes of one core, writes data/schedules.jsonl.gz
     python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: some minutes
 
-`record` trains random configurations of the cuda-convnet network on MNIST, 70 of them by steps and 40 by an exponential decay of the learning rate, in
-ranges in which the network learns. It goes on where it was interrupted. `table` fits on 50 networks trained by steps, and forecasts the others of that
+`record` trains random configurations of the cuda-convnet network on MNIST, 50 of them by steps and 30 by an exponential decay of the learning rate, in
+ranges in which the network learns. It goes on where it was interrupted. `table` fits on 35 networks trained by steps, and forecasts the others of that
 schedule, and those of the schedule that was never seen.
 """
 
@@ -21,7 +21,7 @@ TRAIN = ["--space", "cuda-convnet", "--width", "0.125", "--train-size", "300", "
 RANGES = ["learning_rate=log:2e-3:5e-2", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2", "conv3_l2=log:5e-5:5e-2"]
 RANGES += ["fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
 # trials and seed
-SCHEDULES = {"step": (70, 0), "exponential": (40, 1)}
+SCHEDULES = {"step": (50, 0), "exponential": (30, 1)}
 
 
 def answer(command):
@@ -53,7 +53,7 @@ def table(arguments):
     rows = {}
     for schedule in SCHEDULES:
         command = [arguments.foretell, "evaluate", str(TABLE), "--predictor", predictors, "--observed", arguments.observed]
-        command += ["--train", "50", "--repeats", str(arguments.repeats), "--format", "json"]
+        command += ["--train", "35", "--repeats", str(arguments.repeats), "--format", "json"]
         for row in json.loads(answer([*command, "--train-where", "schedule=step", "--test-where", f"schedule={schedule}"]))["rows"]:
             rows[row["observed"], row["predictor"], schedule] = row
     print("| observed | predictor | steps, R² | exponential, R² | rank correlation, steps | exponential |\n|---|---|---|---|---|---|")
