@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod cifar10;
+mod cost;
 mod data_spec;
 mod device;
 mod error;
@@ -33,6 +34,7 @@ mod tiny_imagenet;
 mod torch;
 mod training;
 
+pub use cost::Cost;
 pub use data_spec::{DataOptions, DataSpec};
 pub use device::Accelerator;
 pub use error::Error;

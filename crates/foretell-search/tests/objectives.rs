@@ -2,7 +2,7 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Decision, Ending, Limit, Memory, Objective, ParameterSpace, Parts, Policy, Reason, Record, SamplerSpec,
+    Decision, Ending, Front, FrontStep, Limit, Memory, Objective, ParameterSpace, Parts, Policy, Reason, Record, SamplerSpec,
     Schedule, Session, Space, Study, StudyRequest, StudySpec, TrialState,
 };
 use std::collections::BTreeMap;
@@ -125,6 +125,25 @@ fn the_front_is_kept_and_what_is_dominated_is_stopped() {
     let alone = run_in(spec(&[], &[]), nothing);
     let kept_alone = front.iter().filter(|&&trial| completed(alone.study(), trial)).count();
     assert!(kept_alone < kept, "one objective loses the front: {kept_alone} of {}", front.len());
+}
+
+#[test]
+fn the_hypervolume_grows_with_each_trial_that_joins_the_front() {
+    for objectives in [&["width:min"][..], &["width:min", "lr:min"]] {
+        let session = run_in(spec(objectives, &[]), nothing);
+        let front = Front::of(session.study()).unwrap();
+        let grows = |pair: &[FrontStep]| {
+            pair[0].epochs < pair[1].epochs && pair[0].hypervolume <= pair[1].hypervolume
+        };
+        assert!(front.growth.windows(2).all(grows), "{:?}", front.growth);
+        let (first, last) = (&front.growth[0], front.growth.last().unwrap());
+        assert_eq!((first.epochs, last.hypervolume), (EPOCHS, front.hypervolume));
+        assert!(0.0 < front.hypervolume && front.hypervolume <= 1.0);
+        let joined = |trial: u64| front.growth.iter().any(|step| step.trial == trial);
+        assert!(front.trials.iter().all(|trial| joined(trial.trial)));
+        let of_log = Study::resume(session.study().spec().clone(), &records(&session)).unwrap();
+        assert_eq!(Front::of(&of_log), Some(front));
+    }
 }
 
 #[test]

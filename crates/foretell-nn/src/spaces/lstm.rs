@@ -3,6 +3,7 @@
 //! The paper names neither the learning rate nor the clipping. Here they are those of PyTorch's example of a language model,
 //! after W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014).
 
+use crate::cost::{Cost, telling};
 use crate::error::Error;
 use crate::layers::dense::Dense;
 use crate::layers::dropout::Dropout;
@@ -53,7 +54,7 @@ impl Space for LongShortTerm {
         let inputs = spec.count("inputs", 1..=100_000)?;
         let data = spec.text()?;
         let recipe = Descent { layers, cells, inputs, words: data.words.len() };
-        run(spec, &recipe, &data, report)
+        run(spec, &recipe, &data, &mut telling(recipe.cost(), report))
     }
 }
 
@@ -64,6 +65,17 @@ struct Descent {
     cells: usize,
     inputs: usize,
     words: usize,
+}
+
+impl Descent {
+    fn cost(&self) -> Cost {
+        let words = Cost::default().with(&[self.words, self.inputs], 0);
+        let layers = (0..self.layers).fold(words, |cost, layer| {
+            let inputs = if layer == 0 { self.inputs } else { self.cells };
+            cost.with(&[inputs + self.cells, 4 * self.cells], 1)
+        });
+        layers.with(&[self.cells, self.words], 1)
+    }
 }
 
 impl Recipe for Descent {
@@ -147,6 +159,10 @@ mod tests {
         let recipe = Descent { layers: 2, cells: 5, inputs: 3, words: 7 };
         let network = recipe.network(&mut Weights::new(0, 0, &device));
         assert_eq!(network.num_params(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
+        let cost = recipe.cost();
+        // biases: 20 a layer and 7
+        assert_eq!(cost.weights as usize, network.num_params() - 2 * 20 - 7);
+        assert_eq!(cost.multiply_adds, cost.weights - 7 * 3);
         let logits = |tokens: [[i32; 2]; 3]| -> Vec<f32> {
             let tokens = Tensor::<2, Int>::from_data(tokens, &device);
             let (logits, states) = network.logits(tokens, network.start(2, &device), None);

@@ -3,6 +3,7 @@
 //! Source: B. Baker, O. Gupta, N. Naik, R. Raskar, *Designing neural network architectures using reinforcement learning*
 //! (2017), and its published code.
 
+use crate::cost::telling;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
@@ -49,8 +50,9 @@ impl Space for Metaqnn {
             net.parse().map_err(|error| spec.parameter_error(NETWORK, &format!("a network: {error}")))?;
         let data = spec.images()?;
         check_classes(&layers, &spec.data.to_string(), data.train.classes)?;
-        layers.counts(data.train.shape)?;
-        run(spec, &Adam { layers, input: data.train.shape }, &data, report)
+        let cost = layers.counts(data.train.shape)?.into();
+        let recipe = Adam { layers, input: data.train.shape };
+        run(spec, &recipe, &data, &mut telling(cost, report))
     }
 }
 

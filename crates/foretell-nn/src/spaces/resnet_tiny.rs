@@ -2,6 +2,7 @@
 //!
 //! Source: K. He, X. Zhang, S. Ren, J. Sun, *Deep residual learning for image recognition* (2016), §4.2.
 
+use crate::cost::{Cost, telling};
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
@@ -66,7 +67,8 @@ impl Space for ResnetTiny {
         let data = spec.images()?;
         spec.check_side(&data, SMALLEST)?;
         let recipe = Nesterov { channels: data.train.shape.channels, classes: data.train.classes, ..shape };
-        run(spec, &recipe, &data, report)
+        let cost = recipe.cost(data.train.shape.height, data.train.shape.width);
+        run(spec, &recipe, &data, &mut telling(cost, report))
     }
 }
 
@@ -77,6 +79,29 @@ struct Nesterov {
     kernel: usize,
     channels: usize,
     classes: usize,
+}
+
+impl Nesterov {
+    /// Filters, maps that go in, and stride of the first convolution of each block.
+    fn blocks(&self) -> impl Iterator<Item = [usize; 3]> {
+        let stages = (0..3).flat_map(|stage| (0..self.blocks).map(move |block| (stage, block)));
+        stages.map(|(stage, block)| {
+            let filters = self.filters << stage;
+            if stage > 0 && block == 0 { [filters, filters / 2, 2] } else { [filters, filters, 1] }
+        })
+    }
+
+    /// On images of `rows` × `columns`.
+    fn cost(&self, mut rows: usize, mut columns: usize) -> Cost {
+        let (filters, window) = (self.filters, self.kernel * self.kernel);
+        let mut cost = Cost::default().with(&[filters, self.channels, window], rows * columns);
+        for [filters, maps, stride] in self.blocks() {
+            (rows, columns) = (rows.div_ceil(stride), columns.div_ceil(stride));
+            cost = cost.with(&[filters, maps, window], rows * columns);
+            cost = cost.with(&[filters, filters, window], rows * columns);
+        }
+        cost.with(&[4 * filters, self.classes], 1)
+    }
 }
 
 impl Recipe for Nesterov {
@@ -124,16 +149,14 @@ impl Network {
     /// Stages have 1, 2 and 4 times the filters; the second and the third begin with stride 2.
     fn new(recipe: &Nesterov, weights: &mut Weights) -> Self {
         let kernel = recipe.kernel;
-        let mut channels = recipe.filters;
-        let first = Convolution::he([channels, recipe.channels, kernel, kernel], 1, weights);
-        let norm = BatchNorm::new(channels, weights);
-        let mut blocks = Vec::new();
-        for (stage, block) in (0..3).flat_map(|stage| (0..recipe.blocks).map(move |block| (stage, block))) {
-            let filters = recipe.filters << stage;
-            let stride = if stage > 0 && block == 0 { 2 } else { 1 };
-            blocks.push(Block::new([filters, channels, kernel, kernel], stride, weights));
-            channels = filters;
-        }
+        let filters = recipe.filters;
+        let first = Convolution::he([filters, recipe.channels, kernel, kernel], 1, weights);
+        let norm = BatchNorm::new(filters, weights);
+        let block = |[filters, maps, stride]: [usize; 3]| {
+            Block::new([filters, maps, kernel, kernel], stride, weights)
+        };
+        let blocks = recipe.blocks().map(block).collect();
+        let channels = 4 * filters;
         let bound = (1.0 / channels as f64).sqrt();
         let weight = weights.uniform([channels, recipe.classes], bound);
         let last = Dense { weight, bias: weights.constant(recipe.classes, 0.0) };
@@ -195,6 +218,11 @@ mod tests {
         let kernels = 3 * 4 + 4 * 16 + 32 + 3 * 64 + 128 + 3 * 256;
         let norms = 4 * (5 * 4 + 4 * 8 + 4 * 16);
         assert_eq!(network.num_params(), 9 * kernels + norms + 16 * 5 + 5);
+        let cost = recipe.cost(9, 7);
+        assert_eq!(cost.weights as usize, 9 * kernels + 16 * 5);
+        // maps of 9 × 7, 5 × 4 and 3 × 2
+        let places = (3 * 4 + 4 * 16) * 63 + (32 + 3 * 64) * 20 + (128 + 3 * 256) * 6;
+        assert_eq!(cost.multiply_adds, 9 * places + 80);
         let images = Tensor::ones([2, 3, 9, 7], &device);
         assert_eq!(network.logits(images.clone(), None).dims(), [2, 5]);
         assert_eq!(network.blocks.len(), 6);

@@ -9,7 +9,7 @@ mod standings;
 pub use formula::{Formula, FormulaError};
 pub use limit::{Bound, Limit};
 
-pub(crate) use hypervolume::{front_of, hypervolume, ranges, scaled};
+pub(crate) use hypervolume::{dominates, front_of, hypervolume, ranges, scaled};
 pub(crate) use ranking::ahead_of;
 pub(crate) use standings::{Standings, is_no_worse};
 

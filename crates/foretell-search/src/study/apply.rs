@@ -175,6 +175,9 @@ impl Study {
         let compared = self.ranks.score(trial, until).unwrap_or(score);
         self.scheduler.ended(trial, End { score: compared, stopped });
         if whole {
+            if self.spec.has_front() {
+                self.measures.finish(self.progress.spent, index);
+            }
             let worth = self.rewarded(&self.trials[index], Worth::measured(score));
             self.sampler.told(trial, &self.trials[index].configuration, worth);
         }

@@ -157,6 +157,11 @@ impl Study {
         }
     }
 
+    /// The trials that were trained to their end, in that order, each with the epochs that the study had then spent.
+    pub(crate) fn finishes(&self) -> &[(u64, usize)] {
+        self.measures.finishes()
+    }
+
     /// The objectives that no finished trial has reported, and the limits that all trials break. Each text begins with the name of what
     /// it is about. Empty for the first two trials. O(trials).
     pub fn objective_problems(&self) -> Vec<String> {

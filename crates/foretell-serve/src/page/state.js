@@ -3,12 +3,12 @@
 let state = anew();
 
 function anew() {
-  return { spec: null, settings: null, totals: null, trials: new Map(), parameters: new Map(), records: 0 };
+  return { spec: null, settings: null, totals: null, front: null, trials: new Map(), parameters: new Map(), records: 0 };
 }
 
 function take(news) {
   if (news.anew) state = anew();
-  state.records = news.records; state.spec = news.study; state.totals = news.totals; state.settings = news.settings || state.settings;
+  state.records = news.records; state.spec = news.study; state.totals = news.totals; state.settings = news.settings || state.settings; state.front = news.front || state.front;
   for (const trial of news.trials) update(trial);
 }
 
