@@ -224,9 +224,9 @@ const tests = {
       const { violations } = await page.evaluate(() => window.axe.run("#front"));
       assert.deepEqual(violations.map(({ id }) => id), []);
       const dot = await page.evaluate(() => { const box = document.getElementById("front-picture").getBoundingClientRect(), { left, top } = dotted.get("front-picture").at(-1); return [box.left + left, box.top + top]; });
+      if (SHOTS) await page.locator("#front").screenshot({ path: join(SHOTS, `front-${name}-${width}-${dark ? "dark" : "light"}.png`) });
       await page.mouse.move(...dot);
       assert.match(await page.textContent("#tip"), /on the front: val_acc 0\.\d+, width \d+/);
-      if (SHOTS) await page.locator("#front").screenshot({ path: join(SHOTS, `front-${name}-${width}-${dark ? "dark" : "light"}.png`) });
       await closed(page);
     }
     await server.stop();
