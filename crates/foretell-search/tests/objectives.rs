@@ -2,8 +2,8 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Decision, Ending, Front, FrontStep, Limit, Memory, Objective, ParameterSpace, Parts, Policy, Reason, Record, SamplerSpec,
-    Schedule, Session, Space, Study, StudyRequest, StudySpec, TrialState,
+    Decision, Ending, Front, FrontStep, Limit, Memory, Objective, ParameterSpace, Parts, Policy, Reason,
+    Record, SamplerSpec, Schedule, Session, Space, Study, StudyRequest, StudySpec, TrialState,
 };
 use std::collections::BTreeMap;
 

@@ -63,7 +63,8 @@ fn write(folder: &Path, [trials, epochs, seed, objectives]: [u64; 4]) -> Result<
     let objectives = others.map(|text| Objective::read(text, &known)).collect::<Result<Vec<_>, _>>()?;
     let limits = objectives.iter().skip(1).map(|_| Limit::read("latency<=40", &known));
     let limits = limits.collect::<Result<Vec<_>, _>>()?;
-    let usual = StudySpec { objectives, limits, ..StudySpec::new(space.clone(), "val_acc", Direction::Maximize) };
+    let usual =
+        StudySpec { objectives, limits, ..StudySpec::new(space.clone(), "val_acc", Direction::Maximize) };
     let spec = StudySpec { trials, max_resource: epochs, burn_in: (trials / 3).clamp(1, 30), seed, ..usual };
     std::fs::create_dir_all(folder)?;
     let (store, _) = EventStore::open(folder.join("events.jsonl"))?;

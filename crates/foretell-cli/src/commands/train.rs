@@ -87,13 +87,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ..TrainSpec::new(&LayerSequence(Vec::new()), data)
     };
     let mut broken = None;
-    let outcome = train(&spec, &mut |report| match print(&report_line(report, material, &spec.configuration)) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(failure) => {
-            broken = Some(failure);
-            ControlFlow::Break(())
-        }
-    });
+    let outcome =
+        train(&spec, &mut |report| match print(&report_line(report, material, &spec.configuration)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => {
+                broken = Some(failure);
+                ControlFlow::Break(())
+            }
+        });
     if let Some(failure) = broken {
         return Err(failure);
     }
