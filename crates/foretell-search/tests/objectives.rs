@@ -2,8 +2,9 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Decision, Ending, Front, FrontStep, Limit, Memory, Objective, ParameterSpace, Parts, Policy, Reason,
-    Record, SamplerSpec, Schedule, Session, Space, Study, StudyRequest, StudySpec, TrialState,
+    Decision, Ending, Front, FrontStep, Kappa, Limit, Memory, Objective, ParameterSpace, Parts, Policy,
+    Reason, Record, Reference, SamplerSpec, Schedule, Session, Space, Study, StudyRequest, StudySpec,
+    TrialState, plan,
 };
 use std::collections::BTreeMap;
 
@@ -159,6 +160,43 @@ fn three_objectives_and_a_formula_work() {
 }
 
 #[test]
+fn rungs_promote_the_trials_that_are_on_the_front_there() {
+    let hyperband =
+        Schedule::Hyperband { eta: 3, runs: 2, kappa: Kappa::default(), reference: Reference::Level };
+    let costs = |configuration: &Configuration| vec![number(configuration, "width")];
+    for schedule in
+        [Schedule::Asha { eta: 3, rungs: None }, Schedule::SuccessiveHalving { eta: 3 }, hyperband]
+    {
+        let kept = |objectives: &[&str], limits: &[&str], beside: Beside| {
+            let trials = 2 * plan(9, 3).unwrap().totals().configurations;
+            let spec = spec(objectives, limits);
+            let session =
+                run_in(StudySpec { schedule, trials, max_resource: 9, policy: Policy::None, ..spec }, beside);
+            let study = session.study();
+            let kept = front(study, costs).iter().filter(|&&trial| completed(study, trial)).count();
+            let widest = study.trials().iter().filter(|trial| trial.trained() == 9);
+            (kept, widest.map(|trial| number(&trial.configuration, "width")).fold(0.0, f64::max))
+        };
+        let printed: Beside = |configuration, _| vec![("cost", number(configuration, "width"))];
+        let last: Beside = |configuration, step| match step {
+            9 => vec![("cost", number(configuration, "width"))],
+            _ => Vec::new(),
+        };
+        let alone = kept(&[], &[], nothing);
+        let known = kept(&["width:min"], &[], nothing);
+        assert!(known.0 > alone.0, "{schedule:?}: {known:?} with it, {alone:?} without");
+        assert_eq!(kept(&["cost:min"], &[], printed), known, "{schedule:?}");
+        assert_eq!(
+            kept(&["cost:min"], &[], last),
+            alone,
+            "{schedule:?}: what is not known yet cannot be compared"
+        );
+        assert!(kept(&["lr:min", "width:min"], &[], nothing).0 > 0);
+        assert!(kept(&[], &["width<=20"], nothing).1 <= 20.0, "{schedule:?}");
+    }
+}
+
+#[test]
 fn what_is_reported_once_counts_from_then_on() {
     let early: Beside = |configuration, step| {
         if step == 1 { vec![("latency", number(configuration, "width"))] } else { Vec::new() }
@@ -300,8 +338,12 @@ fn what_cannot_be_a_study_is_refused_by_its_field() {
             "limit: latency<20 is no limit: write a name or a formula, <= or >=, and a number",
         ),
         (
-            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha""#,
-            "scheduler: a scheduler with rungs compares trials by val_acc alone",
+            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "policy": "srm""#,
+            "policy: a policy at rungs compares trials by val_acc alone",
+        ),
+        (
+            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "rank": "mean""#,
+            "rank: ranking by forecasts compares trials by val_acc alone",
         ),
         (
             r#""objective": ["val_acc", "lr:min"], "policy": "median""#,
