@@ -197,6 +197,25 @@ fn rungs_promote_the_trials_that_are_on_the_front_there() {
 }
 
 #[test]
+fn proposals_go_on_where_all_trials_are_paused_or_break_a_limit() {
+    let printed: Beside = |configuration, _| vec![("cost", number(configuration, "width"))];
+    let rungs = StudySpec {
+        schedule: Schedule::SuccessiveHalving { eta: 3 },
+        policy: Policy::None,
+        max_resource: 9,
+        trials: 40,
+        ..spec(&["cost:min"], &[])
+    };
+    let broken = StudySpec { trials: 40, ..spec(&["cost:min"], &["cost<=0.5"]) };
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+        for spec in [&rungs, &broken] {
+            let session = run_in(StudySpec { sampler: sampler.clone(), ..spec.clone() }, printed);
+            assert_eq!(session.study().trials().len(), 40);
+        }
+    }
+}
+
+#[test]
 fn what_is_reported_once_counts_from_then_on() {
     let early: Beside = |configuration, step| {
         if step == 1 { vec![("latency", number(configuration, "width"))] } else { Vec::new() }

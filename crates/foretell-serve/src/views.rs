@@ -126,6 +126,9 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         "forecast": seen.decisions.iter().rev().find_map(|decision| decision.forecast.as_ref()),
         "probability": seen.decisions.last().and_then(|decision| decision.probability),
     });
+    if let Some((began, seconds)) = fold.times().of_trial(number as u64) {
+        (view["began"], view["seconds"]) = (began.into(), seconds.into());
+    }
     if !shown.is_brief {
         (view["decided"], view["decisions"]) = (decisions.into(), json!(&seen.decisions[decisions..]));
     }
