@@ -1,10 +1,7 @@
 //! What a network costs, counted from its description before it is built.
 
-use crate::report::EpochReport;
-use crate::space::Report;
 use foretell::Counts;
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 
 /// What a network costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,16 +24,5 @@ impl Cost {
 impl From<Counts> for Cost {
     fn from(counts: Counts) -> Self {
         Self { weights: counts.weights, multiply_adds: counts.multiply_adds }
-    }
-}
-
-/// The same reports, the first of which tells the network's `cost`.
-pub(crate) fn telling<'a>(
-    cost: Cost,
-    report: &'a mut Report<'_>,
-) -> impl FnMut(&EpochReport) -> ControlFlow<()> + 'a {
-    move |epoch| {
-        let cost = (epoch.epoch == 1).then_some(cost);
-        report(&EpochReport { cost, ..epoch.clone() })
     }
 }

@@ -6,7 +6,7 @@
 //! The layers at hand make three differences: convolutions see all maps (the original halves them between two GPUs), the response
 //! normalisation is within channels, and images are not cropped at random.
 
-use crate::cost::{Cost, telling};
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
@@ -17,7 +17,7 @@ use crate::layers::response_norm::response_norm;
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::spaces::descent::descent;
 use crate::training::{Recipe, run};
 use burn::module::Module;

@@ -2,7 +2,7 @@
 //!
 //! Source: A. Krizhevsky, cuda-convnet, `layers-18pct`; ranges of L. Li et al., *Hyperband* (2018), and its published code.
 
-use crate::cost::{Cost, telling};
+use crate::cost::Cost;
 use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
@@ -13,7 +13,7 @@ use crate::layers::response_norm::response_norm;
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::spaces::descent::descent;
 use crate::training::{Recipe, run};
 use burn::module::Module;

@@ -4,14 +4,14 @@
 //! W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014). `lstm-400` follows what the paper says
 //! (a dictionary of 400 words) and what its released curves say (2 to 5 layers, a base rate of 0.1, which falls every 15,000 steps).
 
-use crate::cost::{Cost, telling};
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::layers::dense::Dense;
 use crate::layers::dropout::Dropout;
 use crate::layers::lstm::{Lstm, State};
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::text_lessons::{TextNetwork, UNROLLED};
 use crate::training::{Recipe, run};
 use burn::module::{Module, Param};

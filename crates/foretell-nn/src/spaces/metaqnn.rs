@@ -3,7 +3,6 @@
 //! Source: B. Baker, O. Gupta, N. Naik, R. Raskar, *Designing neural network architectures using reinforcement learning*
 //! (2017), and its published code.
 
-use crate::cost::telling;
 use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
@@ -14,7 +13,7 @@ use crate::layers::pooling::{global_mean, max_pool};
 use crate::layers::weights::Weights;
 use crate::plan::{NETWORK, TrainOutcome, TrainSpec};
 use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::training::{Recipe, run};
 use burn::module::Module;
 use burn::optim::{AdamConfig, ModuleOptimizer, decay::WeightDecayConfig};

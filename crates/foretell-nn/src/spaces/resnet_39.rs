@@ -4,7 +4,7 @@
 //! before it with a probability of ½, and the maps of all of them are appended to those of the block before (as in B. Zoph, Q. Le,
 //! *Neural architecture search with reinforcement learning*, 2017).
 
-use crate::cost::{Cost, telling};
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
@@ -13,7 +13,7 @@ use crate::layers::dense::Dense;
 use crate::layers::pooling::max_pool;
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::training::{Recipe, run};
 use burn::module::Module;
 use burn::optim::{ModuleOptimizer, RmsPropConfig, decay::WeightDecayConfig};

@@ -5,7 +5,7 @@
 //!
 //! Source: K. He, X. Zhang, S. Ren, J. Sun, *Deep residual learning for image recognition* (2016), §4.2.
 
-use crate::cost::{Cost, telling};
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
@@ -15,7 +15,7 @@ use crate::layers::pooling::global_mean;
 use crate::layers::weights::Weights;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::training::{Recipe, run};
 use burn::module::Module;
 use burn::optim::{ModuleOptimizer, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig};
