@@ -6,10 +6,12 @@
 
 mod checkpoint;
 mod cifar10;
+mod cost;
 mod data_spec;
 mod device;
 mod error;
 mod fetch;
+mod folders;
 mod identity;
 mod image_lessons;
 mod images;
@@ -17,6 +19,7 @@ mod layers;
 mod lessons;
 mod mat;
 mod mnist;
+mod pictures;
 mod plan;
 mod report;
 mod schedule;
@@ -28,11 +31,11 @@ mod stream;
 mod svhn;
 mod text;
 mod text_lessons;
-mod tiny_imagenet;
 #[cfg(test)]
 mod torch;
 mod training;
 
+pub use cost::Cost;
 pub use data_spec::{DataOptions, DataSpec};
 pub use device::Accelerator;
 pub use error::Error;
@@ -40,7 +43,7 @@ pub use fetch::{Archive, Download, Fetch, RemoteFile, catalogue};
 pub use images::{DataSet, Images, Normalization};
 pub use plan::{TrainOutcome, TrainSpec};
 pub use report::EpochReport;
-pub use schedule::{PROBATION, attempt_rate, learning_rate, least_accuracy};
+pub use schedule::{PROBATION, RateSchedule, attempt_rate, learning_rate, least_accuracy};
 pub use space::{Material, Plan, Report, Searched, Size, Small, Space};
 pub use spaces::{SPACES, space, train};
 pub use text::Corpus;
