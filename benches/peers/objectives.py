@@ -39,7 +39,7 @@ COSTS = {
     "deep_resnets_tinyimagenet": lambda c: c["num_blocks"] * c["num_filters"] ** 2 * c["filter_size"] ** 2,
 }
 # a search of these takes minutes
-SLOW = ("optuna gp",)
+SLOW = ("optuna gp", "mo-asha", "mo-asha, ninth")
 
 
 def volume(points):
@@ -189,7 +189,8 @@ def searches(chosen, every):
                 if chosen.keep:
                     with chosen.keep.open("a") as file:
                         file.write(json.dumps(kept[-1]) + "\n")
-    return kept
+    names = {table.name for table in every}
+    return [r for r in kept if r["seed"] < chosen.seeds and r["contender"] in chosen.contenders and r["table"] in names]
 
 
 def show(title, by_table):
@@ -202,8 +203,10 @@ def show(title, by_table):
         cells = []
         for at in range(len(BUDGETS)):
             columns = [[regrets[at] for regrets in row] for row in rows]
-            error = math.sqrt(sum(statistics.variance(c) / len(c) if len(c) > 1 else math.nan for c in columns)) / len(columns)
-            cells.append(f"{100 * statistics.fmean(map(statistics.fmean, columns)):.1f} ± {100 * error:.1f}")
+            mean = f"{100 * statistics.fmean(map(statistics.fmean, columns)):.1f}"
+            if min(map(len, columns)) > 1:
+                mean += f" ± {100 * math.sqrt(sum(statistics.variance(c) / len(c) for c in columns)) / len(columns):.1f}"
+            cells.append(mean)
         print(f"| {name} | " + " | ".join(cells) + f" | {min(map(len, rows))} |")
 
 
