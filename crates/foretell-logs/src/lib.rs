@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// docs.rs shows which feature brings an item
+#![cfg_attr(docsrs, feature(doc_cfg))]
 //!
 //! [`read()`] finds the file, a reader for its format reads its runs, and these become [`Recorded`]: curves
 //! turned so that larger is better, the configuration columns that are features, which runs repeat which, and notes of

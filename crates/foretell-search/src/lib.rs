@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// docs.rs shows which feature brings an item
+#![cfg_attr(docsrs, feature(doc_cfg))]
 //!
 //! Everything here is pure: no files, processes, clock, threads or global random state. [`Study::step`] takes what
 //! happened outside and returns what to do; the same function drives a live search, a replay, and a restart after a crash.
