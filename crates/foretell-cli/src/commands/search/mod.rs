@@ -19,6 +19,8 @@ mod fleet;
 #[path = "no_fleet.rs"]
 mod fleet;
 pub(crate) mod front_report;
+#[cfg(feature = "nn")]
+mod gpu_probe;
 mod heartbeat;
 mod lengths;
 mod notices;
