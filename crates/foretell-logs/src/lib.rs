@@ -1,6 +1,4 @@
 #![doc = include_str!("../README.md")]
-// docs.rs shows which feature brings an item
-#![cfg_attr(docsrs, feature(doc_cfg))]
 //!
 //! [`read()`] finds the file, a reader for its format reads its runs, and these become [`Recorded`]: curves
 //! turned so that larger is better, the configuration columns that are features, which runs repeat which, and notes of
@@ -14,6 +12,8 @@
 //! | `parquet` | Parquet files, as the text of a table, and how one is written |
 //! | `old` | the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell |
 //! | `options`, `recorded`, `note`, `error` | what a user may declare, what a reader returns, what can be wrong |
+// docs.rs shows which feature brings an item
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod collect;
 mod columns;

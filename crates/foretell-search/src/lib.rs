@@ -1,6 +1,4 @@
 #![doc = include_str!("../README.md")]
-// docs.rs shows which feature brings an item
-#![cfg_attr(docsrs, feature(doc_cfg))]
 //!
 //! Everything here is pure: no files, processes, clock, threads or global random state. [`Study::step`] takes what
 //! happened outside and returns what to do; the same function drives a live search, a replay, and a restart after a crash.
@@ -23,6 +21,8 @@
 //! | `difference` | in what two descriptions differ |
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
+// docs.rs shows which feature brings an item
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod colours;
 mod defaults;
