@@ -80,7 +80,7 @@ impl Document {
             unreadable: absent.unreadable,
             sets: sets.iter().map(set).collect(),
             summary: summary(&rows),
-            refuted: claims::refuted(&rows),
+            refuted: claims::refuted(&rows, &replays),
             rows,
             replays,
         }
@@ -152,10 +152,11 @@ fn cell_table(part: Part, rows: &[&Row]) -> String {
             hundredths(row.r2_mean, row.r2_stderr),
             hundredths(row.published_mean, row.published_stderr),
             difference.map_or("–".to_owned(), |d| format!("{d:+.1} s.e.")),
+            row.tested_mean.map_or("–".to_owned(), |tested| format!("{tested:.0}")),
             row.note.clone(),
         ]
     };
-    let headings = ["curves", "prepared", "regressor", "ours", "published", "difference", "note"];
+    let headings = ["curves", "prepared", "regressor", "ours", "published", "difference", "tested", "note"];
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
