@@ -98,10 +98,14 @@ fn all_came(history: &History, runs: &[Run]) -> Vec<(usize, Came)> {
     let mut finished: Vec<(usize, f64)> =
         runs.iter().enumerate().filter_map(|(i, run)| Some((i, end(run)?))).collect();
     finished.sort_by(|a, b| score(b.1).total_cmp(&score(a.1)));
-    let last = finished.len().saturating_sub(1).max(1) as f64;
-    let share = |place: usize| 1.0 - place as f64 / last;
-    let ranked =
-        finished.iter().enumerate().map(|(at, &(run, value))| (run, Came::ToTheEnd(share(at), value)));
+    let others = finished.len().saturating_sub(1).max(1) as f64;
+    // equal results have equal colours: the mean of their ranks
+    let share = |value: f64| {
+        let better = finished.partition_point(|known| score(known.1) > score(value)) as f64;
+        let no_worse = finished.partition_point(|known| score(known.1) >= score(value)) as f64;
+        ((finished.len() as f64 - no_worse) + (others - better)) / (2.0 * others)
+    };
+    let ranked = finished.iter().map(|&(run, value)| (run, Came::ToTheEnd(share(value), value)));
     let open = |diverged: bool, came: Came| {
         let others = runs
             .iter()
@@ -157,6 +161,9 @@ mod tests {
         let came = all_came(&history, &runs);
         assert_eq!(came.iter().map(|(run, _)| *run).collect::<Vec<_>>(), [3, 4, 1, 2, 0]);
         assert_eq!(came[1].1, Came::ToTheEnd(0.5, 0.9));
+        let equal = [run("a", &[2.0, 1.0, 0.5]), run("b", &[2.0, 1.0, 0.5]), run("c", &[2.0, 1.0, 0.9])];
+        let shares = all_came(&History::new(&equal, &options).expect("a history"), &equal);
+        assert_eq!((shares[0].1, shares[1].1), (Came::ToTheEnd(0.75, 0.5), Came::ToTheEnd(0.75, 0.5)));
         assert_eq!((came[3].1, came[4].1), (Came::Diverged, Came::Unfinished));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::colour::{self, Colour, SILVER, shade};
 use super::figure::{Figure, Rect, Shape, Stroke, Text, hinted};
+use super::font;
 use super::page::{Key, Mark, Page};
 use super::panel::{LABEL, Panel};
 use super::scale::{Range, short};
@@ -88,6 +89,7 @@ impl CurvePanel {
         let panel = Panel::of_curves(cell.inset(52.0, 58.0, 20.0, 44.0), x, y, self.maximize, &values);
         let mut shapes = panel.frame("epochs", &self.metric);
         let heading = format!("{}: {} of {} curves", self.name, self.curves.len(), self.runs);
+        let heading = font::shorten(&heading, LABEL, cell.width() - 12.0);
         let at = (panel.area.left - 46.0, panel.area.top - 34.0);
         shapes.push(Shape::Text(Text::new(at, heading, LABEL, super::colour::INK).bold()));
         let mut order: Vec<&DrawnCurve> = self.curves.iter().collect();

@@ -185,8 +185,10 @@ fn stopping(spec: &StudySpec) -> String {
     let first = spec.policy.before_forecasts(spec.max_resource);
     let first = first.map_or(String::new(), |words| format!("; before that one is stopped {words}"));
     let from = if spec.schedule.is_full() {
-        let paper = if spec.policy.is_by_curve_alone() { "" } else { " (the paper: 100)" };
-        format!("after a burn-in of {} trials trained to their end{paper}", spec.burn_in)
+        match spec.burn_in {
+            1 if spec.policy.is_by_curve_alone() => "after a first trial trained to its end".to_owned(),
+            trials => format!("after a burn-in of {trials} trials trained to their end (the paper: 100)"),
+        }
     } else {
         format!("at each level after {} trials were trained to it", spec.burn_in)
     };
