@@ -12,7 +12,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
 
 /// Steps in time that gradients go back.
-const UNROLLED: usize = 35;
+pub(crate) const UNROLLED: usize = 35;
 /// Parts of the validation text that are read side by side, at most.
 const JUDGED_SIDE_BY_SIDE: usize = 10;
 
