@@ -1,13 +1,11 @@
 //! What the paper claims of its methods, held against what was measured on its own data.
 
 use super::measure::{Part, Row};
-use super::stopping::Replayed;
-use super::stopping_claims;
+use super::replayed::Replayed;
+use super::stopping_claims::{self, AHEAD};
 use crate::commands::figures::distinct;
 use crate::output::table;
 
-/// Further apart than this many standard errors of the difference, one is ahead of the other.
-pub(super) const AHEAD: f64 = 2.0;
 /// The regression models of the paper.
 const REGRESSORS: [&str; 4] = ["svr-rbf", "svr-linear", "random-forest", "ols"];
 /// What it compares them with.

@@ -4,6 +4,7 @@ mod claims;
 mod measure;
 mod published;
 mod released;
+mod replayed;
 mod report;
 mod searches;
 mod stopping;

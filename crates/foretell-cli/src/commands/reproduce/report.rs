@@ -3,7 +3,8 @@
 use super::claims;
 use super::measure::{Part, Row};
 use super::released::Prepared;
-use super::stopping::{self, Replayed};
+use super::replayed::Replayed;
+use super::stopping;
 use crate::output::table;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use super::measure::Part;
 use super::released::Prepared;
-use super::stopping::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
+use super::replayed::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
 use crate::commands::figures::distinct;
 use crate::output::table;
 use crate::plot;

@@ -1,12 +1,13 @@
 //! What the paper claims of early stopping and of f-Hyperband, held against what was measured on its own data.
 
-use super::claims::AHEAD;
 use super::measure::Part;
+use super::replayed::Replayed;
 use super::searches::{EXTRAPOLATION, rule};
-use super::stopping::Replayed;
 use crate::commands::figures::distinct;
 use foretell_search::Reference;
 
+/// Further apart than this many standard errors of the difference, one is ahead of the other.
+pub(super) const AHEAD: f64 = 2.0;
 /// The paper's predictor, the SRM, with its one σ(τ).
 const SRM: &str = "svr-rbf+gaussian";
 /// A setting keeps the best reliably if it does so in at least this share of the orders.

@@ -1,7 +1,5 @@
 //! Where learning begins: points before that say nothing of the end, and are cut off.
 
-use super::extrapolate::PartialCurve;
-
 /// How leading points are cut off, before a curve is extrapolated for the termination criterion.
 ///
 /// Points are cut until `look_ahead` points in a row exceed the first by more than `threshold`; if that never happens, none are. The first
@@ -26,21 +24,19 @@ impl Default for Beginning {
 }
 
 impl Beginning {
-    /// How many leading points of `curve` are cut off.
-    fn cut(&self, curve: &PartialCurve<'_>) -> usize {
-        let Some(first) = curve.scores.first() else { return 0 };
-        let above = first + self.threshold * (curve.range.1 - curve.range.0);
+    /// How many leading points are cut off of a curve with these `scores`, whose metric ranges over `width`.
+    pub(super) fn cut(&self, scores: &[f64], width: f64) -> usize {
+        let Some(first) = scores.first() else { return 0 };
+        let above = first + self.threshold * width;
         let learns = |points: &[f64]| points.iter().all(|score| *score > above);
-        curve.scores.windows(self.look_ahead.max(1)).position(learns).unwrap_or(0)
+        scores.windows(self.look_ahead.max(1)).position(learns).unwrap_or(0)
     }
 
-    /// What is left of `curve`: its steps, counted from the first step on, its scores, and the target.
-    pub(super) fn left<'a>(&self, curve: &PartialCurve<'a>) -> (Vec<f64>, &'a [f64], f64) {
-        let cut = self.cut(curve);
-        let by = curve.steps.get(cut).zip(curve.steps.first()).map_or(0.0, |(step, first)| step - first);
-        let steps = curve.steps.iter().skip(cut).map(|step| step - by).collect();
-        let target = if self.literal { curve.target } else { curve.target - by };
-        (steps, &curve.scores[cut..], target)
+    /// The steps after the first `cut`, counted from the first step on, and the target.
+    pub(super) fn shifted(&self, steps: &[f64], cut: usize, target: f64) -> (Vec<f64>, f64) {
+        let by = steps.get(cut).zip(steps.first()).map_or(0.0, |(step, first)| step - first);
+        let left = steps.iter().skip(cut).map(|step| step - by).collect();
+        (left, if self.literal { target } else { target - by })
     }
 }
 
@@ -53,14 +49,13 @@ mod tests {
         let learning = (1..=15).map(|x| 0.6 - 0.4 * (-f64::from(x) / 2.0).exp());
         let scores: Vec<f64> = [0.1, 0.1, 0.12, 0.11].into_iter().chain(learning).collect();
         let steps: Vec<f64> = (1..=19).map(f64::from).collect();
-        let curve = PartialCurve { steps: &steps, scores: &scores, target: 40.0, range: (0.0, 1.0) };
         let beginning = Beginning::default();
-        let (left, kept, target) = beginning.left(&curve);
-        assert_eq!((left[0], left.len(), kept.len()), (1.0, 15, 15));
+        assert_eq!(beginning.cut(&scores, 1.0), 4);
+        let (left, target) = beginning.shifted(&steps, 4, 40.0);
+        assert_eq!((left[0], left.len()), (1.0, 15));
         assert!((target - 36.0).abs() < 1e-12);
-        let (.., target) = Beginning { literal: true, ..beginning }.left(&curve);
+        let (_, target) = Beginning { literal: true, ..beginning }.shifted(&steps, 4, 40.0);
         assert!((target - 40.0).abs() < 1e-12);
-        let flat = PartialCurve { scores: &[0.1; 19], ..curve };
-        assert_eq!(beginning.cut(&flat), 0, "nothing learns");
+        assert_eq!(beginning.cut(&[0.1; 19], 1.0), 0, "nothing learns");
     }
 }

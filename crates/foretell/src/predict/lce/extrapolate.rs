@@ -134,7 +134,11 @@ pub fn extrapolate(
     options: &LceOptions,
     seed: u64,
 ) -> Result<Extrapolation, NoExtrapolation> {
-    let left = options.beginning.map(|beginning| beginning.left(curve));
+    let left = options.beginning.map(|beginning| {
+        let cut = beginning.cut(curve.scores, curve.range.1 - curve.range.0);
+        let (steps, target) = beginning.shifted(curve.steps, cut, curve.target);
+        (steps, &curve.scores[cut..], target)
+    });
     let curve = match &left {
         Some((steps, scores, target)) => &PartialCurve { steps, scores, target: *target, range: curve.range },
         None => curve,
