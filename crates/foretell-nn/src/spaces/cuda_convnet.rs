@@ -6,17 +6,17 @@ use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
 use crate::layers::dense::Dense;
+use crate::layers::parameter::module;
 use crate::layers::pooling::{max_pool_ceiling, mean_pool_ceiling};
 use crate::layers::response_norm::response_norm;
 use crate::layers::weights::Weights;
+use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
 use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::tensor::Tensor;
+use crate::tensor::elementwise::relu;
 use crate::training::{Recipe, run};
-use burn::module::{Module, ParamGroup};
-use burn::optim::{ModuleOptimizer, Optimizer, Sgd, SgdConfig, SgdState};
-use burn::optim::{decay::WeightDecayConfig, momentum::MomentumConfig};
-use burn::tensor::{Device, Tensor, activation::relu};
 use foretell::ImageShape;
 use rand_chacha::ChaCha8Rng;
 
@@ -91,35 +91,6 @@ struct Momentum {
     classes: usize,
 }
 
-fn momentum(penalty: f64) -> Sgd {
-    SgdConfig::new()
-        .with_momentum(Some(MomentumConfig::new().with_dampening(0.0)))
-        .with_weight_decay((penalty > 0.0).then(|| WeightDecayConfig::new(penalty as f32)))
-        .build()
-}
-
-/// Gradient descent at twice the rate, for biases.
-#[derive(Clone)]
-struct TwiceAsFast(Sgd);
-
-impl Optimizer for TwiceAsFast {
-    type State<const D: usize> = SgdState<D>;
-
-    fn step<const D: usize>(
-        &self,
-        rate: f64,
-        tensor: Tensor<D>,
-        gradient: Tensor<D>,
-        state: Option<SgdState<D>>,
-    ) -> (Tensor<D>, Option<SgdState<D>>) {
-        self.0.step(2.0 * rate, tensor, gradient, state)
-    }
-
-    fn to_device<const D: usize>(state: SgdState<D>, device: &Device) -> SgdState<D> {
-        Sgd::to_device(state, device)
-    }
-}
-
 impl Recipe for Momentum {
     type Network = Network;
 
@@ -127,12 +98,8 @@ impl Recipe for Momentum {
         Network::new(self, weights)
     }
 
-    fn optimizer(&self) -> ModuleOptimizer {
-        let layers = ["conv1.weight", "conv2.weight", "conv3.weight", "fc.weight"];
-        let biases = TwiceAsFast(momentum(0.0));
-        layers.into_iter().zip(self.penalties).fold(biases.into(), |optimizer, (path, penalty)| {
-            ModuleOptimizer::with_group(optimizer, ParamGroup::from_path(path), momentum(penalty), None)
-        })
+    fn optimizer(&self) -> Optimizer {
+        Optimizer::new(Rule::Momentum { momentum: 0.9 })
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -145,7 +112,7 @@ impl Recipe for Momentum {
 }
 
 /// Three convolutions of 5 × 5 with pooling, the first two with response normalisation, and a fully connected layer.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Network {
     conv1: Convolution,
     conv2: Convolution,
@@ -154,22 +121,24 @@ struct Network {
     scale: f64,
     power: f64,
 }
+module!(Network { conv1, conv2, conv3, fc });
 
 impl Network {
     /// 32, 32 and 64 filters times the width; weights of N(0, 10⁻⁸) in the first layer, N(0, 10⁻⁴) in the others, biases 0.
     fn new(recipe: &Momentum, weights: &mut Weights) -> Self {
         let [narrow, wide] = [32, 64].map(|filters| recipe.width.scale(filters));
-        let mut convolution = |filters, channels, sd| {
-            let weight = weights.normal([filters, channels, 5, 5], sd);
-            Convolution::new(weight, Some(weights.constant(filters, 0.0)), 1)
+        let [penalty1, penalty2, penalty3, penalty] = recipe.penalties;
+        let mut convolution = |filters, channels, sd, penalty| {
+            let weight = weights.normal([filters, channels, 5, 5], sd).with_penalty(penalty);
+            Convolution::new(weight, Some(weights.constant(filters, 0.0).with_rate(2.0)), 1)
         };
-        let conv1 = convolution(narrow, recipe.input.channels, 1e-4);
-        let conv2 = convolution(narrow, narrow, 0.01);
-        let conv3 = convolution(wide, narrow, 0.01);
+        let conv1 = convolution(narrow, recipe.input.channels, 1e-4, penalty1);
+        let conv2 = convolution(narrow, narrow, 0.01, penalty2);
+        let conv3 = convolution(wide, narrow, 0.01, penalty3);
         let pooled = |size: usize| (0..3).fold(size, |size, _| (size - 3).div_ceil(2) + 1);
         let inputs = wide * pooled(recipe.input.height) * pooled(recipe.input.width);
-        let weight = weights.normal([inputs, recipe.classes], 0.01);
-        let fc = Dense { weight, bias: weights.constant(recipe.classes, 0.0) };
+        let weight = weights.normal([inputs, recipe.classes], 0.01).with_penalty(penalty);
+        let fc = Dense { weight, bias: weights.constant(recipe.classes, 0.0).with_rate(2.0) };
         Self { conv1, conv2, conv3, fc, scale: recipe.norm.0, power: recipe.norm.1 }
     }
 }
@@ -181,13 +150,15 @@ impl ImageNetwork for Network {
         let x = mean_pool_ceiling(relu(self.conv2.forward(x)), 3, 2);
         let x = response_norm(x, self.scale, self.power);
         let x = mean_pool_ceiling(relu(self.conv3.forward(x)), 3, 2);
-        self.fc.forward(x.flatten(1, 3))
+        self.fc.forward(x.flatten())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::parameter::Module;
+    use crate::tensor::Device;
 
     #[test]
     fn the_network_of_the_paper_has_89578_parameters() {
@@ -200,9 +171,9 @@ mod tests {
             input: ImageShape { channels: 3, height: 32, width: 32 },
             classes: 10,
         };
-        let mut network = recipe.network(&mut Weights::new(0, 0, &Device::flex().autodiff()));
+        let mut network = recipe.network(&mut Weights::new(0, 0, &Device::Processor));
         assert_eq!(network.num_params(), 89_578);
-        let images = Tensor::zeros([2, 3, 32, 32], &Device::flex().autodiff());
+        let images = Tensor::zeros([2, 3, 32, 32], &Device::Processor);
         assert_eq!(network.logits(images, None).dims(), [2, 10]);
     }
 

@@ -7,15 +7,16 @@ use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
 use crate::layers::convolution::Convolution;
 use crate::layers::dense::Dense;
+use crate::layers::parameter::module;
 use crate::layers::pooling::global_mean;
 use crate::layers::weights::Weights;
+use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
 use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::tensor::Tensor;
+use crate::tensor::elementwise::{joined, relu, sum_of};
 use crate::training::{Recipe, run};
-use burn::module::Module;
-use burn::optim::{ModuleOptimizer, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig};
-use burn::tensor::{Tensor, activation::relu};
 use rand_chacha::ChaCha8Rng;
 
 /// Blocks in each of the three stages, at most.
@@ -86,10 +87,8 @@ impl Recipe for Nesterov {
         Network::new(self, weights)
     }
 
-    fn optimizer(&self) -> ModuleOptimizer {
-        let momentum = MomentumConfig::new().with_dampening(0.0).with_nesterov(true);
-        let decay = WeightDecayConfig::new(1e-4);
-        SgdConfig::new().with_momentum(Some(momentum)).with_weight_decay(Some(decay)).init()
+    fn optimizer(&self) -> Optimizer {
+        Optimizer::new(Rule::Nesterov { momentum: 0.9 }).with_penalty(1e-4)
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -102,16 +101,17 @@ impl Recipe for Nesterov {
 }
 
 /// A convolution, three stages of n residual blocks, the means of the maps, a fully connected layer: 6n + 2 layers.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Network {
     first: Convolution,
     norm: BatchNorm,
     blocks: Vec<Block>,
     last: Dense,
 }
+module!(Network { first, norm, blocks, last });
 
 /// Two convolutions with batch normalisation, added to what goes in.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Block {
     first: Convolution,
     first_norm: BatchNorm,
@@ -119,6 +119,7 @@ struct Block {
     second_norm: BatchNorm,
     stride: usize,
 }
+module!(Block { first, first_norm, second, second_norm });
 
 impl Network {
     /// Stages have 1, 2 and 4 times the filters; the second and the third begin with stride 2.
@@ -157,7 +158,7 @@ impl Block {
         let y = relu(self.first_norm.forward(self.first.forward(x.clone()), training));
         let y = self.second_norm.forward(self.second.forward(y), training);
         let filters = y.dims()[1];
-        relu(y + shortcut(x, self.stride, filters))
+        relu(sum_of(y, shortcut(x, self.stride, filters)))
     }
 }
 
@@ -169,7 +170,7 @@ fn shortcut(x: Tensor<4>, stride: usize, filters: usize) -> Tensor<4> {
         return x;
     }
     let zeros = Tensor::zeros([images, filters - channels, height, width], &x.device());
-    Tensor::cat(vec![x, zeros], 1)
+    joined(vec![x, zeros])
 }
 
 impl ImageNetwork for Network {
@@ -184,21 +185,22 @@ impl ImageNetwork for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::Device;
+    use crate::layers::parameter::Module;
+    use crate::tensor::Device;
 
     #[test]
     fn stages_double_their_filters_and_halve_their_maps() {
         let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, channels: 3, classes: 5 };
-        let device = Device::flex().autodiff();
+        let device = Device::Processor;
         let mut network = recipe.network(&mut Weights::new(0, 0, &device));
         // convolutions 3→4, four of 4→4, 4→8, three of 8→8, 8→16, three of 16→16; a normalisation has 4 numbers a map
         let kernels = 3 * 4 + 4 * 16 + 32 + 3 * 64 + 128 + 3 * 256;
         let norms = 4 * (5 * 4 + 4 * 8 + 4 * 16);
         assert_eq!(network.num_params(), 9 * kernels + norms + 16 * 5 + 5);
-        let images = Tensor::ones([2, 3, 9, 7], &device);
+        let images = Tensor::zeros([2, 3, 9, 7], &device);
         assert_eq!(network.logits(images.clone(), None).dims(), [2, 5]);
         assert_eq!(network.blocks.len(), 6);
-        let halved = network.blocks[2].forward(Tensor::ones([2, 4, 9, 7], &device), false);
+        let halved = network.blocks[2].forward(Tensor::zeros([2, 4, 9, 7], &device), false);
         assert_eq!(halved.dims(), [2, 8, 5, 4]);
     }
 
