@@ -196,8 +196,11 @@ fn every_built_in_space_is_searched_to_its_end() {
     for (space, sizes) in [
         ("cuda-convnet", ["--train-size", "40", "--validation-size", "20"]),
         ("resnet-tiny", ["--train-size", "40", "--validation-size", "20"]),
+        ("resnet-tiny-3", ["--train-size", "40", "--validation-size", "20"]),
         ("resnet-39", ["--train-size", "20", "--validation-size", "20"]),
+        ("alexnet", ["--train-size", "20", "--validation-size", "20"]),
         ("lstm", ["--train-size", "800", "--validation-size", "200"]),
+        ("lstm-400", ["--train-size", "800", "--validation-size", "200"]),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let mut arguments =
@@ -209,7 +212,7 @@ fn every_built_in_space_is_searched_to_its_end() {
         let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(result["trials"]["completed"], 3, "{space}: {result}");
         let (metric, best) = (&result["metric"], result["best"]["score"].as_f64().unwrap());
-        let wanted = if space == "lstm" { ("val_ppl", 1.0..1000.0) } else { ("val_acc", 0.0..1.0) };
+        let wanted = if space.starts_with("lstm") { ("val_ppl", 1.0..1000.0) } else { ("val_acc", 0.0..1.0) };
         assert!(metric == wanted.0 && wanted.1.contains(&best), "{space}: {metric} {best}");
     }
 }
@@ -225,10 +228,16 @@ fn bad_input_is_one_clear_error_and_exit_code_2() {
     std::fs::write(here.join("file"), "x").unwrap();
     let trainer: &[&str] = &["--param", "lr=log:1e-4:1", "--epochs", "3", "--", "true"];
     let cases: &[(&[&str], &[&str])] = &[
-        (&["search", "--space", "alexnet"], &["unknown space `alexnet`", "metaqnn"]),
+        (&["search", "--space", "vgg"], &["unknown space `vgg`", "metaqnn"]),
+        (&["search", "--space", "alexnet", "--data", "shapes:32"], &["alexnet", "64×64", "32×32"]),
+        (&["search", "--data", "folder:empty"], &["empty", "a folder a class"]),
         (&["search", "--space", "lstm", "--data", "shapes"], &["lstm learns from a text", "shapes"]),
         (&["search", "--space", "lstm", "--metric", "val_acc"], &["unknown metric `val_acc`", "val_ppl"]),
         (&["search", "--space", "cuda-convnet", "--width", "0"], &["--width 0"]),
+        (
+            &["search", "--schedule", "linear"],
+            &["unknown schedule `linear`", "step, exponential, cosine, constant"],
+        ),
         (&["search", "--batch-size", "0"], &["--batch-size 0"]),
         (&["search", "--data", "svhn:empty"], &["empty", "train_32x32.mat"]),
         (&["search", "--data", "imagenet"], &["imagenet", "shapes"]),

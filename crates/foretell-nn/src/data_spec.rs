@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::images::DataSet;
 use crate::text::{self, Corpus, Tokens};
-use crate::{cifar10, mnist, shapes, svhn, tiny_imagenet};
+use crate::{cifar10, folders, mnist, shapes, svhn};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -47,11 +47,18 @@ pub enum DataSpec {
         /// Where the files are.
         directory: PathBuf,
     },
-    /// TinyImageNet, or a set in its layout, `train/CLASS/images/*.JPEG`, downsampled to 32 × 32. Each image is
-    /// contrast-normalized, and mirrored at random in training.
+    /// TinyImageNet, or a set in its layout, `train/CLASS/images/*.JPEG`, downsampled to 32 × 32: `folder:32:DIR/train`.
     TinyImagenet {
         /// The folder that contains `train`.
         directory: PathBuf,
+    },
+    /// Pictures in a folder a class, at any depth below it: JPEG and PNG files of any size, of which the middle square is brought to
+    /// `side` × `side` pixels. Each image is contrast-normalized, and mirrored at random in training.
+    Folder {
+        /// The folder that contains the folders of the classes.
+        directory: PathBuf,
+        /// Side of an image in pixels.
+        side: usize,
     },
     /// A text of 50 words drawn at run time, each of which depends on the two before it: no file, no download.
     Words,
@@ -82,7 +89,7 @@ pub struct DataOptions {
 
 impl DataSpec {
     /// The names.
-    pub const KNOWN: &str = "shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, words, text:PATH and characters:PATH";
+    pub const KNOWN: &str = "shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, folder:DIR, folder:SIDE:DIR, words, text:PATH and characters:PATH";
 
     /// Whether it is a text; otherwise it is a set of images.
     pub fn is_text(&self) -> bool {
@@ -102,11 +109,12 @@ impl DataSpec {
             Self::Mnist { directory } => mnist::load(directory, train_size, validation_size, seed),
             Self::Svhn { directory } => svhn::load(directory, train_size, validation_size, seed),
             Self::TinyImagenet { directory } => {
-                tiny_imagenet::load(directory, train_size, validation_size, seed)
+                folders::load(&directory.join("train"), folders::TINY_SIDE, train_size, validation_size, seed)
             }
-            Self::Words | Self::Text { .. } | Self::Characters { .. } => {
-                Err(Error::UnknownData { name: self.to_string() })
+            Self::Folder { directory, side } => {
+                folders::load(directory, *side, train_size, validation_size, seed)
             }
+            Self::Words | Self::Text { .. } | Self::Characters { .. } => Err(self.unknown()),
         }
     }
 
@@ -121,8 +129,12 @@ impl DataSpec {
             Self::Words => text::draw(train_size, validation_size, seed),
             Self::Text { path } => text::load(path, Tokens::Words, train_size, validation_size),
             Self::Characters { path } => text::load(path, Tokens::Characters, train_size, validation_size),
-            _ => Err(Error::UnknownData { name: self.to_string() }),
+            _ => Err(self.unknown()),
         }
+    }
+
+    fn unknown(&self) -> Error {
+        Error::UnknownData { name: self.to_string(), known: Self::KNOWN }
     }
 
     /// The name, and where the files are, if there are any.
@@ -134,6 +146,7 @@ impl DataSpec {
             Self::Mnist { directory } => ("mnist", Some(directory)),
             Self::Svhn { directory } => ("svhn", Some(directory)),
             Self::TinyImagenet { directory } => ("tiny-imagenet", Some(directory)),
+            Self::Folder { directory, .. } => ("folder", Some(directory)),
             Self::Text { path } => ("text", Some(path)),
             Self::Characters { path } => ("characters", Some(path)),
         }
@@ -144,7 +157,7 @@ impl FromStr for DataSpec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let unknown = || Error::UnknownData { name: text.to_owned() };
+        let unknown = || Error::UnknownData { name: text.to_owned(), known: Self::KNOWN };
         let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
         let place = PathBuf::from(rest);
         match (name, rest) {
@@ -157,6 +170,12 @@ impl FromStr for DataSpec {
             ("mnist" | "fashion-mnist", _) => Ok(Self::Mnist { directory: place }),
             ("svhn", _) => Ok(Self::Svhn { directory: place }),
             ("tiny-imagenet", _) => Ok(Self::TinyImagenet { directory: place }),
+            ("folder", _) => Ok(match rest.split_once(':').map(|(side, place)| (side.parse(), place)) {
+                Some((Ok(side), place)) if !place.is_empty() => {
+                    Self::Folder { directory: place.into(), side }
+                }
+                _ => Self::Folder { directory: place, side: folders::DEFAULT_SIDE },
+            }),
             ("text", _) => Ok(Self::Text { path: place }),
             ("characters", _) => Ok(Self::Characters { path: place }),
             _ => Err(unknown()),
@@ -168,6 +187,9 @@ impl fmt::Display for DataSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self, self.parts()) {
             (Self::Shapes { side }, (name, _)) if *side != shapes::DEFAULT_SIDE => write!(f, "{name}:{side}"),
+            (Self::Folder { directory, side }, (name, _)) if *side != folders::DEFAULT_SIDE => {
+                write!(f, "{name}:{side}:{}", directory.display())
+            }
             (_, (name, Some(place))) => write!(f, "{name}:{}", place.display()),
             (_, (name, None)) => f.write_str(name),
         }
@@ -188,6 +210,9 @@ mod tests {
             "mnist:C:/odd",
             "svhn:a",
             "tiny-imagenet:b",
+            "folder:b",
+            "folder:C:/odd",
+            "folder:96:b",
             "text:c",
             "characters:d",
         ] {

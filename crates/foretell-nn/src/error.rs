@@ -9,12 +9,12 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum Error {
     /// The name of the data set is not known.
-    #[error(
-        "unknown data set `{name}`; known are shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, words, text:PATH and characters:PATH"
-    )]
+    #[error("unknown data set `{name}`; known are {known}")]
     UnknownData {
         /// The name as given.
         name: String,
+        /// The known names.
+        known: &'static str,
     },
     /// A directory holds none of the files of the data set.
     #[error("no {expected} in {}; put the data set's files there or name another directory", directory.display())]
@@ -129,7 +129,7 @@ pub enum Error {
         reason: String,
     },
     /// A picture cannot be used.
-    #[error("{}: no JPEG file that can be used ({reason}); fetch the data set again", path.display())]
+    #[error("{}: no JPEG or PNG picture that can be used ({reason}); replace it or take it away", path.display())]
     Picture {
         /// The file.
         path: PathBuf,
@@ -208,6 +208,14 @@ pub enum Error {
         found: String,
         /// Its range.
         expected: String,
+    },
+    /// The name of a schedule of the learning rate is not known.
+    #[error("unknown schedule `{name}`; known are {known}")]
+    UnknownSchedule {
+        /// The name as given.
+        name: String,
+        /// The known names.
+        known: String,
     },
     /// The name of a device is not known.
     #[error("unknown device `{name}`; known are cpu, gpu and gpu:N, such as gpu:0")]

@@ -1,5 +1,6 @@
 //! Which training a checkpoint is of.
 
+use crate::schedule::RateSchedule;
 use foretell::Configuration;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,8 @@ pub(crate) struct Identity {
     pub(crate) epochs: usize,
     pub(crate) batch_size: usize,
     pub(crate) learning_rate: Option<f64>,
+    #[serde(default)]
+    pub(crate) schedule: Option<RateSchedule>,
     pub(crate) seed: u64,
 }
 

@@ -41,15 +41,16 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    /// The same images, seen as cuda-convnet's networks see them: less the mean of the training images, and not mirrored.
+    /// The same images less the mean of the training images, as cuda-convnet's networks and AlexNet see them; `mirror` is whether the
+    /// network is one that learns from mirrored images.
     #[must_use]
-    pub(crate) fn less_mean_image(self) -> Self {
+    pub(crate) fn less_mean_image(self, mirror: bool) -> Self {
         let mut sums = vec![0_u64; self.train.values()];
         for image in self.train.pixels.chunks_exact(sums.len()) {
             sums.iter_mut().zip(image).for_each(|(sum, &value)| *sum += u64::from(value));
         }
         let mean = sums.iter().map(|&sum| (sum as f64 / self.train.len() as f64) as f32).collect();
-        Self { normalization: Normalization::MeanImage(mean), mirror: false, ..self }
+        Self { normalization: Normalization::MeanImage(mean), mirror: self.mirror && mirror, ..self }
     }
 }
 
@@ -159,7 +160,7 @@ mod tests {
     fn the_mean_of_the_training_images_is_subtracted_value_by_value() {
         let (train, validation) = (two_by_two(vec![10, 20, 30, 40, 30, 20, 10, 0]), two_by_two(vec![0; 4]));
         let data = DataSet { train, validation, normalization: Normalization::Range, mirror: true };
-        let data = data.less_mean_image();
+        let data = data.less_mean_image(false);
         assert!(!data.mirror);
         let mut inputs = Vec::new();
         data.train.push_inputs(0, &data.normalization, false, &mut inputs);

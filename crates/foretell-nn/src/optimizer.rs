@@ -327,7 +327,8 @@ mod tests {
         assert!((found[0] + 1.0).abs() < 1e-6, "{found:?}");
         for (mut parameter, penalty) in [(parameter(), 0.25), (parameter().with_penalty(2.0), 2.0)] {
             parameter.set_list(vec![3.0, 3.0]);
-            optimizer.step(0.1, &mut parameter, mean_cross_entropy(parameter.val(), vec![0]), None);
+            let loss = mean_cross_entropy(parameter.val(), vec![0]);
+            optimizer.step(0.1, &mut parameter, loss, None);
             let found = f64::from(parameter.val().into_values()[1]);
             assert!((found - (3.0 - 0.1 * (0.5 + penalty * 3.0))).abs() < 1e-6, "{penalty}: {found}");
         }

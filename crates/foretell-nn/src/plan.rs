@@ -6,8 +6,9 @@ use crate::error::Error;
 use crate::identity::Identity;
 use crate::images::DataSet;
 use crate::report::EpochReport;
+use crate::schedule::RateSchedule;
 use crate::text::Corpus;
-use foretell::{Configuration, ImageShape, LayerSequence, Value};
+use foretell::{Configuration, LayerSequence, Value};
 use std::path::PathBuf;
 
 /// The name of the parameter that holds a layer sequence.
@@ -39,6 +40,8 @@ pub struct TrainSpec {
     /// The starting learning rate, positive. `None`: the space's own. MetaQNN's is the first of 0.001 · 0.4ⁱ, i = 0 to 4,
     /// which learns within [`PROBATION`](crate::PROBATION) steps.
     pub learning_rate: Option<f64>,
+    /// How the learning rate falls. `None`: the space's own way.
+    pub schedule: Option<RateSchedule>,
     /// Seed of starting weights, order, mirroring and dropout.
     pub seed: u64,
     /// What it is trained on. Numbers of different devices differ in their last digits.
@@ -66,6 +69,7 @@ impl TrainSpec {
             until: 20,
             batch_size: 128,
             learning_rate: None,
+            schedule: None,
             seed: 0,
             accelerator: Accelerator::Cpu,
             checkpoint_dir: None,
@@ -106,19 +110,6 @@ impl TrainSpec {
 
     fn material_error(&self, needed: &'static str, found: &'static str) -> Error {
         Error::Material { space: self.space.clone(), needed, data: self.data.to_string(), found }
-    }
-
-    /// Whether images have at least `needed` × `needed` pixels.
-    ///
-    /// # Errors
-    /// [`Error::SmallImages`] if not.
-    pub(crate) fn check_side(&self, data: &DataSet, needed: usize) -> Result<(), Error> {
-        let ImageShape { height, width, .. } = data.train.shape;
-        if height.min(width) >= needed {
-            return Ok(());
-        }
-        let (space, data) = (self.space.clone(), self.data.to_string());
-        Err(Error::SmallImages { space, data, needed, height, width })
     }
 
     /// The number `name` of the configuration.
@@ -206,6 +197,7 @@ impl TrainSpec {
             epochs: self.epochs,
             batch_size: self.batch_size,
             learning_rate: self.learning_rate,
+            schedule: self.schedule,
             seed: self.seed,
         }
     }

@@ -1,4 +1,9 @@
-//! Learning rates of MetaQNN's training: the starting rate, the schedule, and when a start has failed.
+//! Learning rates: schedules of any space, and those of MetaQNN's training, where a start can fail.
+
+use crate::error::Error;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
 
 /// How many starting rates the retry rule tries.
 pub(crate) const ATTEMPTS: usize = 5;
@@ -31,6 +36,72 @@ pub fn learning_rate(initial: f64, epoch: usize, epochs: usize) -> f64 {
     initial * 0.2_f64.powi((epoch.saturating_sub(1) / step) as i32)
 }
 
+/// How the learning rate falls over a plan of T epochs, in place of a space's own way.
+///
+/// | schedule      | factor on the starting rate in epoch t, from 1              |
+/// |---------------|-------------------------------------------------------------|
+/// | `Step`        | MetaQNN's: 0.2^⌊(t − 1)/step⌋, the step a quarter of T      |
+/// | `Exponential` | as much, evenly: 0.2^(4(t − 1)/T)                           |
+/// | `Cosine`      | ½ + ½ cos(π(t − 1)/T)                                       |
+/// | `Constant`    | 1                                                           |
+///
+/// ```
+/// use foretell_nn::RateSchedule;
+/// let schedule: RateSchedule = "exponential".parse()?;
+/// assert!((schedule.factor(6, 20) - 0.2).abs() < 1e-12);
+/// # Ok::<(), foretell_nn::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RateSchedule {
+    /// To a fifth at each quarter of the plan.
+    Step,
+    /// By the same factor after every epoch.
+    Exponential,
+    /// Along a half wave of the cosine to almost 0.
+    Cosine,
+    /// Not at all.
+    Constant,
+}
+
+impl RateSchedule {
+    const ALL: [(&str, Self); 4] = [
+        ("step", Self::Step),
+        ("exponential", Self::Exponential),
+        ("cosine", Self::Cosine),
+        ("constant", Self::Constant),
+    ];
+
+    /// The factor on the starting rate in epoch `epoch` (from 1) of `epochs` planned.
+    pub fn factor(self, epoch: usize, epochs: usize) -> f64 {
+        let passed = epoch.saturating_sub(1) as f64 / epochs as f64;
+        match self {
+            Self::Step => learning_rate(1.0, epoch, epochs),
+            Self::Exponential => 0.2_f64.powf(4.0 * passed),
+            Self::Cosine => 0.5 + 0.5 * (std::f64::consts::PI * passed).cos(),
+            Self::Constant => 1.0,
+        }
+    }
+}
+
+impl FromStr for RateSchedule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let known = Self::ALL.iter().find(|(name, _)| *name == text);
+        known.map(|&(_, schedule)| schedule).ok_or_else(|| Error::UnknownSchedule {
+            name: text.to_owned(),
+            known: Self::ALL.map(|(name, _)| name).join(", "),
+        })
+    }
+}
+
+impl fmt::Display for RateSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::ALL.iter().find(|(_, schedule)| schedule == self).map_or("", |(name, _)| name))
+    }
+}
+
 /// The factor on the rate after `reductions` falls to a tenth that are spread evenly over the plan:
 /// 0.1^⌊(`reductions` + 1) · (epoch − 1)/`epochs`⌋.
 pub(crate) fn even_falls(reductions: usize, epoch: usize, epochs: usize) -> f64 {
@@ -61,6 +132,25 @@ mod tests {
             let rate = learning_rate(1.0, epoch, epochs);
             assert!((rate - expected).abs() < 1e-12, "epoch {epoch} of {epochs}: {rate}");
         }
+    }
+
+    #[test]
+    fn every_schedule_begins_at_the_starting_rate_and_two_fall_alike_by_the_end_of_a_quarter() {
+        for (name, schedule) in RateSchedule::ALL {
+            assert_eq!(
+                (name.parse::<RateSchedule>().unwrap(), schedule.to_string().as_str()),
+                (schedule, name)
+            );
+            assert!((schedule.factor(1, 20) - 1.0).abs() < 1e-12, "{name}");
+        }
+        for epoch in [6, 11, 16] {
+            let [step, even] = [RateSchedule::Step, RateSchedule::Exponential].map(|s| s.factor(epoch, 20));
+            assert!((step - even).abs() < 1e-12, "epoch {epoch}: {step} and {even}");
+        }
+        assert!((RateSchedule::Cosine.factor(11, 20) - 0.5).abs() < 1e-12);
+        assert!((RateSchedule::Constant.factor(20, 20) - 1.0).abs() < 1e-12);
+        let error = "linear".parse::<RateSchedule>().unwrap_err().to_string();
+        assert!(error.contains("unknown schedule `linear`; known are step, exponential, cosine"), "{error}");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! What a space of networks is: its parameters, and the training of one of its networks.
 
+use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::report::EpochReport;
+use foretell::ImageShape;
 use std::ops::ControlFlow;
 
 /// What is done after each epoch: the training goes on until it says [`ControlFlow::Break`].
@@ -19,6 +21,11 @@ pub trait Space: Sync {
     /// How the paper trained these networks.
     fn plan(&self) -> Plan;
 
+    /// How the paper trained these networks on `data`, where that differs from one set to another.
+    fn plan_on(&self, _data: &DataSpec) -> Plan {
+        self.plan()
+    }
+
     /// What is searched, at `size`.
     fn searched(&self, size: &Size) -> Searched;
 
@@ -34,6 +41,14 @@ pub trait Space: Sync {
 pub struct Plan {
     /// What the networks learn from.
     pub material: Material,
+    /// The data set that needs no file.
+    pub drawn: &'static str,
+    /// The most words of a text that are told apart, if fewer than the text's.
+    pub vocabulary: Option<usize>,
+    /// The most layers, if fewer than the space has otherwise.
+    pub max_layers: Option<usize>,
+    /// The smallest side of an image, in pixels.
+    pub smallest: usize,
     /// Epochs of a whole training.
     pub epochs: usize,
     /// Examples a step of the optimizer.
@@ -53,15 +68,42 @@ pub struct Small {
     pub batch_size: usize,
 }
 
-impl Material {
-    /// The data set that needs no file.
-    pub fn drawn(self) -> &'static str {
-        match self {
-            Self::Images => "shapes",
-            Self::Text => "words",
+impl Plan {
+    /// A plan for images, and `shapes` where there are none.
+    pub(crate) fn images(epochs: usize, batch_size: usize, small: Small) -> Self {
+        Self {
+            material: Material::Images,
+            drawn: "shapes",
+            vocabulary: None,
+            max_layers: None,
+            smallest: 1,
+            epochs,
+            batch_size,
+            free_rate: true,
+            small,
         }
     }
 
+    /// A plan for a text, and `words` where there is none.
+    pub(crate) fn text(epochs: usize, batch_size: usize, small: Small) -> Self {
+        Self { material: Material::Text, drawn: "words", ..Self::images(epochs, batch_size, small) }
+    }
+
+    /// Whether images of `shape`, which are those of `data`, are large enough for the networks of `space`.
+    ///
+    /// # Errors
+    /// [`Error::SmallImages`] if not.
+    pub fn check_side(&self, space: &str, data: &DataSpec, shape: ImageShape) -> Result<(), Error> {
+        let ImageShape { height, width, .. } = shape;
+        if height.min(width) >= self.smallest {
+            return Ok(());
+        }
+        let (space, data) = (space.to_owned(), data.to_string());
+        Err(Error::SmallImages { space, data, needed: self.smallest, height, width })
+    }
+}
+
+impl Material {
     /// The metric's name.
     pub fn metric(self) -> &'static str {
         match self {

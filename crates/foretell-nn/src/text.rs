@@ -33,6 +33,26 @@ pub struct Corpus {
     pub validation: Vec<u16>,
 }
 
+impl Corpus {
+    /// The same text with a vocabulary of the `words` most frequent; the others are read as [`UNKNOWN`].
+    #[must_use]
+    pub fn of_at_most(mut self, words: usize) -> Self {
+        if self.words.len() <= words || words == 0 {
+            return self;
+        }
+        let unknown = self.words.iter().position(|word| word == UNKNOWN).filter(|&place| place < words);
+        let unknown = unknown.unwrap_or(words - 1);
+        self.words.truncate(words);
+        self.words[unknown] = UNKNOWN.to_owned();
+        for token in self.train.iter_mut().chain(&mut self.validation) {
+            if usize::from(*token) >= words {
+                *token = unknown as u16;
+            }
+        }
+        self
+    }
+}
+
 /// Which tokens a text is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tokens {
@@ -213,6 +233,20 @@ mod tests {
         assert_eq!((corpus.train.len(), corpus.validation.len(), corpus.words.len()), (18, 2, 4));
         let corpus = load(&one, Tokens::Characters, Some(10), Some(5)).unwrap();
         assert_eq!((corpus.train.len(), corpus.validation.len()), (10, 5));
+    }
+
+    #[test]
+    fn a_smaller_vocabulary_keeps_the_most_frequent_words_and_reads_the_others_as_unknown() {
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+        let train = vec![0, 1, 2, 3, 4, 0];
+        let corpus = Corpus { words: words(&["a", "b", "c", "d", UNKNOWN]), train, validation: vec![4, 1] };
+        let fewer = corpus.clone().of_at_most(3);
+        assert_eq!(fewer.words, ["a", "b", UNKNOWN]);
+        assert_eq!((fewer.train, fewer.validation), (vec![0, 1, 2, 2, 2, 0], vec![2, 1]));
+        assert_eq!(corpus.clone().of_at_most(5), corpus);
+        let early = Corpus { words: words(&["a", UNKNOWN, "c"]), train: vec![0, 1, 2], ..corpus };
+        let fewer = early.of_at_most(2);
+        assert_eq!((fewer.words, fewer.train), (words(&["a", UNKNOWN]), vec![0, 1, 1]));
     }
 
     #[test]

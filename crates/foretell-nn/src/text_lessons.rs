@@ -13,7 +13,7 @@ use crate::text::Corpus;
 use rand_chacha::ChaCha8Rng;
 
 /// Steps in time that gradients go back.
-const UNROLLED: usize = 35;
+pub(crate) const UNROLLED: usize = 35;
 /// Parts of the validation text that are read side by side, at most.
 const JUDGED_SIDE_BY_SIDE: usize = 10;
 
@@ -128,7 +128,7 @@ mod tests {
         let mut predicted: Vec<usize> =
             stretches.iter().flat_map(|&(from, steps)| parts.window(from + 1, steps)).collect();
         predicted.sort_unstable();
-        let expected: Vec<i32> = (0..228).filter(|token| token % 76 != 0).collect();
+        let expected: Vec<usize> = (0..228).filter(|token| token % 76 != 0).collect();
         assert_eq!(predicted, expected);
         assert_eq!(Parts::new(&tokens[..3], 50).sequences, 1);
     }

@@ -143,7 +143,12 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
 
     fn epoch(&mut self, attempt: usize, (mut network, mut optimizer): Learner<R::Network>) {
         let epoch = self.header.reports.len() + 1;
-        let learning_rate = self.starts[attempt] * self.recipe.schedule(epoch, self.spec.epochs);
+        let epochs = self.spec.epochs;
+        let factor = match self.spec.schedule {
+            Some(schedule) => schedule.factor(epoch, epochs),
+            None => self.recipe.schedule(epoch, epochs),
+        };
+        let learning_rate = self.starts[attempt] * factor;
         let steps = Steps {
             batch_size: self.spec.batch_size,
             rate: learning_rate,

@@ -25,9 +25,8 @@ fn spec(space: &dyn Space) -> TrainSpec {
     let text = space.plan().material == Material::Text;
     let sizes = if text { (2000, 400) } else { (120, 60) };
     let chosen =
-        [("learning_rate", 0.001), ("cells", 20.0), ("inputs", 10.0), ("link5", 2.0), ("link12", 3.0)];
-    let mut spec =
-        TrainSpec::new(&"[SM(10)]".parse().unwrap(), if text { "words" } else { "shapes" }.parse().unwrap());
+        [("learning_rate", 0.001), ("cells", 20.0), ("inputs", 10.0), ("links5", 2.0), ("links12", 4.0)];
+    let mut spec = TrainSpec::new(&"[SM(10)]".parse().unwrap(), space.plan().drawn.parse().unwrap());
     (spec.space, spec.configuration) = (space.name().to_owned(), configuration(space, &chosen));
     (spec.width, spec.train_size, spec.validation_size) = (0.1, Some(sizes.0), Some(sizes.1));
     (spec.epochs, spec.until, spec.batch_size) = (10, 10, 20);

@@ -1,7 +1,7 @@
 //! Trainings from end to end: determinism, pausing, retries, checkpoints.
 
 use foretell::{Configuration, Value};
-use foretell_nn::{EpochReport, Error, TrainOutcome, TrainSpec, train};
+use foretell_nn::{EpochReport, Error, RateSchedule, TrainOutcome, TrainSpec, train};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +101,15 @@ fn a_training_learns_and_its_learning_rate_falls_by_the_plan() {
 }
 
 #[test]
+fn a_schedule_takes_the_place_of_the_space_s_own() {
+    let spec = TrainSpec { schedule: Some(RateSchedule::Exponential), until: 3, ..spec() };
+    let rates = run(&spec).reports.into_iter().map(|report| report.learning_rate.unwrap() / 0.003);
+    for (rate, expected) in rates.zip([1.0, 0.342, 0.117]) {
+        assert!((rate - expected).abs() < 1e-3, "{rate} instead of {expected}");
+    }
+}
+
+#[test]
 fn where_every_attempt_fails_guessing_is_reported_and_five_epochs_are_charged() {
     let directory = tempfile::tempdir().unwrap();
     let mut spec = spec();
@@ -188,6 +197,7 @@ fn a_checkpoint_of_another_training_is_refused_with_the_difference() {
         (TrainSpec { data: "shapes:12".parse().unwrap(), ..base.clone() }, "its data is \"shapes\""),
         (TrainSpec { learning_rate: None, ..base.clone() }, "its learning_rate is 0.003, here it is null"),
         (TrainSpec { epochs: 7, ..base.clone() }, "its epochs is 6"),
+        (TrainSpec { schedule: Some(RateSchedule::Cosine), ..base.clone() }, "its schedule is null"),
     ];
     for (other, expected) in others {
         let message = error(&other).to_string();

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
 use foretell::{Configuration, LayerSequence, Value};
-use foretell_nn::{DataSpec, EpochReport, Material, TrainSpec, train};
+use foretell_nn::{DataSpec, EpochReport, Material, RateSchedule, TrainSpec, train};
 use foretell_search::NETWORK;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -12,20 +12,20 @@ use std::path::PathBuf;
 /// The arguments of `foretell train`. The environment of the trial protocol sets most of them.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The space that the network is of: metaqnn, cuda-convnet, lstm, resnet-tiny, resnet-39.
+    /// The space that the network is of: metaqnn, cuda-convnet, lstm, lstm-400, resnet-tiny, resnet-tiny-3, resnet-39, alexnet.
     #[arg(long, default_value = "metaqnn")]
     space: String,
     /// A parameter of the network, such as `filters=8` (default: those of the file FORETELL_PARAMS).
     #[arg(long = "set", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
-    /// Factor on the filters of cuda-convnet; the other spaces have their sizes as parameters.
+    /// Factor on the filters and units of cuda-convnet and alexnet; the other spaces have their sizes as parameters.
     #[arg(long, default_value_t = 1.0)]
     width: f64,
     /// The network in layer notation, such as `[C(64,3,1), P(2,2), FC(128), SM(10)]` (default: `net` of the file FORETELL_PARAMS).
     #[arg(long)]
     net: Option<String>,
-    /// The data: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR; for lstm words,
-    /// text:PATH, characters:PATH (default: what is drawn, shapes or words).
+    /// The data: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, folder:DIR,
+    /// folder:SIDE:DIR; for lstm words, text:PATH, characters:PATH (default: what is drawn, shapes or words).
     #[arg(long)]
     data: Option<String>,
     /// Number of training images, class-balanced, or of tokens (default: all that are not for validation; shapes: 1000).
@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// The starting learning rate (default: the space's; metaqnn: the first of 0.001·0.4^i that learns at all).
     #[arg(long)]
     learning_rate: Option<f64>,
+    /// How the learning rate falls over the epochs: step, exponential, cosine, constant (default: the space's own way).
+    #[arg(long)]
+    schedule: Option<RateSchedule>,
     /// Seed of weights, order and dropout.
     #[arg(long, env = "FORETELL_SEED", default_value_t = 0)]
     seed: u64,
@@ -66,8 +69,8 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let _guard = foretell_run::parent_alive_guard();
-    let material = foretell_nn::space(&arguments.space).map_err(Failure::input)?.plan().material;
-    let data = arguments.data.as_deref().unwrap_or(material.drawn());
+    let plan = foretell_nn::space(&arguments.space).map_err(Failure::input)?.plan();
+    let data = arguments.data.as_deref().unwrap_or(plan.drawn);
     let data: DataSpec = data.parse().map_err(Failure::input)?;
     let spec = TrainSpec {
         space: arguments.space.clone(),
@@ -80,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         until: arguments.until.unwrap_or(arguments.epochs),
         batch_size: arguments.batch_size,
         learning_rate: arguments.learning_rate,
+        schedule: arguments.schedule,
         seed: arguments.seed,
         accelerator: arguments.device.parse().map_err(Failure::input)?,
         checkpoint_dir: arguments.checkpoint_dir.clone(),
@@ -87,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ..TrainSpec::new(&LayerSequence(Vec::new()), data)
     };
     let mut broken = None;
-    let outcome = train(&spec, &mut |report| match print(&report_line(report, material)) {
+    let outcome = train(&spec, &mut |report| match print(&report_line(report, plan.material)) {
         Ok(()) => ControlFlow::Continue(()),
         Err(failure) => {
             broken = Some(failure);

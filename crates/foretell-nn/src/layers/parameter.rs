@@ -18,6 +18,7 @@ pub(crate) struct Parameter {
 
 impl Parameter {
     /// The shape.
+    #[cfg(test)]
     pub(crate) fn shape(&self) -> &[usize] {
         &self.shape
     }

@@ -1,7 +1,8 @@
-//! `lstm`: language models of one or two layers of long short-term memory, as in the paper's Penn Treebank experiments.
+//! `lstm` and `lstm-400`: language models of layers of long short-term memory, as in the paper's Penn Treebank experiments.
 //!
-//! The paper names neither the learning rate nor the clipping. Here they are those of PyTorch's example of a language model,
-//! after W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014).
+//! The paper names neither the learning rate nor the clipping. `lstm` has those of PyTorch's example of a language model, after
+//! W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014). `lstm-400` follows what the paper says
+//! (a dictionary of 400 words) and what its released curves say (2 to 5 layers, a base rate of 0.1, which falls every 15,000 steps).
 
 use crate::error::Error;
 use crate::layers::dense::Dense;
@@ -12,36 +13,77 @@ use crate::layers::parameter::{Param, module};
 use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space};
 use crate::tensor::{Device, Tensor};
-use crate::text_lessons::TextNetwork;
+use crate::text_lessons::{TextNetwork, UNROLLED};
 use crate::training::{Recipe, run};
 use rand_chacha::ChaCha8Rng;
 
-/// The space.
-pub(crate) struct LongShortTerm;
+/// A space of language models.
+pub(crate) struct LongShortTerm {
+    name: &'static str,
+    about: &'static str,
+    /// The fewest and the most layers.
+    layers: [usize; 2],
+    vocabulary: Option<usize>,
+    rate: f64,
+    /// The factor on the rate in an epoch (from 1) of a plan.
+    schedule: fn(usize, usize) -> f64,
+}
+
+/// A rate of 20, a tenth of it after two thirds of the plan.
+pub(crate) static LSTM: LongShortTerm = LongShortTerm {
+    name: "lstm",
+    about: "LSTM language models",
+    layers: [1, 2],
+    vocabulary: None,
+    rate: 20.0,
+    schedule: |epoch, epochs| if 3 * (epoch - 1) >= 2 * epochs { 0.1 } else { 1.0 },
+};
+
+/// As the paper and its released curves say. The base rate of 0.1 is read as that of a loss summed over the steps that gradients go
+/// back, as Zaremba et al. sum it: of the mean loss, which is used here, it is 0.1 · 35.
+pub(crate) static LSTM_400: LongShortTerm = LongShortTerm {
+    name: "lstm-400",
+    about: "LSTM language models of 400 words",
+    layers: [2, 5],
+    vocabulary: Some(400),
+    rate: 0.1 * UNROLLED as f64,
+    schedule: falls_by_steps,
+};
+
+/// Steps of the released plan between two falls of the rate to a tenth.
+const STEPS_OF_A_RATE: usize = 15_000;
+/// Steps of the released plan: 60 epochs of the Penn Treebank's 929,589 words in 50 parts.
+const STEPS_OF_THE_PLAN: usize = 60 * (929_589_usize / 50).div_ceil(UNROLLED);
+
+/// Other plans keep the proportion of the released one.
+fn falls_by_steps(epoch: usize, epochs: usize) -> f64 {
+    0.1_f64.powi(((epoch - 1) * STEPS_OF_THE_PLAN / (epochs * STEPS_OF_A_RATE)) as i32)
+}
 
 impl Space for LongShortTerm {
     fn name(&self) -> &'static str {
-        "lstm"
+        self.name
     }
 
     fn about(&self) -> &'static str {
-        "LSTM language models"
+        self.about
     }
 
     fn plan(&self) -> Plan {
         let size = Size { width: 0.1, max_layers: None };
         let small = Small { size, batch_size: 20 };
-        Plan { material: Material::Text, epochs: 60, batch_size: 50, free_rate: true, small }
+        Plan { vocabulary: self.vocabulary, ..Plan::text(60, 50, small) }
     }
 
     /// `cells` are those of a layer, `inputs` the length of a word's vector.
     fn searched(&self, size: &Size) -> Searched {
         let sizes = || (10..1400).step_by(20);
-        let layers = 2.min(size.max_layers.unwrap_or(2)).max(1);
+        let [fewest, most] = self.layers;
+        let most = most.min(size.max_layers.unwrap_or(most)).max(1);
         Searched::Parameters(vec![
-            format!("layers=int:1:{layers}"),
+            format!("layers=int:{}:{most}", fewest.min(most)),
             size.choice("cells", sizes()),
             size.choice("inputs", sizes()),
         ])
@@ -51,19 +93,22 @@ impl Space for LongShortTerm {
         let layers = spec.count("layers", 1..=100)?;
         let cells = spec.count("cells", 1..=100_000)?;
         let inputs = spec.count("inputs", 1..=100_000)?;
-        let data = spec.text()?;
-        let recipe = Descent { layers, cells, inputs, words: data.words.len() };
+        let data = spec.text()?.of_at_most(self.vocabulary.unwrap_or(usize::MAX));
+        let words = data.words.len();
+        let recipe = Descent { layers, cells, inputs, words, rate: self.rate, schedule: self.schedule };
         run(spec, &recipe, &data, report)
     }
 }
 
-/// Gradient descent with a rate of 20, a tenth of it after two thirds of the plan; gradients longer than 0.25 are shortened to
-/// that; half of the values between layers drop out. All weights start in U(−0.1, 0.1), biases at 0.
+/// Gradient descent; gradients longer than 0.25 are shortened to that; half of the values between layers drop out. All weights
+/// start in U(−0.1, 0.1), biases at 0.
 struct Descent {
     layers: usize,
     cells: usize,
     inputs: usize,
     words: usize,
+    rate: f64,
+    schedule: fn(usize, usize) -> f64,
 }
 
 impl Recipe for Descent {
@@ -90,11 +135,11 @@ impl Recipe for Descent {
     }
 
     fn starts(&self) -> Vec<f64> {
-        vec![20.0]
+        vec![self.rate]
     }
 
     fn schedule(&self, epoch: usize, epochs: usize) -> f64 {
-        if 3 * (epoch - 1) >= 2 * epochs { 0.1 } else { 1.0 }
+        (self.schedule)(epoch, epochs)
     }
 
     fn clip(&self) -> Option<f64> {
@@ -143,10 +188,22 @@ mod tests {
     use super::*;
     use crate::layers::parameter::Module;
 
+    fn descent(layers: usize, cells: usize, inputs: usize, words: usize) -> Descent {
+        Descent { layers, cells, inputs, words, rate: LSTM.rate, schedule: LSTM.schedule }
+    }
+
+    #[test]
+    fn rates_fall_after_two_thirds_and_as_in_the_released_plan_after_28_of_60_epochs() {
+        let falls = |space: &LongShortTerm, epoch| (space.schedule)(epoch, 60).log10().round() as i32;
+        assert_eq!([1, 40, 41, 60].map(|epoch| falls(&LSTM, epoch)), [0, 0, -1, -1]);
+        // 532 steps an epoch: step 15,000 is in epoch 29, step 30,000 in epoch 57
+        assert_eq!([1, 29, 30, 57, 58, 60].map(|epoch| falls(&LSTM_400, epoch)), [0, 0, -1, -1, -2, -2]);
+    }
+
     #[test]
     fn a_network_has_its_parameters_and_predicts_from_the_words_before() {
         let device = Device::Processor;
-        let recipe = Descent { layers: 2, cells: 5, inputs: 3, words: 7 };
+        let recipe = descent(2, 5, 3, 7);
         let network = recipe.network(&mut Weights::new(0, 0, &device));
         assert_eq!(network.num_params(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
         let logits = |tokens: [[usize; 2]; 3]| -> Vec<f32> {
@@ -165,7 +222,7 @@ mod tests {
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
-        let recipe = Descent { layers: 2, cells: 7, inputs: 5, words: crate::torch::WORDS };
+        let recipe = descent(2, 7, 5, crate::torch::WORDS);
         crate::torch::check_text("lstm", &recipe, 2.0);
     }
 }

@@ -3,6 +3,7 @@
 //! Source: B. Baker, O. Gupta, N. Naik, R. Raskar, *Designing neural network architectures using reinforcement learning*
 //! (2017), and its published code.
 
+use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
@@ -14,7 +15,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{NETWORK, TrainOutcome, TrainSpec};
 use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
-use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
 use crate::training::{Recipe, run};
@@ -36,7 +37,13 @@ impl Space for Metaqnn {
     fn plan(&self) -> Plan {
         let size = Size { width: 0.125, max_layers: Some(8) };
         let small = Small { size, batch_size: 16 };
-        Plan { material: Material::Images, epochs: 20, batch_size: 128, free_rate: true, small }
+        Plan::images(20, 128, small)
+    }
+
+    /// Digits have shallower networks: at most 12 layers on SVHN and MNIST.
+    fn plan_on(&self, data: &DataSpec) -> Plan {
+        let max_layers = matches!(data, DataSpec::Svhn { .. } | DataSpec::Mnist { .. }).then_some(12);
+        Plan { max_layers, ..self.plan() }
     }
 
     fn searched(&self, _size: &Size) -> Searched {
@@ -129,7 +136,7 @@ impl Module for Layer {
 }
 
 /// Max-pooling without padding.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Pooling {
     kernel: usize,
     stride: usize,

@@ -1,6 +1,8 @@
 //! The built-in spaces, one file each: parameters, network, training recipe.
 
+pub(crate) mod alexnet;
 pub(crate) mod cuda_convnet;
+mod descent;
 pub(crate) mod lstm;
 pub(crate) mod metaqnn;
 pub(crate) mod resnet_39;
@@ -11,12 +13,15 @@ use crate::plan::{TrainOutcome, TrainSpec};
 use crate::space::{Report, Space};
 
 /// All spaces. A further one is a file here and a line in this list.
-pub const SPACES: &[&dyn Space] = &[
+pub static SPACES: &[&dyn Space] = &[
     &metaqnn::Metaqnn,
     &cuda_convnet::CudaConvnet,
-    &lstm::LongShortTerm,
-    &resnet_tiny::ResnetTiny,
+    &lstm::LSTM,
+    &lstm::LSTM_400,
+    &resnet_tiny::RESNET_TINY,
+    &resnet_tiny::RESNET_TINY_3,
     &resnet_39::Resnet39,
+    &alexnet::Alexnet,
 ];
 
 /// The space called `name`.

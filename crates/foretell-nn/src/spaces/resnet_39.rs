@@ -1,8 +1,8 @@
 //! `resnet-39`: networks of 39 layers in twelve blocks with random links, as in the paper's CIFAR-10 experiments.
 //!
-//! The paper leaves open how the links are drawn and merged. Here each block from the third on has one further link, from
-//! any block but the one before it or from none, and its maps are appended to those of the block before (as in B. Zoph,
-//! Q. Le, *Neural architecture search with reinforcement learning*, 2017).
+//! The paper leaves open how the links between blocks are drawn and merged. Here each block is linked with each block that is not just
+//! before it with a probability of ½, and the maps of all of them are appended to those of the block before (as in B. Zoph, Q. Le,
+//! *Neural architecture search with reinforcement learning*, 2017).
 
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
@@ -14,7 +14,7 @@ use crate::layers::pooling::max_pool;
 use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::{joined, relu, sum_of};
 use crate::training::{Recipe, run};
@@ -49,7 +49,7 @@ const SMALLEST: usize = 4;
 const HEIGHTS: [&str; BLOCKS] = names!("height");
 const WIDTHS: [&str; BLOCKS] = names!("width");
 const FILTERS: [&str; BLOCKS] = names!("filters");
-const LINKS: [&str; BLOCKS] = names!("link");
+const LINKS: [&str; BLOCKS] = names!("links");
 
 /// The space.
 pub(crate) struct Resnet39;
@@ -66,11 +66,11 @@ impl Space for Resnet39 {
     fn plan(&self) -> Plan {
         let size = Size { width: 0.25, max_layers: None };
         let small = Small { size, batch_size: 16 };
-        Plan { material: Material::Images, epochs: 50, batch_size: 100, free_rate: true, small }
+        Plan { smallest: SMALLEST, ..Plan::images(50, 100, small) }
     }
 
-    /// `height`, `width` are those of the kernels of a block, `filters` its filters, `link` the block that it is linked with, 0
-    /// for none.
+    /// `height`, `width` are those of the kernels of a block, `filters` its filters, `links` the blocks that it is linked with: the sum of
+    /// 2ⁱ⁻¹ over their numbers i. A number drawn evenly has each link with a probability of ½.
     fn searched(&self, size: &Size) -> Searched {
         let kernel = |name: &str| format!("{name}=choice:1,3,5,7");
         let mut texts = Vec::new();
@@ -78,7 +78,7 @@ impl Space for Resnet39 {
             texts.extend([kernel(HEIGHTS[block]), kernel(WIDTHS[block])]);
             texts.push(size.choice(FILTERS[block], [6, 12, 24, 36].into_iter()));
             if block >= 2 {
-                texts.push(format!("{}=int:0:{}", LINKS[block], block - 1));
+                texts.push(format!("{}=int:0:{}", LINKS[block], most_links(block)));
             }
         }
         Searched::Parameters(texts)
@@ -87,21 +87,30 @@ impl Space for Resnet39 {
     fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
         let mut blocks = Vec::with_capacity(BLOCKS);
         for block in 0..BLOCKS {
-            let most = block.saturating_sub(1);
             blocks.push(Shape {
                 height: spec.count(HEIGHTS[block], 1..=99)?,
                 width: spec.count(WIDTHS[block], 1..=99)?,
                 filters: spec.count(FILTERS[block], 1..=10_000)?,
-                link: if block >= 2 { spec.count(LINKS[block], 0..=most)? } else { 0 },
+                links: if block >= 2 { spec.count(LINKS[block], 0..=most_links(block))? } else { 0 },
             });
         }
         let data = spec.images()?;
-        spec.check_side(&data, SMALLEST)?;
+        self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
         let shape = data.train.shape;
         let pixels = (shape.height / 2 / 2) * (shape.width / 2 / 2);
         let (channels, classes) = (shape.channels, data.train.classes);
         run(spec, &RmsProp { blocks, channels, pixels, classes }, &data, report)
     }
+}
+
+/// All links of block `block` (from 0): one with each block but the one before it.
+fn most_links(block: usize) -> usize {
+    (1 << (block - 1)) - 1
+}
+
+/// The blocks (from 0) of `links`.
+fn linked(links: usize) -> impl Iterator<Item = usize> {
+    (0..BLOCKS).filter(move |block| links >> block & 1 == 1)
 }
 
 /// What is searched of a block.
@@ -110,8 +119,8 @@ struct Shape {
     height: usize,
     width: usize,
     filters: usize,
-    /// The block that it is linked with, from 1; 0 is none.
-    link: usize,
+    /// The blocks that it is linked with, a bit each.
+    links: usize,
 }
 
 /// RMSProp (α = 0.99, ε = 10⁻⁸, no momentum) with L2 of 10⁻⁴ and a rate of 10⁻³, which falls to 10⁻⁵ after three fifths of the
@@ -157,7 +166,7 @@ module!(Network { blocks, last });
 struct Block {
     convolutions: Vec<Convolution>,
     norms: Vec<BatchNorm>,
-    link: usize,
+    links: usize,
 }
 module!(Block { convolutions, norms });
 
@@ -166,8 +175,8 @@ impl Network {
         let mut blocks = Vec::with_capacity(BLOCKS);
         let mut before = recipe.channels;
         for shape in &recipe.blocks {
-            let linked = shape.link.checked_sub(1).map_or(0, |link| recipe.blocks[link].filters);
-            blocks.push(Block::new(*shape, before + linked, weights));
+            let maps: usize = linked(shape.links).map(|block| recipe.blocks[block].filters).sum();
+            blocks.push(Block::new(*shape, before + maps, weights));
             before = shape.filters;
         }
         let inputs = before * recipe.pixels;
@@ -178,12 +187,12 @@ impl Network {
 
 impl Block {
     fn new(shape: Shape, channels: usize, weights: &mut Weights) -> Self {
-        let Shape { height, width, filters, link } = shape;
+        let Shape { height, width, filters, links } = shape;
         let sizes = [channels, filters, filters];
         let convolution = |channels| Convolution::he([filters, channels, height, width], 1, weights);
         let convolutions = sizes.map(convolution).into();
         let norms = (0..CONVOLUTIONS).map(|_| BatchNorm::new(filters, weights)).collect();
-        Self { convolutions, norms, link }
+        Self { convolutions, norms, links }
     }
 
     fn forward(&mut self, x: Tensor<4>, training: bool) -> Tensor<4> {
@@ -207,7 +216,7 @@ impl ImageNetwork for Network {
                 outputs = outputs.into_iter().map(|maps| max_pool(maps, 2, 2)).collect();
             }
             let mut inputs = vec![outputs.last().unwrap_or(&images).clone()];
-            inputs.extend(block.link.checked_sub(1).map(|link| outputs[link].clone()));
+            inputs.extend(linked(block.links).map(|block| outputs[block].clone()));
             outputs.push(block.forward(joined(inputs), training));
         }
         let last = outputs.pop().expect("there are twelve blocks");
@@ -218,19 +227,19 @@ impl ImageNetwork for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::parameter::Module;
     use crate::tensor::Device;
 
     #[test]
     fn linked_maps_are_appended_and_two_poolings_leave_a_sixteenth_of_the_pixels() {
-        let mut blocks = vec![Shape { height: 1, width: 3, filters: 6, link: 0 }; BLOCKS];
+        let mut blocks = vec![Shape { height: 1, width: 3, filters: 6, links: 0 }; BLOCKS];
         blocks[1].filters = 12;
-        blocks[8] = Shape { height: 5, width: 1, filters: 24, link: 2 };
+        // with the second block and the fourth
+        blocks[8] = Shape { height: 5, width: 1, filters: 24, links: 0b1010 };
         let recipe = RmsProp { blocks, channels: 3, pixels: 6, classes: 10 };
         let device = Device::Processor;
         let mut network = recipe.network(&mut Weights::new(0, 0, &device));
         let weight = network.blocks[8].convolutions[0].weight.dims();
-        assert_eq!(weight, [24, 6 + 12, 5, 1]);
+        assert_eq!(weight, [24, 6 + 12 + 6, 5, 1]);
         let convolutions: usize = network.blocks.iter().map(|block| block.convolutions.len()).sum();
         assert_eq!(convolutions, 36);
         assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 13], &device), None).dims(), [2, 10]);
@@ -238,8 +247,9 @@ mod tests {
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
-        let mut blocks = vec![Shape { height: 3, width: 1, filters: 6, link: 0 }; BLOCKS];
-        (blocks[4].link, blocks[11].link) = (2, 7);
+        let mut blocks = vec![Shape { height: 3, width: 1, filters: 6, links: 0 }; BLOCKS];
+        // with the second block, and with the seventh
+        (blocks[4].links, blocks[11].links) = (1 << 1, 1 << 6);
         let recipe = RmsProp { blocks, channels: 3, pixels: 16, classes: crate::torch::CLASSES };
         crate::torch::check_images("resnet-39", &recipe, 1e-5, 1.0);
     }

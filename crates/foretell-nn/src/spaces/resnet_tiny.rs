@@ -1,4 +1,7 @@
-//! `resnet-tiny`: residual networks of 6n + 2 layers with few filters, as in the paper's TinyImageNet experiments.
+//! `resnet-tiny` and `resnet-tiny-3`: residual networks of 6n + 2 layers with few filters, as in the paper's TinyImageNet experiments.
+//!
+//! The paper says that a block has three convolutions, that there are 2 to 18 blocks, and 14 to 110 layers. The last two fit He et al.'s
+//! networks, three stages of n blocks of two convolutions: `resnet-tiny`. All three fit 2n blocks of three convolutions: `resnet-tiny-3`.
 //!
 //! Source: K. He, X. Zhang, S. Ren, J. Sun, *Deep residual learning for image recognition* (2016), §4.2.
 
@@ -13,38 +16,57 @@ use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Material, Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::{joined, relu, sum_of};
 use crate::training::{Recipe, run};
 use rand_chacha::ChaCha8Rng;
 
-/// Blocks in each of the three stages, at most.
+/// The largest n.
 const MOST_BLOCKS: usize = 18;
 /// The smallest side of an image: its size is halved twice.
 const SMALLEST: usize = 4;
 /// How often the rate falls: after each quarter of the plan, as in the paper's released curves.
 const FALLS: usize = 3;
 
-/// The space.
-pub(crate) struct ResnetTiny;
+/// Three stages.
+const STAGES: usize = 3;
+
+/// A space of residual networks.
+pub(crate) struct ResnetTiny {
+    name: &'static str,
+    about: &'static str,
+    /// Convolutions of a block: 2 or 3.
+    convolutions: usize,
+}
+
+/// Blocks of two convolutions.
+pub(crate) static RESNET_TINY: ResnetTiny =
+    ResnetTiny { name: "resnet-tiny", about: "residual networks of 6n + 2 layers", convolutions: 2 };
+
+/// Blocks of three convolutions.
+pub(crate) static RESNET_TINY_3: ResnetTiny = ResnetTiny {
+    name: "resnet-tiny-3",
+    about: "residual networks of 6n + 2 layers in blocks of three",
+    convolutions: 3,
+};
 
 impl Space for ResnetTiny {
     fn name(&self) -> &'static str {
-        "resnet-tiny"
+        self.name
     }
 
     fn about(&self) -> &'static str {
-        "residual networks of 6n + 2 layers"
+        self.about
     }
 
     fn plan(&self) -> Plan {
         let size = Size { width: 0.5, max_layers: Some(20) };
         let small = Small { size, batch_size: 16 };
-        Plan { material: Material::Images, epochs: 140, batch_size: 100, free_rate: true, small }
+        Plan { smallest: SMALLEST, ..Plan::images(140, 100, small) }
     }
 
-    /// `blocks` is n, the residual blocks of a stage; `filters` are those of the first stage.
+    /// `blocks` is n, a sixth of the convolutions in blocks; `filters` are those of the first stage.
     fn searched(&self, size: &Size) -> Searched {
         let most = size.max_layers.map_or(MOST_BLOCKS, |layers| layers.saturating_sub(2) / 6);
         let most = most.clamp(1, MOST_BLOCKS);
@@ -61,11 +83,12 @@ impl Space for ResnetTiny {
             blocks: spec.count("blocks", 1..=MOST_BLOCKS)?,
             filters: spec.count("filters", 1..=10_000)?,
             kernel: spec.count("kernel", 1..=99)?,
+            convolutions: self.convolutions,
             channels: 0,
             classes: 0,
         };
         let data = spec.images()?;
-        spec.check_side(&data, SMALLEST)?;
+        self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
         let recipe = Nesterov { channels: data.train.shape.channels, classes: data.train.classes, ..shape };
         run(spec, &recipe, &data, report)
     }
@@ -76,6 +99,8 @@ struct Nesterov {
     blocks: usize,
     filters: usize,
     kernel: usize,
+    /// Convolutions of a block.
+    convolutions: usize,
     channels: usize,
     classes: usize,
 }
@@ -100,7 +125,7 @@ impl Recipe for Nesterov {
     }
 }
 
-/// A convolution, three stages of n residual blocks, the means of the maps, a fully connected layer: 6n + 2 layers.
+/// A convolution, three stages of residual blocks, the means of the maps, a fully connected layer: 6n + 2 layers.
 #[derive(Clone)]
 struct Network {
     first: Convolution,
@@ -110,29 +135,29 @@ struct Network {
 }
 module!(Network { first, norm, blocks, last });
 
-/// Two convolutions with batch normalisation, added to what goes in.
+/// Convolutions with batch normalisation, added to what goes in.
 #[derive(Clone)]
 struct Block {
-    first: Convolution,
-    first_norm: BatchNorm,
-    second: Convolution,
-    second_norm: BatchNorm,
+    convolutions: Vec<Convolution>,
+    norms: Vec<BatchNorm>,
     stride: usize,
 }
-module!(Block { first, first_norm, second, second_norm });
+module!(Block { convolutions, norms });
 
 impl Network {
-    /// Stages have 1, 2 and 4 times the filters; the second and the third begin with stride 2.
+    /// Stages are a third of the convolutions each and have 1, 2 and 4 times the filters; the second and the third begin with stride 2.
     fn new(recipe: &Nesterov, weights: &mut Weights) -> Self {
         let kernel = recipe.kernel;
         let mut channels = recipe.filters;
         let first = Convolution::he([channels, recipe.channels, kernel, kernel], 1, weights);
         let norm = BatchNorm::new(channels, weights);
-        let mut blocks = Vec::new();
-        for (stage, block) in (0..3).flat_map(|stage| (0..recipe.blocks).map(move |block| (stage, block))) {
-            let filters = recipe.filters << stage;
-            let stride = if stage > 0 && block == 0 { 2 } else { 1 };
-            blocks.push(Block::new([filters, channels, kernel, kernel], stride, weights));
+        let count = 2 * STAGES * recipe.blocks / recipe.convolutions;
+        let mut blocks = Vec::with_capacity(count);
+        for block in 0..count {
+            let filters = recipe.filters << (STAGES * block / count);
+            let stride = if filters > channels { 2 } else { 1 };
+            let shape = [filters, channels, kernel, kernel];
+            blocks.push(Block::new(shape, recipe.convolutions, stride, weights));
             channels = filters;
         }
         let bound = (1.0 / channels as f64).sqrt();
@@ -143,20 +168,25 @@ impl Network {
 }
 
 impl Block {
-    fn new(shape: [usize; 4], stride: usize, weights: &mut Weights) -> Self {
+    /// `shape` is that of the first convolution's weights.
+    fn new(shape: [usize; 4], convolutions: usize, stride: usize, weights: &mut Weights) -> Self {
         let [filters, _, kernel, _] = shape;
-        Self {
-            first: Convolution::he(shape, stride, weights),
-            first_norm: BatchNorm::new(filters, weights),
-            second: Convolution::he([filters, filters, kernel, kernel], 1, weights),
-            second_norm: BatchNorm::new(filters, weights),
-            stride,
+        let mut block = Self { convolutions: Vec::new(), norms: Vec::new(), stride };
+        for index in 0..convolutions {
+            let (shape, stride) =
+                if index == 0 { (shape, stride) } else { ([filters, filters, kernel, kernel], 1) };
+            block.convolutions.push(Convolution::he(shape, stride, weights));
+            block.norms.push(BatchNorm::new(filters, weights));
         }
+        block
     }
 
     fn forward(&mut self, x: Tensor<4>, training: bool) -> Tensor<4> {
-        let y = relu(self.first_norm.forward(self.first.forward(x.clone()), training));
-        let y = self.second_norm.forward(self.second.forward(y), training);
+        let mut y = x.clone();
+        for (index, (layer, norm)) in self.convolutions.iter().zip(&mut self.norms).enumerate() {
+            let input = if index == 0 { y } else { relu(y) };
+            y = norm.forward(layer.forward(input), training);
+        }
         let filters = y.dims()[1];
         relu(sum_of(y, shortcut(x, self.stride, filters)))
     }
@@ -190,7 +220,7 @@ mod tests {
 
     #[test]
     fn stages_double_their_filters_and_halve_their_maps() {
-        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, channels: 3, classes: 5 };
+        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 2, channels: 3, classes: 5 };
         let device = Device::Processor;
         let mut network = recipe.network(&mut Weights::new(0, 0, &device));
         // convolutions 3→4, four of 4→4, 4→8, three of 8→8, 8→16, three of 16→16; a normalisation has 4 numbers a map
@@ -205,9 +235,29 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_three_convolutions_make_as_many_layers_in_two_thirds_of_the_blocks() {
+        let device = Device::Processor;
+        for n in [2, 5, 18] {
+            let build = |convolutions| {
+                let recipe =
+                    Nesterov { blocks: n, filters: 2, kernel: 3, convolutions, channels: 3, classes: 5 };
+                let network = recipe.network(&mut Weights::new(0, 0, &device));
+                let layers: usize = network.blocks.iter().map(|block| block.convolutions.len()).sum();
+                let strided = network.blocks.iter().filter(|block| block.stride == 2).count();
+                (layers + 2, network.blocks.len(), strided)
+            };
+            assert_eq!(build(2), (6 * n + 2, 3 * n, 2));
+            assert_eq!(build(3), (6 * n + 2, 2 * n, 2));
+        }
+        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 3, channels: 3, classes: 5 };
+        let mut network = recipe.network(&mut Weights::new(0, 0, &device));
+        assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 7], &device), None).dims(), [2, 5]);
+    }
+
+    #[test]
     fn fifty_steps_agree_with_pytorch() {
         let classes = crate::torch::CLASSES;
-        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, channels: 3, classes };
+        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 2, channels: 3, classes };
         crate::torch::check_images("resnet-tiny", &recipe, 0.001, 1.0);
     }
 }

@@ -54,11 +54,6 @@ impl<const D: usize> Tensor<D> {
         }
     }
 
-    /// A parameter, whose gradient is wanted.
-    pub(crate) fn parameter(values: Vec<f32>, shape: [usize; D], device: &Device) -> Self {
-        Self::constant(values, shape, device).into_parameter()
-    }
-
     /// The same values as a parameter.
     pub(crate) fn into_parameter(self) -> Self {
         wherever!(self, x => Self::Processor(x.into_parameter()), x => Self::Gpu(x.inner().autodiff().require_grad()))

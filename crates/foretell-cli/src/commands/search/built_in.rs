@@ -3,7 +3,7 @@
 use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell::Direction;
-use foretell_nn::{Accelerator, DataOptions, DataSpec, Material, Plan, Searched, Size};
+use foretell_nn::{Accelerator, DataOptions, DataSpec, Material, Plan, RateSchedule, Searched, Size};
 use foretell_search::{LayerSpace, ParameterSpace, Space};
 
 /// The epochs of a whole training on drawn data.
@@ -39,11 +39,12 @@ impl BuiltIn {
         let family = foretell_nn::space(family).map_err(Failure::input)?;
         let plan = family.plan();
         check_metric(arguments, plan.material.metric())?;
-        let data = arguments.data.as_deref().unwrap_or(plan.material.drawn());
-        let data: DataSpec = data.parse().map_err(Failure::input)?;
+        let data: DataSpec =
+            arguments.data.as_deref().unwrap_or(plan.drawn).parse().map_err(Failure::input)?;
+        let plan = family.plan_on(&data);
         let (size, batch_size, epochs) = sizes(arguments, &data, &plan);
         check_sizes(&size, batch_size)?;
-        let loaded = load(arguments, &data, family.name(), plan.material)?;
+        let loaded = load(arguments, &data, family.name(), &plan)?;
         let space = match family.searched(&size) {
             Searched::Layers => Space::Metaqnn(layers(loaded.images.unwrap_or_default(), &size)?),
             Searched::Parameters(texts) => {
@@ -68,6 +69,10 @@ impl BuiltIn {
             ("batch-size", batch_size.to_string()),
             ("data-seed", seed_of(arguments).to_string()),
         ];
+        if let Some(schedule) = &arguments.schedule {
+            let schedule: RateSchedule = schedule.parse().map_err(Failure::input)?;
+            flags.push(("schedule", schedule.to_string()));
+        }
         if let Some(device) = &arguments.device {
             let device: Accelerator = device.parse().map_err(Failure::input)?;
             device.check().map_err(Failure::input)?;
@@ -80,7 +85,7 @@ impl BuiltIn {
 /// Size of the networks, examples a step and epochs: as told, small on drawn data, or else the paper's.
 fn sizes(arguments: &Arguments, data: &DataSpec, plan: &Plan) -> (Size, usize, u64) {
     let drawn = matches!(data, DataSpec::Shapes { .. } | DataSpec::Words);
-    let paper = Size { width: 1.0, max_layers: None };
+    let paper = Size { width: 1.0, max_layers: plan.max_layers };
     let (size, batch_size, epochs) = if drawn {
         (plan.small.size, plan.small.batch_size, SMALL_EPOCHS)
     } else {
@@ -126,13 +131,13 @@ fn check_metric(arguments: &Arguments, metric: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn load(arguments: &Arguments, data: &DataSpec, space: &str, material: Material) -> Result<Loaded, Failure> {
+fn load(arguments: &Arguments, data: &DataSpec, space: &str, plan: &Plan) -> Result<Loaded, Failure> {
     let options = DataOptions {
         train_size: arguments.train_size,
         validation_size: arguments.validation_size,
         seed: seed_of(arguments),
     };
-    match (material, data.is_text()) {
+    match (plan.material, data.is_text()) {
         (Material::Images, true) => Err(Failure::input(format!(
             "{space} learns from images, and {data} is a text; name another data set"
         ))),
@@ -141,6 +146,7 @@ fn load(arguments: &Arguments, data: &DataSpec, space: &str, material: Material)
         ))),
         (Material::Text, true) => {
             let text = data.read_text(&options).map_err(Failure::input)?;
+            let text = text.of_at_most(plan.vocabulary.unwrap_or(usize::MAX));
             let (train, validation) = (text.train.len(), text.validation.len());
             let about = format!("{train} + {validation} tokens of {data} ({} words)", text.words.len());
             Ok(Loaded { train, validation, images: None, about })
@@ -149,6 +155,7 @@ fn load(arguments: &Arguments, data: &DataSpec, space: &str, material: Material)
             let loaded = data.load(&options).map_err(Failure::input)?;
             let (train, validation) = (loaded.train.len(), loaded.validation.len());
             let (shape, classes) = (loaded.train.shape, loaded.train.classes);
+            plan.check_side(space, data, shape).map_err(Failure::input)?;
             let about = format!(
                 "{train} + {validation} images of {data} ({}×{}×{}, {classes} classes)",
                 shape.channels, shape.height, shape.width

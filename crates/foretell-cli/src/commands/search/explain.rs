@@ -4,7 +4,7 @@ use super::report::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
 use crate::output::table;
 use foretell_search::{
-    MOST_TRIALS, Plan, Policy, SamplerSpec, Schedule, ScheduleError, StudySpec, Totals, plan,
+    MOST_TRIALS, Plan, Policy, SamplerSpec, Schedule, ScheduleError, Space, StudySpec, Totals, plan,
     successive_halving,
 };
 use serde::Serialize;
@@ -90,7 +90,7 @@ pub(super) fn text(
     budget: Option<String>,
 ) -> String {
     let mut lines = vec![format!("would search: {}", workload.described(spec)), schedule(spec, plan)];
-    if workload.is_built_in() {
+    if workload.is_built_in() && matches!(workload.space, Space::Metaqnn(_)) {
         let attempts = "first epochs that show no learning come on top: up to five a network, each at a smaller learning rate";
         lines.push(attempts.to_owned());
     }

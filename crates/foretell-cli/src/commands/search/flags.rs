@@ -76,12 +76,12 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(super) asked: RequestFlags,
 
-    /// Networks to search: metaqnn (default), cuda-convnet, lstm, resnet-tiny, resnet-39; with a command of your own only metaqnn,
-    /// and `{net}` in the command stands for the network.
+    /// Networks to search: metaqnn (default), cuda-convnet, lstm, lstm-400, resnet-tiny, resnet-tiny-3, resnet-39, alexnet; with a command
+    /// of your own only metaqnn, and `{net}` in the command stands for the network.
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) space: Option<String>,
-    /// Data to train on: shapes (default), shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR; for lstm
-    /// words (default), text:PATH, characters:PATH.
+    /// Data to train on: shapes (default), shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR,
+    /// folder:DIR (a folder of pictures a class), folder:SIDE:DIR; for lstm words (default), text:PATH, characters:PATH.
     #[arg(long, help_heading = "Built-in networks")]
     pub(super) data: Option<String>,
     /// Factor on the filters, cells and units of the space; 1 is the paper's width, such as 64 to 512 filters (quickstart: 0.125).
@@ -93,12 +93,16 @@ pub(crate) struct Arguments {
     /// Number of validation examples, balanced by class (quickstart: 500).
     #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) validation_size: Option<usize>,
-    /// Largest number of layers before the softmax (the paper: 18; quickstart: 8).
+    /// Largest number of layers before the softmax (the paper: 18, on MNIST and SVHN 12; quickstart: 8).
     #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) max_layers: Option<usize>,
     /// Batch size: images per step of the optimizer (the paper: 128; quickstart: 16).
     #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) batch_size: Option<usize>,
+
+    /// How the learning rate falls over the epochs: step, exponential, cosine, constant (default: the space's own way).
+    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
+    pub(super) schedule: Option<String>,
 
     /// Device that trains the networks: cpu, gpu, gpu:1; trials share a GPU. GPUs need a program built with --features gpu
     /// (default: cpu).

@@ -1,0 +1,183 @@
+//! `alexnet`: learning rate and step size of AlexNet, as in the paper's ImageNet experiments, on images of any size from 64 pixels on.
+//!
+//! Source: A. Krizhevsky, I. Sutskever, G. Hinton, *ImageNet classification with deep convolutional neural networks* (2012), by Caffe's
+//! `bvlc_alexnet`; ranges of the paper's appendix.
+//!
+//! The layers at hand make three differences: convolutions see all maps (the original halves them between two GPUs), the response
+//! normalisation is within channels, and images are not cropped at random.
+
+use crate::error::Error;
+use crate::image_lessons::ImageNetwork;
+use crate::layers::convolution::Convolution;
+use crate::layers::dense::Dense;
+use crate::layers::dropout::Dropout;
+use crate::layers::parameter::module;
+use crate::layers::pooling::max_pool_ceiling;
+use crate::layers::response_norm::response_norm;
+use crate::layers::weights::Weights;
+use crate::optimizer::Optimizer;
+use crate::plan::{TrainOutcome, TrainSpec};
+use crate::schedule::even_falls;
+use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::spaces::descent::{bias, descent};
+use crate::tensor::Tensor;
+use crate::tensor::elementwise::relu;
+use crate::training::{Recipe, run};
+use foretell::ImageShape;
+use rand_chacha::ChaCha8Rng;
+
+/// The smallest side of an image: of 64 pixels the first convolution leaves 16 and three poolings 8, 4 and 2.
+const SMALLEST: usize = 64;
+/// Scale and power of the response normalisation.
+const NORM: (f64, f64) = (1e-4, 0.75);
+/// L2 penalty of all weights.
+const PENALTY: f64 = 5e-4;
+
+/// The space.
+pub(crate) struct Alexnet;
+
+impl Space for Alexnet {
+    fn name(&self) -> &'static str {
+        "alexnet"
+    }
+
+    fn about(&self) -> &'static str {
+        "learning rate and step size of AlexNet"
+    }
+
+    /// 90 epochs: the 450,000 steps of 256 images of Caffe's plan.
+    fn plan(&self) -> Plan {
+        let small = Small { size: Size { width: 0.125, max_layers: None }, batch_size: 16 };
+        Plan { drawn: "shapes:64", smallest: SMALLEST, free_rate: false, ..Plan::images(90, 256, small) }
+    }
+
+    /// The rate falls to a tenth after each step; `learning_rate_reductions` falls make steps of plan/(reductions + 1) epochs.
+    fn searched(&self, _size: &Size) -> Searched {
+        let texts = ["learning_rate=log:5e-5:5", "learning_rate_reductions=int:0:3"];
+        Searched::Parameters(texts.map(str::to_owned).into())
+    }
+
+    fn train(&self, spec: &TrainSpec, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
+        let learning_rate = spec.number("learning_rate", f64::MIN_POSITIVE..=f64::MAX)?;
+        let reductions = spec.count("learning_rate_reductions", 0..=1000)?;
+        let data = spec.images()?.less_mean_image(true);
+        self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
+        let (input, classes) = (data.train.shape, data.train.classes);
+        run(spec, &Steps { learning_rate, reductions, width: spec.width, input, classes }, &data, report)
+    }
+}
+
+/// [`descent`] with the same penalty for all weights; the rate falls to a tenth in even steps, which depend on the whole plan.
+struct Steps {
+    learning_rate: f64,
+    reductions: usize,
+    width: f64,
+    input: ImageShape,
+    classes: usize,
+}
+
+impl Recipe for Steps {
+    type Network = Network;
+
+    fn network(&self, weights: &mut Weights) -> Network {
+        Network::new(self, weights)
+    }
+
+    fn optimizer(&self) -> Optimizer {
+        descent()
+    }
+
+    fn starts(&self) -> Vec<f64> {
+        vec![self.learning_rate]
+    }
+
+    fn schedule(&self, epoch: usize, epochs: usize) -> f64 {
+        even_falls(self.reductions, epoch, epochs)
+    }
+}
+
+/// Five convolutions, three of them with pooling, the first two with response normalisation; two fully connected layers with dropout,
+/// and the last one.
+#[derive(Clone)]
+struct Network {
+    conv1: Convolution,
+    conv2: Convolution,
+    conv3: Convolution,
+    conv4: Convolution,
+    conv5: Convolution,
+    fc6: Dense,
+    fc7: Dense,
+    fc8: Dense,
+    dropout: Dropout,
+}
+module!(Network { conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8 });
+
+impl Network {
+    /// 96, 256, 384, 384 and 256 filters and 4096 units, times the width. Weights start in N(0, 0.01²), those of the first two fully
+    /// connected layers in N(0, 0.005²), biases at 0 or 0.1. Where a layer sees fewer maps because of the width, its weights start
+    /// wider by 1/√width, so that its values are as large as at the paper's width.
+    fn new(recipe: &Steps, weights: &mut Weights) -> Self {
+        let size = Size { width: recipe.width, max_layers: None };
+        let [f1, f2, f3, f4, f5, units] = [96, 256, 384, 384, 256, 4096].map(|maps| size.scale(maps));
+        let wider = 1.0 / recipe.width.sqrt();
+        let mut convolution = |shape: [usize; 4], sd: f64, start: f32, stride| {
+            let weight = weights.normal(shape, sd).with_penalty(PENALTY);
+            Convolution::new(weight, Some(bias(shape[0], start, weights)), stride)
+        };
+        let conv1 = convolution([f1, recipe.input.channels, 11, 11], 0.01, 0.0, 4);
+        let conv2 = convolution([f2, f1, 5, 5], 0.01 * wider, 0.1, 1);
+        let conv3 = convolution([f3, f2, 3, 3], 0.01 * wider, 0.0, 1);
+        let conv4 = convolution([f4, f3, 3, 3], 0.01 * wider, 0.1, 1);
+        let conv5 = convolution([f5, f4, 3, 3], 0.01 * wider, 0.1, 1);
+        let pooled = |size: usize| (0..3).fold(size.div_ceil(4), |size, _| (size - 3).div_ceil(2) + 1);
+        let inputs = f5 * pooled(recipe.input.height) * pooled(recipe.input.width);
+        let mut dense = |inputs, outputs, sd: f64, start| {
+            let weight = weights.normal([inputs, outputs], sd * wider).with_penalty(PENALTY);
+            Dense { weight, bias: bias(outputs, start, weights) }
+        };
+        let (fc6, fc7) = (dense(inputs, units, 0.005, 0.1), dense(units, units, 0.005, 0.1));
+        let fc8 = dense(units, recipe.classes, 0.01, 0.0);
+        Self { conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8, dropout: Dropout::new(0.5) }
+    }
+}
+
+impl ImageNetwork for Network {
+    fn logits(&mut self, images: Tensor<4>, mut training: Option<&mut ChaCha8Rng>) -> Tensor<2> {
+        let (scale, power) = NORM;
+        let x = response_norm(relu(self.conv1.forward(images)), scale, power);
+        let x = max_pool_ceiling(x, 3, 2);
+        let x = response_norm(relu(self.conv2.forward(x)), scale, power);
+        let x = max_pool_ceiling(x, 3, 2);
+        let x = relu(self.conv3.forward(x));
+        let x = relu(self.conv4.forward(x));
+        let x = max_pool_ceiling(relu(self.conv5.forward(x)), 3, 2);
+        let x = self.dropout.forward(relu(self.fc6.forward(x.flatten())), training.as_deref_mut());
+        let x = self.dropout.forward(relu(self.fc7.forward(x)), training);
+        self.fc8.forward(x)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::parameter::Module;
+    use crate::tensor::Device;
+
+    #[test]
+    fn at_the_paper_s_width_a_network_has_alexnet_s_parameters_without_its_halves() {
+        let device = Device::Processor;
+        let build = |width, side| {
+            let input = ImageShape { channels: 3, height: side, width: side };
+            let recipe = Steps { learning_rate: 0.01, reductions: 2, width, input, classes: 1000 };
+            recipe.network(&mut Weights::new(0, 0, &device))
+        };
+        // weights of the convolutions, then biases; 64 pixels leave 2 × 2 maps
+        let kernels = 96 * 363 + 256 * 96 * 25 + 384 * 256 * 9 + 384 * 384 * 9 + 256 * 384 * 9;
+        let matrices = 1024 * 4096 + 4096 * 4096 + 4096 * 1000;
+        let biases = 96 + 256 + 384 + 384 + 256 + 4096 + 4096 + 1000;
+        assert_eq!(build(1.0, 64).num_params(), kernels + matrices + biases);
+        let mut small = build(0.05, 75);
+        let images = Tensor::zeros([2, 3, 75, 75], &device);
+        assert_eq!(small.logits(images, None).dims(), [2, 1000]);
+    }
+}
