@@ -205,7 +205,7 @@ def ours(foretell, space, data, sizes, batch, settings, width):
 
 
 RESNET_39 = [f"{what}{block}={value}" for block in range(1, 13) for what, value in (("height", 3), ("width", 3), ("filters", 6))]
-RESNET_39 += [f"link{block}=0" for block in range(3, 13)]
+RESNET_39 += [f"links{block}=0" for block in range(3, 13)]
 CONVNET = ["learning_rate=0.001", "learning_rate_reductions=0", "conv1_l2=0.001", "conv2_l2=0.001", "conv3_l2=0.001"]
 CONVNET += ["fc_l2=0.1", "lrn_scale=0.001", "lrn_power=0.75"]
 # space, batch, our settings, PyTorch's network
