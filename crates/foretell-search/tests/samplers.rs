@@ -253,3 +253,22 @@ fn paused_and_stopped_trials_count_with_how_they_may_end_and_its_spread() {
         assert!(told.values().filter(|worth| worth.measured).all(|worth| worth.sd == 0.0));
     }
 }
+
+#[test]
+fn trials_that_all_fail_leave_nothing_to_learn_from_and_the_search_goes_on() {
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+        let mut study = Study::new(spec(&["lr=log:1e-4:1"], sampler.clone(), 3)).unwrap();
+        for number in 0..20 {
+            let records = study.step(&Input::WorkerIdle);
+            let Some(Record::Started { trial, .. }) = records.first() else {
+                panic!("{sampler:?} proposes no trial {number}")
+            };
+            let failure = (number < 12).then(|| "out of memory".to_owned());
+            if failure.is_none() {
+                study.step(&report(*trial, 1, 0.5));
+            }
+            study.step(&Input::Ended { trial: *trial, failure });
+        }
+        assert!(study.best().is_some(), "{sampler:?}");
+    }
+}

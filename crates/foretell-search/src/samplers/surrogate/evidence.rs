@@ -61,9 +61,9 @@ impl Evidence {
         text(configuration).is_none_or(|text| !self.tried.contains(&text))
     }
 
-    /// How many trials have a result, or failed.
+    /// How many trials there are to learn from: those with a result, and those that failed, once one has a result.
     pub(crate) fn len(&self) -> usize {
-        self.seen.len() + self.failed.len()
+        if self.seen.is_empty() { 0 } else { self.seen.len() + self.failed.len() }
     }
 
     /// The trials with a result; those that failed have the worst score of all. Empty while none has one.

@@ -1,0 +1,300 @@
+//! Every `foretell` command of README and the book, as its page writes it: run where that is quick, explained where it would train for long.
+//!
+//! Each page has a folder of its own with what its commands name: a training script, its study file, recorded curves, printed logs, a finished
+//! study. Commands that need another machine, the internet or somebody else's data are parsed, and named below.
+
+mod common;
+
+use common::{foretell, text};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// What cannot be run here, by how it begins, and why.
+const NOT_RUN: [(&str, &str); 12] = [
+    ("foretell study show foretell-out/metaqnn-cdeedc75", "it needs the search of the page"),
+    ("foretell serve", "it serves until it is ended"),
+    ("foretell worker", "it needs another machine's study"),
+    ("foretell data fetch", "it needs the internet"),
+    ("foretell search --data cifar10:DIR", "it needs the images"),
+    ("foretell search --space metaqnn", "explained by the built-in search"),
+    ("foretell report runs/rates", "it needs the study of the line before"),
+    ("foretell evaluate CURVES", "it stands for any file"),
+    ("foretell replay CURVES", "it stands for any file"),
+    ("foretell replay metaqnn_cifar10.csv", "it needs the paper's released curves"),
+    ("foretell search study.toml --on ray", "it needs Ray"),
+    ("foretell search study.toml --gpus", "it needs GPUs"),
+];
+
+/// Recorded runs, and their epochs.
+const RUNS: u32 = 120;
+const EPOCHS: i32 = 30;
+
+/// A training of five epochs, whose accuracy and latency depend on its learning rate.
+const TRIAL: &str = r#"
+digits=$(printf %s "$1" | tr -cd 1-9 | cut -c 1-3)
+for epoch in 1 2 3 4 5; do echo "val_acc=0.$epoch$digits"; done
+echo "latency=$digits"
+"#;
+
+/// A command of a page.
+struct Told {
+    /// As it is written, on one line.
+    text: String,
+    words: Vec<String>,
+}
+
+/// The `foretell` commands in the shell blocks of `page`.
+fn commands(page: &str) -> Vec<Told> {
+    let mut told = Vec::new();
+    let (mut in_shell, mut line) = (false, String::new());
+    for written in page.lines() {
+        if let Some(language) = written.strip_prefix("```") {
+            in_shell = !in_shell && language == "sh";
+            continue;
+        }
+        if !in_shell || written.trim_start().starts_with('#') {
+            continue;
+        }
+        let written = written.split("   #").next().unwrap_or_default().trim();
+        if let Some(begun) = written.strip_suffix('\\') {
+            line.push_str(begun);
+            continue;
+        }
+        line.push_str(written);
+        let whole = std::mem::take(&mut line);
+        if let Some(command) = of_program(&whole) {
+            told.push(Told { words: split(&command), text: command });
+        }
+    }
+    told
+}
+
+/// The `foretell` command that `line` runs; none for other programs, and for a line that says of itself that it is not whole.
+fn of_program(line: &str) -> Option<String> {
+    let line = line.rsplit("&& ").next()?;
+    let line = line.split(" > ").next()?;
+    let command = match line.strip_prefix("cargo run --release -- ") {
+        Some(rest) => format!("foretell {rest}"),
+        None => line.trim_start_matches("FORETELL_PYTHON=.venv/bin/python ").to_owned(),
+    };
+    (command.starts_with("foretell ") && !command.ends_with(" …")).then_some(command)
+}
+
+/// The words of a command line, without the program: quotes hold blanks together.
+fn split(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for letter in command.chars() {
+        match (quote, letter) {
+            (None, '\'' | '"') => quote = Some(letter),
+            (Some(open), _) if open == letter => quote = None,
+            (None, ' ') => words.push(std::mem::take(&mut word)),
+            _ => word.push(letter),
+        }
+    }
+    words.push(word);
+    words.into_iter().skip(1).filter(|word| !word.is_empty()).collect()
+}
+
+/// A folder with all that pages name.
+struct Scene {
+    folder: tempfile::TempDir,
+    path: std::ffi::OsString,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for script in ["train.py", "fit.sh"] {
+            std::fs::copy(root.join("examples/scripts").join(script), folder.path().join(script)).unwrap();
+        }
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        let recorded = "data/metaqnn-mnist.jsonl.gz";
+        std::fs::copy(root.join(recorded), folder.path().join(recorded)).unwrap();
+        // `python` is what pages write, and what not every system has
+        let programs = folder.path().join("bin");
+        std::fs::create_dir(&programs).unwrap();
+        let python = std::process::Command::new("sh").args(["-c", "command -v python3"]).output().unwrap();
+        std::os::unix::fs::symlink(text(&python.stdout).trim(), programs.join("python")).unwrap();
+        let path = std::env::join_paths(
+            std::iter::once(programs).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        );
+        let scene = Self { path: path.unwrap(), folder };
+        scene.curves();
+        scene.studies();
+        scene
+    }
+
+    /// Recorded and printed curves under all the names that pages give them.
+    fn curves(&self) {
+        let (mut whole, mut cut) = (String::from("lr,hidden,weights,"), String::from("lr,hidden,weights,"));
+        let epochs: Vec<String> = (1..=EPOCHS).map(|epoch| format!("val_acc_{epoch}")).collect();
+        whole.push_str(&epochs.join(","));
+        cut.push_str(&epochs[..10].join(","));
+        for run in 0..RUNS {
+            let (rate, end) =
+                (f64::from(run + 1) / f64::from(RUNS), 0.5 + 0.4 * (f64::from(run) * 0.7).sin());
+            let values: Vec<String> =
+                (1..=EPOCHS).map(|epoch| format!("{:.4}", end * (1.0 - 0.6_f64.powi(epoch)))).collect();
+            let settings = format!("\n{rate:.4},{},{}", run % 8 + 2, 1000 + 37 * (run * 7 % RUNS));
+            whole.push_str(&format!("{settings},{}", values.join(",")));
+            cut.push_str(&format!("{settings},{}", values[..10].join(",")));
+            let folder = self.folder.path().join(format!("runs/lr={rate:.4}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            let printed: String =
+                values.iter().map(|value| format!("val_acc={value} val/loss=0.{run}\n")).collect();
+            std::fs::write(folder.join("output.log"), printed).unwrap();
+            // and as Lightning's CSVLogger keeps them
+            let rows =
+                values.iter().enumerate().map(|(epoch, value)| format!("\n{epoch},{epoch},{value},0.{run}"));
+            let logged = format!("epoch,step,val_acc,val/loss{}\n", rows.collect::<String>());
+            std::fs::write(folder.join("metrics.csv"), logged).unwrap();
+            std::fs::write(folder.join("hparams.yaml"), format!("lr: {rate:.4}\nhidden: {}\n", run % 8 + 2))
+                .unwrap();
+            if run < 3 {
+                let folder = self.folder.path().join(format!("running/lr={rate:.4}"));
+                std::fs::create_dir_all(&folder).unwrap();
+                let rows = values.iter().take(10).enumerate();
+                let rows: String =
+                    rows.map(|(epoch, value)| format!("\n{epoch},{epoch},{value},0.{run}")).collect();
+                std::fs::write(folder.join("metrics.csv"), format!("epoch,step,val_acc,val/loss{rows}\n"))
+                    .unwrap();
+                std::fs::write(
+                    folder.join("hparams.yaml"),
+                    format!("lr: {rate:.4}\nhidden: {}\n", run % 8 + 2),
+                )
+                .unwrap();
+            }
+        }
+        for name in ["runs.csv", "finished.csv", "curves.csv"] {
+            std::fs::write(self.folder.path().join(name), &whole).unwrap();
+        }
+        std::fs::write(self.folder.path().join("running.csv"), &cut).unwrap();
+    }
+
+    /// A study file, and finished studies under the names that pages give them.
+    fn studies(&self) {
+        let parameters = ["--param", "lr=log:1e-4:1", "--param", "opt=choice:sgd,adam"];
+        let rest = ["--epochs", "5", "--trials", "8", "--metric", "val_acc", "--"];
+        std::fs::write(self.folder.path().join("trial.sh"), TRIAL).unwrap();
+        let command = ["sh", "trial.sh", "{lr}", "{opt}"];
+        for out in ["foretell-out/digits", "foretell-out/digits-2", "STUDY", "foretell-out/command-…"] {
+            self.run_well(&[&["search", "--out", out], &parameters[..], &rest[..], &command].concat());
+        }
+        let front =
+            ["search", "--out", "foretell-out/STUDY", "--objective", "val_acc", "--objective", "latency:min"];
+        let rest = ["--epochs", "5", "--trials", "8", "--"];
+        self.run_well(&[&front, &parameters[..], &rest[..], &command].concat());
+        self.run_well(&["import", "curves.csv", "--out", "curves.jsonl"]);
+        self.run_well(&["import", "running.csv", "--out", "running.jsonl"]);
+        std::fs::write(self.folder.path().join("wanted.jsonl"), "{\"lr\": 0.5, \"opt\": \"sgd\"}\n").unwrap();
+        self.run_well(&["init", "--", "python", "train.py"]);
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        foretell(self.folder.path(), words).env("PATH", &self.path).output().unwrap()
+    }
+
+    fn run_well(&self, words: &[&str]) -> Output {
+        let output = self.run(words);
+        assert!(output.status.success(), "foretell {}: {}", words.join(" "), text(&output.stderr));
+        output
+    }
+
+    /// Runs a command of a page; searches are only explained.
+    fn follow(&self, told: &Told) -> Output {
+        let mut words: Vec<&str> = told.words.iter().map(String::as_str).collect();
+        if words[0] == "search" && !words.contains(&"--explain") {
+            words.insert(1, "--explain");
+        }
+        // the study file and the curves are there already
+        if words[0] == "init" || words[0] == "import" && !words.contains(&"--list") {
+            words.insert(1, "--force");
+        }
+        // a shell writes the names of the files
+        if words.contains(&"runs/*/output.log") {
+            let files = std::fs::read_dir(self.folder.path().join("runs")).unwrap();
+            let files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path().join("output.log")).collect();
+            let mut words = vec!["import", "--force"];
+            words.extend(files.iter().map(|file| file.to_str().unwrap()));
+            return self.run(&words);
+        }
+        self.run(&words)
+    }
+}
+
+/// README and all pages of the book.
+fn pages() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut paths = vec![root.join("README.md"), root.join("docs/introduction.md")];
+    for kind in ["tutorial", "how-to", "explanation", "research"] {
+        paths.extend(
+            std::fs::read_dir(root.join("docs").join(kind)).unwrap().map(|entry| entry.unwrap().path()),
+        );
+    }
+    paths.sort();
+    let name = |path: &Path| path.strip_prefix(&root).unwrap().display().to_string();
+    paths.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn commands_of_the_pages_do_what_they_say() {
+    let scene = Scene::new();
+    let (mut run, mut failed) = (0, Vec::new());
+    for (page, text_of_page) in pages() {
+        for told in commands(&text_of_page) {
+            if NOT_RUN.iter().any(|(begin, _)| told.text.starts_with(begin)) {
+                continue;
+            }
+            let output = scene.follow(&told);
+            run += 1;
+            if !output.status.success() {
+                failed.push(format!("{page}: {}\n{}", told.text, text(&output.stderr)));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(run > 30, "only {run} commands were found");
+}
+
+#[test]
+fn nothing_is_left_out_that_no_page_has() {
+    let told: Vec<String> =
+        pages().iter().flat_map(|(_, page)| commands(page)).map(|told| told.text).collect();
+    for (begin, why) in NOT_RUN {
+        assert!(told.iter().any(|text| text.starts_with(begin)), "{begin} ({why}) is on no page");
+    }
+}
+
+#[test]
+fn study_files_of_the_pages_are_explained() {
+    let scene = Scene::new();
+    let mut files = 0;
+    for (page, text_of_page) in pages() {
+        for block in text_of_page.split("```toml\n").skip(1) {
+            let block = block.split("```").next().unwrap();
+            if !block.contains("command =") {
+                continue;
+            }
+            std::fs::write(scene.folder.path().join("page.toml"), block).unwrap();
+            let output = scene.run(&["search", "page.toml", "--explain"]);
+            assert!(output.status.success(), "{page}: {}\n{block}", text(&output.stderr));
+            files += 1;
+        }
+    }
+    assert!(files > 0, "no study file was found");
+}
+
+#[test]
+fn what_a_plan_prints_is_what_its_page_shows() {
+    let scene = Scene::new();
+    let (_, page) = pages().into_iter().find(|(name, _)| name.ends_with("hyperband.md")).unwrap();
+    let told = commands(&page).into_iter().next().unwrap();
+    let output = scene.follow(&told);
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    let shown = page.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    for line in shown.lines() {
+        let line = line.split('…').next().unwrap();
+        assert!(printed.contains(line), "{line:?} is not in:\n{printed}");
+    }
+}

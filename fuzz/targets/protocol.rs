@@ -1,0 +1,19 @@
+//! What a trial prints, under each way of finding its metric: steps rise, values are finite.
+#![no_main]
+
+use foretell_run::{MetricSource, ReportReader};
+use libfuzzer_sys::fuzz_target;
+
+const METRICS: [&str; 3] = ["val_acc", "loss", r"accuracy[ =:]+([\d.eE+-]+)"];
+
+fuzz_target!(|output: &str| {
+    let named = METRICS.iter().map(|metric| MetricSource::parse(metric).expect("they are sound"));
+    for source in std::iter::once(MetricSource::default()).chain(named) {
+        let (read, _) = ReportReader::new(source, 0).read_all(output);
+        let mut last = 0;
+        for report in read.into_iter().flatten() {
+            assert!(report.step > last, "step {} after {last}", report.step);
+            last = report.step;
+        }
+    }
+});
