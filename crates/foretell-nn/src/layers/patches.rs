@@ -283,12 +283,12 @@ mod tests {
     ) -> [Vec<f32>; 4] {
         let ([height, width], [rows, columns], [tall, wide]) = (sizes.before, sizes.after, sizes.kernel);
         let mut made = [vec![], vec![0.0; images.len()], vec![0.0; weight.len()], vec![0.0; bias.len()]];
-        for place in 0..sizes.maps().iter().product() {
+        for (place, &above) in above.iter().enumerate() {
             let (image, filter) =
                 (place / (rows * columns) / sizes.filters, place / (rows * columns) % sizes.filters);
             let (row, column) = (place / columns % rows, place % columns);
             let mut sum = bias[filter];
-            made[3][filter] += above[place];
+            made[3][filter] += above;
             for k in 0..sizes.patch() {
                 let (channel, y, x) = (k / (tall * wide), k / wide % tall, k % wide);
                 let (y, x) = (row * sizes.stride + y, column * sizes.stride + x);
@@ -299,8 +299,8 @@ mod tests {
                     let from = (map * height + y - sizes.padding[0]) * width + x - sizes.padding[1];
                     let to = filter * sizes.patch() + k;
                     sum += weight[to] * images[from];
-                    made[1][from] += weight[to] * above[place];
-                    made[2][to] += images[from] * above[place];
+                    made[1][from] += weight[to] * above;
+                    made[2][to] += images[from] * above;
                 }
             }
             made[0].push(sum);

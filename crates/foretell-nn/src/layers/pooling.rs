@@ -81,10 +81,11 @@ fn maxima_array(images: &Array<4>, windows: Windows) -> Array<4> {
                 let (lines, span) = (windows.span(row, height), windows.span(column, width));
                 let (mut best, mut place) = (f32::NEG_INFINITY, lines.start * width + span.start);
                 for line in lines {
-                    for at in line * width + span.start..line * width + span.end {
+                    let first = line * width + span.start;
+                    for (at, &value) in map[first..line * width + span.end].iter().enumerate() {
                         // NaN stays: a network that has diverged is to be seen
-                        if map[at] > best || map[at].is_nan() {
-                            (best, place) = (map[at], at);
+                        if value > best || value.is_nan() {
+                            (best, place) = (value, first + at);
                         }
                     }
                 }
