@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 """The paper's cuda-convnet experiments in form: Hyperband beside f-Hyperband, live and on the recorded table.
 
-    python3 benches/convnet.py live CIFAR [foretell] [--seeds 3]     # trains: about a quarter of an hour of one core
+    python3 benches/convnet.py live MNIST [foretell] [--seeds 1]     # trains: some minutes of one core for each seed
     python3 benches/convnet.py table [foretell]                      # replays data/cuda-convnet-cifar10.jsonl.gz: a minute
 
-`live` trains one run of the brackets (R = 27, eta = 3) for each seed: by Hyperband, by f-Hyperband with a burn-in of its own, and by
-f-Hyperband that learns from the curves of Hyperband with seed 100. CIFAR is the folder of CIFAR-10's binary files; the sizes are those of
-scripts/record-tables, with 500 training images. `table` varies kappa and Delta.
+`live` trains eight runs of the brackets (R = 9, eta = 3) for each seed: by Hyperband, by f-Hyperband with a burn-in of its own, and by f-Hyperband that
+learns from the curves of Hyperband with seed 100. The ranges are those in which these networks learn. It goes on where it was interrupted: the
+studies are in foretell-out/convnet. `table` varies kappa and Delta.
 """
 
 import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 TABLE = "data/cuda-convnet-cifar10.jsonl.gz"
+# the part of the space in which networks learn
+RANGES = ["learning_rate=log:2e-3:5e-2", "learning_rate_reductions=int:0:3", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2"]
+RANGES += ["conv3_l2=log:5e-5:5e-2", "fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
 
 
 def answer(command):
@@ -27,16 +29,17 @@ def answer(command):
 
 
 def live(arguments):
-    folder = Path(arguments.keep or tempfile.mkdtemp(prefix="convnet-"))
+    train = [arguments.foretell, "train", "--space", "cuda-convnet", "--data", f"mnist:{arguments.mnist}", "--width", "0.125"]
+    train += ["--train-size", "300", "--validation-size", "400", "--batch-size", "10"]
 
     def search(name, seed, *more):
-        command = [arguments.foretell, "search", "--space", "cuda-convnet", "--data", f"cifar10:{arguments.cifar}"]
-        command += ["--width", "0.25", "--train-size", "500", "--validation-size", "500", "--batch-size", "20"]
-        command += ["--epochs", "27", "--workers", "1", "--seed", str(seed), "--format", "json"]
-        return answer([*command, "--out", str(folder / f"{name}-{seed}"), *more])
+        command = [arguments.foretell, "search", "--epochs", "9", "--runs", "8", "--workers", "1", "--seed", str(seed)]
+        command += ["--sampler", "random", "--metric", "val_acc", "--format", "json"]
+        command += [word for parameter in RANGES for word in ("--param", parameter)]
+        return answer([*command, "--out", str(Path(arguments.studies) / f"{name}-{seed}"), *more, "--", *train])
 
     search("hyperband", 100, "--scheduler", "hyperband")
-    earlier = ["--learn-from", str(folder / "hyperband-100")]
+    earlier = ["--learn-from", str(Path(arguments.studies) / "hyperband-100")]
     variants = {
         "hyperband": ["--scheduler", "hyperband"],
         "f-hyperband": ["--scheduler", "f-hyperband"],
@@ -45,7 +48,7 @@ def live(arguments):
     print("| scheduler | seed | epochs | stopped | best |\n|---|---|---|---|---|", flush=True)
     for seed in range(arguments.seeds):
         for number, (name, flags) in enumerate(variants.items()):
-            found = search(f"variant{number}", seed, *flags)
+            found = search("hyperband" if number == 0 else f"f-hyperband{number}", seed, *flags)
             best, epochs = found["best"], found["epochs"]["spent"]
             shown = f"{best['score']:.3f} (trial {best['trial']})" if best else "none"
             print(f"| {name} | {seed} | {epochs} | {found['trials']['stopped']} | {shown} |", flush=True)
@@ -71,9 +74,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     actions = parser.add_subparsers(dest="action", required=True)
     trained = actions.add_parser("live")
-    trained.add_argument("cifar")
-    trained.add_argument("--seeds", type=int, default=3)
-    trained.add_argument("--keep", help="the folder of the studies")
+    trained.add_argument("mnist", help="the folder of MNIST's files")
+    trained.add_argument("--seeds", type=int, default=1)
+    trained.add_argument("--studies", default="foretell-out/convnet", help="the folder of the studies")
     replayed = actions.add_parser("table")
     replayed.add_argument("--orderings", type=int, default=10)
     for action in (trained, replayed):

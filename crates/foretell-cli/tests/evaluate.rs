@@ -292,6 +292,38 @@ fn runs_without_a_value_of_their_own_at_the_target_are_counted() -> Tested {
 }
 
 #[test]
+fn runs_of_one_setting_are_forecast_from_those_of_another() -> Tested {
+    let folder = tempfile::tempdir()?;
+    let curves = folder.path().join("two.csv");
+    // runs of the one schedule end where they are, those of the other a tenth higher
+    let row = |run: u32| {
+        let (schedule, rise) = if run < 12 { ("step", 0) } else { ("cosine", 100) };
+        format!("{schedule},{run},0.{0},0.{0},0.{1}\n", 100 + 7 * run, 100 + 7 * run + rise)
+    };
+    let rows = (0..24).map(row).collect::<String>();
+    fs::write(&curves, "schedule,size,acc_1,acc_2,acc_3\n".to_owned() + &rows)?;
+    let mae = |setting: &str| -> Result<f64, Box<dyn Error>> {
+        let more = ["--observed", "0.7", "--train-where", "schedule=step", "--test-where", setting];
+        let (_, json) = evaluated(&curves, &[&more[..], &["--format", "json"]].concat())?;
+        let json: serde_json::Value = serde_json::from_str(&json)?;
+        json["rows"][0]["mae_mean"].as_f64().ok_or_else(|| "no error in the row".into())
+    };
+    assert!(mae("schedule=step")? < 1e-9);
+    assert!((mae("schedule=cosine")? - 0.1).abs() < 1e-9);
+    let path = curves.to_string_lossy();
+    let output = foretell(&["evaluate", &path, "--train", "5", "--test-where", "schedule=linear"])?;
+    let message = String::from_utf8(output.stderr)?;
+    assert!(
+        message.contains("--test-where schedule=linear: no such run")
+            && message.contains("schedule is cosine, step"),
+        "{message}"
+    );
+    let output = foretell(&["evaluate", &path, "--train", "5", "--train-where", "schedule"])?;
+    assert!(String::from_utf8(output.stderr)?.contains("expected NAME=VALUE"));
+    Ok(())
+}
+
+#[test]
 fn runs_without_configuration_columns_repeat_nothing() -> Tested {
     let folder = tempfile::tempdir()?;
     let curves = folder.path().join("long.csv");

@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod cifar10;
+mod cost;
 mod data_spec;
 mod device;
 mod error;
@@ -36,6 +37,7 @@ mod text_lessons;
 mod torch;
 mod training;
 
+pub use cost::Cost;
 pub use data_spec::{DataOptions, DataSpec};
 pub use device::Accelerator;
 pub use error::Error;

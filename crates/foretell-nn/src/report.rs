@@ -1,5 +1,6 @@
 //! What a training reports after each epoch.
 
+use crate::cost::Cost;
 use serde::{Deserialize, Serialize};
 
 /// The results of an epoch.
@@ -17,6 +18,9 @@ pub struct EpochReport {
     pub learning_rate: Option<f64>,
     /// Epochs spent so far on attempts that failed; they are not part of `epoch`.
     pub failed_epochs: usize,
+    /// What the network costs: told to whoever watches, with the first epoch.
+    #[serde(skip)]
+    pub cost: Option<Cost>,
     /// Whether the epoch was not trained now but read from a checkpoint.
     #[serde(skip)]
     pub recovered: bool,

@@ -1,5 +1,6 @@
 //! What a space of networks is: its parameters, and the training of one of its networks.
 
+use crate::cost::Cost;
 use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::plan::{TrainOutcome, TrainSpec};
@@ -9,6 +10,17 @@ use std::ops::ControlFlow;
 
 /// What is done after each epoch: the training goes on until it says [`ControlFlow::Break`].
 pub type Report<'a> = dyn FnMut(&EpochReport) -> ControlFlow<()> + 'a;
+
+/// The same reports, the first of which tells the network's `cost`.
+pub(crate) fn telling<'a>(
+    cost: Cost,
+    report: &'a mut Report<'_>,
+) -> impl FnMut(&EpochReport) -> ControlFlow<()> + 'a {
+    move |epoch| {
+        let cost = (epoch.epoch == 1).then_some(cost);
+        report(&EpochReport { cost, ..epoch.clone() })
+    }
+}
 
 /// A family of networks: parameters, network and training recipe.
 pub trait Space: Sync {

@@ -166,6 +166,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
             train_loss: Some(loss).filter(|loss| loss.is_finite()),
             learning_rate: Some(learning_rate),
             failed_epochs: self.header.failed_epochs,
+            cost: None,
             recovered: false,
         });
     }
@@ -186,6 +187,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
             train_loss: None,
             learning_rate: None,
             failed_epochs: self.header.failed_epochs,
+            cost: None,
             recovered: false,
         }
     }

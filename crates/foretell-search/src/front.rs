@@ -1,6 +1,6 @@
 //! The front of a study with several objectives, and how much of it is thought safe.
 
-use crate::objective::{Objective, front_of, hypervolume, is_no_worse, ranges, scaled};
+use crate::objective::{Objective, dominates, front_of, hypervolume, is_no_worse, ranges, scaled};
 use crate::record::RecordedForecast;
 use crate::study::{Study, Trial, TrialState};
 use foretell::{Configuration, Direction, Forecast};
@@ -39,6 +39,17 @@ pub struct FrontStopped {
     pub probability: f64,
 }
 
+/// A trial that was on the front when it ended, and how far the study was.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FrontStep {
+    /// Its number.
+    pub trial: u64,
+    /// Epochs that the study had spent.
+    pub epochs: u64,
+    /// The [hypervolume](Front::hypervolume) from then on.
+    pub hypervolume: f64,
+}
+
 /// The front of a study: the trials trained to their end that keep the limits and that no other of these dominates.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Front {
@@ -55,6 +66,8 @@ pub struct Front {
     pub safe: Option<f64>,
     /// The volume that the front dominates, each objective as a share of the range of all finished trials; in [0, 1].
     pub hypervolume: f64,
+    /// How it grew, by the ranges of today.
+    pub growth: Vec<FrontStep>,
     /// The errors in objectives and limits that the trials so far show.
     pub problems: Vec<String>,
 }
@@ -87,6 +100,7 @@ impl Front {
         let points: Vec<Vec<f64>> =
             all.iter().zip(&on_front).filter(|(_, on)| **on).map(|(point, _)| point.clone()).collect();
         let (worst, best) = ranges(&all);
+        let growth = growth(study, &finished, &scaled(&all, &worst, &best));
         let stopped: Vec<FrontStopped> = (0..)
             .zip(study.trials())
             .filter_map(|(number, trial)| stopped(study, number, trial, &points))
@@ -104,7 +118,8 @@ impl Front {
         });
         Some(Self {
             safe: (!trials.is_empty()).then(|| trials.len() as f64 / (trials.len() as f64 + lost)),
-            hypervolume: hypervolume(&scaled(&points, &worst, &best), &vec![0.0; objectives.len()]),
+            hypervolume: growth.last().map_or(0.0, |step| step.hypervolume),
+            growth,
             problems: study.objective_problems(),
             objectives,
             trials,
@@ -112,6 +127,25 @@ impl Front {
             stopped,
         })
     }
+}
+
+/// How the hypervolume of the `finished` trials grew, where their `points` lie: a step for each that was on the front when it ended.
+/// O(trials · front), and a hypervolume a step.
+fn growth(study: &Study, finished: &[FrontTrial], points: &[Vec<f64>]) -> Vec<FrontStep> {
+    let mut front: Vec<Vec<f64>> = Vec::new();
+    let mut steps: Vec<FrontStep> = Vec::new();
+    for &(epochs, index) in study.finishes() {
+        let trial = index as u64;
+        let Ok(at) = finished.binary_search_by_key(&trial, |finished| finished.trial) else { continue };
+        let own = &points[at];
+        if front.iter().any(|other| dominates(other, own)) {
+            continue;
+        }
+        front.retain(|other| !dominates(own, other));
+        front.push(own.clone());
+        steps.push(FrontStep { trial, epochs, hypervolume: hypervolume(&front, &vec![0.0; own.len()]) });
+    }
+    steps
 }
 
 /// What `trial` came to in all objectives, if it was trained to its end and counts.

@@ -50,7 +50,7 @@ pub use defaults::{
     DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
 };
 pub use difference::{Difference, differences};
-pub use front::{Front, FrontObjective, FrontStopped, FrontTrial};
+pub use front::{Front, FrontObjective, FrontStep, FrontStopped, FrontTrial};
 pub use judge::Judge;
 pub use layer_space::{
     Action as LayerAction, LayerSpace, LayerSpaceError, NETWORK, Pool, State, StateKey, Trajectory,
@@ -84,7 +84,7 @@ pub use schedulers::schedule::{Schedule, ScheduleError};
 pub use schedulers::successive_halving::SuccessiveHalving;
 pub use schedulers::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
-pub use space::Space;
+pub use space::{FLOPS, Space, WEIGHTS};
 pub use stopping::caution::{Caution, Stopping};
 pub use stopping::lessons::Lessons;
 pub use stopping::policy::{Policy, PolicyName};

@@ -68,12 +68,12 @@ impl Space {
 }
 
 /// The name of the configuration value that holds a network's number of weights.
-const WEIGHTS: &str = "weights";
+pub const WEIGHTS: &str = "weights";
 /// The name of the configuration value that holds a network's number of layers.
 const LAYERS: &str = "layers";
 
 /// The name of a network's multiply-adds for one image.
-const FLOPS: &str = "flops";
+pub const FLOPS: &str = "flops";
 
 /// The configuration of a network: its layers, and its weights and layers counted.
 ///

@@ -2,8 +2,9 @@
 
 use foretell::{Configuration, Direction};
 use foretell_search::{
-    Decision, Ending, Limit, Memory, Objective, ParameterSpace, Parts, Policy, Reason, Record, SamplerSpec,
-    Schedule, Session, Space, Study, StudyRequest, StudySpec, TrialState,
+    Decision, Ending, Front, FrontStep, Kappa, Limit, Memory, Objective, ParameterSpace, Parts, Policy,
+    Reason, Record, Reference, SamplerSpec, Schedule, Session, Space, Study, StudyRequest, StudySpec,
+    TrialState, plan,
 };
 use std::collections::BTreeMap;
 
@@ -128,6 +129,25 @@ fn the_front_is_kept_and_what_is_dominated_is_stopped() {
 }
 
 #[test]
+fn the_hypervolume_grows_with_each_trial_that_joins_the_front() {
+    for objectives in [&["width:min"][..], &["width:min", "lr:min"]] {
+        let session = run_in(spec(objectives, &[]), nothing);
+        let front = Front::of(session.study()).unwrap();
+        let grows = |pair: &[FrontStep]| {
+            pair[0].epochs < pair[1].epochs && pair[0].hypervolume <= pair[1].hypervolume
+        };
+        assert!(front.growth.windows(2).all(grows), "{:?}", front.growth);
+        let (first, last) = (&front.growth[0], front.growth.last().unwrap());
+        assert_eq!((first.epochs, last.hypervolume), (EPOCHS, front.hypervolume));
+        assert!(0.0 < front.hypervolume && front.hypervolume <= 1.0);
+        let joined = |trial: u64| front.growth.iter().any(|step| step.trial == trial);
+        assert!(front.trials.iter().all(|trial| joined(trial.trial)));
+        let of_log = Study::resume(session.study().spec().clone(), &records(&session)).unwrap();
+        assert_eq!(Front::of(&of_log), Some(front));
+    }
+}
+
+#[test]
 fn three_objectives_and_a_formula_work() {
     let costs = |configuration: &Configuration| {
         let (lr, width) = (number(configuration, "lr"), number(configuration, "width"));
@@ -137,6 +157,61 @@ fn three_objectives_and_a_formula_work() {
     let front = front(session.study(), costs);
     assert!(front.iter().all(|&trial| completed(session.study(), trial)));
     assert!(session.study().progress().trials.stopped >= 3);
+}
+
+#[test]
+fn rungs_promote_the_trials_that_are_on_the_front_there() {
+    let hyperband =
+        Schedule::Hyperband { eta: 3, runs: 2, kappa: Kappa::default(), reference: Reference::Level };
+    let costs = |configuration: &Configuration| vec![number(configuration, "width")];
+    let mut sums = (0, 0);
+    for schedule in
+        [Schedule::Asha { eta: 3, rungs: None }, Schedule::SuccessiveHalving { eta: 3 }, hyperband]
+    {
+        let kept = |objectives: &[&str], limits: &[&str], beside: Beside| {
+            let trials = 2 * plan(9, 3).unwrap().totals().configurations;
+            let spec = spec(objectives, limits);
+            let session =
+                run_in(StudySpec { schedule, trials, max_resource: 9, policy: Policy::None, ..spec }, beside);
+            let study = session.study();
+            let kept = front(study, costs).iter().filter(|&&trial| completed(study, trial)).count();
+            let widest = study.trials().iter().filter(|trial| trial.trained() == 9);
+            (kept, widest.map(|trial| number(&trial.configuration, "width")).fold(0.0, f64::max))
+        };
+        let printed: Beside = |configuration, _| vec![("cost", number(configuration, "width"))];
+        let last: Beside = |configuration, step| match step {
+            9 => vec![("cost", number(configuration, "width"))],
+            _ => Vec::new(),
+        };
+        let (alone, known) = (kept(&[], &[], nothing), kept(&["width:min"], &[], nothing));
+        sums = (sums.0 + known.0, sums.1 + alone.0);
+        assert_eq!(kept(&["cost:min"], &[], printed), known, "{schedule:?}");
+        assert_eq!(kept(&["cost:min"], &[], last), alone, "{schedule:?}: it is not known at any rung");
+        kept(&["lr:min", "width:min"], &[], nothing);
+        // the last bracket of Hyperband has one rung, the end
+        let widest = kept(&[], &["width<=20"], nothing).1;
+        assert!(widest <= 20.0 || schedule == hyperband, "{schedule:?}: {widest}");
+    }
+    assert!(sums.0 > sums.1, "{} of the fronts by rank, {} by the metric alone", sums.0, sums.1);
+}
+
+#[test]
+fn proposals_go_on_where_all_trials_are_paused_or_break_a_limit() {
+    let printed: Beside = |configuration, _| vec![("cost", number(configuration, "width"))];
+    let rungs = StudySpec {
+        schedule: Schedule::SuccessiveHalving { eta: 3 },
+        policy: Policy::None,
+        max_resource: 9,
+        trials: 40,
+        ..spec(&["cost:min"], &[])
+    };
+    let broken = StudySpec { trials: 40, ..spec(&["cost:min"], &["cost<=0.5"]) };
+    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+        for spec in [&rungs, &broken] {
+            let session = run_in(StudySpec { sampler: sampler.clone(), ..spec.clone() }, printed);
+            assert_eq!(session.study().trials().len(), 40);
+        }
+    }
 }
 
 #[test]
@@ -281,8 +356,12 @@ fn what_cannot_be_a_study_is_refused_by_its_field() {
             "limit: latency<20 is no limit: write a name or a formula, <= or >=, and a number",
         ),
         (
-            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha""#,
-            "scheduler: a scheduler with rungs compares trials by val_acc alone",
+            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "policy": "srm""#,
+            "policy: a policy at rungs compares trials by val_acc alone",
+        ),
+        (
+            r#""objective": ["val_acc", "lr:min"], "scheduler": "asha", "rank": "mean""#,
+            "rank: ranking by forecasts compares trials by val_acc alone",
         ),
         (
             r#""objective": ["val_acc", "lr:min"], "policy": "median""#,

@@ -1,13 +1,15 @@
 //! Writes a study of made-up trainings, to try the page at size: the same seed gives the same study.
 //!
-//! Usage: `made_up_study FOLDER TRIALS [EPOCHS] [SEED]`. The last eight trials still run.
+//! Usage: `made_up_study FOLDER TRIALS [EPOCHS] [SEED] [OBJECTIVES]`. The last eight trials still run. The second objective is a parameter,
+//! `width:min`, the third is reported, `latency:min`, and has a limit.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
 use foretell::{Configuration, Direction, Value};
 use foretell_run::EventStore;
-use foretell_search::{Ending, ParameterSpace, Parts, Session, Space, Start, StudySpec};
+use foretell_search::{Ending, Limit, Objective, ParameterSpace, Parts, Session, Space, Start, StudySpec};
 
 /// Trials that still run in the end.
 const RUNNING: u64 = 8;
@@ -25,12 +27,21 @@ fn accuracy(configuration: &Configuration, seed: u32, step: u64) -> f64 {
     level.max(0.1) * (1.0 - (-(step as f64) * speed).exp()) + 0.01 * (noise - noise.floor() - 0.5)
 }
 
+/// Milliseconds for an example.
+fn latency(configuration: &Configuration) -> f64 {
+    let number = |name: &str| configuration.get(name).and_then(Value::number).unwrap_or(1.0);
+    0.02 * number("width") * number("depth")
+}
+
 fn train(session: &mut Session<EventStore>, start: &Start, until: u64) -> Result<(), Box<dyn Error>> {
     for step in start.from + 1..=until {
         // one rate in a hundred diverges
         let wild = start.seed.is_multiple_of(100) && step > 3;
         let value = if wild { f64::NAN } else { accuracy(&start.configuration, start.seed, step) };
-        let metrics = [("loss".to_owned(), 1.0 - value)].into();
+        let mut metrics = BTreeMap::from([("loss".to_owned(), 1.0 - value)]);
+        if !session.study().spec().limits.is_empty() {
+            metrics.insert("latency".to_owned(), latency(&start.configuration));
+        }
         if session.report(start.trial, step, value, metrics)?.stops() {
             break;
         }
@@ -38,7 +49,7 @@ fn train(session: &mut Session<EventStore>, start: &Start, until: u64) -> Result
     Ok(())
 }
 
-fn write(folder: &Path, trials: u64, epochs: u64, seed: u64) -> Result<(), Box<dyn Error>> {
+fn write(folder: &Path, [trials, epochs, seed, objectives]: [u64; 4]) -> Result<(), Box<dyn Error>> {
     let texts = [
         "lr=log:1e-4:1",
         "optimizer=choice:adam,sgd",
@@ -47,7 +58,13 @@ fn write(folder: &Path, trials: u64, epochs: u64, seed: u64) -> Result<(), Box<d
         "depth=int:2:8",
     ];
     let space = Space::Parameters(ParameterSpace::parse(&texts)?);
-    let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
+    let known = space.known_names();
+    let others = ["width:min", "latency:min"].into_iter().take(objectives.saturating_sub(1) as usize);
+    let objectives = others.map(|text| Objective::read(text, &known)).collect::<Result<Vec<_>, _>>()?;
+    let limits = objectives.iter().skip(1).map(|_| Limit::read("latency<=40", &known));
+    let limits = limits.collect::<Result<Vec<_>, _>>()?;
+    let usual =
+        StudySpec { objectives, limits, ..StudySpec::new(space.clone(), "val_acc", Direction::Maximize) };
     let spec = StudySpec { trials, max_resource: epochs, burn_in: (trials / 3).clamp(1, 30), seed, ..usual };
     std::fs::create_dir_all(folder)?;
     let (store, _) = EventStore::open(folder.join("events.jsonl"))?;
@@ -74,9 +91,9 @@ fn write(folder: &Path, trials: u64, epochs: u64, seed: u64) -> Result<(), Box<d
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, numbers @ ..] = &arguments[..] else {
-        println!("usage: made_up_study FOLDER TRIALS [EPOCHS] [SEED]");
+        println!("usage: made_up_study FOLDER TRIALS [EPOCHS] [SEED] [OBJECTIVES]");
         return Ok(());
     };
     let number = |place: usize, otherwise: u64| numbers.get(place).map_or(Ok(otherwise), |text| text.parse());
-    write(Path::new(folder), number(0, 100)?, number(1, 20)?, number(2, 0)?)
+    write(Path::new(folder), [number(0, 100)?, number(1, 20)?, number(2, 0)?, number(3, 1)?])
 }

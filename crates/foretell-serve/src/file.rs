@@ -12,7 +12,7 @@ use crate::views;
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The script's parts, in the order of their use.
-const SCRIPT: [&str; 17] = [
+const SCRIPT: [&str; 18] = [
     include_str!("page/state.js"),
     include_str!("page/colours.js"),
     include_str!("page/scales.js"),
@@ -21,6 +21,7 @@ const SCRIPT: [&str; 17] = [
     include_str!("page/curves.js"),
     include_str!("page/dots.js"),
     include_str!("page/best.js"),
+    include_str!("page/front.js"),
     include_str!("page/parameters.js"),
     include_str!("page/surface.js"),
     include_str!("page/table.js"),

@@ -142,6 +142,11 @@ impl Fold {
         &self.best_so_far
     }
 
+    /// The number of the last record that ended a trial.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ended
+    }
+
     /// The surface of the results of `study`. It takes a while, so it is computed anew only after a trial has ended.
     pub(crate) fn surface(&self, study: &Study) -> Arc<Surface> {
         let known = self.surface.borrow().clone();

@@ -52,17 +52,26 @@ pub(crate) fn news(fold: &Fold, shown: &mut Shown) -> Vec<Value> {
     let is_new = |(_, seen): &(usize, &Seen)| seen.changed > shown.records;
     let changed: Vec<usize> =
         fold.trials().iter().enumerate().filter(is_new).map(|(trial, _)| trial).collect();
-    shown.records = fold.records();
+    let front = (anew || fold.ended() > shown.records).then(|| front(study)).flatten();
+    let before = std::mem::replace(&mut shown.records, fold.records());
     let head = head(fold, study);
     let mut parts: Vec<&[usize]> = changed.chunks(BATCH).collect();
     if parts.is_empty() {
         parts.push(&[]);
     }
+    let last = parts.len() - 1;
     let mut part = |(place, trials): (usize, &[usize])| {
         let mut event = head.clone();
         event["anew"] = (anew && place == 0).into();
+        if place < last {
+            // a reader that is cut off here comes back for the rest
+            event["records"] = before.into();
+        }
         if place == 0 {
             event["settings"] = json!(study.spec().clone().with_settings(study.settings()));
+            if let Some(front) = &front {
+                event["front"] = front.clone();
+            }
         }
         event["trials"] = trials.iter().map(|&number| trial(fold, study, number, shown)).collect();
         event
@@ -75,7 +84,7 @@ fn head(fold: &Fold, study: &Study) -> Value {
     let (spec, summary) = (study.spec(), Summary::of(study));
     let timing = fold.times().timing(study);
     let metrics: BTreeSet<&String> = fold.trials().iter().flat_map(|seen| seen.metrics.keys()).collect();
-    let mut head = json!({
+    json!({
         "schema": "foretell.state/1", "records": fold.records(), "metrics": metrics,
         "study": {
             "metric": spec.metric, "direction": spec.direction, "epochs": spec.max_resource, "score": spec.run_score,
@@ -87,11 +96,18 @@ fn head(fold: &Fold, study: &Study) -> Value {
             "saved_seconds": timing.map(|timing| timing.saved_seconds),
             "left_seconds": timing.and_then(|timing| timing.left_seconds),
         },
-    });
-    if let Some(front) = Front::of(study) {
-        head["front"] = json!(front);
+    })
+}
+
+/// The front, of a study that has one: its trials by their numbers, for their configurations are known.
+fn front(study: &Study) -> Option<Value> {
+    let mut front = json!(Front::of(study)?);
+    for list in ["trials", "dominated"] {
+        for trial in front[list].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+            trial.remove("configuration");
+        }
     }
-    head
+    Some(front)
 }
 
 /// What is new of trial `number`: its state, and the points and decisions that the reader has not.
@@ -110,6 +126,9 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         "forecast": seen.decisions.iter().rev().find_map(|decision| decision.forecast.as_ref()),
         "probability": seen.decisions.last().and_then(|decision| decision.probability),
     });
+    if let Some((began, seconds)) = fold.times().of_trial(number as u64) {
+        (view["began"], view["seconds"]) = (began.into(), seconds.into());
+    }
     if !shown.is_brief {
         (view["decided"], view["decisions"]) = (decisions.into(), json!(&seen.decisions[decisions..]));
     }

@@ -6,12 +6,14 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, metric_difference, note, print, print_json, table};
 use crate::plot;
 use crate::scheduling::measure_name;
-use foretell::evaluate::{Cut, EvaluationError, EvaluationOptions, Fold, INTERVALS, Split, evaluate, splits};
+use foretell::evaluate::{
+    Cut, EvaluationError, EvaluationOptions, Fold, INTERVALS, Split, evaluate, splits_between,
+};
 use foretell::statistics::{mean, standard_error};
-use foretell::{FeatureSet, HistoryOptions, Predictor, PredictorOptions, RunScore, Scale};
+use foretell::{FeatureSet, HistoryOptions, Predictor, PredictorOptions, RunScore, Scale, Value};
 use foretell_logs::Recorded;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,6 +35,12 @@ pub(crate) struct Arguments {
     /// Number of finished runs to fit on.
     #[arg(long, default_value_t = 100, value_parser = runs)]
     train: usize,
+    /// Fit only on runs with this setting, such as schedule=step.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    train_where: Option<(String, Value)>,
+    /// Forecast only runs with this setting, such as schedule=exponential.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    test_where: Option<(String, Value)>,
     /// Number of random splits.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
@@ -167,7 +175,10 @@ fn measure(
         };
         Failure::input(format!("{}: {error}{remedy}", path.display()))
     };
-    let splits = splits(&history, &recorded.repeats, &options).map_err(in_file)?;
+    let train = with_setting(&recorded, arguments.train_where.as_ref(), "--train-where")?;
+    let test = with_setting(&recorded, arguments.test_where.as_ref(), "--test-where")?;
+    let splits = splits_between(&history, &recorded.repeats, &|at| train[at], &|at| test[at], &options);
+    let splits = splits.map_err(in_file)?;
     // all splits forecast the step that the whole file tells
     let laid =
         HistoryOptions { target: Some(last_step(&history)), ..arguments.reading.history_options(&recorded) };
@@ -186,6 +197,35 @@ fn measure(
         }
     }
     Ok(measured)
+}
+
+/// A setting that runs may have, `NAME=VALUE`.
+fn setting(text: &str) -> Result<(String, Value), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), Value::of_cell(value))),
+        _ => Err("expected NAME=VALUE, such as schedule=step".to_owned()),
+    }
+}
+
+/// Which runs have the setting that `flag` asks for; all where nothing is asked.
+fn with_setting(
+    recorded: &Recorded,
+    asked: Option<&(String, Value)>,
+    flag: &str,
+) -> Result<Vec<bool>, Failure> {
+    let Some((name, value)) = asked else { return Ok(vec![true; recorded.runs.len()]) };
+    let found: Vec<Option<Value>> =
+        (0..recorded.runs.len()).map(|at| recorded.whole(at).configuration.get(name).cloned()).collect();
+    let held: Vec<bool> = found.iter().map(|found| found.as_ref() == Some(value)).collect();
+    if held.contains(&true) {
+        return Ok(held);
+    }
+    let known: BTreeSet<String> = found.iter().flatten().map(ToString::to_string).collect();
+    let known = match known.is_empty() {
+        true => format!("no run has a setting {name}"),
+        false => format!("{name} is {}", Vec::from_iter(known).join(", ")),
+    };
+    Err(Failure::input(format!("{flag} {name}={value}: no such run in {}; {known}", recorded.name)))
 }
 
 /// The splits of `recorded`, see [`Recorded::fold`].

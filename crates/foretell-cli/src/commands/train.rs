@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
 use foretell::{Configuration, LayerSequence, Value};
 use foretell_nn::{DataSpec, EpochReport, Material, RateSchedule, TrainSpec, train};
-use foretell_search::NETWORK;
+use foretell_search::{FLOPS, NETWORK, WEIGHTS};
 use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -91,13 +91,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ..TrainSpec::new(&LayerSequence(Vec::new()), data)
     };
     let mut broken = None;
-    let outcome = train(&spec, &mut |report| match print(&report_line(report, plan.material)) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(failure) => {
-            broken = Some(failure);
-            ControlFlow::Break(())
-        }
-    });
+    let outcome =
+        train(&spec, &mut |report| match print(&report_line(report, plan.material, &spec.configuration)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => {
+                broken = Some(failure);
+                ControlFlow::Break(())
+            }
+        });
     if let Some(failure) = broken {
         return Err(failure);
     }
@@ -107,7 +108,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-fn report_line(report: &EpochReport, material: Material) -> String {
+/// The report of an epoch; with the first, what the network costs, as far as the `configuration` does not say it.
+fn report_line(report: &EpochReport, material: Material, configuration: &Configuration) -> String {
     let mut line = json!({"foretell": {
         "step": report.epoch,
         "val_acc": report.validation_accuracy,
@@ -122,6 +124,10 @@ fn report_line(report: &EpochReport, material: Material) -> String {
         // after divergence there is no loss, and the field says null
         line["foretell"]["val_ppl"] =
             json!(report.validation_loss.map(f64::exp).filter(|ppl| ppl.is_finite()));
+    }
+    if let Some(cost) = report.cost.filter(|_| !configuration.contains_key(WEIGHTS)) {
+        line["foretell"][WEIGHTS] = json!(cost.weights);
+        line["foretell"][FLOPS] = json!(cost.multiply_adds);
     }
     line.to_string()
 }

@@ -6,6 +6,7 @@
 //! The layers at hand make three differences: convolutions see all maps (the original halves them between two GPUs), the response
 //! normalisation is within channels, and images are not cropped at random.
 
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
@@ -18,7 +19,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::spaces::descent::{bias, descent};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
@@ -63,7 +64,8 @@ impl Space for Alexnet {
         let data = spec.images()?.less_mean_image(true);
         self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
         let (input, classes) = (data.train.shape, data.train.classes);
-        run(spec, &Steps { learning_rate, reductions, width: spec.width, input, classes }, &data, report)
+        let recipe = Steps { learning_rate, reductions, width: spec.width, input, classes };
+        run(spec, &recipe, &data, &mut telling(recipe.cost(), report))
     }
 }
 
@@ -76,14 +78,18 @@ struct Steps {
     classes: usize,
 }
 
-impl Recipe for Steps {
-    type Network = Network;
-
-    fn network(&self, weights: &mut Weights) -> Network {
-        Network::new(self, weights)
+impl Steps {
+    /// The filters of the convolutions, then the units.
+    fn sizes(&self) -> [usize; 6] {
+        let size = Size { width: self.width, max_layers: None };
+        [96, 256, 384, 384, 256, 4096].map(|maps| size.scale(maps))
     }
 
-    fn optimizer(&self) -> Optimizer {
+    fn cost(&self) -> Cost {
+        let [f1, f2, f3, f4, f5, units] = self.sizes();
+        let ImageShape { channels, height, width } = self.input;
+        let first = [height, width].map(|size| size.div_ceil(4));
+        let [second, third, last] = [1, 2, 3].map(|poolings| first.map(|size| pooled(size, poolings)));
         descent()
     }
 
@@ -117,8 +123,7 @@ impl Network {
     /// connected layers in N(0, 0.005²), biases at 0 or 0.1. Where a layer sees fewer maps because of the width, its weights start
     /// wider by 1/√width, so that its values are as large as at the paper's width.
     fn new(recipe: &Steps, weights: &mut Weights) -> Self {
-        let size = Size { width: recipe.width, max_layers: None };
-        let [f1, f2, f3, f4, f5, units] = [96, 256, 384, 384, 256, 4096].map(|maps| size.scale(maps));
+        let [f1, f2, f3, f4, f5, units] = recipe.sizes();
         let wider = 1.0 / recipe.width.sqrt();
         let mut convolution = |shape: [usize; 4], sd: f64, start: f32, stride| {
             let weight = weights.normal(shape, sd).with_penalty(PENALTY);
@@ -129,8 +134,8 @@ impl Network {
         let conv3 = convolution([f3, f2, 3, 3], 0.01 * wider, 0.0, 1);
         let conv4 = convolution([f4, f3, 3, 3], 0.01 * wider, 0.1, 1);
         let conv5 = convolution([f5, f4, 3, 3], 0.01 * wider, 0.1, 1);
-        let pooled = |size: usize| (0..3).fold(size.div_ceil(4), |size, _| (size - 3).div_ceil(2) + 1);
-        let inputs = f5 * pooled(recipe.input.height) * pooled(recipe.input.width);
+        let last = |size: usize| pooled(size.div_ceil(4), 3);
+        let inputs = f5 * last(recipe.input.height) * last(recipe.input.width);
         let mut dense = |inputs, outputs, sd: f64, start| {
             let weight = weights.normal([inputs, outputs], sd * wider).with_penalty(PENALTY);
             Dense { weight, bias: bias(outputs, start, weights) }
@@ -166,16 +171,22 @@ mod tests {
     #[test]
     fn at_the_paper_s_width_a_network_has_alexnet_s_parameters_without_its_halves() {
         let device = Device::Processor;
-        let build = |width, side| {
+        let recipe = |width, side| {
             let input = ImageShape { channels: 3, height: side, width: side };
-            let recipe = Steps { learning_rate: 0.01, reductions: 2, width, input, classes: 1000 };
-            recipe.network(&mut Weights::new(0, 0, &device))
+            Steps { learning_rate: 0.01, reductions: 2, width, input, classes: 1000 }
         };
+        let build = |width, side| recipe(width, side).network(&mut Weights::new(0, 0, &device));
         // weights of the convolutions, then biases; 64 pixels leave 2 × 2 maps
         let kernels = 96 * 363 + 256 * 96 * 25 + 384 * 256 * 9 + 384 * 384 * 9 + 256 * 384 * 9;
         let matrices = 1024 * 4096 + 4096 * 4096 + 4096 * 1000;
         let biases = 96 + 256 + 384 + 384 + 256 + 4096 + 4096 + 1000;
         assert_eq!(build(1.0, 64).num_params(), kernels + matrices + biases);
+        let cost = recipe(1.0, 64).cost();
+        assert_eq!(cost.weights as usize, kernels + matrices);
+        // convolutions on 16 × 16, 8 × 8 and three times 4 × 4
+        let thirds = kernels - 96 * 363 - 256 * 96 * 25;
+        let places = 96 * 363 * 256 + 256 * 96 * 25 * 64 + thirds * 16 + matrices;
+        assert_eq!(cost.multiply_adds as usize, places);
         let mut small = build(0.05, 75);
         let images = Tensor::zeros([2, 3, 75, 75], &device);
         assert_eq!(small.logits(images, None).dims(), [2, 1000]);

@@ -2,6 +2,7 @@
 //!
 //! Source: A. Krizhevsky, cuda-convnet, `layers-18pct`; ranges of L. Li et al., *Hyperband* (2018), and its published code.
 
+use crate::cost::Cost;
 use crate::data_spec::DataSpec;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
@@ -14,7 +15,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::spaces::descent::{bias, descent};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
@@ -85,7 +86,7 @@ impl Space for CudaConvnet {
         let data = spec.images()?.less_mean_image(false);
         self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
         let momentum = Momentum { input: data.train.shape, classes: data.train.classes, ..momentum };
-        run(spec, &momentum, &data, report)
+        run(spec, &momentum, &data, &mut telling(momentum.cost(), report))
     }
 }
 
@@ -98,6 +99,28 @@ struct Momentum {
     width: Size,
     input: ImageShape,
     classes: usize,
+}
+
+impl Momentum {
+    fn filters(&self) -> [usize; 2] {
+        [32, 64].map(|filters| self.width.scale(filters))
+    }
+
+    fn cost(&self) -> Cost {
+        let ([narrow, wide], ImageShape { channels, height, width }) = (self.filters(), self.input);
+        let convolutions = [[narrow, channels], [narrow, narrow], [wide, narrow]];
+        let (mut cost, mut height, mut width) = (Cost::default(), height, width);
+        for [filters, channels] in convolutions {
+            cost = cost.with(&[filters, channels, 5, 5], height * width);
+            (height, width) = (pooled(height), pooled(width));
+        }
+        cost.with(&[wide, height, width, self.classes], 1)
+    }
+}
+
+/// What a pooling of 3 × 3 at every second place leaves of `size`.
+fn pooled(size: usize) -> usize {
+    (size - 3).div_ceil(2) + 1
 }
 
 impl Recipe for Momentum {
@@ -135,7 +158,7 @@ module!(Network { conv1, conv2, conv3, fc });
 impl Network {
     /// 32, 32 and 64 filters times the width; weights of N(0, 10⁻⁸) in the first layer, N(0, 10⁻⁴) in the others, biases 0.
     fn new(recipe: &Momentum, weights: &mut Weights) -> Self {
-        let [narrow, wide] = [32, 64].map(|filters| recipe.width.scale(filters));
+        let [narrow, wide] = recipe.filters();
         let [penalty1, penalty2, penalty3, penalty] = recipe.penalties;
         let mut convolution = |filters, channels, sd, penalty| {
             let weight = weights.normal([filters, channels, 5, 5], sd).with_penalty(penalty);
@@ -144,8 +167,8 @@ impl Network {
         let conv1 = convolution(narrow, recipe.input.channels, 1e-4, penalty1);
         let conv2 = convolution(narrow, narrow, 0.01, penalty2);
         let conv3 = convolution(wide, narrow, 0.01, penalty3);
-        let pooled = |size: usize| (0..3).fold(size, |size, _| (size - 3).div_ceil(2) + 1);
-        let inputs = wide * pooled(recipe.input.height) * pooled(recipe.input.width);
+        let last = |size: usize| (0..3).fold(size, |size, _| pooled(size));
+        let inputs = wide * last(recipe.input.height) * last(recipe.input.width);
         let weight = weights.normal([inputs, recipe.classes], 0.01).with_penalty(penalty);
         let fc = Dense { weight, bias: bias(recipe.classes, 0.0, weights) };
         Self { conv1, conv2, conv3, fc, scale: recipe.norm.0, power: recipe.norm.1 }
@@ -182,6 +205,11 @@ mod tests {
         };
         let mut network = recipe.network(&mut Weights::new(0, 0, &Device::Processor));
         assert_eq!(network.num_params(), 89_578);
+        // biases: 32 + 32 + 64 + 10
+        let cost = recipe.cost();
+        assert_eq!(cost.weights, 89_578 - 138);
+        // images of 32 × 32, pooled to 16 × 16 and 8 × 8
+        assert_eq!(cost.multiply_adds, 2_400 * 1_024 + 25_600 * 256 + 51_200 * 64 + 10_240);
         let images = Tensor::zeros([2, 3, 32, 32], &Device::Processor);
         assert_eq!(network.logits(images, None).dims(), [2, 10]);
     }

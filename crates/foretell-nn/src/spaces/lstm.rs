@@ -4,6 +4,7 @@
 //! W. Zaremba, I. Sutskever, O. Vinyals, *Recurrent neural network regularization* (2014). `lstm-400` follows what the paper says
 //! (a dictionary of 400 words) and what its released curves say (2 to 5 layers, a base rate of 0.1, which falls every 15,000 steps).
 
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::layers::dense::Dense;
 use crate::layers::dropout::Dropout;
@@ -13,7 +14,7 @@ use crate::layers::parameter::{Param, module};
 use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::tensor::{Device, Tensor};
 use crate::text_lessons::{TextNetwork, UNROLLED};
 use crate::training::{Recipe, run};
@@ -96,7 +97,7 @@ impl Space for LongShortTerm {
         let data = spec.text()?.of_at_most(self.vocabulary.unwrap_or(usize::MAX));
         let words = data.words.len();
         let recipe = Descent { layers, cells, inputs, words, rate: self.rate, schedule: self.schedule };
-        run(spec, &recipe, &data, report)
+        run(spec, &recipe, &data, &mut telling(recipe.cost(), report))
     }
 }
 
@@ -109,6 +110,17 @@ struct Descent {
     words: usize,
     rate: f64,
     schedule: fn(usize, usize) -> f64,
+}
+
+impl Descent {
+    fn cost(&self) -> Cost {
+        let words = Cost::default().with(&[self.words, self.inputs], 0);
+        let layers = (0..self.layers).fold(words, |cost, layer| {
+            let inputs = if layer == 0 { self.inputs } else { self.cells };
+            cost.with(&[inputs + self.cells, 4 * self.cells], 1)
+        });
+        layers.with(&[self.cells, self.words], 1)
+    }
 }
 
 impl Recipe for Descent {
@@ -206,6 +218,10 @@ mod tests {
         let recipe = descent(2, 5, 3, 7);
         let network = recipe.network(&mut Weights::new(0, 0, &device));
         assert_eq!(network.num_params(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
+        let cost = recipe.cost();
+        // biases: 20 a layer and 7
+        assert_eq!(cost.weights as usize, network.num_params() - 2 * 20 - 7);
+        assert_eq!(cost.multiply_adds, cost.weights - 7 * 3);
         let logits = |tokens: [[usize; 2]; 3]| -> Vec<f32> {
             let tokens = Tokens { shape: [3, 2], values: tokens.concat() };
             let (logits, states) = network.logits(tokens, network.start(2, &device), None);

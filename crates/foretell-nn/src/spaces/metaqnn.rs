@@ -15,7 +15,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{NETWORK, TrainOutcome, TrainSpec};
 use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::relu;
 use crate::training::{Recipe, run};
@@ -57,8 +57,9 @@ impl Space for Metaqnn {
             net.parse().map_err(|error| spec.parameter_error(NETWORK, &format!("a network: {error}")))?;
         let data = spec.images()?;
         check_classes(&layers, &spec.data.to_string(), data.train.classes)?;
-        layers.counts(data.train.shape)?;
-        run(spec, &Adam { layers, input: data.train.shape }, &data, report)
+        let cost = layers.counts(data.train.shape)?.into();
+        let recipe = Adam { layers, input: data.train.shape };
+        run(spec, &recipe, &data, &mut telling(cost, report))
     }
 }
 

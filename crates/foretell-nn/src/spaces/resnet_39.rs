@@ -4,6 +4,7 @@
 //! before it with a probability of ½, and the maps of all of them are appended to those of the block before (as in B. Zoph, Q. Le,
 //! *Neural architecture search with reinforcement learning*, 2017).
 
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
@@ -14,7 +15,7 @@ use crate::layers::pooling::max_pool;
 use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::{joined, relu, sum_of};
 use crate::training::{Recipe, run};
@@ -99,7 +100,8 @@ impl Space for Resnet39 {
         let shape = data.train.shape;
         let pixels = (shape.height / 2 / 2) * (shape.width / 2 / 2);
         let (channels, classes) = (shape.channels, data.train.classes);
-        run(spec, &RmsProp { blocks, channels, pixels, classes }, &data, report)
+        let recipe = RmsProp { blocks, channels, pixels, classes };
+        run(spec, &recipe, &data, &mut telling(recipe.cost(shape.height, shape.width), report))
     }
 }
 
@@ -131,6 +133,30 @@ struct RmsProp {
     /// Values of a map at the end.
     pixels: usize,
     classes: usize,
+}
+
+impl RmsProp {
+    /// The maps that block `index` gets, those of the block that it is linked with included.
+    fn maps_into(&self, index: usize) -> usize {
+        let before = index.checked_sub(1).map_or(self.channels, |before| self.blocks[before].filters);
+        let linked: usize = linked(self.blocks[index].links).map(|block| self.blocks[block].filters).sum();
+        before + linked
+    }
+
+    /// On images of `rows` × `columns`.
+    fn cost(&self, mut rows: usize, mut columns: usize) -> Cost {
+        let mut cost = Cost::default();
+        for (index, &Shape { height, width, filters, .. }) in self.blocks.iter().enumerate() {
+            if HALVED_AFTER.contains(&index) {
+                (rows, columns) = (rows / 2, columns / 2);
+            }
+            for maps in [self.maps_into(index), filters, filters] {
+                cost = cost.with(&[filters, maps, height, width], rows * columns);
+            }
+        }
+        let last = self.blocks.last().map_or(self.channels, |block| block.filters);
+        cost.with(&[last, rows, columns, self.classes], 1)
+    }
 }
 
 impl Recipe for RmsProp {
@@ -174,9 +200,8 @@ impl Network {
     fn new(recipe: &RmsProp, weights: &mut Weights) -> Self {
         let mut blocks = Vec::with_capacity(BLOCKS);
         let mut before = recipe.channels;
-        for shape in &recipe.blocks {
-            let maps: usize = linked(shape.links).map(|block| recipe.blocks[block].filters).sum();
-            blocks.push(Block::new(*shape, before + maps, weights));
+        for (index, shape) in recipe.blocks.iter().enumerate() {
+            blocks.push(Block::new(*shape, recipe.maps_into(index), weights));
             before = shape.filters;
         }
         let inputs = before * recipe.pixels;
@@ -240,6 +265,19 @@ mod tests {
         let mut network = recipe.network(&mut Weights::new(0, 0, &device));
         let weight = network.blocks[8].convolutions[0].weight.dims();
         assert_eq!(weight, [24, 6 + 12 + 6, 5, 1]);
+        let cost = recipe.cost(9, 13);
+        // a normalisation has 4 numbers a map
+        let maps: usize = recipe.blocks.iter().map(|block| CONVOLUTIONS * block.filters).sum();
+        assert_eq!(cost.weights as usize, network.num_params() - 4 * maps - 10);
+        // blocks 1 to 4 on 9 × 13, 5 to 7 on 4 × 6, 8 to 12 on 2 × 3; the first, the second, the third and the ninth get other maps than
+        // they make, the tenth too
+        let sums = [
+            3 * 6 * (3 + 6 + 6) + 3 * 12 * (6 + 12 + 12) + 3 * 6 * (12 + 6 + 6) + 3 * 6 * 18,
+            3 * 3 * 6 * 18,
+            3 * 6 * 18 + 5 * 24 * (24 + 24 + 24) + 3 * 6 * (24 + 6 + 6) + 2 * 3 * 6 * 18,
+        ];
+        let places = sums[0] * 9 * 13 + sums[1] * 4 * 6 + sums[2] * 2 * 3;
+        assert_eq!(cost.multiply_adds, places as u64 + 6 * 6 * 10);
         let convolutions: usize = network.blocks.iter().map(|block| block.convolutions.len()).sum();
         assert_eq!(convolutions, 36);
         assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 13], &device), None).dims(), [2, 10]);

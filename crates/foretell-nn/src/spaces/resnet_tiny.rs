@@ -5,6 +5,7 @@
 //!
 //! Source: K. He, X. Zhang, S. Ren, J. Sun, *Deep residual learning for image recognition* (2016), §4.2.
 
+use crate::cost::Cost;
 use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
@@ -16,7 +17,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
-use crate::space::{Plan, Report, Searched, Size, Small, Space};
+use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
 use crate::tensor::Tensor;
 use crate::tensor::elementwise::{joined, relu, sum_of};
 use crate::training::{Recipe, run};
@@ -90,7 +91,8 @@ impl Space for ResnetTiny {
         let data = spec.images()?;
         self.plan().check_side(&spec.space, &spec.data, data.train.shape)?;
         let recipe = Nesterov { channels: data.train.shape.channels, classes: data.train.classes, ..shape };
-        run(spec, &recipe, &data, report)
+        let cost = recipe.cost(data.train.shape.height, data.train.shape.width);
+        run(spec, &recipe, &data, &mut telling(cost, report))
     }
 }
 
@@ -103,6 +105,32 @@ struct Nesterov {
     convolutions: usize,
     channels: usize,
     classes: usize,
+}
+
+impl Nesterov {
+    /// Filters, maps that go in, and stride of the first convolution of each block.
+    fn blocks(&self) -> impl Iterator<Item = [usize; 3]> {
+        let count = 2 * STAGES * self.blocks / self.convolutions;
+        let filters = move |block: usize| self.filters << (STAGES * block / count);
+        (0..count).map(move |block| {
+            let (own, before) = (filters(block), filters(block.saturating_sub(1)));
+            [own, before, if own > before { 2 } else { 1 }]
+        })
+    }
+
+    /// On images of `rows` × `columns`.
+    fn cost(&self, mut rows: usize, mut columns: usize) -> Cost {
+        let (filters, window) = (self.filters, self.kernel * self.kernel);
+        let mut cost = Cost::default().with(&[filters, self.channels, window], rows * columns);
+        for [filters, maps, stride] in self.blocks() {
+            (rows, columns) = (rows.div_ceil(stride), columns.div_ceil(stride));
+            for index in 0..self.convolutions {
+                let maps = if index == 0 { maps } else { filters };
+                cost = cost.with(&[filters, maps, window], rows * columns);
+            }
+        }
+        cost.with(&[filters << (STAGES - 1), self.classes], 1)
+    }
 }
 
 impl Recipe for Nesterov {
@@ -148,18 +176,14 @@ impl Network {
     /// Stages are a third of the convolutions each and have 1, 2 and 4 times the filters; the second and the third begin with stride 2.
     fn new(recipe: &Nesterov, weights: &mut Weights) -> Self {
         let kernel = recipe.kernel;
-        let mut channels = recipe.filters;
-        let first = Convolution::he([channels, recipe.channels, kernel, kernel], 1, weights);
-        let norm = BatchNorm::new(channels, weights);
-        let count = 2 * STAGES * recipe.blocks / recipe.convolutions;
-        let mut blocks = Vec::with_capacity(count);
-        for block in 0..count {
-            let filters = recipe.filters << (STAGES * block / count);
-            let stride = if filters > channels { 2 } else { 1 };
-            let shape = [filters, channels, kernel, kernel];
-            blocks.push(Block::new(shape, recipe.convolutions, stride, weights));
-            channels = filters;
-        }
+        let filters = recipe.filters;
+        let first = Convolution::he([filters, recipe.channels, kernel, kernel], 1, weights);
+        let norm = BatchNorm::new(filters, weights);
+        let block = |[filters, maps, stride]: [usize; 3]| {
+            Block::new([filters, maps, kernel, kernel], recipe.convolutions, stride, weights)
+        };
+        let blocks = recipe.blocks().map(block).collect();
+        let channels = filters << (STAGES - 1);
         let bound = (1.0 / channels as f64).sqrt();
         let weight = weights.uniform([channels, recipe.classes], bound);
         let last = Dense { weight, bias: weights.constant(recipe.classes, 0.0) };
@@ -227,6 +251,11 @@ mod tests {
         let kernels = 3 * 4 + 4 * 16 + 32 + 3 * 64 + 128 + 3 * 256;
         let norms = 4 * (5 * 4 + 4 * 8 + 4 * 16);
         assert_eq!(network.num_params(), 9 * kernels + norms + 16 * 5 + 5);
+        let cost = recipe.cost(9, 7);
+        assert_eq!(cost.weights as usize, 9 * kernels + 16 * 5);
+        // maps of 9 × 7, 5 × 4 and 3 × 2
+        let places = (3 * 4 + 4 * 16) * 63 + (32 + 3 * 64) * 20 + (128 + 3 * 256) * 6;
+        assert_eq!(cost.multiply_adds, 9 * places + 80);
         let images = Tensor::zeros([2, 3, 9, 7], &device);
         assert_eq!(network.logits(images.clone(), None).dims(), [2, 5]);
         assert_eq!(network.blocks.len(), 6);
@@ -251,6 +280,9 @@ mod tests {
         }
         let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 3, channels: 3, classes: 5 };
         let mut network = recipe.network(&mut Weights::new(0, 0, &device));
+        // a normalisation after the first convolution, three in each of the blocks of 4, 4, 8 and 16 maps; it has 4 numbers a map
+        let maps = 4 + 3 * (4 + 4 + 8 + 16);
+        assert_eq!(recipe.cost(9, 7).weights as usize, network.num_params() - 4 * maps - 5);
         assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 7], &device), None).dims(), [2, 5]);
     }
 

@@ -9,8 +9,8 @@ mod standings;
 pub use formula::{Formula, FormulaError};
 pub use limit::{Bound, Limit};
 
-pub(crate) use hypervolume::{front_of, hypervolume, ranges, scaled};
-pub(crate) use ranking::ahead_of;
+pub(crate) use hypervolume::{dominates, front_of, hypervolume, ranges, scaled};
+pub(crate) use ranking::places;
 pub(crate) use standings::{Standings, is_no_worse};
 
 use foretell::{Direction, direction_of};
@@ -70,10 +70,10 @@ pub enum ObjectiveError {
     /// A reward without a sampler that learns from it.
     #[error("it is what q-learning learns from: choose the sampler q-learning, or leave it out")]
     Reward,
-    /// A scheduler or policy that compares trials by the metric alone.
+    /// A policy or a rank that compares trials by the metric alone.
     #[error("{part} compares trials by {metric} alone, which loses the front: {instead}")]
     Alone {
-        /// The scheduler or the policy.
+        /// What compares them.
         part: &'static str,
         /// The metric.
         metric: String,

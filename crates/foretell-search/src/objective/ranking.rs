@@ -2,56 +2,69 @@
 
 use super::hypervolume::{dominates, ranges, scaled};
 
-/// How many of `points` come before number `own`; larger is better.
+/// The place of each of `points`, from 0; larger values are better.
 ///
 /// A point that none dominates is of rank 0, one that only those dominate of rank 1, and so on; a lower rank comes first. Within a rank
 /// the best by the first objective comes first, then each time the one that is farthest from those before it, each objective a share of
-/// its range: an ε-net. Counts no further than `enough`.
+/// its range: an ε-net.
 ///
-/// Source: Schmucker et al., "Multi-objective asynchronous successive halving", 2021. O(n²) where objectives are few.
-pub(crate) fn ahead_of(points: &[Vec<f64>], own: usize, enough: usize) -> usize {
-    let mut left: Vec<usize> = (0..points.len()).collect();
-    let mut ahead = 0;
-    loop {
-        let is_free = |&index: &usize| !left.iter().any(|&other| dominates(&points[other], &points[index]));
-        let front: Vec<usize> = left.iter().copied().filter(is_free).collect();
-        if front.contains(&own) {
-            return ahead + place_in(points, &front, own);
-        }
-        ahead += front.len();
-        if ahead >= enough || front.is_empty() {
-            return ahead;
-        }
-        left.retain(|index| !front.contains(index));
-    }
+/// Source: Schmucker et al., "Multi-objective asynchronous successive halving", 2021; the ranks are found as in Zhang et al., "An efficient
+/// approach to nondominated sorting", 2015. O(n²) at worst.
+pub(crate) fn places(points: &[Vec<f64>]) -> Vec<usize> {
+    let (worst, best) = ranges(points);
+    let scaled = scaled(points, &worst, &best);
+    let mut places = vec![0; points.len()];
+    let ranks = ranks(points);
+    let ordered = ranks.iter().flat_map(|rank| spread_out(&scaled, rank));
+    ordered.enumerate().for_each(|(place, index)| places[index] = place);
+    places
 }
 
-/// The place of `own` in the ε-net of `front`, from 0.
-fn place_in(points: &[Vec<f64>], front: &[usize], own: usize) -> usize {
-    let (worst, best) = ranges(points);
-    let shown: Vec<Vec<f64>> = front.iter().map(|&index| points[index].clone()).collect();
-    let places = scaled(&shown, &worst, &best);
-    let distance =
-        |a: usize, b: usize| -> f64 { places[a].iter().zip(&places[b]).map(|(a, b)| (a - b).powi(2)).sum() };
-    let mut to_taken = vec![f64::INFINITY; front.len()];
-    let mut left: Vec<usize> = (0..front.len()).collect();
-    let mut next = (0..front.len()).max_by(|&a, &b| places[a][0].total_cmp(&places[b][0]).then(b.cmp(&a)));
-    let mut place = 0;
-    while let Some(taken) = next {
-        if front[taken] == own {
-            break;
+/// The points of each rank, in their order.
+fn ranks(points: &[Vec<f64>]) -> Vec<Vec<usize>> {
+    let compare = |a: &Vec<f64>, b: &Vec<f64>| {
+        let first = a.iter().zip(b).map(|(a, b)| b.total_cmp(a)).find(|order| order.is_ne());
+        first.unwrap_or(std::cmp::Ordering::Equal)
+    };
+    // whoever dominates a point comes before it
+    let mut order: Vec<usize> = (0..points.len()).collect();
+    order.sort_by(|&a, &b| compare(&points[a], &points[b]));
+    let mut ranks: Vec<Vec<usize>> = Vec::new();
+    for index in order {
+        let is_beaten =
+            |rank: &Vec<usize>| rank.iter().rev().any(|&other| dominates(&points[other], &points[index]));
+        match ranks.partition_point(is_beaten) {
+            new if new == ranks.len() => ranks.push(vec![index]),
+            rank => ranks[rank].push(index),
         }
-        place += 1;
+    }
+    ranks.iter_mut().for_each(|rank| rank.sort_unstable());
+    ranks
+}
+
+/// The points of one rank, each as far as can be from those before it.
+fn spread_out(points: &[Vec<f64>], rank: &[usize]) -> Vec<usize> {
+    let distance =
+        |a: usize, b: usize| -> f64 { points[a].iter().zip(&points[b]).map(|(a, b)| (a - b).powi(2)).sum() };
+    let mut to_taken = vec![f64::INFINITY; points.len()];
+    let mut left = rank.to_vec();
+    let mut ordered = Vec::with_capacity(rank.len());
+    let mut next =
+        left.iter().copied().max_by(|&a, &b| points[a][0].total_cmp(&points[b][0]).then(b.cmp(&a)));
+    while let Some(taken) = next {
+        ordered.push(taken);
         left.retain(|&index| index != taken);
         left.iter().for_each(|&index| to_taken[index] = to_taken[index].min(distance(index, taken)));
         next = left.iter().copied().max_by(|&a, &b| to_taken[a].total_cmp(&to_taken[b]).then(b.cmp(&a)));
     }
-    place
+    ordered
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objective::front_of;
+    use proptest::prelude::*;
 
     #[test]
     fn fronts_come_one_after_another_and_each_is_spread_out() {
@@ -63,8 +76,22 @@ mod tests {
             vec![0.4, 0.4],
             vec![0.05, 0.05],
         ];
-        let places: Vec<usize> = (0..points.len()).map(|own| ahead_of(&points, own, 9)).collect();
-        assert_eq!(places, [0, 3, 1, 2, 4, 5]);
-        assert_eq!(ahead_of(&points, 5, 4), 4, "enough are ahead");
+        assert_eq!(places(&points), [0, 3, 1, 2, 4, 5]);
+        assert!(places(&[]).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn each_rank_is_the_front_of_what_is_left(points in prop::collection::vec((0_u8..6, 0_u8..6, 0_u8..6), 0..30)) {
+            let points: Vec<Vec<f64>> = points.iter().map(|&(a, b, c)| [a, b, c].map(f64::from).to_vec()).collect();
+            let mut left: Vec<usize> = (0..points.len()).collect();
+            for rank in ranks(&points) {
+                let own: Vec<Vec<f64>> = left.iter().map(|&index| points[index].clone()).collect();
+                let front: Vec<usize> = front_of(&own).into_iter().map(|at| left[at]).collect();
+                prop_assert_eq!(&rank, &front);
+                left.retain(|index| !rank.contains(index));
+            }
+            prop_assert!(left.is_empty());
+        }
     }
 }

@@ -8,7 +8,7 @@ use crate::schedulers::brackets::plan;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::stopping::policy::Policy;
-use crate::study::StudyError;
+use crate::study::{StudyError, check_comparisons};
 use foretell::StopCriterion;
 
 /// In which order recorded runs are taken.
@@ -108,6 +108,10 @@ impl ReplaySpec {
         self.criterion.validate()?;
         if !self.schedule.compares_by(self.rank, self.policy) {
             return Err(StudyError::Rank.into());
+        }
+        if !table.objectives().is_empty() {
+            let metric = &table.history().metric().name;
+            check_comparisons(metric, self.schedule, self.rank, self.policy).map_err(StudyError::from)?;
         }
         if let Policy::Patience(reports) = self.policy {
             at_least_one(&[("patience", reports as u64)])?;

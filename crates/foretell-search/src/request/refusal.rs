@@ -57,7 +57,7 @@ impl From<StudyError> for Refusal {
             StudyError::Oracle => "policy",
             StudyError::Objective(error) => match error {
                 ObjectiveError::Alone { part, .. } if part.contains("policy") => "policy",
-                ObjectiveError::Alone { .. } => "scheduler",
+                ObjectiveError::Alone { .. } => "rank",
                 ObjectiveError::Reward => "reward",
                 _ => "objective",
             },

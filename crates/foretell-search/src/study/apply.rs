@@ -172,9 +172,13 @@ impl Study {
             self.knowledge.trained(until, of_all, curve, self.spec.run_score);
         }
         self.rank_rungs(index);
-        let compared = self.ranks.score(trial, until).unwrap_or(score);
+        let by_front = self.rank_by_front(index, until);
+        let compared = by_front.or(self.ranks.score(trial, until)).unwrap_or(score);
         self.scheduler.ended(trial, End { score: compared, stopped });
         if whole {
+            if self.spec.has_front() {
+                self.measures.finish(self.progress.spent, index);
+            }
             let worth = self.rewarded(&self.trials[index], Worth::measured(score));
             self.sampler.told(trial, &self.trials[index].configuration, worth);
         }

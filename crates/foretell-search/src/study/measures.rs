@@ -24,6 +24,8 @@ pub(super) struct Measures {
     side_levels: BTreeMap<String, SideLevel>,
     /// The trials that were trained to their end and keep the limits.
     standings: Standings,
+    /// The trials that were trained to their end, in that order, each with the epochs that the study had then spent.
+    finishes: Vec<(u64, usize)>,
 }
 
 impl Measures {
@@ -50,6 +52,16 @@ impl Measures {
     /// The same, to change them.
     pub(super) fn standings_mut(&mut self) -> &mut Standings {
         &mut self.standings
+    }
+
+    /// Trial `index` was trained to its end when the study had `spent` so many epochs.
+    pub(super) fn finish(&mut self, spent: u64, index: usize) {
+        self.finishes.push((spent, index));
+    }
+
+    /// The trials that were trained to their end, in that order, each with the epochs that the study had then spent.
+    pub(super) fn finishes(&self) -> &[(u64, usize)] {
+        &self.finishes
     }
 
     /// Whether `name` has had two values in one trial.

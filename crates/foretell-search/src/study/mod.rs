@@ -25,6 +25,8 @@ mod step;
 mod stored;
 mod trial;
 
+pub(crate) use objectives::check_comparisons;
+
 pub use best::{Best, Tally};
 pub use by_hand::Order;
 pub use fit::{Fit, Fitted};
@@ -59,7 +61,7 @@ use std::sync::Arc;
 /// no clock. [`Study::resume`] folds the same records back into the same study after a crash, sampler, scheduler and
 /// Q-table included: each `Started` asks them again what they asked for then.
 ///
-/// No step costs time that grows with the number of trials, except where a model is fitted or the median rule, by which one
+/// No step costs time that grows with the number of trials, except where a model is fitted, trials at a rung are compared by several objectives, or the median rule, by which one
 /// more trial was trained to its end, puts its running means in order.
 ///
 /// What is kept for each trial: its configuration, its curve (16 bytes a point), its state and its last decision.

@@ -3,6 +3,8 @@
 use super::{Study, StudySpec, Trial, TrialState};
 use crate::objective::{Bound, Formula, Limit, Objective, ObjectiveError, Standings};
 use crate::samplers::SamplerSpec;
+use crate::schedulers::rank::Rank;
+use crate::schedulers::schedule::Schedule;
 use crate::stopping::policy::Policy;
 use foretell::Direction;
 use std::collections::BTreeSet;
@@ -46,16 +48,24 @@ impl StudySpec {
         if let Some(of) = texts.into_iter().find(|text| !seen.insert(text.clone())) {
             return Err(ObjectiveError::Twice { of });
         }
-        self.validate_front()
+        check_comparisons(&self.metric, self.schedule, self.rank, self.policy)
     }
+}
 
-    fn validate_front(&self) -> Result<(), ObjectiveError> {
-        let alone = |part, instead| Err(ObjectiveError::Alone { part, metric: self.metric.clone(), instead });
-        match self.policy {
-            _ if !self.schedule.is_full() => alone("a scheduler with rungs", "choose the scheduler full"),
-            Policy::Median => alone("the policy median", "choose the policy srm or asha"),
-            _ => Ok(()),
-        }
+/// Checks that no part of a study with several objectives compares trials by `metric` alone.
+pub(crate) fn check_comparisons(
+    metric: &str,
+    schedule: Schedule,
+    rank: Rank,
+    policy: Policy,
+) -> Result<(), ObjectiveError> {
+    let alone = |part, instead| Err(ObjectiveError::Alone { part, metric: metric.to_owned(), instead });
+    match policy {
+        Policy::Median => alone("the policy median", "choose the policy srm or asha"),
+        _ if rank != Rank::Value => alone("ranking by forecasts", "choose the rank value"),
+        Policy::None => Ok(()),
+        _ if schedule.is_full() => Ok(()),
+        _ => alone("a policy at rungs", "choose the policy none, or the scheduler full"),
     }
 }
 
@@ -96,6 +106,21 @@ impl Study {
         let score =
             |objective: &Objective| Some(objective.direction.score(self.measured(trial, &objective.of)?));
         self.spec.objectives.iter().map(score).collect()
+    }
+
+    /// The same of what `trial` had come to after `step`, each in its place: of a curve its value there.
+    pub(super) fn others_at(&self, trial: &Trial, step: u64) -> Vec<Option<f64>> {
+        let reported = |objective: &Objective| {
+            let curve = trial.side.get(objective.of.name()?)?;
+            curve.until(step as f64).last().map(|(_, score)| score)
+        };
+        let known =
+            |objective: &Objective| Some(objective.direction.score(self.measured(trial, &objective.of)?));
+        self.spec
+            .objectives
+            .iter()
+            .map(|objective| reported(objective).or_else(|| known(objective)))
+            .collect()
     }
 
     /// The first objective of which it is neither known nor forecast what `trial` comes to.
@@ -155,6 +180,11 @@ impl Study {
             let (score, nth_best) = (self.spec.direction.score(value), self.spec.criterion.nth_best);
             self.measures.standings_mut().push(score, others, nth_best);
         }
+    }
+
+    /// The trials that were trained to their end, in that order, each with the epochs that the study had then spent.
+    pub(crate) fn finishes(&self) -> &[(u64, usize)] {
+        self.measures.finishes()
     }
 
     /// The objectives that no finished trial has reported, and the limits that all trials break. Each text begins with the name of what

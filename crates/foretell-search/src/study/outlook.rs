@@ -11,7 +11,7 @@ const NEIGHBOURS: usize = 7;
 const AGAIN: f64 = 1.05;
 
 /// (score at a step, score gained since) of trials that were trained beyond it, ascending.
-type Gains = Vec<(f64, f64)>;
+pub(super) type Gains = Vec<(f64, f64)>;
 
 impl Study {
     /// Tells the sampler how trial `latest` may end, if it was paused or stopped; and how each other one may, now and then:
@@ -34,7 +34,7 @@ impl Study {
 
     /// The score of trial `index` and what the seven of the most similar score at its step gained since; their standard
     /// deviation is its spread. `None` for a trial that runs, was trained to its end or has a forecast of it.
-    fn outlook_by_gains(&self, index: usize, known: &mut BTreeMap<u64, Gains>) -> Option<Worth> {
+    pub(super) fn outlook_by_gains(&self, index: usize, known: &mut BTreeMap<u64, Gains>) -> Option<Worth> {
         let trial = &self.trials[index];
         let stopped = match &trial.state {
             TrialState::Paused { .. } => true,

@@ -1,8 +1,9 @@
 //! What trials are compared by at rungs, where that is a forecast of their end, and which rungs say nothing of it.
 
-use super::{Study, TrialState};
+use super::{Study, Trial, TrialState};
+use crate::objective::places;
 use crate::schedulers::rank::{Rank, is_silent};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Study {
     /// Trial `latest` reached a rung or its end: forecasts its end, or that of all trials where there is more to learn from, and tells
@@ -25,6 +26,38 @@ impl Study {
             self.ranks.silent = self.silent_levels();
         }
         self.scheduler.rank(&self.ranks);
+    }
+
+    /// With several objectives or limits, and a scheduler with rungs: compares the trials that were trained to `level` by the front that
+    /// they are on there, and tells the scheduler. What trial `index`, one of them, is compared by. One that breaks a limit goes no
+    /// further. O(n²) at worst.
+    pub(super) fn rank_by_front(&mut self, index: usize, level: u64) -> Option<f64> {
+        let is_last = level == self.spec.max_resource;
+        if is_last || self.spec.schedule.is_full() || self.spec.compares_by_metric_alone() {
+            return None;
+        }
+        let at_level = |(number, trial)| Some((number, self.point_at(trial, level)?));
+        let (trials, points): (Vec<u64>, Vec<Vec<f64>>) =
+            (0..).zip(&self.trials).filter_map(at_level).unzip();
+        let places = places(&points).into_iter().map(|place| -(place as f64));
+        let scores: BTreeMap<u64, f64> = trials.into_iter().zip(places).collect();
+        let own = scores.get(&(index as u64)).copied().unwrap_or(f64::NEG_INFINITY);
+        self.ranks.scores.insert(level, scores);
+        self.scheduler.rank(&self.ranks);
+        Some(own)
+    }
+
+    /// What `trial` had come to when it had been trained to `level`, larger being better; what is not known counts as worse than all
+    /// that is. `None` if it did not get there, failed or breaks a limit.
+    fn point_at(&self, trial: &Trial, level: u64) -> Option<Vec<f64>> {
+        let &step = trial.ends.get(&level)?;
+        if trial.breaks_limit || matches!(trial.state, TrialState::Failed { .. }) {
+            return None;
+        }
+        let score =
+            self.spec.run_score.of(&trial.curve.until(step as f64)).filter(|score| score.is_finite())?;
+        let others = self.others_at(trial, step).into_iter().map(|value| value.unwrap_or(f64::MIN));
+        Some(std::iter::once(score).chain(others).collect())
     }
 
     /// What trial `index` is compared by at `level`: the forecast of its end from its curve up to there, or its score there, if it has

@@ -1,7 +1,7 @@
 //! Rungs of the stop rule: who has reached them, and with which score.
 
 use super::{Study, Trial};
-use crate::objective::ahead_of;
+use crate::objective::places;
 use crate::stopping::{Place, Standing};
 
 /// How far apart the quartiles of a normal distribution are, in standard deviations.
@@ -42,9 +42,10 @@ impl Study {
         }
     }
 
-    /// With several objectives: notes what trial `index` has come to at the rung, if all of it is known.
+    /// With several objectives: notes what trial `index` has come to at the rung, if all of it is known there.
     fn reach_rung_with_others(&mut self, index: usize, level: u64, score: f64) {
-        if let Some(others) = self.others(&self.trials[index]).filter(|_| self.spec.has_front()) {
+        let others = self.others_at(&self.trials[index], level).into_iter().collect::<Option<Vec<f64>>>();
+        if let Some(others) = others.filter(|_| self.spec.has_front()) {
             let (trials, points) = self.rung_points.entry(level).or_default();
             trials.push(index);
             points.push(std::iter::once(score).chain(others).collect());
@@ -55,7 +56,7 @@ impl Study {
     fn place_by_front(&self, index: usize, level: u64, score: f64) -> Option<Place> {
         let (trials, points) = self.rung_points.get(&level)?;
         let own = trials.iter().position(|&trial| trial == index)?;
-        Some(Place { score, all: points.len(), better: ahead_of(points, own, points.len()) })
+        Some(Place { score, all: points.len(), better: places(points)[own] })
     }
 
     /// Where trial `index` stands at the rung that it has just reached; `None` at no rung, or at one that says nothing of the end.

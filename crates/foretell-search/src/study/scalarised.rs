@@ -1,11 +1,13 @@
 //! Proposals with several objectives, and the reward of Q-learning: what a trial is worth to a sampler, in one number.
 
+use super::outlook::Gains;
 use super::{Study, Trial, TrialState};
 use crate::samplers::Sampler;
 use crate::samplers::random::trial_stream;
 use crate::samplers::worth::Worth;
 use foretell::Configuration;
 use rand::RngExt;
+use std::collections::BTreeMap;
 
 /// What the stream of a proposal's weights adds to its trial's number.
 const WEIGHTS: u64 = 1 << 61;
@@ -96,8 +98,11 @@ impl Study {
             (0..=spec.objectives.len()).map(|_| -(1.0 - random.random::<f64>()).ln()).collect();
         let sum: f64 = drawn.iter().sum();
         let weights = drawn.into_iter().map(|weight| weight / sum).collect();
-        let all: Vec<(u64, &Trial, Option<Known>)> =
-            (0..).zip(&self.trials).map(|(number, trial)| (number, trial, self.come_to(trial))).collect();
+        let mut gains = BTreeMap::new();
+        let all: Vec<(u64, &Trial, Option<Known>)> = (0..)
+            .zip(&self.trials)
+            .map(|(number, trial)| (number, trial, self.come_to(number as usize, &mut gains)))
+            .collect();
         let mut sampler = spec.sampler.sampler(&spec.space, spec.seed).ok()?;
         let (known, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, _, known)| known.is_some());
         for (number, trial, _) in &rest {
@@ -116,18 +121,19 @@ impl Study {
         Some(sampler)
     }
 
-    /// What is known of `trial`, if it has ended with a result and keeps the limits.
-    fn come_to(&self, trial: &Trial) -> Option<Known> {
-        let direction = self.spec.direction;
+    /// What is known of trial `index`, if it has ended with a result or is paused, and keeps the limits.
+    fn come_to(&self, index: usize, gains: &mut BTreeMap<u64, Gains>) -> Option<Known> {
+        let (trial, direction) = (&self.trials[index], self.spec.direction);
         let worth = match &trial.state {
             TrialState::Completed { value } => Worth::measured(direction.score(*value)),
             TrialState::Stopped { forecast, .. } => {
                 let sd = forecast.map_or(0.0, |forecast| forecast.sd);
                 Worth::forecast(direction.score(trial.result()?), sd)
             }
+            TrialState::Paused { .. } => self.outlook_by_gains(index, gains)?,
             _ => return None,
         };
-        let others = self.others(trial)?;
+        let others = self.others_at(trial, trial.step).into_iter().collect::<Option<Vec<f64>>>()?;
         (!trial.breaks_limit).then_some(Known { worth, others })
     }
 

@@ -31,7 +31,7 @@ function dotAt(event, id) {
 // Makes a canvas answer the pointer.
 function findable(id) {
   const own = $(id);
-  own.onmousemove = (event) => { const found = dotAt(event, id); own.classList.toggle("pick", Boolean(found)); if (found) tip(event, found.trial); else untip(); };
+  own.onmousemove = (event) => { const found = dotAt(event, id); own.classList.toggle("pick", Boolean(found)); if (found) tip(event, found.trial, found.line); else untip(); };
   own.onmouseleave = untip;
   own.onclick = (event) => { const found = dotAt(event, id); if (found) choose(found.trial.id); };
 }

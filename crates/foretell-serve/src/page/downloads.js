@@ -1,4 +1,4 @@
-// Trials and curves as files, with the columns that `foretell study export` has, but for the times.
+// Trials and curves as files, with the columns that `foretell study export` has.
 
 const csvCell = (value) => value === null || value === undefined ? "" : typeof value === "string" && /[,"\n\r]/.test(value) ? `"${value.replace(/"/g, '""')}"` : String(value);
 const csv = (columns, rows) => [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((cells) => cells.map(csvCell).join(",") + "\n").join("");
@@ -7,7 +7,8 @@ function trialRows() {
   return [...state.trials.values()].map((trial) => {
     const failed = trial.state === "failed";
     return {
-      trial: trial.id, state: trial.state, score: ended(trial) ? worth(trial) : null, epochs: trial.epochs, last: trial.last, forecast: trial.forecast ? trial.forecast.mean : null, forecast_sd: trial.forecast ? trial.forecast.sd : null,
+      trial: trial.id, state: trial.state, score: ended(trial) ? worth(trial) : null, epochs: trial.epochs, last: trial.last,
+      began: trial.began === null ? null : new Date(trial.began).toISOString().slice(0, 19).replace("T", " "), seconds: trial.seconds, forecast: trial.forecast ? trial.forecast.mean : null, forecast_sd: trial.forecast ? trial.forecast.sd : null,
       probability: trial.probability, reason: trial.state === "stopped" ? trial.why : null, error: failed ? trial.why : null,
       ...Object.fromEntries(Object.entries(trial.configuration).map(([name, value]) => ["param." + name, value])), ...Object.fromEntries(Object.entries(trial.metrics).map(([name, value]) => ["metric." + name, value])),
     };

@@ -30,7 +30,7 @@ function draw() {
   const done = totals(leader);
   columnsNow();
   if (inView("curves-box")) curves(leader);
-  bestSoFar(); parallel(leader); slices(); contour(); table(); why(); about(leader);
+  front(); bestSoFar(); parallel(leader); slices(); contour(); table(); why(); about(leader);
   if (reveal && state.trials.has(chosen)) { reveal = false; arriveAt(chosen); }
   took = performance.now() - began; drawnAt = performance.now();
   document.documentElement.dataset.drawn = state.records;
@@ -116,7 +116,8 @@ $("rows").onscroll = () => rows();
 $("curves-box").onmousemove = (event) => { if (plot.x) hover(event); };
 $("curves-box").onmouseleave = () => { canvas("hover"); untip(); };
 $("curves-box").onclick = (event) => { const found = plot.x && nearest(event); if (found) choose(found.trial.id); };
-for (const id of ["progress-epochs", "progress-hours", "contour", "contour-spread"]) findable(id);
+for (const id of ["progress-epochs", "progress-hours", "contour", "contour-spread", "front-picture", "front-growth"]) findable(id);
+$("front-x").onchange = $("front-y").onchange = () => front();
 $("contour-x").onchange = $("contour-y").onchange = () => { known.isPairChosen = true; contour(); };
 for (const button of document.querySelectorAll("[data-download]")) button.onclick = () => download(button.dataset.download);
 $("enqueue-form").onsubmit = enqueue;

@@ -3,12 +3,12 @@
 let state = anew();
 
 function anew() {
-  return { spec: null, settings: null, totals: null, trials: new Map(), parameters: new Map(), records: 0 };
+  return { spec: null, settings: null, totals: null, front: null, trials: new Map(), parameters: new Map(), records: 0 };
 }
 
 function take(news) {
   if (news.anew) state = anew();
-  state.records = news.records; state.spec = news.study; state.totals = news.totals; state.settings = news.settings || state.settings;
+  state.records = news.records; state.spec = news.study; state.totals = news.totals; state.settings = news.settings || state.settings; state.front = news.front || state.front;
   for (const trial of news.trials) update(trial);
 }
 
@@ -16,7 +16,7 @@ function update(news) {
   const id = news.trial;
   if (!state.trials.has(id)) meet({ id, configuration: news.configuration, steps: [], values: [], gaps: [], decisions: [], metrics: {}, last: null, forecast: null, probability: null, ordered: "" });
   const trial = state.trials.get(id), { state: now, epochs, until, kept, score, gaps, ended } = news;
-  Object.assign(trial, { state: now, epochs, until, kept, score, gaps, ended, metrics: news.metrics || trial.metrics, why: because(news.why) });
+  Object.assign(trial, { state: now, epochs, until, kept, score, gaps, ended, began: news.began ?? null, seconds: news.seconds ?? null, metrics: news.metrics || trial.metrics, why: because(news.why) });
   // what a reader that was cut off had not seen to its end is sent again
   append(trial.steps, news.from, news.steps); append(trial.values, news.from, news.values);
   if (news.decisions) append(trial.decisions, news.decided, news.decisions);

@@ -46,12 +46,12 @@ async function call(url, method, path, body) {
   return answer;
 }
 
-function made(name, trials, epochs = 20, seed = 0) {
+function made(name, trials, epochs = 20, seed = 0, objectives = 1) {
   const folder = join(home, name);
   if (existsSync(folder)) return folder;
   mkdirSync(folder, { recursive: true });
   const part = name.split("/").pop();
-  execFileSync(MADE_UP, [name.includes("/") ? folder : join(folder, part), trials, epochs, seed].map(String));
+  execFileSync(MADE_UP, [name.includes("/") ? folder : join(folder, part), trials, epochs, seed, objectives].map(String));
   return folder;
 }
 
@@ -84,13 +84,16 @@ const tests = {
   async "first paint of 1,000 and 10,000 trials"() {
     for (const [trials, limit, runs] of [[1000, 1000, 5], [10000, 2000, 3]]) {
       const server = await serve(made(`first-${trials}`, trials)), name = `first-${trials}`, records = await count(server.url, name), times = [];
+      let shown = 0;
       for (let run = 0; run < runs; run++) {
         const page = await opened(server.url, { records });
         // since the navigation began, and once the frame is on the screen
         times.push(await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done([Math.round(drawnAt), Math.round(took), Math.round(performance.now())]))))));
+        shown = await page.evaluate(() => state.trials.size);
         await closed(page);
       }
       const drawn = times.map(([at]) => at).sort((a, b) => a - b), middle = drawn[Math.floor(runs / 2)];
+      assert.equal(shown, trials, "all trials are drawn");
       console.log(`  ${trials} trials, ${records} records: all drawn after ${drawn.join(", ")} ms; one drawing takes ${times.map(([, ms]) => ms).join(", ")} ms; next frame at ${times.map(([, , ms]) => ms).join(", ")} ms`);
       assert.ok(middle <= limit, `${trials} curves are drawn after ${middle} ms`);
       await server.stop();
@@ -194,15 +197,61 @@ const tests = {
     await closed(plain); await closed(page); await server.stop();
   },
 
+  async "the front of two and of three objectives, its limits and its hypervolume; nothing of it with one"() {
+    several(); made("fronts/two", 60, 20, 1, 2); made("fronts/three", 60, 20, 2, 3);
+    const server = await serve(join(home, "fronts")), plain = await serve(join(home, "several"));
+    const alone = await opened(plain.url, { records: 10 });
+    assert.ok(await alone.isHidden("#front"), "one objective has no front");
+    await closed(alone); await plain.stop();
+    for (const [name, axes] of [["two", 2], ["three", 3]]) for (const dark of [false, true]) for (const width of [1280, 400]) {
+      const page = await opened(`${server.url}#/${name}/overview`, { records: await count(server.url, name), width, dark });
+      const known = JSON.parse(execFileSync(FORETELL, ["study", "front", join(home, "fronts", name), "--format", "json"]));
+      const { shown, dots, limits, stopped } = await page.evaluate(() => ({
+        shown: { trials: state.front.trials.map(({ trial }) => trial), growth: state.front.growth }, dots: dotted.get("front-picture").length,
+        limits: objectives().map((_, at) => limitsOf(at)), stopped: placed().filter(({ kind, interval }) => kind === "stopped" && interval).length,
+      }));
+      assert.deepEqual(shown, { trials: known.trials.map(({ trial }) => trial), growth: known.growth }, "the page has the terminal's front");
+      assert.equal(dots, known.trials.length + known.dominated.length + known.stopped.length);
+      assert.equal(stopped, known.stopped.length); assert.ok(stopped > 3, `${stopped} stopped`);
+      assert.deepEqual(limits, axes === 2 ? [[], []] : [[], [], [40]]);
+      assert.match(await page.textContent("#front-note"), /on the front of val_acc, width.*thought safe/);
+      assert.equal(await page.isVisible("#front-axes"), axes === 3);
+      if (axes === 3) { await page.selectOption("#front-x", { label: "latency" }); assert.match(await page.getAttribute("#front-picture", "aria-label"), /val_acc against latency/); }
+      assert.match(await page.getAttribute("#front-growth", "aria-label"), /hypervolume against epochs spent: 0\.\d+ after/);
+      await page.evaluate(() => document.getElementById("front").scrollIntoView());
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is no wider than the window");
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => window.axe.run("#front"));
+      assert.deepEqual(violations.map(({ id }) => id), []);
+      const dot = await page.evaluate(() => { const box = document.getElementById("front-picture").getBoundingClientRect(), { left, top } = dotted.get("front-picture").at(-1); return [box.left + left, box.top + top]; });
+      if (SHOTS) await page.locator("#front").screenshot({ path: join(SHOTS, `front-${name}-${width}-${dark ? "dark" : "light"}.png`) });
+      await page.mouse.move(...dot);
+      assert.match(await page.textContent("#tip"), /on the front: val_acc 0\.\d+, width \d+/);
+      await closed(page);
+    }
+    await server.stop();
+    const folder = join(home, "no-front"); mkdirSync(folder);
+    const empty = await serve(folder);
+    await call(empty.url, "PUT", "/api/studies/no-front", { space: { lr: "log:1e-4:1" }, objective: ["val_acc", "lr:min"], epochs: 2, trials: 3 });
+    const page = await opened(empty.url, { records: 1 });
+    assert.match(await page.textContent("#front-note"), /no front yet/);
+    assert.ok(await page.isHidden("#front-picture"));
+    await call(empty.url, "POST", "/api/studies/no-front/ask");
+    for (const step of [1, 2]) await call(empty.url, "POST", "/api/studies/no-front/trials/0/report", { step, value: 0.5 });
+    await call(empty.url, "POST", "/api/studies/no-front/trials/0/tell");
+    await until("the first trial is the front", async () => /One trial is on the front/.test(await page.textContent("#front-note")));
+    await closed(page); await empty.stop();
+  },
+
   async "results are taken away as files, and a configuration is tried next"() {
     several();
     const server = await serve(join(home, "several")), page = await opened(`${server.url}#/baseline/settings`, { records: await count(server.url, "baseline") });
     const taken = async (name) => { const [file] = await Promise.all([page.waitForEvent("download"), page.click(`[data-download="${name}"]`)]); return readFileSync(await file.path(), "utf8"); };
     const exported = execFileSync(FORETELL, ["study", "export", join(home, "several/baseline"), "--trials", "--format", "csv"], { encoding: "utf8" }).split("\n"), trials = (await taken("trials.csv")).split("\n");
     const names = exported[0].split(","), own = trials[0].split(",");
-    assert.deepEqual(own, names.filter((name) => !["began", "seconds"].includes(name)), "the columns of foretell study export but its times");
+    assert.deepEqual(own, names, "the columns of foretell study export");
     assert.equal(trials.length, exported.length);
-    for (let i = 1; i < 20; i++) for (const name of ["trial", "state", "score", "epochs", "last"]) assert.equal(trials[i].split(",")[own.indexOf(name)], exported[i].split(",")[names.indexOf(name)], name);
+    for (let i = 1; i < 20; i++) for (const name of ["trial", "state", "score", "epochs", "last", "began"]) assert.equal(trials[i].split(",")[own.indexOf(name)], exported[i].split(",")[names.indexOf(name)], name);
     assert.equal(JSON.parse(await taken("trials.json")).length, 60);
     assert.match(await taken("curves.csv"), /^trial,step,val_acc\n0,1,0\.\d+\n0,2,/);
     const curves = join(home, "curves.jsonl"); writeFileSync(curves, await taken("curves.jsonl"));

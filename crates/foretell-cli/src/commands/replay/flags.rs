@@ -146,10 +146,6 @@ impl Arguments {
             );
             return Err(flag("--figure", &text));
         }
-        if !self.objective.is_empty() && self.scheduler() != SchedulerName::Full {
-            let text = "with several objectives runs are not compared at rungs; leave out --scheduler, or --objective";
-            return Err(flag("--objective", &text));
-        }
         if self.figure.is_some() && self.plot.is_none() && !self.writes_best_so_far() {
             return Err(flag(
                 "--figure",
@@ -201,6 +197,7 @@ impl Arguments {
                 &[None, Srm, LastValue, Median, IEpoch, Oracle]
             }
             SchedulerName::Hyperband => &[PolicyName::None],
+            _ if !self.objective.is_empty() => &[PolicyName::None],
             _ if self.rank() != Rank::Value => &[PolicyName::None],
             _ => &[PolicyName::None, PolicyName::Srm, PolicyName::Oracle],
         };

@@ -1,6 +1,7 @@
 //! The built-in networks of a search: what is searched, and the flags of `foretell train` that train one of them.
 
 use super::flags::Arguments;
+use super::gpu_probe;
 use crate::failure::Failure;
 use foretell::Direction;
 use foretell_nn::{Accelerator, DataOptions, DataSpec, Material, Plan, RateSchedule, Searched, Size};
@@ -76,6 +77,7 @@ impl BuiltIn {
         if let Some(device) = &arguments.device {
             let device: Accelerator = device.parse().map_err(Failure::input)?;
             device.check().map_err(Failure::input)?;
+            gpu_probe::check(device)?;
             flags.push(("device", device.to_string()));
         }
         Ok(Self { space, flags, metric: plan.material.metric(), about, epochs })

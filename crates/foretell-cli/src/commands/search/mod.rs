@@ -19,6 +19,8 @@ mod fleet;
 #[path = "no_fleet.rs"]
 mod fleet;
 pub(crate) mod front_report;
+#[cfg(feature = "nn")]
+mod gpu_probe;
 mod heartbeat;
 mod lengths;
 mod notices;
@@ -113,6 +115,9 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     tell(&search, retrained.as_ref(), arguments)?;
     if search.study().best().is_none() {
         return Err(Failure::midway(match search.study().is_done() {
+            true if search.study().progress().trials.completed > 0 => {
+                "no trial that was trained to its end keeps the limits: change a limit, or what is searched"
+            }
             true => "no trial succeeded: see `foretell study show` for why each ended",
             false => {
                 "the limit was reached before any trial was trained to its end: there is no result yet; the same command with a larger one goes on"

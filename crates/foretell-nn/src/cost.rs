@@ -1,0 +1,28 @@
+//! What a network costs, counted from its description before it is built.
+
+use foretell::Counts;
+use serde::{Deserialize, Serialize};
+
+/// What a network costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// The weights of convolutions, fully connected layers, memory cells and word vectors; without biases and normalisations.
+    pub weights: u64,
+    /// The multiply-adds of one forward pass, for one image or one token: each weight counts once for each place that it is applied at, the
+    /// padding included. Biases, normalisations, pooling and the look-up of word vectors are free.
+    pub multiply_adds: u64,
+}
+
+impl Cost {
+    /// The same and a layer whose weights have `shape` and are applied at `places`.
+    pub(crate) fn with(self, shape: &[usize], places: usize) -> Self {
+        let weights: u64 = shape.iter().map(|&size| size as u64).product();
+        Self { weights: self.weights + weights, multiply_adds: self.multiply_adds + weights * places as u64 }
+    }
+}
+
+impl From<Counts> for Cost {
+    fn from(counts: Counts) -> Self {
+        Self { weights: counts.weights, multiply_adds: counts.multiply_adds }
+    }
+}
