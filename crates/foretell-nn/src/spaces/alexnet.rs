@@ -90,6 +90,36 @@ impl Steps {
         let ImageShape { channels, height, width } = self.input;
         let first = [height, width].map(|size| size.div_ceil(4));
         let [second, third, last] = [1, 2, 3].map(|poolings| first.map(|size| pooled(size, poolings)));
+        let layers = [
+            ([f1, channels, 11, 11], first),
+            ([f2, f1, 5, 5], second),
+            ([f3, f2, 3, 3], third),
+            ([f4, f3, 3, 3], third),
+            ([f5, f4, 3, 3], third),
+            ([units, f5, last[0], last[1]], [1, 1]),
+            ([units, units, 1, 1], [1, 1]),
+            ([self.classes, units, 1, 1], [1, 1]),
+        ];
+        let add = |cost: Cost, (shape, [rows, columns]): ([usize; 4], [usize; 2])| {
+            cost.with(&shape, rows * columns)
+        };
+        layers.into_iter().fold(Cost::default(), add)
+    }
+}
+
+/// What so many poolings of 3 × 3 at every second place leave of `size`.
+fn pooled(size: usize, poolings: usize) -> usize {
+    (0..poolings).fold(size, |size, _| (size - 3).div_ceil(2) + 1)
+}
+
+impl Recipe for Steps {
+    type Network = Network;
+
+    fn network(&self, weights: &mut Weights) -> Network {
+        Network::new(self, weights)
+    }
+
+    fn optimizer(&self) -> Optimizer {
         descent()
     }
 
