@@ -252,6 +252,7 @@ impl ImageNetwork for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::parameter::Module;
     use crate::tensor::Device;
 
     #[test]
