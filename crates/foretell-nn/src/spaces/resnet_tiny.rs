@@ -118,6 +118,11 @@ impl Nesterov {
         })
     }
 
+    /// Filters of the last block, which is of the second stage where there are two blocks.
+    fn last(&self) -> usize {
+        self.blocks().last().map_or(self.filters, |[filters, ..]| filters)
+    }
+
     /// On images of `rows` × `columns`.
     fn cost(&self, mut rows: usize, mut columns: usize) -> Cost {
         let (filters, window) = (self.filters, self.kernel * self.kernel);
@@ -129,7 +134,7 @@ impl Nesterov {
                 cost = cost.with(&[filters, maps, window], rows * columns);
             }
         }
-        cost.with(&[filters << (STAGES - 1), self.classes], 1)
+        cost.with(&[self.last(), self.classes], 1)
     }
 }
 
@@ -183,7 +188,7 @@ impl Network {
             Block::new([filters, maps, kernel, kernel], recipe.convolutions, stride, weights)
         };
         let blocks = recipe.blocks().map(block).collect();
-        let channels = filters << (STAGES - 1);
+        let channels = recipe.last();
         let bound = (1.0 / channels as f64).sqrt();
         let weight = weights.uniform([channels, recipe.classes], bound);
         let last = Dense { weight, bias: weights.constant(recipe.classes, 0.0) };
