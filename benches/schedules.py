@@ -5,7 +5,7 @@
     python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: some minutes
 
 `record` trains random configurations of the cuda-convnet network on MNIST, 90 of them by steps and 50 by an exponential decay of the learning rate, in
-ranges in which the network learns. It goes on where it was interrupted. `table` fits on 60 networks trained by steps, and forecasts the others of that
+ranges in which the network learns. It goes on where it was interrupted. `table` fits on 50 networks trained by steps, and forecasts the others of that
 schedule, and those of the schedule that was never seen.
 """
 
@@ -75,7 +75,7 @@ def main():
     trained.add_argument("--exponential", type=int, default=50, help="networks trained by an exponential decay")
     trained.add_argument("--studies", default="foretell-out/schedules", help="the folder of the studies")
     measured = actions.add_parser("table")
-    measured.add_argument("--train", type=int, default=60, help="networks to fit on")
+    measured.add_argument("--train", type=int, default=50, help="networks to fit on")
     measured.add_argument("--repeats", type=int, default=5)
     measured.add_argument("--observed", default="0.25,0.5,0.75", help="the parts of the curve that are seen")
     for action in (trained, measured):
