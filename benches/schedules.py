@@ -4,7 +4,7 @@
     python3 benches/schedules.py record MNIST [foretell]    # trains: some minutes of one core, writes data/schedules.jsonl.gz
     python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: some minutes
 
-`record` trains random configurations of the cuda-convnet network on MNIST, 70 of them by steps and 40 by an exponential decay of the learning rate, in
+`record` trains random configurations of the cuda-convnet network on MNIST, 90 of them by steps and 50 by an exponential decay of the learning rate, in
 ranges in which the network learns. It goes on where it was interrupted. `table` fits on 50 networks trained by steps, and forecasts the others of that
 schedule, and those of the schedule that was never seen.
 """
@@ -20,8 +20,8 @@ TABLE = Path("data/schedules.jsonl.gz")
 TRAIN = ["--space", "cuda-convnet", "--width", "0.125", "--train-size", "300", "--validation-size", "400", "--batch-size", "10"]
 RANGES = ["learning_rate=log:2e-3:5e-2", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2", "conv3_l2=log:5e-5:5e-2"]
 RANGES += ["fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
-# trials and seed
-SCHEDULES = {"step": (70, 0), "exponential": (40, 1)}
+# seeds
+SCHEDULES = {"step": 0, "exponential": 1}
 
 
 def answer(command):
@@ -33,7 +33,8 @@ def answer(command):
 
 def record(arguments):
     runs = []
-    for schedule, (trials, seed) in SCHEDULES.items():
+    for schedule, seed in SCHEDULES.items():
+        trials = getattr(arguments, schedule)
         study = str(Path(arguments.studies) / schedule)
         command = [arguments.foretell, "search", "--trials", str(trials), "--seed", str(seed), "--epochs", "20", "--no-stopping"]
         command += ["--sampler", "random", "--metric", "val_acc", "--workers", "1", "--out", study, "--format", "json"]
@@ -53,7 +54,7 @@ def table(arguments):
     rows = {}
     for schedule in SCHEDULES:
         command = [arguments.foretell, "evaluate", str(TABLE), "--predictor", predictors, "--observed", arguments.observed]
-        command += ["--train", "50", "--repeats", str(arguments.repeats), "--format", "json"]
+        command += ["--train", str(arguments.train), "--repeats", str(arguments.repeats), "--format", "json"]
         for row in json.loads(answer([*command, "--train-where", "schedule=step", "--test-where", f"schedule={schedule}"]))["rows"]:
             rows[row["observed"], row["predictor"], schedule] = row
     print("| observed | predictor | steps, R² | exponential, R² | rank correlation, steps | exponential |\n|---|---|---|---|---|---|")
@@ -70,8 +71,11 @@ def main():
     actions = parser.add_subparsers(dest="action", required=True)
     trained = actions.add_parser("record")
     trained.add_argument("mnist", help="the folder of MNIST's files")
+    trained.add_argument("--step", type=int, default=90, help="networks trained by steps")
+    trained.add_argument("--exponential", type=int, default=50, help="networks trained by an exponential decay")
     trained.add_argument("--studies", default="foretell-out/schedules", help="the folder of the studies")
     measured = actions.add_parser("table")
+    measured.add_argument("--train", type=int, default=50, help="networks to fit on")
     measured.add_argument("--repeats", type=int, default=5)
     measured.add_argument("--observed", default="0.25,0.5,0.75", help="the parts of the curve that are seen")
     for action in (trained, measured):

@@ -11,7 +11,7 @@ With `--checkpoints` it goes on where it was interrupted, or paused by a schedul
 With `--latency` it measures how long an answer takes, and the search looks for networks that are accurate and quick:
 
     foretell search --param 'lr=log:0.01:3' --param 'hidden=logint:2:64' --objective val_acc --objective latency:min --epochs 27 \
-        -- python3 train.py --latency first --lr {lr} --hidden {hidden}
+        -- python3 train.py --latency --lr {lr} --hidden {hidden}
 """
 import argparse
 import json
@@ -25,7 +25,8 @@ parser.add_argument("--lr", type=float, default=0.3)
 parser.add_argument("--hidden", type=int, default=8)
 parser.add_argument("--epochs", type=int, default=27)
 parser.add_argument("--checkpoints", action="store_true")
-parser.add_argument("--latency", choices=["first", "last"], help="the epoch with which the microseconds of an answer are printed")
+parser.add_argument("--latency", action="store_true", help="print the microseconds of an answer before the first epoch")
+parser.add_argument("--latency-last", action="store_true", help="print them after the last epoch instead")
 args = parser.parse_args()
 
 
@@ -79,6 +80,8 @@ path = os.path.join(folder, "network.json") if args.checkpoints and folder else 
 if path and os.environ.get("FORETELL_RESUME_FROM") and os.path.exists(path):
     network = json.load(open(path))
 last = int(os.environ.get("FORETELL_UNTIL", args.epochs)) if path else args.epochs
+if args.latency:
+    print(f"latency {latency(network, validation):.2f}")
 for epoch in range(network["epoch"] + 1, last + 1):
     train_one_epoch(network, train)
     network["epoch"] = epoch
@@ -86,5 +89,6 @@ for epoch in range(network["epoch"] + 1, last + 1):
         with open(path + ".new", "w") as file:
             json.dump(network, file)
         os.replace(path + ".new", path)
-    measured = f" latency {latency(network, validation):.2f}" if epoch == {"first": 1, "last": last}.get(args.latency) else ""
-    print(f"epoch {epoch}: train_acc {accuracy(network, train):.4f} val_acc {accuracy(network, validation):.4f}{measured}")
+    print(f"epoch {epoch}: train_acc {accuracy(network, train):.4f} val_acc {accuracy(network, validation):.4f}")
+if args.latency_last:
+    print(f"latency {latency(network, validation):.2f}")

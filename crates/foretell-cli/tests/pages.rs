@@ -301,3 +301,15 @@ fn what_a_plan_prints_is_what_its_page_shows() {
         assert!(printed.contains(line), "{line:?} is not in:\n{printed}");
     }
 }
+
+#[test]
+fn badges_name_this_version_and_the_oldest_compiler() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let badges = std::fs::read_to_string(root.join("docs/images/badges.svg")).unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    for said in [env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_RUST_VERSION")] {
+        assert!(badges.contains(&format!(">{said}<")), "{said} is not in the badges");
+    }
+    let line = format!("![version {}, Rust {},", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_RUST_VERSION"));
+    assert!(readme.contains(&line), "README has no {line}");
+}

@@ -12,6 +12,8 @@
 //! | `parquet` | Parquet files, as the text of a table, and how one is written |
 //! | `old` | the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell |
 //! | `options`, `recorded`, `note`, `error` | what a user may declare, what a reader returns, what can be wrong |
+// docs.rs shows which feature brings an item
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod collect;
 mod columns;

@@ -177,8 +177,9 @@ impl LocalProcesses {
         record.control_group = record.control_group.take().filter(|group| group.make_for(identity.pid));
         // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
         let _ = record.write(&spec.directory);
-        let reports =
-            ReportReader::new(spec.metric.clone(), spec.resumed_at).with_resource(spec.max_resource);
+        let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at)
+            .with_resource(spec.max_resource)
+            .with_once(&spec.watch.once);
         let missed_after = (spec.max_resource / 2).max(FEWEST_MISSED);
         let output = Output::new(trial, reports, log, missed_after);
         let process = Process::new(child, terminal, spec.directory.clone(), output, grace)

@@ -79,6 +79,7 @@ mod local_trials;
 mod log;
 mod message;
 mod no_links;
+mod once;
 mod orders;
 mod outbox;
 mod output;

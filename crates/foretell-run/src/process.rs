@@ -177,7 +177,7 @@ impl Output {
 
     /// Sends the last of it: as late reports, if all that there are came with an end that was its own.
     fn finish(&mut self, is_own_end: bool, outbox: &mut Outbox) {
-        let last = self.reports.flush().map(MessageKind::Report);
+        let last = self.reports.flush().into_iter().map(MessageKind::Report);
         self.batch.extend(last);
         let Some((held, _)) = self.held.take_if(|_| is_own_end) else { return self.release(outbox) };
         let mut reports = Vec::new();

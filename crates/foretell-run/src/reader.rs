@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::once::Once;
 use crate::pattern::Found;
 use crate::protocol::{MetricSource, finite, read_json};
 use crate::report::{Report, ReportProblem};
@@ -40,6 +41,8 @@ pub struct ReportReader {
     pending_on_stdout: bool,
     on_stdout: bool,
     seen: Option<Seen>,
+    /// What stands in lines of its own.
+    once: Once,
 }
 
 /// A number that was named as an epoch or a step, in a line without a report.
@@ -112,6 +115,7 @@ impl ReportReader {
             pending_on_stdout: true,
             on_stdout: true,
             seen: Some(Seen::default()),
+            once: Once::default(),
         }
     }
 
@@ -119,6 +123,13 @@ impl ReportReader {
     #[must_use]
     pub fn with_resource(self, resource: u64) -> Self {
         Self { whole: Some(resource), ..self }
+    }
+
+    /// The same for a trial that may print the values `names` once, in a line without the metric: the next report has them. The report
+    /// of the last epoch waits for those that are missing, until the output ends.
+    #[must_use]
+    pub fn with_once(self, names: &[String]) -> Self {
+        Self { once: Once::of(names), ..self }
     }
 
     /// Whether a line on standard error can be a report.
@@ -138,6 +149,25 @@ impl ReportReader {
 
     /// The reports in `line`, without its newline: none in most lines, one in a report line, one for each match of a pattern.
     pub fn read(&mut self, line: &[u8]) -> Vec<Read> {
+        let read = self.read_line(line);
+        self.pass(read, line)
+    }
+
+    /// `read` of `line`, with what stands in lines of its own.
+    fn pass(&mut self, read: Vec<Read>, line: &[u8]) -> Vec<Read> {
+        if read.is_empty() && self.once.is_waiting() {
+            let text = scan::plain(line);
+            let waited = self.once.see(&scan::pairs(&String::from_utf8_lossy(&text)));
+            return waited.into_iter().map(Ok).collect();
+        }
+        let passed = read.into_iter().flat_map(|read| match read {
+            Ok(report) => self.once.pass(report, self.whole).into_iter().map(Ok).collect(),
+            Err(problem) => vec![Err(problem)],
+        });
+        passed.collect()
+    }
+
+    fn read_line(&mut self, line: &[u8]) -> Vec<Read> {
         let line = scan::plain(line);
         let text = String::from_utf8_lossy(&line);
         let pairs = if self.needs_pairs() { scan::pairs(&text) } else { Vec::new() };
@@ -194,12 +224,17 @@ impl ReportReader {
             }
             reports.extend(self.read(last.as_bytes()));
         }
-        reports.extend(self.flush().map(Ok));
+        reports.extend(self.flush().into_iter().map(Ok));
         (reports, self.seen)
     }
 
     /// The reports that are certain once a line is drawn that the next one will replace, as progress bars do.
     pub fn read_transient(&mut self, line: &[u8]) -> Vec<Read> {
+        let read = self.read_drawn(line);
+        self.pass(read, line)
+    }
+
+    fn read_drawn(&mut self, line: &[u8]) -> Vec<Read> {
         let line = scan::plain(line);
         let text = String::from_utf8_lossy(&line);
         let pairs = scan::pairs(&text);
@@ -233,11 +268,15 @@ impl ReportReader {
     }
 
     /// What was not certain before the end: what a progress bar showed last, say.
-    pub fn flush(&mut self) -> Option<Report> {
+    pub fn flush(&mut self) -> Vec<Report> {
         let doubted = self.doubted.take().map(|doubted| doubted.report);
-        let report = self.pending.take().or(self.within.take()).or(doubted)?;
-        self.step = report.step;
-        Some(report)
+        let mut last = Vec::new();
+        if let Some(report) = self.pending.take().or(self.within.take()).or(doubted) {
+            self.step = report.step;
+            last = self.once.pass(report, None);
+        }
+        last.splice(0..0, self.once.release());
+        last
     }
 
     /// The doubted report, once the number above it has grown: it was its epoch.
@@ -363,6 +402,42 @@ mod tests {
         let mut reader = ReportReader::new(source, 0);
         let reports = lines.iter().flat_map(|line| reader.read(line.as_bytes()));
         reports.map(|report| report.map(|report| (report.step, report.value))).collect()
+    }
+
+    #[test]
+    fn what_is_printed_once_goes_with_the_next_report_or_with_the_last() {
+        let names = ["latency".to_owned(), "size".to_owned()];
+        let latencies = |lines: &[&str]| {
+            let source = MetricSource::parse("acc").expect("a name");
+            let reader = ReportReader::new(source, 0).with_resource(2).with_once(&names);
+            let (reports, _) = reader.read_all(&lines.join("\n"));
+            let number = serde_json::Value::as_f64;
+            let of = |report: super::Read| {
+                let report = report.expect("it is a report");
+                (
+                    report.step,
+                    report.metrics.get("latency").and_then(number),
+                    report.metrics.get("size").and_then(number),
+                )
+            };
+            reports.into_iter().map(of).collect::<Vec<_>>()
+        };
+        let epochs = ["epoch 1 acc=0.5", "epoch 2 acc=0.6"];
+        assert_eq!(
+            latencies(&["latency: 12.5 ms", epochs[0], "size=7", epochs[1]]),
+            [(1, Some(12.5), None), (2, None, Some(7.0))]
+        );
+        assert_eq!(
+            latencies(&[epochs[0], epochs[1], "saved", "latency=3 size=7", "latency=9"]),
+            [(1, None, None), (2, Some(3.0), Some(7.0))]
+        );
+        // one never comes: the end releases what waited for it
+        assert_eq!(latencies(&[epochs[0], epochs[1], "size=7"]), [(1, None, None), (2, None, Some(7.0))]);
+        // beside the metric, nothing waits
+        assert_eq!(
+            latencies(&["acc=0.5 latency=3 size=7", "acc=0.6"]),
+            [(1, Some(3.0), Some(7.0)), (2, None, None)]
+        );
     }
 
     #[test]

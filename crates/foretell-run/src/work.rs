@@ -41,6 +41,9 @@ pub struct Work {
     pub timeout: Option<f64>,
     /// A trial fails if it reports nothing for this many times its usual interval.
     pub stall: Option<f64>,
+    /// Names of values that a trial may print once, in a line without the metric.
+    #[serde(default)]
+    pub once: Vec<String>,
     /// Parameters that no placeholder stands for.
     pub unplaced: Vec<String>,
     /// The command's configuration file: its path, which tells its form, and its text.
@@ -98,7 +101,8 @@ impl Work {
     /// What is watched of each trial.
     pub fn watch(&self) -> Watch {
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        Watch { follow: self.follow.clone(), timeout, stall: self.stall, flushes: self.is_built_in }
+        let once = self.once.clone();
+        Watch { follow: self.follow.clone(), timeout, stall: self.stall, flushes: self.is_built_in, once }
     }
 
     /// Where the metric is in the output.

@@ -21,6 +21,8 @@
 //! | `difference` | in what two descriptions differ |
 //! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
 //! | `replay/` | the same on recorded runs: [`replay()`] |
+// docs.rs shows which feature brings an item
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod colours;
 mod defaults;

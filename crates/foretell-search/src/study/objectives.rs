@@ -1,7 +1,7 @@
 //! A study's further objectives and its limits: what trials come to in them, and what a running trial has to beat.
 
 use super::{Study, StudySpec, Trial, TrialState};
-use crate::objective::{Bound, Formula, Limit, Objective, ObjectiveError, Standings};
+use crate::objective::{Bound, Formula, Limit, Objective, ObjectiveError, Standings, reported};
 use crate::samplers::SamplerSpec;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::Schedule;
@@ -23,6 +23,13 @@ impl StudySpec {
     pub(super) fn formulas(&self) -> impl Iterator<Item = &Formula> {
         let objectives = self.objectives.iter().map(|objective| &objective.of);
         objectives.chain(self.limits.iter().map(|limit| &limit.of))
+    }
+
+    /// What trials report besides the metric, for the objectives and limits.
+    pub fn reported_names(&self) -> BTreeSet<String> {
+        let mut names = reported(self.formulas(), &self.space.known_names());
+        names.remove(&self.metric);
+        names
     }
 
     /// Checks that the objectives can be measured, and that no part of the study loses the front.
@@ -199,7 +206,7 @@ impl Study {
             self.spec.formulas().filter(|of| finished.iter().all(|trial| self.measured(trial, of).is_none()));
         for of in missing.filter(|_| finished.len() >= FIRST) {
             problems.push(format!(
-                "{of}: {} trials have finished, and none has reported it: print it in a line with the metric, such as {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
+                "{of}: {} trials have finished, and none has reported it: print it, in a line with the metric or by itself, such as {{\"foretell\":{{\"step\":1,\"{}\":0.5,\"{of}\":1}}}} or `{}=0.5 {of}=1`",
                 finished.len(), self.spec.metric, self.spec.metric
             ));
         }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use foretell_run::{Limits, TRIAL_DIR, Watch};
+use foretell_search::StudySpec;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,8 +91,9 @@ pub(crate) struct Control {
 
 impl Control {
     /// What is watched of each trial.
-    pub(super) fn watch(&self, flushes: bool) -> Watch {
-        Watch { follow: self.follow.clone(), timeout: self.trial_timeout, stall: self.stall, flushes }
+    pub(super) fn watch(&self, flushes: bool, spec: &StudySpec) -> Watch {
+        let once = spec.reported_names().into_iter().collect();
+        Watch { follow: self.follow.clone(), timeout: self.trial_timeout, stall: self.stall, flushes, once }
     }
 
     /// What a run may take, where earlier ones took the time `before`.

@@ -25,7 +25,7 @@ impl StudyRun {
     /// What workers elsewhere need to run its trials.
     pub(in crate::commands::search) fn work(&self, arguments: &Arguments) -> Result<Work, Failure> {
         let absolute = |path: &Path| std::path::absolute(path).map_err(Failure::midway);
-        let watch = arguments.control.watch(self.workload.is_built_in());
+        let watch = arguments.control.watch(self.workload.is_built_in(), self.study().spec());
         let config = self.workload.config.as_ref();
         Ok(Work {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -39,6 +39,7 @@ impl StudyRun {
             follow: watch.follow,
             timeout: watch.timeout.map(|time| time.as_secs_f64()),
             stall: watch.stall,
+            once: watch.once,
             unplaced: self.workload.unplaced.clone(),
             config: config.map(|config| (config.path().to_owned(), config.text().to_owned())),
             retries: arguments.limits(Duration::ZERO).retries,

@@ -1,0 +1,67 @@
+//! Values that a trial prints once, in a line without its metric: a latency that is measured before the first epoch, or after the last.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::report::Report;
+use crate::scan::Pair;
+
+/// Takes such values from lines without a report, and puts them into the next report.
+///
+/// The report of the last epoch waits for those that are missing, until the trial has ended: it is the last that can carry them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Once {
+    /// The names that are waited for.
+    missing: BTreeSet<String>,
+    /// Values that no report has carried yet.
+    found: Map<String, Value>,
+    /// The report of the last epoch.
+    held: Option<Report>,
+}
+
+impl Once {
+    /// Values of these `names`.
+    pub(crate) fn of(names: &[String]) -> Self {
+        Self { missing: names.iter().cloned().collect(), ..Self::default() }
+    }
+
+    /// Whether a line may have what is missing.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.missing.is_empty()
+    }
+
+    /// A line without a report; the report that waited for it, if it has the last of what was missing.
+    pub(crate) fn see(&mut self, pairs: &[Pair<'_>]) -> Option<Report> {
+        for pair in pairs.iter().filter(|pair| !pair.is_past) {
+            if let Some(value) = pair.value
+                && self.missing.remove(pair.name)
+            {
+                self.found.insert(pair.name.to_owned(), Value::from(value));
+            }
+        }
+        if self.is_waiting() { None } else { self.release() }
+    }
+
+    /// `report` with what was found; none as long as it waits, and before it the one that waited.
+    pub(crate) fn pass(&mut self, mut report: Report, whole: Option<u64>) -> Vec<Report> {
+        for name in report.metrics.keys() {
+            self.missing.remove(name);
+            self.found.remove(name);
+        }
+        let before = self.release();
+        report.metrics.append(&mut self.found);
+        if self.is_waiting() && whole.is_some_and(|whole| report.step >= whole) {
+            self.held = Some(report);
+            return before.into_iter().collect();
+        }
+        before.into_iter().chain([report]).collect()
+    }
+
+    /// The report that waited, with what was found meanwhile.
+    pub(crate) fn release(&mut self) -> Option<Report> {
+        let mut report = self.held.take()?;
+        report.metrics.append(&mut self.found);
+        Some(report)
+    }
+}
