@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long an epoch of each built-in space takes beside the same network in PyTorch: one thread each, in turn.
+"""What an epoch of each built-in space costs beside the same network in PyTorch: processor time of one thread each, in turn.
 
     python3 benches/peers/throughput.py [foretell] [--rounds 3]      # needs torch
 
@@ -145,7 +145,7 @@ def torch_images(network, batch):
     labels, optimizer = torch.randint(CLASSES, (IMAGES,)), None
     optimizer = network.optimizer()
     for _ in range(EPOCHS):
-        start = time.perf_counter()
+        start = time.process_time()
         network.train()
         for chosen in torch.randperm(IMAGES).split(batch):
             optimizer.zero_grad()
@@ -155,7 +155,7 @@ def torch_images(network, batch):
         with torch.no_grad():
             for chosen in torch.arange(JUDGED).split(128):
                 F.cross_entropy(network(images[chosen]), labels[chosen])
-        yield time.perf_counter() - start
+        yield time.process_time() - start
 
 
 def torch_text(network, batch):
@@ -168,7 +168,7 @@ def torch_text(network, batch):
 
     learnt, judged = stretches(TOKENS, batch), stretches(JUDGED_TOKENS, 10)
     for _ in range(EPOCHS):
-        start = time.perf_counter()
+        start = time.process_time()
         network.train()
         state = None
         for tokens, targets in learnt:
@@ -184,11 +184,18 @@ def torch_text(network, batch):
             for tokens, targets in judged:
                 logits, state = network(tokens, state)
                 F.cross_entropy(logits, targets.flatten())
-        yield time.perf_counter() - start
+        yield time.process_time() - start
+
+
+def processor_time(pid):
+    """Seconds of the processor that a process has used."""
+    with open(f"/proc/{pid}/stat") as file:
+        user, system = file.read().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def ours(foretell, space, data, sizes, batch, settings, width):
-    """Seconds of each epoch of `foretell train`, by when its reports come."""
+    """Seconds of each epoch of `foretell train`, from report to report."""
     command = [foretell, "train", "--space", space, "--data", data, "--epochs", str(EPOCHS), "--batch-size", str(batch)]
     command += ["--train-size", str(sizes[0]), "--validation-size", str(sizes[1]), "--width", str(width)]
     # one starting rate: no attempts before the first epoch, and none too large to go on with
@@ -198,14 +205,14 @@ def ours(foretell, space, data, sizes, batch, settings, width):
     # as `foretell search` starts its trials
     memory = {name: str(1 << 30) for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | memory) as process:
-        times = [time.perf_counter() for _ in process.stdout]
+        times = [processor_time(process.pid) for _ in process.stdout]
     if process.returncode:
         sys.exit(f"{' '.join(command)} failed")
     return [b - a for a, b in zip(times, times[1:])]
 
 
 RESNET_39 = [f"{what}{block}={value}" for block in range(1, 13) for what, value in (("height", 3), ("width", 3), ("filters", 6))]
-RESNET_39 += [f"link{block}=0" for block in range(3, 13)]
+RESNET_39 += [f"links{block}=0" for block in range(3, 13)]
 CONVNET = ["learning_rate=0.001", "learning_rate_reductions=0", "conv1_l2=0.001", "conv2_l2=0.001", "conv3_l2=0.001"]
 CONVNET += ["fc_l2=0.1", "lrn_scale=0.001", "lrn_power=0.75"]
 # space, batch, our settings, PyTorch's network

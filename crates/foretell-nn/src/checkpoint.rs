@@ -1,23 +1,22 @@
 //! Checkpoints: everything a training needs to continue as if it had never stopped.
 //!
-//! A file `epoch-NNNNNN.checkpoint` is the line `foretell-nn checkpoint/2`, then three blocks, each a length (8 bytes,
-//! little-endian) and that many bytes: a JSON header, the weights, the optimizer's state (both in burn's own record
-//! format); then the CRC-32 (4 bytes, little-endian) of everything before. Random numbers need no saving: see
-//! `stream`. A file is written under another name and renamed when complete, and the last two are kept, so a crash
+//! A file `epoch-NNNNNN.checkpoint` is the line `foretell-nn checkpoint/3`, then three blocks, each a length (8 bytes) and
+//! that many bytes: a JSON header; the values of all parameters in the order of visits (4 bytes each); the optimizer's
+//! steps (8 bytes) and what it remembers of each trained parameter, in the same order (4 bytes a value). Then comes the
+//! CRC-32 (4 bytes) of everything before. Numbers are little-endian. Random numbers need no saving: see `stream`. A file is written under another name and renamed when complete, and the last two are kept, so a crash
 //! at any moment leaves a readable one.
 
 use crate::error::Error;
 use crate::identity::Identity;
+use crate::layers::parameter::Module;
+use crate::optimizer::{Optimizer, Progress};
 use crate::report::EpochReport;
-use burn::module::Module;
-use burn::optim::ModuleOptimizer;
-use burn::store::ModuleRecord;
-use burn::tensor::Bytes;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const FIRST_LINE: &[u8] = b"foretell-nn checkpoint/2\n";
+const FORMAT: &[u8] = b"foretell-nn checkpoint/";
+const FIRST_LINE: &[u8] = b"foretell-nn checkpoint/3\n";
 const EXTENSION: &str = "checkpoint";
 const KEPT: usize = 2;
 
@@ -35,7 +34,7 @@ pub(crate) struct Header {
 }
 
 /// The network and the state of its optimizer. None after every attempt failed.
-pub(crate) type Learner<N> = (N, ModuleOptimizer);
+pub(crate) type Learner<N> = (N, Optimizer);
 
 /// Writes the checkpoint of the last epoch of `header` into `directory` and deletes all but the last two.
 ///
@@ -73,8 +72,8 @@ pub(crate) struct Restored<N> {
 /// Reads the newest checkpoint of `directory` that is whole; `fresh` builds the network and the optimizer to put the states into.
 ///
 /// # Errors
-/// [`Error::ForeignCheckpoint`] if it is of a training with another identity, [`Error::Damaged`] if there are
-/// checkpoints but none is whole.
+/// [`Error::ForeignCheckpoint`] if it is of a training with another identity, [`Error::OtherCheckpoint`] if another version of
+/// this crate wrote it, [`Error::Damaged`] if there are checkpoints but none is whole.
 pub(crate) fn load<N: Module>(
     directory: &Path,
     identity: &Identity,
@@ -84,6 +83,9 @@ pub(crate) fn load<N: Module>(
     let mut damaged = Vec::new();
     for path in list(directory)?.into_iter().rev() {
         let bytes = std::fs::read(&path).map_err(|e| Error::read(&path, e))?;
+        if bytes.starts_with(FORMAT) && bytes.len() >= FIRST_LINE.len() && !bytes.starts_with(FIRST_LINE) {
+            return Err(Error::OtherCheckpoint { path });
+        }
         let restored = blocks(&bytes).and_then(|[header, weights, state]| {
             let header: Header = serde_json::from_slice(header).map_err(|e| e.to_string())?;
             Ok((header, weights, state))
@@ -143,13 +145,17 @@ fn check_identity(path: &Path, found: &Identity, expected: &Identity) -> Result<
 }
 
 fn encode<N: Module>(header: &Header, learner: Option<&Learner<N>>) -> std::io::Result<Vec<u8>> {
-    let (weights, state) = match learner {
-        Some((network, optimizer)) => (
-            network.clone().into_record().into_bytes().map_err(std::io::Error::other)?.to_vec(),
-            optimizer.into_bytes().map_err(std::io::Error::other)?.to_vec(),
-        ),
-        None => (Vec::new(), Vec::new()),
-    };
+    let (mut weights, mut state) = (Vec::new(), Vec::new());
+    if let Some((network, optimizer)) = learner {
+        for parameter in network.parameters() {
+            push(&mut weights, &parameter.values.into_values());
+        }
+        let Progress { steps, memories } = optimizer.progress();
+        state.extend(steps.to_le_bytes());
+        for memory in memories.iter().flatten() {
+            push(&mut state, &memory.clone().into_values());
+        }
+    }
     let mut bytes = FIRST_LINE.to_vec();
     for block in [serde_json::to_vec(header)?, weights, state] {
         bytes.extend((block.len() as u64).to_le_bytes());
@@ -182,21 +188,55 @@ fn blocks(bytes: &[u8]) -> Result<[&[u8]; 3], String> {
     Ok(blocks)
 }
 
+fn push(bytes: &mut Vec<u8>, values: &[f32]) {
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+}
+
+/// The next `count` values of a block.
+fn next(block: &mut &[u8], count: usize) -> Result<Vec<f32>, String> {
+    let (values, rest) = block.split_at_checked(4 * count).ok_or("a block has too few values")?;
+    *block = rest;
+    Ok(values.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
+}
+
 fn learner<N: Module>(
-    (network, optimizer): Learner<N>,
-    weights: &[u8],
+    (mut network, optimizer): Learner<N>,
+    mut weights: &[u8],
     state: &[u8],
 ) -> Result<Learner<N>, String> {
-    let record =
-        ModuleRecord::from_bytes(Bytes::from_bytes_vec(weights.to_vec())).map_err(|e| e.to_string())?;
-    let network = network.try_load_record(record).map_err(|e| e.to_string())?;
-    let state = Bytes::from_bytes_vec(state.to_vec());
-    Ok((network, optimizer.from_bytes(state).map_err(|e| e.to_string())?))
+    let mut result = Ok(());
+    network.visit(&mut |parameter| match next(&mut weights, parameter.count()) {
+        Ok(values) => parameter.set_list(values),
+        Err(error) => result = Err(error),
+    });
+    result?;
+    let (steps, mut state) = state.split_first_chunk::<8>().ok_or("the optimizer has no number of steps")?;
+    let steps = u64::from_le_bytes(*steps);
+    let optimizer = optimizer.at(steps, &network, |count| next(&mut state, count))?;
+    if weights.is_empty() && state.is_empty() {
+        return Ok((network, optimizer));
+    }
+    Err("a block has too many values".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_checkpoint_of_another_format_is_refused_in_one_sentence() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(
+            directory.path().join("epoch-000001.checkpoint"),
+            b"foretell-nn checkpoint/2\nanything",
+        )
+        .unwrap();
+        let fresh = || -> Learner<crate::layers::dense::Dense> { unreachable!("nothing is read") };
+        let error = load(directory.path(), &Identity::default(), fresh).err().unwrap().to_string();
+        assert!(error.ends_with(
+            "epoch-000001.checkpoint: another version of Foretell wrote this checkpoint; go on with that version, or delete the checkpoint to start anew"
+        ), "{error}");
+    }
 
     #[test]
     fn every_flipped_bit_and_every_cut_is_noticed() {

@@ -1,7 +1,7 @@
 //! What networks are trained on.
 
 use crate::error::Error;
-use burn::tensor::Device;
+use crate::tensor::Device;
 use std::fmt;
 use std::str::FromStr;
 
@@ -37,7 +37,7 @@ impl Accelerator {
     /// [`Error::NoGpu`] if the program was built without GPUs, or there is none.
     pub(crate) fn device(self) -> Result<Device, Error> {
         match self {
-            Self::Cpu => Ok(Device::flex().autodiff()),
+            Self::Cpu => Ok(Device::Processor),
             Self::Gpu(number) => gpu(number),
         }
     }
@@ -49,9 +49,9 @@ fn gpu(number: Option<usize>) -> Result<Device, Error> {
     let kind = number.map_or(DeviceKind::DefaultDevice, DeviceKind::DiscreteGpu);
     // burn finds out at the first tensor that there is no such device, and panics
     let found = std::panic::catch_unwind(|| {
-        let device = Device::vulkan(kind);
+        let device = burn::tensor::Device::vulkan(kind);
         Tensor::<1>::zeros([1], &device).into_data();
-        device.autodiff()
+        Device::Gpu(device)
     });
     found.map_err(|_| Error::NoGpu {
         device: Accelerator::Gpu(number).to_string(),

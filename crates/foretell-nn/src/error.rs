@@ -269,6 +269,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A checkpoint has another format.
+    #[error("{}: another version of Foretell wrote this checkpoint; go on with that version, or delete the checkpoint to start anew", path.display())]
+    OtherCheckpoint {
+        /// The checkpoint.
+        path: PathBuf,
+    },
     /// A checkpoint belongs to another training.
     #[error("{}: a checkpoint of another training: its {field} is {found}, here it is {expected}; use another directory", path.display())]
     ForeignCheckpoint {

@@ -1,12 +1,12 @@
 //! Learning from images: an epoch in random order, and the judgement on the validation images.
 
 use crate::images::{DataSet, Images};
+use crate::layers::loss::mean_cross_entropy;
+use crate::layers::parameter::Module;
 use crate::lessons::{Judgement, Lessons, Steps};
+use crate::optimizer::Optimizer;
 use crate::stream::Purpose;
-use burn::module::Module;
-use burn::optim::ModuleOptimizer;
-use burn::tensor::loss::cross_entropy_with_logits;
-use burn::tensor::{Device, Tensor, TensorData};
+use crate::tensor::{Device, Tensor};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -31,7 +31,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
         1.0 / self.train.classes as f64
     }
 
-    fn epoch(&self, mut network: N, optimizer: &mut ModuleOptimizer, steps: &Steps<'_>) -> (N, f64) {
+    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps<'_>) -> f64 {
         let mut order: Vec<usize> = (0..self.train.len()).collect();
         order.shuffle(&mut steps.chance.stream(Purpose::Order));
         let mut mirror = steps.chance.stream(Purpose::Mirror);
@@ -41,15 +41,16 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
             let mirrored: Vec<bool> = batch.iter().map(|_| self.mirror && mirror.random()).collect();
             let images = inputs(self, &self.train, batch, &mirrored, steps.device);
             let logits = network.logits(images, Some(&mut dropout));
-            let loss = cross_entropy_with_logits(logits, targets(&self.train, batch, steps.device));
-            let value = f64::from(loss.clone().into_scalar::<f32>());
+            let labels = batch.iter().map(|&index| usize::from(self.train.labels[index]));
+            let loss = mean_cross_entropy(logits, labels.collect());
+            let value = loss.value();
             if !value.is_finite() {
-                return (network, value);
+                return value;
             }
             total += value * batch.len() as f64;
-            network = steps.step(network, optimizer, &loss);
+            steps.step(network, optimizer, loss);
         }
-        (network, total / self.train.len() as f64)
+        total / self.train.len() as f64
     }
 
     /// An image whose logits are not all finite counts as wrong.
@@ -60,9 +61,8 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
         let (mut right, mut total) = (0_usize, 0.0);
         for batch in indices.chunks(JUDGED_AT_ONCE) {
             let plain = vec![false; batch.len()];
-            let input = inputs(self, images, batch, &plain, &device.clone().inner());
-            let logits = network.logits(input, None).into_data();
-            let logits = logits.as_slice::<f32>().expect("logits are 32-bit floats in row-major order");
+            let input = inputs(self, images, batch, &plain, device);
+            let logits = network.logits(input, None).into_values();
             for (row, &index) in logits.chunks_exact(images.classes).zip(batch) {
                 let label = usize::from(images.labels[index]);
                 right += usize::from(most_likely(row) == Some(label));
@@ -95,16 +95,7 @@ fn inputs(data: &DataSet, images: &Images, batch: &[usize], mirrored: &[bool], d
         images.push_inputs(index, &data.normalization, mirrored, &mut values);
     }
     let shape = [batch.len(), images.shape.channels, images.shape.height, images.shape.width];
-    Tensor::from_data(TensorData::new(values, shape), device)
-}
-
-/// One-hot rows, shape (images, classes).
-fn targets(images: &Images, batch: &[usize], device: &Device) -> Tensor<2> {
-    let mut rows = vec![0.0_f32; batch.len() * images.classes];
-    for (row, &index) in rows.chunks_exact_mut(images.classes).zip(batch) {
-        row[usize::from(images.labels[index])] = 1.0;
-    }
-    Tensor::from_data(TensorData::new(rows, [batch.len(), images.classes]), device)
+    Tensor::constant(values, shape, device)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What networks are trained on and judged by, whatever the data are, and one step of an optimizer.
 
+use crate::layers::parameter::Module;
+use crate::optimizer::Optimizer;
 use crate::stream::{Purpose, stream};
-use burn::module::{Module, ModuleVisitor, Param};
-use burn::optim::{GradientsParams, ModuleOptimizer};
-use burn::tensor::{Device, Tensor};
+use crate::tensor::{Device, Tensor};
 
 /// Data that a network of type `N` learns from and is judged by.
 pub(crate) trait Lessons<N> {
@@ -13,10 +13,10 @@ pub(crate) trait Lessons<N> {
     /// The accuracy of guessing.
     fn guessing(&self) -> f64;
 
-    /// Trains for one epoch; gives the network and its mean training loss (dropout on, weights as they change).
+    /// Trains for one epoch; gives the mean training loss (dropout on, weights as they change).
     ///
     /// The epoch ends at the first step whose loss is not finite: that network has diverged.
-    fn epoch(&self, network: N, optimizer: &mut ModuleOptimizer, steps: &Steps<'_>) -> (N, f64);
+    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps<'_>) -> f64;
 
     /// Judges the network on the validation part.
     fn judge(&self, network: &N, device: &Device) -> Judgement;
@@ -65,44 +65,7 @@ pub(crate) struct Steps<'a> {
 
 impl Steps<'_> {
     /// One step down the gradient of `loss`.
-    pub(crate) fn step<N: Module>(&self, network: N, optimizer: &mut ModuleOptimizer, loss: &Tensor<1>) -> N {
-        let mut gradients = GradientsParams::from_grads(loss.backward(), &network);
-        if let Some(largest) = self.clip {
-            let mut norm = Norm { gradients: &gradients, squares: 0.0 };
-            network.visit(&mut norm);
-            let factor = largest / norm.squares.sqrt();
-            if factor < 1.0 {
-                network.visit(&mut Shorten { gradients: &mut gradients, factor });
-            }
-        }
-        optimizer.step(self.rate, network, gradients)
-    }
-}
-
-/// Sums the squares of all gradients.
-struct Norm<'a> {
-    gradients: &'a GradientsParams,
-    squares: f64,
-}
-
-impl ModuleVisitor for Norm<'_> {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        if let Some(gradient) = self.gradients.get::<D>(param.id) {
-            self.squares += f64::from(gradient.square().sum().into_scalar::<f32>());
-        }
-    }
-}
-
-/// Multiplies all gradients by a factor.
-struct Shorten<'a> {
-    gradients: &'a mut GradientsParams,
-    factor: f64,
-}
-
-impl ModuleVisitor for Shorten<'_> {
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        if let Some(gradient) = self.gradients.remove::<D>(param.id) {
-            self.gradients.register(param.id, gradient.mul_scalar(self.factor));
-        }
+    pub(crate) fn step<N: Module>(&self, network: &mut N, optimizer: &mut Optimizer, loss: Tensor<1>) {
+        optimizer.step(self.rate, network, loss, self.clip);
     }
 }

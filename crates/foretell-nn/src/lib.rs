@@ -19,6 +19,7 @@ mod layers;
 mod lessons;
 mod mat;
 mod mnist;
+mod optimizer;
 mod pictures;
 mod plan;
 mod report;
@@ -29,6 +30,7 @@ mod spaces;
 mod split;
 mod stream;
 mod svhn;
+mod tensor;
 mod text;
 mod text_lessons;
 #[cfg(test)]

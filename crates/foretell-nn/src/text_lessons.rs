@@ -1,14 +1,15 @@
 //! Learning from text: truncated back-propagation through parallel parts of the text, and the judgement by perplexity.
 
 use crate::image_lessons::{cross_entropy, most_likely};
+use crate::layers::embedding::Tokens;
+use crate::layers::loss::mean_cross_entropy;
 use crate::layers::lstm::State;
+use crate::layers::parameter::Module;
 use crate::lessons::{Judgement, Lessons, Steps};
+use crate::optimizer::Optimizer;
 use crate::stream::Purpose;
+use crate::tensor::{Device, Tensor};
 use crate::text::Corpus;
-use burn::module::Module;
-use burn::optim::ModuleOptimizer;
-use burn::tensor::activation::log_softmax;
-use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
 
 /// Steps in time that gradients go back.
@@ -21,12 +22,12 @@ pub(crate) trait TextNetwork: Module {
     /// The states of its layers before any token.
     fn start(&self, sequences: usize, device: &Device) -> Vec<State>;
 
-    /// Logits of the next tokens, shape (steps · sequences, words), for `tokens` of shape (steps, sequences), and the last states.
+    /// Logits of the next tokens, shape (steps · sequences, words), for `tokens`, and the last states.
     ///
     /// It is training if there are random numbers for its dropout, and is judged without.
     fn logits(
         &self,
-        tokens: Tensor<2, Int>,
+        tokens: Tokens,
         states: Vec<State>,
         training: Option<&mut ChaCha8Rng>,
     ) -> (Tensor<2>, Vec<State>);
@@ -53,13 +54,13 @@ impl<'a> Parts<'a> {
     }
 
     /// The tokens from step `from`, step by step.
-    fn window(&self, from: usize, steps: usize) -> Vec<i32> {
-        let at = |step: usize, part: usize| i32::from(self.tokens[part * self.length + step]);
+    fn window(&self, from: usize, steps: usize) -> Vec<usize> {
+        let at = |step: usize, part: usize| usize::from(self.tokens[part * self.length + step]);
         (from..from + steps).flat_map(|step| (0..self.sequences).map(move |part| at(step, part))).collect()
     }
 
-    fn inputs(&self, (from, steps): (usize, usize), device: &Device) -> Tensor<2, Int> {
-        Tensor::from_data(TensorData::new(self.window(from, steps), [steps, self.sequences]), device)
+    fn inputs(&self, (from, steps): (usize, usize)) -> Tokens {
+        Tokens { shape: [steps, self.sequences], values: self.window(from, steps) }
     }
 }
 
@@ -72,44 +73,41 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
         1.0 / self.words.len() as f64
     }
 
-    fn epoch(&self, mut network: N, optimizer: &mut ModuleOptimizer, steps: &Steps<'_>) -> (N, f64) {
+    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps<'_>) -> f64 {
         let parts = Parts::new(&self.train, steps.batch_size);
         let mut dropout = steps.chance.stream(Purpose::Dropout);
         let mut states = network.start(parts.sequences, steps.device);
         let (mut total, mut count) = (0.0, 0.0);
         for (from, length) in parts.stretches() {
-            let tokens = parts.inputs((from, length), steps.device);
-            let (logits, last) = network.logits(tokens, states, Some(&mut dropout));
-            states = last.into_iter().map(State::detached).collect();
+            let (logits, last) = network.logits(parts.inputs((from, length)), states, Some(&mut dropout));
+            states = last;
             let targets = parts.window(from + 1, length);
-            let shape = [targets.len(), 1];
-            let targets: Tensor<2, Int> = Tensor::from_data(TensorData::new(targets, shape), steps.device);
-            let loss = log_softmax(logits, 1).gather(1, targets).mean().neg();
-            let value = f64::from(loss.clone().into_scalar::<f32>());
+            let predicted = targets.len() as f64;
+            let loss = mean_cross_entropy(logits, targets);
+            let value = loss.value();
             if !value.is_finite() {
-                return (network, value);
+                return value;
             }
-            total += value * shape[0] as f64;
-            count += shape[0] as f64;
-            network = steps.step(network, optimizer, &loss);
+            total += value * predicted;
+            count += predicted;
+            steps.step(network, optimizer, loss);
         }
-        (network, total / count)
+        total / count
     }
 
     fn judge(&self, network: &N, device: &Device) -> Judgement {
         let network = network.valid();
-        let device = device.clone().inner();
         let parts = Parts::new(&self.validation, JUDGED_SIDE_BY_SIDE);
-        let mut states = network.start(parts.sequences, &device);
+        let mut states = network.start(parts.sequences, device);
         let (mut right, mut total, mut count) = (0_usize, 0.0, 0_usize);
         for (from, length) in parts.stretches() {
-            let (logits, last) = network.logits(parts.inputs((from, length), &device), states, None);
+            let (logits, last) = network.logits(parts.inputs((from, length)), states, None);
             states = last;
-            let logits = logits.into_data();
-            let logits = logits.as_slice::<f32>().expect("logits are 32-bit floats in row-major order");
-            for (row, next) in logits.chunks_exact(self.words.len()).zip(parts.window(from + 1, length)) {
-                right += usize::from(most_likely(row) == Some(next as usize));
-                total += cross_entropy(row, next as usize);
+            for (row, next) in
+                logits.into_values().chunks_exact(self.words.len()).zip(parts.window(from + 1, length))
+            {
+                right += usize::from(most_likely(row) == Some(next));
+                total += cross_entropy(row, next);
                 count += 1;
             }
         }
@@ -127,10 +125,10 @@ mod tests {
         let parts = Parts::new(&tokens, 3);
         let stretches: Vec<_> = parts.stretches().collect();
         assert_eq!(stretches, [(0, 35), (35, 35), (70, 5)]);
-        let mut predicted: Vec<i32> =
+        let mut predicted: Vec<usize> =
             stretches.iter().flat_map(|&(from, steps)| parts.window(from + 1, steps)).collect();
         predicted.sort_unstable();
-        let expected: Vec<i32> = (0..228).filter(|token| token % 76 != 0).collect();
+        let expected: Vec<usize> = (0..228).filter(|token| token % 76 != 0).collect();
         assert_eq!(predicted, expected);
         assert_eq!(Parts::new(&tokens[..3], 50).sequences, 1);
     }

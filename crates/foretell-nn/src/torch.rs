@@ -3,15 +3,16 @@
 //! `tests/data/torch_losses.py` made the losses and has the formulas of weights and data.
 
 use crate::image_lessons::ImageNetwork;
+use crate::layers::embedding::Tokens;
+use crate::layers::loss::mean_cross_entropy;
 use crate::layers::lstm::State;
+use crate::layers::parameter::Module;
 use crate::layers::weights::Weights;
 use crate::lessons::{Chance, Steps};
 use crate::stream::{Purpose, stream};
+use crate::tensor::{Device, Tensor};
 use crate::text_lessons::TextNetwork;
 use crate::training::Recipe;
-use burn::module::{Module, ModuleMapper, Param};
-use burn::tensor::loss::cross_entropy_with_logits;
-use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::collections::BTreeMap;
 
 const LOSSES: &str = include_str!("../tests/data/torch_losses.json");
@@ -26,24 +27,19 @@ const TEXT: [usize; 2] = [5, 4];
 pub(crate) const WORDS: usize = 11;
 
 /// Gives kernels and matrices the values of the formula and leaves vectors alone.
-struct Formula {
-    made: usize,
-}
-
-impl ModuleMapper for Formula {
-    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        if D < 2 {
-            return param;
-        }
-        let shape = param.val().dims();
-        let fan_in: usize = if D == 2 { shape[0] } else { shape[1..].iter().product() };
+fn set_by_formula(network: &mut impl Module) {
+    let mut made = 0;
+    network.visit(&mut |parameter| {
+        let shape = parameter.shape();
+        let fan_in: usize = match shape.len() {
+            0 | 1 => return,
+            2 => shape[0],
+            _ => shape[1..].iter().product(),
+        };
         let bound = (3.0 / fan_in as f64).sqrt();
-        let value = |i| (bound * pattern(i, self.made)) as f32;
-        let values: Vec<f32> = (0..shape.iter().product()).map(value).collect();
-        self.made += 1;
-        let tensor = Tensor::from_data(TensorData::new(values, shape), &device());
-        Param::initialized(param.id, tensor.require_grad())
-    }
+        parameter.set_list((0..parameter.count()).map(|i| (bound * pattern(i, made)) as f32).collect());
+        made += 1;
+    });
 }
 
 /// u(i, k) of the script.
@@ -52,66 +48,55 @@ fn pattern(i: usize, k: usize) -> f64 {
     2.0 * (value - value.floor()) - 1.0
 }
 
-fn device() -> Device {
-    Device::flex().autodiff()
-}
-
 /// Whether images of this `scale`, learnt by `recipe` at a rate of `rate`, give the losses of PyTorch's network `name`.
 pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(name: &str, recipe: &R, rate: f64, scale: f64) {
     let count = IMAGES * 3 * SIDE * SIDE;
     let batch = |batch: usize| {
         let images: Vec<f32> = (0..count).map(|i| (scale * pattern(i, 1000 + batch)) as f32).collect();
-        let mut targets = vec![0.0_f32; IMAGES * CLASSES];
-        (0..IMAGES).for_each(|image| targets[image * CLASSES + (image * 3 + batch) % CLASSES] = 1.0);
-        let images = TensorData::new(images, [IMAGES, 3, SIDE, SIDE]);
-        (images, TensorData::new(targets, [IMAGES, CLASSES]))
+        let labels: Vec<usize> = (0..IMAGES).map(|image| (image * 3 + batch) % CLASSES).collect();
+        (Tensor::constant(images, [IMAGES, 3, SIDE, SIDE], &Device::Processor), labels)
     };
     check(name, recipe, rate, |network, step| {
-        let (images, targets) = batch(step % BATCHES);
+        let (images, labels) = batch(step % BATCHES);
         let mut rng = stream(0, Purpose::Dropout, 0);
-        let logits = network.logits(Tensor::from_data(images, &device()), Some(&mut rng));
-        cross_entropy_with_logits(logits, Tensor::from_data(targets, &device()))
+        mean_cross_entropy(network.logits(images, Some(&mut rng)), labels)
     });
 }
 
 /// As [`check_images`], for a text.
 pub(crate) fn check_text<R: Recipe<Network: TextNetwork>>(name: &str, recipe: &R, rate: f64) {
     let [steps, parts] = TEXT;
-    let tokens = |batch: usize, ahead: usize| -> Vec<i32> {
+    let tokens = |batch: usize, ahead: usize| -> Vec<usize> {
         let token = |step, part| (7 * (step + ahead) + 3 * part * part + batch) % WORDS;
-        (0..steps).flat_map(|step| (0..parts).map(move |part| token(step, part) as i32)).collect()
+        (0..steps).flat_map(|step| (0..parts).map(move |part| token(step, part))).collect()
     };
     check(name, recipe, rate, |network, step| {
         let batch = step % BATCHES;
-        let input = Tensor::<2, Int>::from_data(TensorData::new(tokens(batch, 0), TEXT), &device());
-        let states: Vec<State> = network.start(parts, &device());
+        let input = Tokens { shape: TEXT, values: tokens(batch, 0) };
+        let states: Vec<State> = network.start(parts, &Device::Processor);
         let (logits, _) = network.logits(input, states, None);
-        let mut targets = vec![0.0_f32; steps * parts * WORDS];
-        for (row, token) in targets.chunks_exact_mut(WORDS).zip(tokens(batch, 1)) {
-            row[token as usize] = 1.0;
-        }
-        let targets = TensorData::new(targets, [steps * parts, WORDS]);
-        cross_entropy_with_logits(logits, Tensor::from_data(targets, &device()))
+        mean_cross_entropy(logits, tokens(batch, 1))
     });
 }
 
 fn check<R: Recipe>(name: &str, recipe: &R, rate: f64, loss: impl Fn(&mut R::Network, usize) -> Tensor<1>) {
     let losses: BTreeMap<String, Vec<f64>> = serde_json::from_str(LOSSES).unwrap();
-    let mut network = recipe.network(&mut Weights::new(0, 0, &device())).map(&mut Formula { made: 0 });
+    let mut network = recipe.network(&mut Weights::new(0, 0, &Device::Processor));
+    set_by_formula(&mut network);
     let mut optimizer = recipe.optimizer();
     let steps = Steps {
         batch_size: IMAGES,
         rate,
         clip: recipe.clip(),
         chance: Chance { seed: 0, attempt: 0, epoch: 1 },
-        device: &device(),
+        device: &Device::Processor,
     };
     assert_eq!(losses[name].len(), 50);
     for (step, expected) in losses[name].iter().enumerate() {
         let value = loss(&mut network, step);
-        let found = f64::from(value.clone().into_scalar::<f32>());
+        let found = value.value();
         let gap = ((found - expected) / expected).abs();
         assert!(gap < TOLERANCE, "{name}, step {}: loss {found}, PyTorch's {expected}", step + 1);
-        network = steps.step(network, &mut optimizer, &value);
+        steps.step(&mut network, &mut optimizer, value);
     }
 }

@@ -2,15 +2,15 @@
 
 use crate::checkpoint::{self, Header, Learner, Restored};
 use crate::error::Error;
+use crate::layers::parameter::Module;
 use crate::layers::weights::Weights;
 use crate::lessons::{Chance, Judgement, Lessons, Steps};
+use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::report::EpochReport;
 use crate::schedule::{PROBATION, least_accuracy};
 use crate::space::Report;
-use burn::module::Module;
-use burn::optim::ModuleOptimizer;
-use burn::tensor::Device;
+use crate::tensor::Device;
 use std::path::PathBuf;
 
 /// How the networks of a space are made and trained.
@@ -22,7 +22,7 @@ pub(crate) trait Recipe {
     fn network(&self, weights: &mut Weights) -> Self::Network;
 
     /// The optimizer, at its start.
-    fn optimizer(&self) -> ModuleOptimizer;
+    fn optimizer(&self) -> Optimizer;
 
     /// The starting learning rates that are tried in turn; one means that it is not judged.
     fn starts(&self) -> Vec<f64>;
@@ -141,7 +141,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
         false
     }
 
-    fn epoch(&mut self, attempt: usize, (network, mut optimizer): Learner<R::Network>) {
+    fn epoch(&mut self, attempt: usize, (mut network, mut optimizer): Learner<R::Network>) {
         let epoch = self.header.reports.len() + 1;
         let epochs = self.spec.epochs;
         let factor = match self.spec.schedule {
@@ -156,7 +156,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
             chance: Chance { seed: self.spec.seed, attempt, epoch },
             device: &self.device,
         };
-        let (network, loss) = self.data.epoch(network, &mut optimizer, &steps);
+        let loss = self.data.epoch(&mut network, &mut optimizer, &steps);
         let Judgement { accuracy, loss: validation_loss } = self.data.judge(&network, &self.device);
         self.learner = Some((network, optimizer));
         self.header.reports.push(EpochReport {

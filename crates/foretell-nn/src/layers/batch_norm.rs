@@ -1,9 +1,9 @@
 //! Batch normalisation whose running statistics are parameters, so that checkpoints hold them.
 
+use crate::layers::parameter::{Param, module};
 use crate::layers::weights::Weights;
-use burn::module::{Module, Param};
-use burn::tensor::Tensor;
-use burn::tensor::module::{batch_norm, batch_norm_train};
+use crate::tensor::graph::{Array, dot, sum, sum_with};
+use crate::tensor::{Tensor, wherever};
 
 /// Added to the variance.
 const EPSILON: f64 = 1e-5;
@@ -15,15 +15,17 @@ const MOMENTUM: f64 = 0.1;
 /// In training mean and variance are the batch's; otherwise running ones, r ← 0.9·r + 0.1·(the batch's), the variance unbiased.
 ///
 /// Source: S. Ioffe, C. Szegedy, *Batch normalization* (2015); constants as in PyTorch.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 pub(crate) struct BatchNorm {
     /// Shape (channels).
-    pub(crate) gamma: Param<Tensor<1>>,
+    pub(crate) gamma: Param<1>,
     /// Shape (channels).
-    pub(crate) beta: Param<Tensor<1>>,
-    running_mean: Param<Tensor<1>>,
-    running_variance: Param<Tensor<1>>,
+    pub(crate) beta: Param<1>,
+    running_mean: Param<1>,
+    running_variance: Param<1>,
 }
+
+module!(BatchNorm { gamma, beta, running_mean, running_variance });
 
 impl BatchNorm {
     /// Normalisation of this many channels: γ = 1, β = 0.
@@ -41,61 +43,186 @@ impl BatchNorm {
         let (gamma, beta) = (self.gamma.val(), self.beta.val());
         if !training {
             let (mean, variance) = (self.running_mean.val(), self.running_variance.val());
-            return batch_norm(maps, gamma, beta, mean, variance, EPSILON);
+            return wherever!(maps, maps => {
+                Tensor::Processor(judged(maps, &[gamma, beta, mean, variance].map(Tensor::array)))
+            }, maps => {
+                let [gamma, beta, mean, variance] = [gamma, beta, mean, variance].map(Tensor::burning);
+                Tensor::Gpu(burn::tensor::module::batch_norm(maps, gamma, beta, mean, variance, EPSILON))
+            });
         }
         let [images, _, height, width] = maps.dims();
         let count = (images * height * width) as f64;
-        let result = batch_norm_train(maps, gamma, beta, EPSILON);
-        let unbiased = result.variance * (count / (count - 1.0).max(1.0));
-        move_towards(&mut self.running_mean, result.mean);
-        move_towards(&mut self.running_variance, unbiased);
-        result.output
+        let unbiased = count / (count - 1.0).max(1.0);
+        wherever!(maps, maps => {
+            let batch = normalised(maps, &gamma.array(), &beta.array());
+            self.running_mean.change(|running| towards(running, &batch.mean, 1.0));
+            self.running_variance.change(|running| towards(running, &batch.variance, unbiased));
+            Tensor::Processor(batch.output)
+        }, maps => {
+            let (gamma, beta) = (gamma.burning(), beta.burning());
+            let batch = burn::tensor::module::batch_norm_train(maps, gamma, beta, EPSILON);
+            let towards = |running: Tensor<1>, batch: burn::tensor::Tensor<1>| {
+                Tensor::Gpu(running.burning() * (1.0 - MOMENTUM) + batch.inner() * MOMENTUM)
+            };
+            self.running_mean.change(|running| towards(running, batch.mean));
+            self.running_variance.change(|running| towards(running, batch.variance * unbiased));
+            Tensor::Gpu(batch.output)
+        })
     }
 }
 
-fn move_towards(running: &mut Param<Tensor<1>>, batch: Tensor<1>) {
-    let moved = running.val() * (1.0 - MOMENTUM) + batch * MOMENTUM;
-    *running = Param::initialized(running.id, moved.detach());
+/// (1 − 0.1) · `running` + 0.1 · `factor` · `batch`.
+fn towards(running: Tensor<1>, batch: &[f64], factor: f64) -> Tensor<1> {
+    let mut values = running.into_values();
+    for (running, batch) in values.iter_mut().zip(batch) {
+        *running = (f64::from(*running) * (1.0 - MOMENTUM) + batch * factor * MOMENTUM) as f32;
+    }
+    let count = values.len();
+    Tensor::Processor(Array::constant(values, [count]))
+}
+
+/// A batch, normalised.
+struct Batch {
+    output: Array<4>,
+    /// Of each channel.
+    mean: Vec<f64>,
+    /// Of each channel.
+    variance: Vec<f64>,
+}
+
+fn normalised(maps: Array<4>, gamma: &Array<1>, beta: &Array<1>) -> Batch {
+    let (shape, sources) = (maps.shape(), [maps.source(), gamma.source(), beta.source()]);
+    let mean = means(shape, |place| sum(map(maps.values(), shape, place)));
+    let variance = means(shape, |place| {
+        let mean = mean[place % shape[1]] as f32;
+        sum_with(map(maps.values(), shape, place), |x| (x - mean) * (x - mean))
+    });
+    let factors: Vec<f32> =
+        variance.iter().map(|variance| (1.0 / (variance + EPSILON).sqrt()) as f32).collect();
+    let mut normal = maps.into_values();
+    each_map(&mut normal, shape, |_, channel, map| {
+        let (mean, factor) = (mean[channel] as f32, factors[channel]);
+        map.iter_mut().for_each(|x| *x = (*x - mean) * factor);
+    });
+    let mut made = normal.clone();
+    each_map(&mut made, shape, |_, channel, map| {
+        let (gamma, beta) = (gamma.values()[channel], beta.values()[channel]);
+        map.iter_mut().for_each(|x| *x = *x * gamma + beta);
+    });
+    let gamma = gamma.shared();
+    let output =
+        Array::made(made, shape, sources, move |mut above, [to_maps, to_gamma, to_beta], gradients| {
+            let for_beta = means(shape, |place| sum(map(&above, shape, place)));
+            let for_gamma = means(shape, |place| dot(map(&above, shape, place), map(&normal, shape, place)));
+            each_map(&mut above, shape, |place, channel, above| {
+                let (mean, along) = (for_beta[channel] as f32, for_gamma[channel] as f32);
+                let factor = gamma[channel] * factors[channel];
+                for (above, normal) in above.iter_mut().zip(map(&normal, shape, place)) {
+                    *above = factor * (*above - mean - normal * along);
+                }
+            });
+            gradients.add(&to_maps, above);
+            let count = (shape[0] * shape[2] * shape[3]) as f64;
+            let sums = |means: Vec<f64>| means.into_iter().map(|mean| (mean * count) as f32).collect();
+            gradients.add(&to_gamma, sums(for_gamma));
+            gradients.add(&to_beta, sums(for_beta));
+        });
+    Batch { output, mean, variance }
+}
+
+/// Maps normalised by running statistics, as a constant: networks are judged so, not trained.
+fn judged(maps: Array<4>, [gamma, beta, mean, variance]: &[Array<1>; 4]) -> Array<4> {
+    let shape = maps.shape();
+    let mut values = maps.into_values();
+    each_map(&mut values, shape, |_, channel, map| {
+        let factor = gamma.values()[channel] / (variance.values()[channel] + EPSILON as f32).sqrt();
+        let start = beta.values()[channel] - mean.values()[channel] * factor;
+        map.iter_mut().for_each(|x| *x = *x * factor + start);
+    });
+    Array::constant(values, shape)
+}
+
+/// Map number `place` of all images.
+fn map(values: &[f32], [_, _, height, width]: [usize; 4], place: usize) -> &[f32] {
+    &values[place * height * width..][..height * width]
+}
+
+/// Calls `change` with the number of each map, its channel and its values.
+fn each_map(values: &mut [f32], shape: [usize; 4], change: impl Fn(usize, usize, &mut [f32])) {
+    let [_, channels, height, width] = shape;
+    let maps = values.chunks_exact_mut(height * width).enumerate();
+    maps.for_each(|(place, map)| change(place, place % channels, map));
+}
+
+/// The means over each channel, from the sums over maps.
+fn means([images, channels, height, width]: [usize; 4], of_map: impl Fn(usize) -> f32) -> Vec<f64> {
+    let count = (images * height * width) as f64;
+    let sum = |channel| (0..images).map(|image| f64::from(of_map(image * channels + channel))).sum::<f64>();
+    (0..channels).map(|channel| sum(channel) / count).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::{Device, TensorData};
+    use crate::tensor::Device;
 
     fn values() -> Vec<f32> {
         (0..36).map(|i| (i as f32 * 0.9).sin() + if i % 18 < 9 { 0.0 } else { 2.0 }).collect()
     }
 
     fn norm() -> BatchNorm {
-        BatchNorm::new(2, &mut Weights::new(0, 0, &Device::flex().autodiff()))
+        let mut norm = BatchNorm::new(2, &mut Weights::new(0, 0, &Device::Processor));
+        norm.gamma.set_list(vec![0.7, 1.4]);
+        norm
     }
 
-    fn tensor(values: &[f32]) -> Tensor<4> {
-        let data = TensorData::new(values.to_vec(), [2, 2, 3, 3]);
-        Tensor::<4>::from_data(data, &Device::flex().autodiff()).require_grad()
+    fn array(values: &[f32]) -> Array<4> {
+        Array::constant(values.to_vec(), [2, 2, 3, 3])
+    }
+
+    fn weights() -> Vec<f32> {
+        (0..36).map(|i| (i as f32).sin()).collect()
     }
 
     /// Σ of the outputs weighted by sin(i).
-    fn weighted(values: &[f32], input: Tensor<4>, training: bool) -> Tensor<1> {
-        let weights: Vec<f32> = (0..values.len()).map(|i| (i as f32).sin()).collect();
-        (norm().forward(input, training) * tensor(&weights).detach()).sum()
+    fn weighted(norm: &BatchNorm, values: &[f32]) -> f32 {
+        let made = norm.clone().forward(Tensor::Processor(array(values)), true).into_values();
+        made.iter().zip(weights()).map(|(value, weight)| value * weight).sum()
     }
 
     #[test]
     fn gradients_agree_with_finite_differences() {
-        let values = values();
-        let input = tensor(&values);
-        let gradients = weighted(&values, input.clone(), true).backward();
-        let gradient: Vec<f32> = input.grad(&gradients).unwrap().into_data().try_into_vec().unwrap();
+        let (values, norm) = (values(), norm());
+        let input = array(&values).into_parameter();
+        let made = norm.clone().forward(Tensor::Processor(input.clone()), true).array();
+        let mut gradients = made.backward(weights());
+        let close = |slope: f32, gradient: f32, what: &str| {
+            assert!((slope - gradient).abs() < 2e-3, "{what}: {slope}, not {gradient}");
+        };
+        let gradient = gradients.take(&input.source()).unwrap();
         for at in [0, 10, 17, 35] {
             let moved = |by: f32| {
                 let mut moved = values.clone();
                 moved[at] += by;
-                weighted(&values, tensor(&moved), true).into_scalar::<f32>()
+                weighted(&norm, &moved)
             };
-            let slope = (moved(0.01) - moved(-0.01)) / 0.02;
-            assert!((slope - gradient[at]).abs() < 2e-3, "at {at}: {slope}, not {}", gradient[at]);
+            close((moved(0.01) - moved(-0.01)) / 0.02, gradient[at], "input");
+        }
+        for (name, of) in [("gamma", 0), ("beta", 1)] {
+            let part = |norm: &mut BatchNorm| if of == 0 { norm.gamma.clone() } else { norm.beta.clone() };
+            let gradient = gradients.take(&part(&mut norm.clone()).values.clone().array().source()).unwrap();
+            let moved = |by: f32| {
+                let mut norm = norm.clone();
+                let mut list = part(&mut norm).values.clone().into_values();
+                list[1] += by;
+                if of == 0 {
+                    norm.gamma.set_list(list)
+                } else {
+                    norm.beta.set_list(list)
+                }
+                weighted(&norm, &values)
+            };
+            close((moved(0.01) - moved(-0.01)) / 0.02, gradient[1], name);
         }
     }
 
@@ -103,15 +230,15 @@ mod tests {
     fn running_statistics_move_a_tenth_towards_the_batch_and_are_used_to_judge() {
         let mut norm = norm();
         let values = values();
-        drop(norm.forward(tensor(&values), true));
+        drop(norm.forward(Tensor::Processor(array(&values)), true));
         let first: Vec<f32> = (0..36).filter(|i| i % 18 < 9).map(|i| values[i]).collect();
         let mean = first.iter().sum::<f32>() / 18.0;
         let variance = first.iter().map(|v| (v - mean) * (v - mean)).sum::<f32>() / 17.0;
-        let running = |param: &Param<Tensor<1>>| param.val().into_data().try_into_vec::<f32>().unwrap()[0];
+        let running = |param: &Param<1>| param.val().into_values()[0];
         assert!((running(&norm.running_mean) - 0.1 * mean).abs() < 1e-6);
         assert!((running(&norm.running_variance) - (0.9 + 0.1 * variance)).abs() < 1e-6);
-        let judged: Vec<f32> = norm.forward(tensor(&values), false).into_data().try_into_vec().unwrap();
-        let expected = (values[0] - 0.1 * mean) / (0.9 + 0.1 * variance + 1e-5).sqrt();
+        let judged = norm.forward(Tensor::Processor(array(&values)), false).into_values();
+        let expected = 0.7 * (values[0] - 0.1 * mean) / (0.9 + 0.1 * variance + 1e-5).sqrt();
         assert!((judged[0] - expected).abs() < 1e-5);
     }
 }

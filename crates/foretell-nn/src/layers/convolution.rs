@@ -1,25 +1,24 @@
 //! Convolution with SAME padding.
 
+use crate::layers::parameter::{Param, module};
 use crate::layers::patches::{Window, convolve};
 use crate::layers::weights::Weights;
-use burn::module::{Module, Param};
-use burn::tensor::Tensor;
-use burn::tensor::module::conv2d;
-use burn::tensor::ops::ConvOptions;
+use crate::tensor::{Tensor, wherever};
 
 /// Convolution; its output is ⌈size/stride⌉ large.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 pub(crate) struct Convolution {
     /// Shape (filters, channels, kernel height, kernel width).
-    pub(crate) weight: Param<Tensor<4>>,
+    pub(crate) weight: Param<4>,
     /// Shape (filters); none where batch normalisation follows.
-    pub(crate) bias: Option<Param<Tensor<1>>>,
+    pub(crate) bias: Option<Param<1>>,
     stride: usize,
 }
+module!(Convolution { weight, bias });
 
 impl Convolution {
     /// A convolution with these weights.
-    pub(crate) fn new(weight: Param<Tensor<4>>, bias: Option<Param<Tensor<1>>>, stride: usize) -> Self {
+    pub(crate) fn new(weight: Param<4>, bias: Option<Param<1>>, stride: usize) -> Self {
         Self { weight, bias, stride }
     }
 
@@ -39,12 +38,22 @@ impl Convolution {
             .map(|(size, kernel)| same_padding(size, kernel, self.stride));
         let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
         let window = Window { stride: self.stride, vertical, horizontal };
-        convolve(&images, &weight, bias.as_ref(), window).unwrap_or_else(|| {
-            let padding = [vertical, horizontal];
-            let options = ConvOptions::new_with_padding([self.stride; 2], padding, [1, 1], 1);
-            conv2d(images, weight, bias, options)
-        })
+        wherever!(images, images => {
+            Tensor::Processor(convolve(&images, &weight.array(), bias.map(Tensor::array).as_ref(), window))
+        }, images => Tensor::Gpu(on_gpu(images, weight, bias, window)))
     }
+}
+
+#[cfg(feature = "gpu")]
+fn on_gpu(
+    images: burn::tensor::Tensor<4>,
+    weight: Tensor<4>,
+    bias: Option<Tensor<1>>,
+    window: Window,
+) -> burn::tensor::Tensor<4> {
+    let padding = [window.vertical, window.horizontal];
+    let options = burn::tensor::ops::ConvOptions::new_with_padding([window.stride; 2], padding, [1, 1], 1);
+    burn::tensor::module::conv2d(images, weight.burning(), bias.map(Tensor::burning), options)
 }
 
 /// Padding (before, after) that makes the output of a convolution ⌈size/stride⌉ large; the odd one comes after.

@@ -1,21 +1,59 @@
 //! A fully connected layer.
 
-use burn::module::{Module, Param};
-use burn::tensor::Tensor;
-use burn::tensor::module::linear;
+use crate::layers::parameter::{Param, module};
+use crate::tensor::graph::{Array, Gradients, Source};
+use crate::tensor::product::{Matrix, multiply, product};
+use crate::tensor::{Tensor, wherever};
 
 /// x ↦ x·W + b.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 pub(crate) struct Dense {
     /// Shape (inputs, outputs).
-    pub(crate) weight: Param<Tensor<2>>,
+    pub(crate) weight: Param<2>,
     /// Shape (outputs).
-    pub(crate) bias: Param<Tensor<1>>,
+    pub(crate) bias: Param<1>,
 }
+module!(Dense { weight, bias });
 
 impl Dense {
     /// Vectors of shape (examples, outputs).
     pub(crate) fn forward(&self, vectors: Tensor<2>) -> Tensor<2> {
-        linear(vectors, self.weight.val(), Some(self.bias.val()))
+        linear(vectors, self.weight.val(), self.bias.val())
     }
+}
+
+/// x·W + b.
+pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
+    wherever!(x, x => Tensor::Processor(linear_array(&x, &weight.array(), &bias.array())), x => {
+        Tensor::Gpu(burn::tensor::module::linear(x, weight.burning(), Some(bias.burning())))
+    })
+}
+
+fn linear_array(x: &Array<2>, weight: &Array<2>, bias: &Array<1>) -> Array<2> {
+    let ([rows, inputs], outputs) = (x.shape(), weight.shape()[1]);
+    let mut made: Vec<f32> = bias.values().iter().copied().cycle().take(rows * outputs).collect();
+    multiply(matrix(x), matrix(weight), 1.0, &mut made);
+    let sources = [x.source(), weight.source(), bias.source()];
+    let (x, weight) = (x.shared(), weight.shared());
+    let backward = move |above: Vec<f32>,
+                         [to_x, to_weight, to_bias]: [Source; 3],
+                         gradients: &mut Gradients| {
+        let from_above = Matrix::new(&above, [rows, outputs]);
+        if to_x.is_some() {
+            gradients.add(&to_x, product(from_above, Matrix::new(&weight, [inputs, outputs]).transposed()));
+        }
+        if to_weight.is_some() {
+            gradients.add(&to_weight, product(Matrix::new(&x, [rows, inputs]).transposed(), from_above));
+        }
+        let mut sums = vec![0.0_f32; outputs];
+        for row in above.chunks_exact(outputs) {
+            sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        }
+        gradients.add(&to_bias, sums);
+    };
+    Array::made(made, [rows, outputs], sources, backward)
+}
+
+fn matrix(array: &Array<2>) -> Matrix<'_> {
+    Matrix::new(array.values(), array.shape())
 }

@@ -1,12 +1,12 @@
 //! Inverted dropout from a random stream of the trial.
 
-use burn::module::Module;
-use burn::tensor::{Tensor, TensorData};
+use crate::tensor::Tensor;
+use crate::tensor::elementwise::scaled;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
 /// In training a value is zero with probability `rate`, else divided by 1 − `rate`.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 pub(crate) struct Dropout {
     rate: f64,
 }
@@ -24,8 +24,7 @@ impl Dropout {
         rng: Option<&mut ChaCha8Rng>,
     ) -> Tensor<D> {
         let Some(rng) = rng else { return values };
-        let shape = values.dims();
-        let mut bytes = vec![0; 2 * shape.iter().product::<usize>()];
+        let mut bytes = vec![0; 2 * values.dims().iter().product::<usize>()];
         rng.fill_bytes(&mut bytes);
         let dropped = (self.rate * 65_536.0) as u32;
         let kept = (1.0 / (1.0 - self.rate)) as f32;
@@ -33,9 +32,7 @@ impl Dropout {
             let drawn = u32::from(u16::from_le_bytes([pair[0], pair[1]]));
             if drawn < dropped { 0.0 } else { kept }
         };
-        let mask: Vec<f32> = bytes.chunks_exact(2).map(factor).collect();
-        let mask = Tensor::from_data(TensorData::new(mask, shape), &values.device());
-        values * mask
+        scaled(values, bytes.chunks_exact(2).map(factor).collect())
     }
 }
 
@@ -43,15 +40,14 @@ impl Dropout {
 mod tests {
     use super::*;
     use crate::stream::{Purpose, stream};
-    use burn::tensor::Device;
+    use crate::tensor::Device;
 
     #[test]
     fn dropout_drops_its_rate_keeps_the_mean_and_rests_when_judging() {
         let dropout = Dropout::new(0.5);
-        let ones = Tensor::<2>::ones([100, 100], &Device::flex().autodiff());
+        let ones = Tensor::constant(vec![1.0; 10_000], [100, 100], &Device::Processor);
         let mut rng = stream(1, Purpose::Dropout, 0);
-        let values =
-            |rng| -> Vec<f32> { dropout.forward(ones.clone(), rng).into_data().try_into_vec().unwrap() };
+        let values = |rng| dropout.forward(ones.clone(), rng).into_values();
         let dropped = values(Some(&mut rng));
         let zeros = dropped.iter().filter(|v| **v == 0.0).count();
         // four standard deviations of a binomial count of 10 000

@@ -1,23 +1,12 @@
 //! Convolution on the processor as matrix products: the patches that a kernel sees, as the columns of a matrix.
-//!
-//! burn's own convolution is right everywhere and stays for GPUs, and as the oracle of the tests. This one is for
-//! [`Flex`](burn::backend::Flex) alone: its gradient of the weights multiplies matrices of patches instead of convolving with maps.
 
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::backend::ops::FloatTensorOps;
-use burn::backend::tensor::FloatTensor;
-use burn::backend::{Autodiff, Flex};
-use burn::tensor::{Tensor, TensorData};
+use crate::tensor::graph::{Array, Gradients, Source, sum};
+use crate::tensor::product::{Matrix, multiply};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Columns of a matrix product at least, where there are so many: smaller maps are joined.
 const FEWEST_COLUMNS: usize = 512;
-
-type Learning = Autodiff<Flex>;
-type Plain = FloatTensor<Flex>;
 
 /// Strides and paddings of a convolution.
 #[derive(Clone, Copy, Debug)]
@@ -31,76 +20,31 @@ pub(crate) struct Window {
 }
 
 /// The convolution of `images`, shape (images, channels, height, width), with `weight`, shape (filters, channels, kernel height, kernel
-/// width), plus `bias`, shape (filters); none if the tensors are not on the processor.
+/// width), plus `bias`, shape (filters).
 ///
 /// Complexity: time of the matrix products, memory of a few images' patches.
 pub(crate) fn convolve(
-    images: &Tensor<4>,
-    weight: &Tensor<4>,
-    bias: Option<&Tensor<1>>,
+    images: &Array<4>,
+    weight: &Array<4>,
+    bias: Option<&Array<1>>,
     window: Window,
-) -> Option<Tensor<4>> {
-    let sizes = Sizes::new(images.dims(), weight.dims(), window);
-    if let (Ok(images), Ok(weight)) =
-        (images.clone().try_into_primitive::<Flex>(), weight.clone().try_into_primitive::<Flex>())
-    {
-        let bias = match bias {
-            Some(bias) => Some(bias.clone().try_into_primitive::<Flex>().ok()?),
-            None => None,
+) -> Array<4> {
+    let sizes = Sizes::new(images.shape(), weight.shape(), window);
+    let maps = forward(&sizes, images.values(), weight.values(), bias.map(Array::values));
+    let sources = [images.source(), weight.source(), bias.and_then(Array::source)];
+    let (images, weight) = (images.shared(), weight.shared());
+    let backward =
+        move |above: Vec<f32>, [to_images, to_weight, to_bias]: [Source; 3], gradients: &mut Gradients| {
+            let (for_images, for_weight) = backward(&sizes, &images, &weight, &above, to_images.is_some());
+            if let Some(gradient) = for_images {
+                gradients.add(&to_images, gradient);
+            }
+            gradients.add(&to_weight, for_weight);
+            if to_bias.is_some() {
+                gradients.add(&to_bias, sizes.bias_gradient(&above));
+            }
         };
-        return Some(Tensor::from_primitive::<Flex>(forward(&sizes, images, weight, bias)));
-    }
-    let images = images.clone().try_into_primitive::<Learning>().ok()?;
-    let weight = weight.clone().try_into_primitive::<Learning>().ok()?;
-    let (images_node, weight_node) = (images.node(), weight.node());
-    let (images, weight) = (images.into_primitive(), weight.into_primitive());
-    let Some(bias) = bias else {
-        let made = forward(&sizes, images.clone(), weight.clone(), None);
-        let operation =
-            Convolution.prepare::<NoCheckpointing>([images_node, weight_node]).compute_bound().stateful();
-        return Some(Tensor::from_primitive::<Learning>(match operation {
-            OpsKind::Tracked(prepared) => prepared.finish((images, weight, sizes), made),
-            OpsKind::UnTracked(prepared) => prepared.finish(made),
-        }));
-    };
-    let bias = bias.clone().try_into_primitive::<Learning>().ok()?;
-    let nodes = [images_node, weight_node, bias.node()];
-    let made = forward(&sizes, images.clone(), weight.clone(), Some(bias.into_primitive()));
-    let operation = Convolution.prepare::<NoCheckpointing>(nodes).compute_bound().stateful();
-    Some(Tensor::from_primitive::<Learning>(match operation {
-        OpsKind::Tracked(prepared) => prepared.finish((images, weight, sizes), made),
-        OpsKind::UnTracked(prepared) => prepared.finish(made),
-    }))
-}
-
-/// The gradients of a convolution: of the images, the weights and, with three parents, the bias.
-#[derive(Debug)]
-struct Convolution;
-
-impl<const PARENTS: usize> Backward<Flex, PARENTS> for Convolution {
-    type State = (Plain, Plain, Sizes);
-
-    fn backward(
-        self,
-        operation: Ops<Self::State, PARENTS>,
-        gradients: &mut Gradients,
-        _checkpointer: &mut Checkpointer,
-    ) {
-        let above = gradients.consume::<Flex>(&operation.node).to_contiguous();
-        let (images, weight, sizes) = operation.state;
-        let mut parents = operation.parents.into_iter();
-        let (for_images, for_weight) = (parents.next().flatten(), parents.next().flatten());
-        let (to_images, to_weight) = backward(&sizes, images, weight, &above, for_images.is_some());
-        if let (Some(parent), Some(gradient)) = (for_images, to_images) {
-            gradients.register::<Flex>(parent.id, gradient);
-        }
-        if let Some(parent) = for_weight {
-            gradients.register::<Flex>(parent.id, to_weight);
-        }
-        if let Some(parent) = parents.next().flatten() {
-            gradients.register::<Flex>(parent.id, sizes.bias_gradient(&above));
-        }
-    }
+    Array::made(maps, sizes.maps(), sources, backward)
 }
 
 /// The sizes of a convolution.
@@ -136,6 +80,11 @@ impl Sizes {
             stride,
             padding: [vertical.0, horizontal.0],
         }
+    }
+
+    /// The shape of the maps.
+    fn maps(&self) -> [usize; 4] {
+        [self.images, self.filters, self.after[0], self.after[1]]
     }
 
     /// Values of a patch.
@@ -182,10 +131,14 @@ impl Sizes {
         }
     }
 
-    /// The patches of a group of images, shape (values of a patch, images · patches).
-    fn matrix(&self, images: &[f32], group: &Range<usize>) -> Plain {
+    /// The patches of a group of images, shape (values of a patch, images · patches). `matrix` may hold those of another group.
+    fn fill(&self, matrix: &mut Vec<f32>, images: &[f32], group: &Range<usize>) {
         let columns = group.len() * self.patches();
-        let mut matrix = vec![0.0_f32; self.patch() * columns];
+        // what lies over the border is 0, in every group of as many images
+        if matrix.len() != self.patch() * columns {
+            matrix.clear();
+            matrix.resize(self.patch() * columns, 0.0);
+        }
         for (place, image) in group.clone().enumerate() {
             let image = &images[image * self.image()..][..self.image()];
             self.rows(|row, column, from, count, step| {
@@ -199,7 +152,6 @@ impl Sizes {
                 }
             });
         }
-        tensor(matrix, [self.patch(), columns])
     }
 
     /// Adds the values of a matrix of patches to the pixels that they were of.
@@ -220,23 +172,26 @@ impl Sizes {
     }
 
     /// What comes from above for a group of images, shape (filters, images · patches).
-    fn above(&self, above: &[f32], group: &Range<usize>) -> Plain {
-        let (patches, columns) = (self.patches(), group.len() * self.patches());
-        let mut matrix = Vec::with_capacity(self.filters * columns);
-        for filter in 0..self.filters {
-            for image in group.clone() {
-                matrix.extend_from_slice(&above[(image * self.filters + filter) * patches..][..patches]);
-            }
+    fn above<'a>(&self, above: &'a [f32], group: &Range<usize>) -> Cow<'a, [f32]> {
+        let patches = self.patches();
+        let of_map =
+            |image: usize, filter: usize| &above[(image * self.filters + filter) * patches..][..patches];
+        if group.len() == 1 {
+            return above[group.start * self.filters * patches..][..self.filters * patches].into();
         }
-        tensor(matrix, [self.filters, columns])
+        let filters = 0..self.filters;
+        filters
+            .flat_map(|filter| group.clone().flat_map(move |image| of_map(image, filter)))
+            .copied()
+            .collect()
     }
 
-    fn bias_gradient(&self, above: &Plain) -> Plain {
+    fn bias_gradient(&self, above: &[f32]) -> Vec<f32> {
         let mut sums = vec![0.0_f32; self.filters];
-        for (place, map) in above.storage::<f32>().chunks_exact(self.patches()).enumerate() {
-            sums[place % self.filters] += map.iter().sum::<f32>();
+        for (place, map) in above.chunks_exact(self.patches()).enumerate() {
+            sums[place % self.filters] += sum(map);
         }
-        tensor(sums, [self.filters])
+        sums
     }
 }
 
@@ -247,120 +202,139 @@ fn seen(at: usize, padding: usize, stride: usize, size: usize, columns: usize) -
     first.min(end)..end
 }
 
-fn tensor<const D: usize>(values: Vec<f32>, shape: [usize; D]) -> Plain {
-    Plain::from_data(TensorData::new(values, shape))
-}
-
 /// The maps, shape (images, filters, height, width).
-fn forward(sizes: &Sizes, images: Plain, weight: Plain, bias: Option<Plain>) -> Plain {
-    let (images, bias) = (images.to_contiguous(), bias.map(|bias| bias.to_contiguous()));
-    let weight = Flex::float_reshape(weight, [sizes.filters, sizes.patch()].into());
-    let patches = sizes.patches();
-    let mut maps = vec![0.0_f32; sizes.images * sizes.filters * patches];
+fn forward(sizes: &Sizes, images: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+    let (patches, of_image) = (sizes.patches(), sizes.filters * sizes.patches());
+    let weight = Matrix::new(weight, [sizes.filters, sizes.patch()]);
+    let mut maps = vec![0.0_f32; sizes.images * of_image];
+    let (mut matrix, mut made) = (Vec::new(), Vec::new());
     for group in sizes.groups() {
-        let made = Flex::float_matmul(weight.clone(), sizes.matrix(images.storage(), &group)).to_contiguous();
-        for (filter, row) in made.storage::<f32>().chunks_exact(group.len() * patches).enumerate() {
-            let bias = bias.as_ref().map_or(0.0, |bias| bias.storage::<f32>()[filter]);
+        sizes.fill(&mut matrix, images, &group);
+        let columns = group.len() * patches;
+        let matrix = Matrix::new(&matrix, [sizes.patch(), columns]);
+        if group.len() == 1 {
+            multiply(weight, matrix, 0.0, &mut maps[group.start * of_image..][..of_image]);
+            continue;
+        }
+        made.resize(sizes.filters * columns, 0.0);
+        multiply(weight, matrix, 0.0, &mut made);
+        for (filter, row) in made.chunks_exact(columns).enumerate() {
             for (image, map) in group.clone().zip(row.chunks_exact(patches)) {
-                let to = &mut maps[(image * sizes.filters + filter) * patches..][..patches];
-                to.iter_mut().zip(map).for_each(|(to, &value)| *to = value + bias);
+                maps[image * of_image + filter * patches..][..patches].copy_from_slice(map);
             }
         }
     }
-    tensor(maps, [sizes.images, sizes.filters, sizes.after[0], sizes.after[1]])
+    if let Some(bias) = bias {
+        for (map, bias) in maps.chunks_exact_mut(patches).zip(bias.iter().cycle()) {
+            map.iter_mut().for_each(|value| *value += bias);
+        }
+    }
+    maps
 }
 
 /// The gradients of the images, if they are wanted, and of the weights.
 fn backward(
     sizes: &Sizes,
-    images: Plain,
-    weight: Plain,
-    above: &Plain,
+    images: &[f32],
+    weight: &[f32],
+    above: &[f32],
     wants_images: bool,
-) -> (Option<Plain>, Plain) {
-    let (images, patch) = (images.to_contiguous(), sizes.patch());
-    let transposed = Flex::float_swap_dims(Flex::float_reshape(weight, [sizes.filters, patch].into()), 0, 1);
+) -> (Option<Vec<f32>>, Vec<f32>) {
+    let (patch, filters) = (sizes.patch(), sizes.filters);
+    let transposed = Matrix::new(weight, [filters, patch]).transposed();
     let mut to_images = wants_images.then(|| vec![0.0_f32; sizes.images * sizes.image()]);
-    let mut to_weight = vec![0.0_f32; patch * sizes.filters];
+    let mut to_weight = vec![0.0_f32; patch * filters];
+    let (mut matrix, mut slopes) = (Vec::new(), Vec::new());
     for group in sizes.groups() {
-        let from_above = sizes.above(above.storage(), &group);
+        let columns = group.len() * sizes.patches();
+        let from_above = sizes.above(above, &group);
+        let from_above = Matrix::new(&from_above, [filters, columns]);
+        sizes.fill(&mut matrix, images, &group);
         // patches times maps and not maps times patches: the smaller of the two matrices is the one that is packed across its rows
-        let across = Flex::float_swap_dims(from_above.clone(), 0, 1);
-        let part = Flex::float_matmul(sizes.matrix(images.storage(), &group), across).to_contiguous();
-        to_weight.iter_mut().zip(part.storage::<f32>()).for_each(|(sum, &value)| *sum += value);
+        multiply(Matrix::new(&matrix, [patch, columns]), from_above.transposed(), 1.0, &mut to_weight);
         if let Some(to_images) = &mut to_images {
-            let matrix = Flex::float_matmul(transposed.clone(), from_above).to_contiguous();
-            sizes.add_to(to_images, &group, matrix.storage());
+            slopes.resize(patch * columns, 0.0);
+            multiply(transposed, from_above, 0.0, &mut slopes);
+            sizes.add_to(to_images, &group, &slopes);
         }
     }
-    let [height, width] = sizes.before;
-    let [kernel_height, kernel_width] = sizes.kernel;
-    let to_weight = Flex::float_swap_dims(tensor(to_weight, [patch, sizes.filters]), 0, 1).to_contiguous();
-    let shape = [sizes.filters, sizes.channels, kernel_height, kernel_width];
-    (
-        to_images.map(|values| tensor(values, [sizes.images, sizes.channels, height, width])),
-        Flex::float_reshape(to_weight, shape.into()),
-    )
+    let turned = (0..filters).flat_map(|filter| to_weight[filter..].iter().step_by(filters));
+    (to_images, turned.copied().collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::Device;
-    use burn::tensor::module::conv2d;
-    use burn::tensor::ops::ConvOptions;
     use proptest::prelude::*;
 
-    fn values<const D: usize>(shape: [usize; D], seed: f32) -> Tensor<D> {
+    fn values<const D: usize>(shape: [usize; D], seed: f32) -> Array<D> {
         let count: usize = shape.iter().product();
         let values: Vec<f32> = (0..count).map(|i| (i as f32 * 0.7 + seed).sin()).collect();
-        Tensor::from_data(TensorData::new(values, shape), &Device::flex().autodiff()).require_grad()
+        Array::constant(values, shape).into_parameter()
     }
 
-    /// The maps and all gradients of a weighted sum of them.
-    fn outcome(
-        window: Window,
-        images: [usize; 4],
-        weight: [usize; 4],
-        with_bias: bool,
-        ours: bool,
-    ) -> Vec<Vec<f32>> {
-        let (images, weight, bias) = (values(images, 0.1), values(weight, 0.4), values([weight[0]], 0.9));
-        let used = with_bias.then_some(&bias);
-        let maps = if ours {
-            convolve(&images, &weight, used, window).expect("the tensors are on the processor")
-        } else {
-            let padding = [window.vertical, window.horizontal];
-            let options = ConvOptions::new_with_padding([window.stride; 2], padding, [1, 1], 1);
-            conv2d(images.clone(), weight.clone(), used.cloned(), options)
-        };
-        let gradients = (maps.clone() * values(maps.dims(), 0.3).detach()).sum().backward();
-        let list = |data: TensorData| data.try_into_vec::<f32>().unwrap();
-        let mut all = vec![list(maps.into_data())];
-        all.push(list(images.grad(&gradients).unwrap().into_data()));
-        all.push(list(weight.grad(&gradients).unwrap().into_data()));
-        all.extend(with_bias.then(|| list(bias.grad(&gradients).unwrap().into_data())));
-        all
+    /// The maps and, for maps weighted by `above`, the gradients of images, weights and bias: the sums written out.
+    fn written_out(
+        sizes: &Sizes,
+        images: &[f32],
+        weight: &[f32],
+        bias: &[f32],
+        above: &[f32],
+    ) -> [Vec<f32>; 4] {
+        let ([height, width], [rows, columns], [tall, wide]) = (sizes.before, sizes.after, sizes.kernel);
+        let mut made = [vec![], vec![0.0; images.len()], vec![0.0; weight.len()], vec![0.0; bias.len()]];
+        for (place, &above) in above.iter().enumerate() {
+            let (image, filter) =
+                (place / (rows * columns) / sizes.filters, place / (rows * columns) % sizes.filters);
+            let (row, column) = (place / columns % rows, place % columns);
+            let mut sum = bias[filter];
+            made[3][filter] += above;
+            for k in 0..sizes.patch() {
+                let (channel, y, x) = (k / (tall * wide), k / wide % tall, k % wide);
+                let (y, x) = (row * sizes.stride + y, column * sizes.stride + x);
+                let inside = (sizes.padding[0]..height + sizes.padding[0]).contains(&y)
+                    && (sizes.padding[1]..width + sizes.padding[1]).contains(&x);
+                if inside {
+                    let map = image * sizes.channels + channel;
+                    let from = (map * height + y - sizes.padding[0]) * width + x - sizes.padding[1];
+                    let to = filter * sizes.patch() + k;
+                    sum += weight[to] * images[from];
+                    made[1][from] += weight[to] * above;
+                    made[2][to] += images[from] * above;
+                }
+            }
+            made[0].push(sum);
+        }
+        made
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn maps_and_gradients_are_those_of_burn(
+        fn maps_and_gradients_are_the_sums_written_out(
             (count, channels, filters) in (1_usize..4, 1_usize..4, 1_usize..5),
             (height, width) in (5_usize..12, 5_usize..12),
             (tall, wide, stride) in (1_usize..6, 1_usize..6, 1_usize..4),
             (above, below, left, right) in (0_usize..3, 0_usize..3, 0_usize..3, 0_usize..3),
-            bias in any::<bool>(),
+            with_bias in any::<bool>(),
         ) {
             let window = Window { stride, vertical: (above, below), horizontal: (left, right) };
-            let (images, weight) = ([count, channels, height, width], [filters, channels, tall, wide]);
-            let ours = outcome(window, images, weight, bias, true);
-            let burns = outcome(window, images, weight, bias, false);
-            prop_assert_eq!(ours.len(), burns.len());
-            for (ours, burns) in ours.iter().zip(&burns) {
-                prop_assert_eq!(ours.len(), burns.len());
-                for (a, b) in ours.iter().zip(burns) {
+            let images = values([count, channels, height, width], 0.1);
+            let (weight, bias) = (values([filters, channels, tall, wide], 0.4), values([filters], 0.9));
+            let maps = convolve(&images, &weight, with_bias.then_some(&bias), window);
+            let sizes = Sizes::new(images.shape(), weight.shape(), window);
+            prop_assert_eq!(maps.shape(), sizes.maps());
+            let none = vec![0.0; filters];
+            let used = if with_bias { bias.values() } else { &none };
+            let weights = values(maps.shape(), 0.3);
+            let expected = written_out(&sizes, images.values(), weight.values(), used, weights.values());
+            let mut found = vec![maps.values().to_vec()];
+            let mut gradients = maps.backward(weights.into_values());
+            found.extend([images.source(), weight.source(), bias.source()].iter().filter_map(|source| gradients.take(source)));
+            prop_assert_eq!(found.len(), if with_bias { 4 } else { 3 });
+            for (found, expected) in found.iter().zip(&expected) {
+                prop_assert_eq!(found.len(), expected.len());
+                for (a, b) in found.iter().zip(expected) {
                     prop_assert!((a - b).abs() < 1e-4 * (1.0 + b.abs()), "{} instead of {}", a, b);
                 }
             }

@@ -1,52 +1,202 @@
 //! Pooling.
 
-use burn::tensor::Tensor;
+use crate::tensor::graph::{Array, Gradients, Source, sum};
+use crate::tensor::{Tensor, wherever};
+#[cfg(feature = "gpu")]
 use burn::tensor::module::{avg_pool2d, max_pool2d};
+#[cfg(feature = "gpu")]
 use burn::tensor::ops::{AvgPoolOptions, MaxPoolOptions};
 
 /// Maxima over windows of `kernel` × `kernel`, without padding; windows that do not fit are left out.
 pub(crate) fn max_pool(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
-    let mut options = MaxPoolOptions::new([kernel; 2]);
-    options.stride = [stride; 2];
-    max_pool2d(images, options)
+    maxima(images, Windows { kernel, stride, ceiling: false })
 }
 
 /// Maxima over windows that may reach over the border: the output is ⌈(size − kernel)/stride⌉ + 1 large.
 pub(crate) fn max_pool_ceiling(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
-    let mut options = MaxPoolOptions::new([kernel; 2]);
-    (options.stride, options.ceil_mode) = ([stride; 2], true);
-    max_pool2d(images, options)
+    maxima(images, Windows { kernel, stride, ceiling: true })
 }
 
 /// Means over windows that may reach over the border; only values inside count.
 pub(crate) fn mean_pool_ceiling(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
-    let mut options = AvgPoolOptions::new([kernel; 2]);
-    (options.stride, options.ceil_mode, options.count_include_pad) = ([stride; 2], true, false);
-    avg_pool2d(images, options)
-}
-
-/// Means over windows of `size` × `size` (odd) around each value; what lies over the border counts as 0.
-pub(crate) fn mean_around(images: Tensor<4>, size: usize) -> Tensor<4> {
-    let mut options = AvgPoolOptions::new([size; 2]);
-    (options.stride, options.padding) = ([1; 2], [(size / 2, size / 2); 2]);
-    avg_pool2d(images, options)
+    let windows = Windows { kernel, stride, ceiling: true };
+    wherever!(images, images => Tensor::Processor(means(&images, windows)), images => {
+        let mut options = AvgPoolOptions::new([kernel; 2]);
+        (options.stride, options.ceil_mode, options.count_include_pad) = ([stride; 2], true, false);
+        Tensor::Gpu(avg_pool2d(images, options))
+    })
 }
 
 /// The mean of each map: shape (images, channels).
 pub(crate) fn global_mean(images: Tensor<4>) -> Tensor<2> {
-    let maps: Tensor<3> = images.flatten(2, 3);
-    maps.mean_dim(2).squeeze_dim(2)
+    wherever!(images, images => Tensor::Processor(means_of_maps(&images)), images => {
+        let maps: burn::tensor::Tensor<3> = images.flatten(2, 3);
+        Tensor::Gpu(maps.mean_dim(2).squeeze_dim(2))
+    })
+}
+
+/// Square windows over maps.
+#[derive(Clone, Copy, Debug)]
+struct Windows {
+    kernel: usize,
+    stride: usize,
+    /// Whether windows may reach over the border.
+    ceiling: bool,
+}
+
+impl Windows {
+    /// How many there are in a line of `size` values; each begins inside.
+    fn count(&self, size: usize) -> usize {
+        let room = size.saturating_sub(self.kernel);
+        if self.ceiling {
+            room.div_ceil(self.stride).min((size - 1) / self.stride) + 1
+        } else {
+            room / self.stride + 1
+        }
+    }
+
+    /// The values of window number `at` that are inside of a line of `size`.
+    fn span(&self, at: usize, size: usize) -> std::ops::Range<usize> {
+        at * self.stride..(at * self.stride + self.kernel).min(size)
+    }
+}
+
+fn maxima(images: Tensor<4>, windows: Windows) -> Tensor<4> {
+    wherever!(images, images => Tensor::Processor(maxima_array(&images, windows)), images => {
+        let mut options = MaxPoolOptions::new([windows.kernel; 2]);
+        (options.stride, options.ceil_mode) = ([windows.stride; 2], windows.ceiling);
+        Tensor::Gpu(max_pool2d(images, options))
+    })
+}
+
+fn maxima_array(images: &Array<4>, windows: Windows) -> Array<4> {
+    let [count, channels, height, width] = images.shape();
+    let [rows, columns] = [height, width].map(|size| windows.count(size));
+    let mut made = Vec::with_capacity(count * channels * rows * columns);
+    // where in its map each maximum is
+    let mut places: Vec<u32> = Vec::with_capacity(made.capacity());
+    for map in images.values().chunks_exact(height * width) {
+        for row in 0..rows {
+            for column in 0..columns {
+                let (lines, span) = (windows.span(row, height), windows.span(column, width));
+                let (mut best, mut place) = (f32::NEG_INFINITY, lines.start * width + span.start);
+                for line in lines {
+                    let first = line * width + span.start;
+                    for (at, &value) in map[first..line * width + span.end].iter().enumerate() {
+                        // NaN stays: a network that has diverged is to be seen
+                        if value > best || value.is_nan() {
+                            (best, place) = (value, first + at);
+                        }
+                    }
+                }
+                made.push(best);
+                places.push(place as u32);
+            }
+        }
+    }
+    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
+        let mut slopes = vec![0.0_f32; count * channels * height * width];
+        let maps = slopes.chunks_exact_mut(height * width);
+        for ((map, above), places) in
+            maps.zip(above.chunks(rows * columns)).zip(places.chunks(rows * columns))
+        {
+            above.iter().zip(places).for_each(|(above, &place)| map[place as usize] += above);
+        }
+        gradients.add(&source, slopes);
+    };
+    Array::made(made, [count, channels, rows, columns], [images.source()], backward)
+}
+
+fn means(images: &Array<4>, windows: Windows) -> Array<4> {
+    let [count, channels, height, width] = images.shape();
+    let [rows, columns] = [height, width].map(|size| windows.count(size));
+    let mut made = vec![0.0_f32; count * channels * rows * columns];
+    // calls `each` with every window: its number, its lines, its columns, and one over its number of values
+    let every = move |each: &mut dyn FnMut(usize, std::ops::Range<usize>, std::ops::Range<usize>, f32)| {
+        for place in 0..rows * columns {
+            let (lines, span) = (windows.span(place / columns, height), windows.span(place % columns, width));
+            let share = 1.0 / (lines.len() * span.len()) as f32;
+            each(place, lines, span, share);
+        }
+    };
+    for (map, means) in
+        images.values().chunks_exact(height * width).zip(made.chunks_exact_mut(rows * columns))
+    {
+        every(&mut |place, lines, span, share| {
+            let of_line =
+                |line: usize| map[line * width + span.start..line * width + span.end].iter().sum::<f32>();
+            means[place] = lines.map(of_line).sum::<f32>() * share;
+        });
+    }
+    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
+        let mut slopes = vec![0.0_f32; count * channels * height * width];
+        for (map, above) in slopes.chunks_exact_mut(height * width).zip(above.chunks_exact(rows * columns)) {
+            every(&mut |place, lines, span, share| {
+                for line in lines {
+                    let line = &mut map[line * width + span.start..line * width + span.end];
+                    line.iter_mut().for_each(|slope| *slope += above[place] * share);
+                }
+            });
+        }
+        gradients.add(&source, slopes);
+    };
+    Array::made(made, [count, channels, rows, columns], [images.source()], backward)
+}
+
+fn means_of_maps(images: &Array<4>) -> Array<2> {
+    let [count, channels, height, width] = images.shape();
+    let share = 1.0 / (height * width) as f32;
+    let made: Vec<f32> = images.values().chunks_exact(height * width).map(|map| sum(map) * share).collect();
+    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
+        let slopes = above.iter().flat_map(|above| std::iter::repeat_n(above * share, height * width));
+        gradients.add(&source, slopes.collect());
+    };
+    Array::made(made, [count, channels], [images.source()], backward)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::Device;
+    use crate::tensor::Device;
+
+    const POOLS: [fn(Tensor<4>, usize, usize) -> Tensor<4>; 4] =
+        [max_pool, max_pool_ceiling, mean_pool_ceiling, |images, _, _| {
+            global_mean(images).reshape([2, 3, 1, 1])
+        }];
+
+    #[test]
+    fn gradients_agree_with_finite_differences() {
+        let values: Vec<f32> = (0..2 * 3 * 7 * 6).map(|i| (i as f32 * 0.7).sin()).collect();
+        let tensor = |values: &[f32]| Tensor::constant(values.to_vec(), [2, 3, 7, 6], &Device::Processor);
+        for (pool, (kernel, stride)) in
+            POOLS.into_iter().flat_map(|pool| [(3, 2), (2, 3), (1, 2)].map(|sizes| (pool, sizes)))
+        {
+            let weighted = |values: &[f32]| -> f32 {
+                let made = pool(tensor(values), kernel, stride).into_values();
+                made.iter().enumerate().map(|(i, value)| value * (i as f32).cos()).sum()
+            };
+            let input = tensor(&values).array().into_parameter();
+            let made = pool(Tensor::Processor(input.clone()), kernel, stride).array();
+            let above = (0..made.values().len()).map(|i| (i as f32).cos()).collect();
+            let gradient = made.backward(above).take(&input.source()).unwrap();
+            for at in (0..values.len()).step_by(11) {
+                let mut moved = values.clone();
+                moved[at] += 1e-3;
+                let up = weighted(&moved);
+                moved[at] -= 2e-3;
+                let slope = (up - weighted(&moved)) / 2e-3;
+                assert!(
+                    (slope - gradient[at]).abs() < 5e-3,
+                    "{kernel}, {stride}, {at}: {slope}, not {}",
+                    gradient[at]
+                );
+            }
+        }
+    }
 
     fn pooled(pool: fn(Tensor<4>, usize, usize) -> Tensor<4>) -> Vec<f32> {
         let image = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 8.0, 7.0, 6.0], [5.0, 4.0, 3.0, 2.0]];
-        let image: Tensor<2> = Tensor::from_floats(image, &Device::flex());
-        pool(image.unsqueeze(), 3, 2).into_data().try_into_vec().unwrap()
+        pool(Tensor::constant(image.concat(), [1, 1, 4, 4], &Device::Processor), 3, 2).into_values()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Response normalisation within channels, of cuda-convnet.
 
-use crate::layers::pooling::mean_around;
-use burn::tensor::Tensor;
+use crate::tensor::graph::Array;
+use crate::tensor::{Tensor, wherever};
 
 /// x ↦ x / (1 + (`scale`/9) · Σ x²)^`power`, the sum over the 3 × 3 window around x in its own channel.
 ///
@@ -12,25 +12,62 @@ use burn::tensor::Tensor;
 ///
 /// Source: A. Krizhevsky, cuda-convnet, layer `rnorm`; Caffe's `LRN` within channels.
 pub(crate) fn response_norm(images: Tensor<4>, scale: f64, power: f64) -> Tensor<4> {
-    // a mean over nine values is their sum over nine
-    let squares = mean_around(images.clone().square(), 3);
-    images * squares.mul_scalar(scale).add_scalar(1.0).powf_scalar(-power)
+    wherever!(images, images => Tensor::Processor(response_norm_array(images, scale as f32, power as f32)), images => {
+        let mut options = burn::tensor::ops::AvgPoolOptions::new([3; 2]);
+        (options.stride, options.padding) = ([1; 2], [(1, 1); 2]);
+        // a mean over nine values is their sum over nine
+        let squares = burn::tensor::module::avg_pool2d(images.clone().square(), options);
+        Tensor::Gpu(images * squares.mul_scalar(scale).add_scalar(1.0).powf_scalar(-power))
+    })
+}
+
+/// With s = 1 + (scale/9)·Σ x²: the gradient of xⱼ is aboveⱼ·sⱼ^−power − 2·power·(scale/9)·xⱼ · Σ aboveᵢ·xᵢ·sᵢ^(−power−1) over its window.
+fn response_norm_array(images: Array<4>, scale: f32, power: f32) -> Array<4> {
+    let shape = images.shape();
+    let [_, _, height, width] = shape;
+    let share = scale / 9.0;
+    let (values, source) = (images.shared(), images.source());
+    let squares: Vec<f32> = values.iter().map(|x| x * x).collect();
+    let mut sums = around(squares, height, width);
+    sums.iter_mut().for_each(|sum| *sum = 1.0 + share * *sum);
+    let factors: Vec<f32> = sums.iter().map(|sum| sum.powf(-power)).collect();
+    let made: Vec<f32> = values.iter().zip(&factors).map(|(x, factor)| x * factor).collect();
+    Array::made(made, shape, [source], move |mut above, [source], gradients| {
+        let mut through = sums;
+        for (place, sum) in through.iter_mut().enumerate() {
+            *sum = above[place] * values[place] * factors[place] / *sum;
+        }
+        let through = around(through, height, width);
+        for (place, above) in above.iter_mut().enumerate() {
+            *above = *above * factors[place] - 2.0 * power * share * values[place] * through[place];
+        }
+        gradients.add(&source, above);
+    })
+}
+
+/// The sums over the 3 × 3 windows around each value of each map; what lies over the border counts as 0.
+fn around(mut values: Vec<f32>, height: usize, width: usize) -> Vec<f32> {
+    let mut beside = vec![0.0_f32; values.len()];
+    for (line, sums) in values.chunks_exact(width).zip(beside.chunks_exact_mut(width)) {
+        sums.copy_from_slice(line);
+        sums[1..].iter_mut().zip(line).for_each(|(sum, left)| *sum += left);
+        sums.iter_mut().zip(&line[1..]).for_each(|(sum, right)| *sum += right);
+    }
+    values.copy_from_slice(&beside);
+    for (map, sums) in beside.chunks_exact(height * width).zip(values.chunks_exact_mut(height * width)) {
+        sums[width..].iter_mut().zip(map).for_each(|(sum, over)| *sum += over);
+        sums.iter_mut().zip(&map[width..]).for_each(|(sum, under)| *sum += under);
+    }
+    values
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::{Device, TensorData};
-
     const SHAPE: [usize; 4] = [2, 3, 4, 5];
 
     fn images() -> Vec<f32> {
         (0..120).map(|i| (i as f32 * 0.7).sin() * 2.0).collect()
-    }
-
-    fn tensor(values: &[f32]) -> Tensor<4> {
-        let device = Device::flex().autodiff();
-        Tensor::<4>::from_data(TensorData::new(values.to_vec(), SHAPE), &device).require_grad()
     }
 
     /// Σ of the outputs weighted by sin(i), computed in 64 bits from the formula.
@@ -53,12 +90,11 @@ mod tests {
     fn values_and_gradients_agree_with_the_formula_written_out() {
         for (scale, power) in [(5e-5, 0.75), (0.8, 0.75), (5.0, 3.0), (2.0, 0.01)] {
             let values = images();
-            let input = tensor(&values);
+            let input = Array::constant(values.clone(), SHAPE).into_parameter();
+            let normed = response_norm(Tensor::Processor(input.clone()), scale, power).array();
             let weights: Vec<f32> = (0..120).map(|i| (i as f32).sin()).collect();
-            let sum = (response_norm(input.clone(), scale, power) * tensor(&weights).detach()).sum();
-            let gradients = sum.backward();
-            let gradient: Vec<f32> = input.grad(&gradients).unwrap().into_data().try_into_vec().unwrap();
-            let found = f64::from(sum.into_scalar::<f32>());
+            let found: f64 = normed.values().iter().zip(&weights).map(|(a, b)| f64::from(a * b)).sum();
+            let gradient = normed.backward(weights).take(&input.source()).unwrap();
             assert!((found - written_out(&values, scale, power)).abs() < 1e-4, "{scale}, {power}: {found}");
             for at in [0, 7, 23, 61, 119] {
                 let mut moved = values.clone();

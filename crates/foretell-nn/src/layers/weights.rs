@@ -1,35 +1,32 @@
-//! Starting weights, drawn from one random stream, with parameters that have the same number in every process.
+//! Starting weights, drawn from one random stream.
 
+use crate::layers::parameter::Param;
 use crate::stream::{Purpose, stream};
-use burn::module::{Param, ParamId};
-use burn::tensor::{Device, Tensor, TensorData};
+use crate::tensor::Device;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Makes the parameters of a network one after the other.
-///
-/// Parameters are numbered in the order in which they are made, so that a checkpoint's optimizer state finds its parameter.
 pub(crate) struct Weights {
     rng: ChaCha8Rng,
     device: Device,
-    made: u64,
 }
 
 impl Weights {
     /// The weights of attempt `attempt` of the trial with this `seed`.
     pub(crate) fn new(seed: u64, attempt: usize, device: &Device) -> Self {
-        Self { rng: stream(seed, Purpose::Weights, attempt as u64), device: device.clone(), made: 0 }
+        Self { rng: stream(seed, Purpose::Weights, attempt as u64), device: device.clone() }
     }
 
     /// Values of U(−`bound`, `bound`).
-    pub(crate) fn uniform<const D: usize>(&mut self, shape: [usize; D], bound: f64) -> Param<Tensor<D>> {
+    pub(crate) fn uniform<const D: usize>(&mut self, shape: [usize; D], bound: f64) -> Param<D> {
         let bound = bound as f32;
         let values = (0..shape.iter().product()).map(|_| self.rng.random_range(-bound..bound)).collect();
         self.parameter(values, shape, true)
     }
 
     /// Values of N(0, `sd`²), by Box and Muller's formula √(−2 ln u) · cos(2πv).
-    pub(crate) fn normal<const D: usize>(&mut self, shape: [usize; D], sd: f64) -> Param<Tensor<D>> {
+    pub(crate) fn normal<const D: usize>(&mut self, shape: [usize; D], sd: f64) -> Param<D> {
         let mut draw = || {
             let (u, v): (f64, f64) = (1.0 - self.rng.random::<f64>(), self.rng.random());
             (sd * (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()) as f32
@@ -39,24 +36,17 @@ impl Weights {
     }
 
     /// `count` equal values that are trained.
-    pub(crate) fn constant(&mut self, count: usize, value: f32) -> Param<Tensor<1>> {
+    pub(crate) fn constant(&mut self, count: usize, value: f32) -> Param<1> {
         self.parameter(vec![value; count], [count], true)
     }
 
     /// `count` equal values that the network keeps for itself; the optimizer leaves them alone.
-    pub(crate) fn memory(&mut self, count: usize, value: f32) -> Param<Tensor<1>> {
+    pub(crate) fn memory(&mut self, count: usize, value: f32) -> Param<1> {
         self.parameter(vec![value; count], [count], false)
     }
 
-    fn parameter<const D: usize>(
-        &mut self,
-        values: Vec<f32>,
-        shape: [usize; D],
-        trained: bool,
-    ) -> Param<Tensor<D>> {
-        self.made += 1;
-        let tensor = Tensor::from_data(TensorData::new(values, shape), &self.device);
-        Param::initialized(ParamId::from(self.made), tensor.set_require_grad(trained))
+    fn parameter<const D: usize>(&self, values: Vec<f32>, shape: [usize; D], trained: bool) -> Param<D> {
+        Param::new(values, shape, trained, &self.device)
     }
 }
 
@@ -64,22 +54,16 @@ impl Weights {
 mod tests {
     use super::*;
 
-    fn weights() -> Weights {
-        Weights::new(1, 0, &Device::flex().autodiff())
-    }
-
     #[test]
-    fn normal_values_have_their_mean_and_deviation_and_parameters_are_numbered() {
-        let mut weights = weights();
+    fn normal_values_have_their_mean_and_deviation() {
+        let mut weights = Weights::new(1, 0, &Device::Processor);
         let drawn = weights.normal([100, 100], 0.01);
-        let values: Vec<f32> = drawn.val().into_data().try_into_vec().unwrap();
+        let values = drawn.val().into_values();
         let mean = values.iter().sum::<f32>() / 1e4;
         let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f32>() / 1e4;
         // four standard errors of a mean and of a deviation of 10 000 values
         assert!(mean.abs() < 4.0 * 0.01 / 100.0, "{mean}");
         assert!((variance.sqrt() - 0.01).abs() < 4.0 * 0.01 / 141.0, "{variance}");
-        assert_eq!(drawn.id, ParamId::from(1));
-        assert_eq!(weights.constant(3, 0.5).id, ParamId::from(2));
-        assert!(!weights.memory(3, 0.5).val().is_require_grad());
+        assert!(drawn.is_trained() && !weights.memory(3, 0.5).is_trained());
     }
 }

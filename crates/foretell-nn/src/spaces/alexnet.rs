@@ -12,17 +12,18 @@ use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
 use crate::layers::dense::Dense;
 use crate::layers::dropout::Dropout;
+use crate::layers::parameter::module;
 use crate::layers::pooling::max_pool_ceiling;
 use crate::layers::response_norm::response_norm;
 use crate::layers::weights::Weights;
+use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
 use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
-use crate::spaces::descent::descent;
+use crate::spaces::descent::{bias, descent};
+use crate::tensor::Tensor;
+use crate::tensor::elementwise::relu;
 use crate::training::{Recipe, run};
-use burn::module::Module;
-use burn::optim::ModuleOptimizer;
-use burn::tensor::{Tensor, activation::relu};
 use foretell::ImageShape;
 use rand_chacha::ChaCha8Rng;
 
@@ -118,18 +119,8 @@ impl Recipe for Steps {
         Network::new(self, weights)
     }
 
-    fn optimizer(&self) -> ModuleOptimizer {
-        let layers = [
-            "conv1.weight",
-            "conv2.weight",
-            "conv3.weight",
-            "conv4.weight",
-            "conv5.weight",
-            "fc6.weight",
-            "fc7.weight",
-            "fc8.weight",
-        ];
-        descent(layers.into_iter().map(|layer| (layer, PENALTY)))
+    fn optimizer(&self) -> Optimizer {
+        descent()
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -143,7 +134,7 @@ impl Recipe for Steps {
 
 /// Five convolutions, three of them with pooling, the first two with response normalisation; two fully connected layers with dropout,
 /// and the last one.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Network {
     conv1: Convolution,
     conv2: Convolution,
@@ -155,6 +146,7 @@ struct Network {
     fc8: Dense,
     dropout: Dropout,
 }
+module!(Network { conv1, conv2, conv3, conv4, conv5, fc6, fc7, fc8 });
 
 impl Network {
     /// 96, 256, 384, 384 and 256 filters and 4096 units, times the width. Weights start in N(0, 0.01²), those of the first two fully
@@ -163,9 +155,9 @@ impl Network {
     fn new(recipe: &Steps, weights: &mut Weights) -> Self {
         let [f1, f2, f3, f4, f5, units] = recipe.sizes();
         let wider = 1.0 / recipe.width.sqrt();
-        let mut convolution = |shape: [usize; 4], sd: f64, bias: f32, stride| {
-            let weight = weights.normal(shape, sd);
-            Convolution::new(weight, Some(weights.constant(shape[0], bias)), stride)
+        let mut convolution = |shape: [usize; 4], sd: f64, start: f32, stride| {
+            let weight = weights.normal(shape, sd).with_penalty(PENALTY);
+            Convolution::new(weight, Some(bias(shape[0], start, weights)), stride)
         };
         let conv1 = convolution([f1, recipe.input.channels, 11, 11], 0.01, 0.0, 4);
         let conv2 = convolution([f2, f1, 5, 5], 0.01 * wider, 0.1, 1);
@@ -174,9 +166,9 @@ impl Network {
         let conv5 = convolution([f5, f4, 3, 3], 0.01 * wider, 0.1, 1);
         let last = |size: usize| pooled(size.div_ceil(4), 3);
         let inputs = f5 * last(recipe.input.height) * last(recipe.input.width);
-        let mut dense = |inputs, outputs, sd: f64, bias| {
-            let weight = weights.normal([inputs, outputs], sd * wider);
-            Dense { weight, bias: weights.constant(outputs, bias) }
+        let mut dense = |inputs, outputs, sd: f64, start| {
+            let weight = weights.normal([inputs, outputs], sd * wider).with_penalty(PENALTY);
+            Dense { weight, bias: bias(outputs, start, weights) }
         };
         let (fc6, fc7) = (dense(inputs, units, 0.005, 0.1), dense(units, units, 0.005, 0.1));
         let fc8 = dense(units, recipe.classes, 0.01, 0.0);
@@ -194,7 +186,7 @@ impl ImageNetwork for Network {
         let x = relu(self.conv3.forward(x));
         let x = relu(self.conv4.forward(x));
         let x = max_pool_ceiling(relu(self.conv5.forward(x)), 3, 2);
-        let x = self.dropout.forward(relu(self.fc6.forward(x.flatten(1, 3))), training.as_deref_mut());
+        let x = self.dropout.forward(relu(self.fc6.forward(x.flatten())), training.as_deref_mut());
         let x = self.dropout.forward(relu(self.fc7.forward(x)), training);
         self.fc8.forward(x)
     }
@@ -203,11 +195,12 @@ impl ImageNetwork for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::Device;
+    use crate::layers::parameter::Module;
+    use crate::tensor::Device;
 
     #[test]
     fn at_the_paper_s_width_a_network_has_alexnet_s_parameters_without_its_halves() {
-        let device = Device::flex().autodiff();
+        let device = Device::Processor;
         let recipe = |width, side| {
             let input = ImageShape { channels: 3, height: side, width: side };
             Steps { learning_rate: 0.01, reductions: 2, width, input, classes: 1000 }
@@ -225,7 +218,7 @@ mod tests {
         let places = 96 * 363 * 256 + 256 * 96 * 25 * 64 + thirds * 16 + matrices;
         assert_eq!(cost.multiply_adds as usize, places);
         let mut small = build(0.05, 75);
-        let images = Tensor::ones([2, 3, 75, 75], &device);
+        let images = Tensor::zeros([2, 3, 75, 75], &device);
         assert_eq!(small.logits(images, None).dims(), [2, 1000]);
     }
 }

@@ -8,17 +8,18 @@ use crate::error::Error;
 use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
 use crate::layers::dense::Dense;
+use crate::layers::parameter::module;
 use crate::layers::pooling::{max_pool_ceiling, mean_pool_ceiling};
 use crate::layers::response_norm::response_norm;
 use crate::layers::weights::Weights;
+use crate::optimizer::Optimizer;
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
 use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
-use crate::spaces::descent::descent;
+use crate::spaces::descent::{bias, descent};
+use crate::tensor::Tensor;
+use crate::tensor::elementwise::relu;
 use crate::training::{Recipe, run};
-use burn::module::Module;
-use burn::optim::ModuleOptimizer;
-use burn::tensor::{Tensor, activation::relu};
 use foretell::ImageShape;
 use rand_chacha::ChaCha8Rng;
 
@@ -129,9 +130,8 @@ impl Recipe for Momentum {
         Network::new(self, weights)
     }
 
-    fn optimizer(&self) -> ModuleOptimizer {
-        let layers = ["conv1.weight", "conv2.weight", "conv3.weight", "fc.weight"];
-        descent(layers.into_iter().zip(self.penalties))
+    fn optimizer(&self) -> Optimizer {
+        descent()
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -144,7 +144,7 @@ impl Recipe for Momentum {
 }
 
 /// Three convolutions of 5 × 5 with pooling, the first two with response normalisation, and a fully connected layer.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Network {
     conv1: Convolution,
     conv2: Convolution,
@@ -153,22 +153,24 @@ struct Network {
     scale: f64,
     power: f64,
 }
+module!(Network { conv1, conv2, conv3, fc });
 
 impl Network {
     /// 32, 32 and 64 filters times the width; weights of N(0, 10⁻⁸) in the first layer, N(0, 10⁻⁴) in the others, biases 0.
     fn new(recipe: &Momentum, weights: &mut Weights) -> Self {
         let [narrow, wide] = recipe.filters();
-        let mut convolution = |filters, channels, sd| {
-            let weight = weights.normal([filters, channels, 5, 5], sd);
-            Convolution::new(weight, Some(weights.constant(filters, 0.0)), 1)
+        let [penalty1, penalty2, penalty3, penalty] = recipe.penalties;
+        let mut convolution = |filters, channels, sd, penalty| {
+            let weight = weights.normal([filters, channels, 5, 5], sd).with_penalty(penalty);
+            Convolution::new(weight, Some(bias(filters, 0.0, weights)), 1)
         };
-        let conv1 = convolution(narrow, recipe.input.channels, 1e-4);
-        let conv2 = convolution(narrow, narrow, 0.01);
-        let conv3 = convolution(wide, narrow, 0.01);
+        let conv1 = convolution(narrow, recipe.input.channels, 1e-4, penalty1);
+        let conv2 = convolution(narrow, narrow, 0.01, penalty2);
+        let conv3 = convolution(wide, narrow, 0.01, penalty3);
         let last = |size: usize| (0..3).fold(size, |size, _| pooled(size));
         let inputs = wide * last(recipe.input.height) * last(recipe.input.width);
-        let weight = weights.normal([inputs, recipe.classes], 0.01);
-        let fc = Dense { weight, bias: weights.constant(recipe.classes, 0.0) };
+        let weight = weights.normal([inputs, recipe.classes], 0.01).with_penalty(penalty);
+        let fc = Dense { weight, bias: bias(recipe.classes, 0.0, weights) };
         Self { conv1, conv2, conv3, fc, scale: recipe.norm.0, power: recipe.norm.1 }
     }
 }
@@ -180,14 +182,15 @@ impl ImageNetwork for Network {
         let x = mean_pool_ceiling(relu(self.conv2.forward(x)), 3, 2);
         let x = response_norm(x, self.scale, self.power);
         let x = mean_pool_ceiling(relu(self.conv3.forward(x)), 3, 2);
-        self.fc.forward(x.flatten(1, 3))
+        self.fc.forward(x.flatten())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::Device;
+    use crate::layers::parameter::Module;
+    use crate::tensor::Device;
 
     #[test]
     fn the_network_of_the_paper_has_89578_parameters() {
@@ -200,14 +203,14 @@ mod tests {
             input: ImageShape { channels: 3, height: 32, width: 32 },
             classes: 10,
         };
-        let mut network = recipe.network(&mut Weights::new(0, 0, &Device::flex().autodiff()));
+        let mut network = recipe.network(&mut Weights::new(0, 0, &Device::Processor));
         assert_eq!(network.num_params(), 89_578);
         // biases: 32 + 32 + 64 + 10
         let cost = recipe.cost();
         assert_eq!(cost.weights, 89_578 - 138);
         // images of 32 × 32, pooled to 16 × 16 and 8 × 8
         assert_eq!(cost.multiply_adds, 2_400 * 1_024 + 25_600 * 256 + 51_200 * 64 + 10_240);
-        let images = Tensor::zeros([2, 3, 32, 32], &Device::flex().autodiff());
+        let images = Tensor::zeros([2, 3, 32, 32], &Device::Processor);
         assert_eq!(network.logits(images, None).dims(), [2, 10]);
     }
 

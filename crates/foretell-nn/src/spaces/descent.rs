@@ -1,46 +1,17 @@
 //! Gradient descent as cuda-convnet and Caffe do it.
 
-use burn::module::ParamGroup;
-use burn::optim::{ModuleOptimizer, Optimizer, Sgd, SgdConfig, SgdState};
-use burn::optim::{decay::WeightDecayConfig, momentum::MomentumConfig};
-use burn::tensor::{Device, Tensor};
+use crate::layers::parameter::Param;
+use crate::layers::weights::Weights;
+use crate::optimizer::{Optimizer, Rule};
 
-/// Gradient descent with momentum 0.9. `weights` are the paths of the weights, each with its L2 penalty λ, added to the gradient as
-/// λ·w. Everything else is a bias: it learns twice as fast and is not penalised.
+/// Gradient descent with momentum 0.9. Weights have L2 penalties of their own; biases are made by [`bias`].
 ///
 /// Source: A. Krizhevsky, cuda-convnet, `layers-18pct`; Caffe's `bvlc_alexnet`.
-pub(crate) fn descent<'a>(weights: impl Iterator<Item = (&'a str, f64)>) -> ModuleOptimizer {
-    let biases = TwiceAsFast(momentum(0.0));
-    weights.fold(biases.into(), |optimizer, (path, penalty)| {
-        ModuleOptimizer::with_group(optimizer, ParamGroup::from_path(path), momentum(penalty), None)
-    })
+pub(crate) fn descent() -> Optimizer {
+    Optimizer::new(Rule::Momentum { momentum: 0.9 })
 }
 
-fn momentum(penalty: f64) -> Sgd {
-    SgdConfig::new()
-        .with_momentum(Some(MomentumConfig::new().with_dampening(0.0)))
-        .with_weight_decay((penalty > 0.0).then(|| WeightDecayConfig::new(penalty as f32)))
-        .build()
-}
-
-/// Gradient descent at twice the rate, for biases.
-#[derive(Clone)]
-struct TwiceAsFast(Sgd);
-
-impl Optimizer for TwiceAsFast {
-    type State<const D: usize> = SgdState<D>;
-
-    fn step<const D: usize>(
-        &self,
-        rate: f64,
-        tensor: Tensor<D>,
-        gradient: Tensor<D>,
-        state: Option<SgdState<D>>,
-    ) -> (Tensor<D>, Option<SgdState<D>>) {
-        self.0.step(2.0 * rate, tensor, gradient, state)
-    }
-
-    fn to_device<const D: usize>(state: SgdState<D>, device: &Device) -> SgdState<D> {
-        Sgd::to_device(state, device)
-    }
+/// A bias of `count` equal values: it learns twice as fast as the weights and is not penalised.
+pub(crate) fn bias(count: usize, value: f32, weights: &mut Weights) -> Param<1> {
+    weights.constant(count, value).with_rate(2.0)
 }

@@ -8,16 +8,16 @@ use crate::cost::Cost;
 use crate::error::Error;
 use crate::layers::dense::Dense;
 use crate::layers::dropout::Dropout;
+use crate::layers::embedding::{Tokens, embedding};
 use crate::layers::lstm::{Lstm, State};
+use crate::layers::parameter::{Param, module};
 use crate::layers::weights::Weights;
+use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::tensor::{Device, Tensor};
 use crate::text_lessons::{TextNetwork, UNROLLED};
 use crate::training::{Recipe, run};
-use burn::module::{Module, Param};
-use burn::optim::{ModuleOptimizer, SgdConfig};
-use burn::tensor::module::embedding;
-use burn::tensor::{Device, Int, Tensor};
 use rand_chacha::ChaCha8Rng;
 
 /// A space of language models.
@@ -142,8 +142,8 @@ impl Recipe for Descent {
         Network { words, layers, last, dropout: Dropout::new(0.5) }
     }
 
-    fn optimizer(&self) -> ModuleOptimizer {
-        SgdConfig::new().init()
+    fn optimizer(&self) -> Optimizer {
+        Optimizer::new(Rule::Descent)
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -160,14 +160,15 @@ impl Recipe for Descent {
 }
 
 /// Vectors of words, layers of cells, and a fully connected layer to the next word.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Network {
     /// Shape (words, inputs).
-    words: Param<Tensor<2>>,
+    words: Param<2>,
     layers: Vec<Lstm>,
     last: Dense,
     dropout: Dropout,
 }
+module!(Network { words, layers, last });
 
 impl TextNetwork for Network {
     fn start(&self, sequences: usize, device: &Device) -> Vec<State> {
@@ -177,11 +178,11 @@ impl TextNetwork for Network {
 
     fn logits(
         &self,
-        tokens: Tensor<2, Int>,
+        tokens: Tokens,
         states: Vec<State>,
         mut training: Option<&mut ChaCha8Rng>,
     ) -> (Tensor<2>, Vec<State>) {
-        let [steps, sequences] = tokens.dims();
+        let [steps, sequences] = tokens.shape;
         let mut x = self.dropout.forward(embedding(self.words.val(), tokens), training.as_deref_mut());
         let mut last = Vec::with_capacity(states.len());
         for (layer, state) in self.layers.iter().zip(states) {
@@ -197,6 +198,7 @@ impl TextNetwork for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::parameter::Module;
 
     fn descent(layers: usize, cells: usize, inputs: usize, words: usize) -> Descent {
         Descent { layers, cells, inputs, words, rate: LSTM.rate, schedule: LSTM.schedule }
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_network_has_its_parameters_and_predicts_from_the_words_before() {
-        let device = Device::flex().autodiff();
+        let device = Device::Processor;
         let recipe = descent(2, 5, 3, 7);
         let network = recipe.network(&mut Weights::new(0, 0, &device));
         assert_eq!(network.num_params(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
@@ -220,11 +222,11 @@ mod tests {
         // biases: 20 a layer and 7
         assert_eq!(cost.weights as usize, network.num_params() - 2 * 20 - 7);
         assert_eq!(cost.multiply_adds, cost.weights - 7 * 3);
-        let logits = |tokens: [[i32; 2]; 3]| -> Vec<f32> {
-            let tokens = Tensor::<2, Int>::from_data(tokens, &device);
+        let logits = |tokens: [[usize; 2]; 3]| -> Vec<f32> {
+            let tokens = Tokens { shape: [3, 2], values: tokens.concat() };
             let (logits, states) = network.logits(tokens, network.start(2, &device), None);
             assert_eq!((logits.dims(), states.len()), ([6, 7], 2));
-            logits.into_data().try_into_vec().unwrap()
+            logits.into_values()
         };
         let (one, other) = (logits([[1, 2], [3, 4], [5, 6]]), logits([[0, 2], [3, 4], [5, 6]]));
         // the first word of the first part differs: its predictions differ in all steps, the second part's in none

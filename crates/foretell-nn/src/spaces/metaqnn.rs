@@ -9,15 +9,16 @@ use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
 use crate::layers::dense::Dense;
 use crate::layers::dropout::Dropout;
+use crate::layers::parameter::{Module, Parameter, module};
 use crate::layers::pooling::{global_mean, max_pool};
 use crate::layers::weights::Weights;
+use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{NETWORK, TrainOutcome, TrainSpec};
 use crate::schedule::{ATTEMPTS, attempt_rate, learning_rate};
 use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::tensor::Tensor;
+use crate::tensor::elementwise::relu;
 use crate::training::{Recipe, run};
-use burn::module::Module;
-use burn::optim::{AdamConfig, ModuleOptimizer, decay::WeightDecayConfig};
-use burn::tensor::{Tensor, activation::relu};
 use foretell::{ImageShape, LayerSequence};
 use rand_chacha::ChaCha8Rng;
 
@@ -91,8 +92,8 @@ impl Recipe for Adam {
         Network::new(&self.layers, self.input, weights)
     }
 
-    fn optimizer(&self) -> ModuleOptimizer {
-        AdamConfig::new().with_epsilon(1e-8).with_weight_decay(Some(WeightDecayConfig::new(5e-4))).init()
+    fn optimizer(&self) -> Optimizer {
+        Optimizer::new(Rule::Adam).with_penalty(5e-4)
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -105,12 +106,13 @@ impl Recipe for Adam {
 }
 
 /// A network: its layers, first to last.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Network {
     layers: Vec<Layer>,
 }
+module!(Network { layers });
 
-#[derive(Module, Debug)]
+#[derive(Clone)]
 enum Layer {
     /// With ReLU.
     Convolution(Convolution),
@@ -124,8 +126,18 @@ enum Layer {
     Average(Convolution),
 }
 
+impl Module for Layer {
+    fn visit(&mut self, visit: &mut dyn FnMut(&mut Parameter)) {
+        match self {
+            Self::Convolution(layer) | Self::Average(layer) => layer.visit(visit),
+            Self::Dense(layer) | Self::Last(layer) => layer.visit(visit),
+            Self::Pooling(_) | Self::Dropout(_) => {}
+        }
+    }
+}
+
 /// Max-pooling without padding.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Pooling {
     kernel: usize,
     stride: usize,
@@ -231,7 +243,7 @@ impl Signal {
 
     fn vector(self) -> Tensor<2> {
         match self {
-            Self::Image(image) => image.flatten(1, 3),
+            Self::Image(image) => image.flatten(),
             Self::Vector(vector) => vector,
         }
     }
@@ -240,24 +252,19 @@ impl Signal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::module::Param;
-    use burn::tensor::{Device, TensorData};
+    use crate::tensor::Device;
     use foretell::Layer as Kind;
     use proptest::prelude::*;
 
     const SHAPE: ImageShape = ImageShape { channels: 3, height: 9, width: 11 };
 
-    fn device() -> Device {
-        Device::flex().autodiff()
-    }
-
     fn build(sequence: &LayerSequence) -> Network {
-        Network::new(sequence, SHAPE, &mut Weights::new(1, 0, &device()))
+        Network::new(sequence, SHAPE, &mut Weights::new(1, 0, &Device::Processor))
     }
 
     fn images(count: usize) -> Tensor<4> {
         let values: Vec<f32> = (0..count * 3 * 9 * 11).map(|i| (i as f32 * 0.7).sin()).collect();
-        Tensor::from_data(TensorData::new(values, [count, 3, 9, 11]), &device())
+        Tensor::constant(values, [count, 3, 9, 11], &Device::Processor)
     }
 
     fn image_layer() -> impl Strategy<Value = Kind> {
@@ -300,9 +307,9 @@ mod tests {
     fn starting_weights_fill_the_xavier_range_and_differ_by_attempt() {
         let sequence = "[C(64,3,1), GAP(10), SM(10)]".parse().unwrap();
         let weights = |attempt| {
-            let network = Network::new(&sequence, SHAPE, &mut Weights::new(1, attempt, &device()));
+            let network = Network::new(&sequence, SHAPE, &mut Weights::new(1, attempt, &Device::Processor));
             let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
-            first.weight.val().into_data().try_into_vec::<f32>().unwrap()
+            first.weight.val().into_values()
         };
         let bound = (3.0_f32 / 27.0).sqrt();
         let largest = weights(0).iter().fold(0.0_f32, |m, w| m.max(w.abs()));
@@ -318,9 +325,9 @@ mod tests {
         let Layer::Convolution(layer) = &network.layers[0] else { panic!("a convolution comes first") };
         let output = layer.forward(images(1));
         assert_eq!(output.dims(), [1, 2, 5, 6]);
-        let output: Vec<f32> = output.into_data().try_into_vec().unwrap();
-        let weight: Vec<f32> = layer.weight.val().into_data().try_into_vec().unwrap();
-        let image: Vec<f32> = images(1).into_data().try_into_vec().unwrap();
+        let output = output.into_values();
+        let weight = layer.weight.val().into_values();
+        let image = images(1).into_values();
         // rows: (5 − 1)·2 + 3 − 9 = 2 lines of padding, one before; columns: (6 − 1)·2 + 3 − 11 = 2, one before
         for (at, value) in output.iter().enumerate() {
             let (filter, row, column) = (at / 30, at / 6 % 5, at % 6);
@@ -337,25 +344,20 @@ mod tests {
 
     /// Σ of the logits weighted by 1, 2, … and its gradient with respect to the first parameter.
     fn weighted_logits(network: &Network) -> (f64, Vec<f32>) {
-        let logits = network.clone().logits(images(2), None);
-        let [rows, columns] = logits.dims();
-        let weights: Vec<f32> = (1..=rows * columns).map(|i| i as f32).collect();
-        let weights = Tensor::from_data(TensorData::new(weights, [rows, columns]), &device());
-        let sum = (logits * weights).sum();
-        let gradients = sum.backward();
+        let logits = network.clone().logits(images(2), None).array();
+        let weights: Vec<f32> = (1..=logits.values().len()).map(|i| i as f32).collect();
+        let sum = logits.values().iter().zip(&weights).map(|(logit, weight)| f64::from(logit * weight)).sum();
         let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
-        let gradient = first.weight.val().grad(&gradients).unwrap().into_data().try_into_vec().unwrap();
-        (f64::from(sum.into_scalar::<f32>()), gradient)
+        let source = first.weight.values.clone().array().source();
+        (sum, logits.backward(weights).take(&source).unwrap())
     }
 
     fn nudged(network: &Network, at: usize, by: f32) -> Network {
         let mut network = network.clone();
         let Layer::Convolution(first) = &mut network.layers[0] else { panic!("a convolution comes first") };
-        let shape = first.weight.dims();
-        let mut values: Vec<f32> = first.weight.val().into_data().try_into_vec().unwrap();
+        let mut values = first.weight.val().into_values();
         values[at] += by;
-        let tensor = Tensor::from_data(TensorData::new(values, shape), &device()).require_grad();
-        first.weight = Param::initialized(first.weight.id, tensor);
+        first.weight.set_list(values);
         network
     }
 

@@ -11,15 +11,16 @@ use crate::image_lessons::ImageNetwork;
 use crate::layers::batch_norm::BatchNorm;
 use crate::layers::convolution::Convolution;
 use crate::layers::dense::Dense;
+use crate::layers::parameter::module;
 use crate::layers::pooling::global_mean;
 use crate::layers::weights::Weights;
+use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::schedule::even_falls;
 use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
+use crate::tensor::Tensor;
+use crate::tensor::elementwise::{joined, relu, sum_of};
 use crate::training::{Recipe, run};
-use burn::module::Module;
-use burn::optim::{ModuleOptimizer, SgdConfig, decay::WeightDecayConfig, momentum::MomentumConfig};
-use burn::tensor::{Tensor, activation::relu};
 use rand_chacha::ChaCha8Rng;
 
 /// The largest n.
@@ -117,6 +118,11 @@ impl Nesterov {
         })
     }
 
+    /// Filters of the last block, which is of the second stage where there are two blocks.
+    fn last(&self) -> usize {
+        self.blocks().last().map_or(self.filters, |[filters, ..]| filters)
+    }
+
     /// On images of `rows` × `columns`.
     fn cost(&self, mut rows: usize, mut columns: usize) -> Cost {
         let (filters, window) = (self.filters, self.kernel * self.kernel);
@@ -128,7 +134,7 @@ impl Nesterov {
                 cost = cost.with(&[filters, maps, window], rows * columns);
             }
         }
-        cost.with(&[filters << (STAGES - 1), self.classes], 1)
+        cost.with(&[self.last(), self.classes], 1)
     }
 }
 
@@ -139,10 +145,8 @@ impl Recipe for Nesterov {
         Network::new(self, weights)
     }
 
-    fn optimizer(&self) -> ModuleOptimizer {
-        let momentum = MomentumConfig::new().with_dampening(0.0).with_nesterov(true);
-        let decay = WeightDecayConfig::new(1e-4);
-        SgdConfig::new().with_momentum(Some(momentum)).with_weight_decay(Some(decay)).init()
+    fn optimizer(&self) -> Optimizer {
+        Optimizer::new(Rule::Nesterov { momentum: 0.9 }).with_penalty(1e-4)
     }
 
     fn starts(&self) -> Vec<f64> {
@@ -155,21 +159,23 @@ impl Recipe for Nesterov {
 }
 
 /// A convolution, three stages of residual blocks, the means of the maps, a fully connected layer: 6n + 2 layers.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Network {
     first: Convolution,
     norm: BatchNorm,
     blocks: Vec<Block>,
     last: Dense,
 }
+module!(Network { first, norm, blocks, last });
 
 /// Convolutions with batch normalisation, added to what goes in.
-#[derive(Module, Debug)]
+#[derive(Clone)]
 struct Block {
     convolutions: Vec<Convolution>,
     norms: Vec<BatchNorm>,
     stride: usize,
 }
+module!(Block { convolutions, norms });
 
 impl Network {
     /// Stages are a third of the convolutions each and have 1, 2 and 4 times the filters; the second and the third begin with stride 2.
@@ -182,7 +188,7 @@ impl Network {
             Block::new([filters, maps, kernel, kernel], recipe.convolutions, stride, weights)
         };
         let blocks = recipe.blocks().map(block).collect();
-        let channels = filters << (STAGES - 1);
+        let channels = recipe.last();
         let bound = (1.0 / channels as f64).sqrt();
         let weight = weights.uniform([channels, recipe.classes], bound);
         let last = Dense { weight, bias: weights.constant(recipe.classes, 0.0) };
@@ -211,7 +217,7 @@ impl Block {
             y = norm.forward(layer.forward(input), training);
         }
         let filters = y.dims()[1];
-        relu(y + shortcut(x, self.stride, filters))
+        relu(sum_of(y, shortcut(x, self.stride, filters)))
     }
 }
 
@@ -223,7 +229,7 @@ fn shortcut(x: Tensor<4>, stride: usize, filters: usize) -> Tensor<4> {
         return x;
     }
     let zeros = Tensor::zeros([images, filters - channels, height, width], &x.device());
-    Tensor::cat(vec![x, zeros], 1)
+    joined(vec![x, zeros])
 }
 
 impl ImageNetwork for Network {
@@ -238,12 +244,13 @@ impl ImageNetwork for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use burn::tensor::Device;
+    use crate::layers::parameter::Module;
+    use crate::tensor::Device;
 
     #[test]
     fn stages_double_their_filters_and_halve_their_maps() {
         let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 2, channels: 3, classes: 5 };
-        let device = Device::flex().autodiff();
+        let device = Device::Processor;
         let mut network = recipe.network(&mut Weights::new(0, 0, &device));
         // convolutions 3→4, four of 4→4, 4→8, three of 8→8, 8→16, three of 16→16; a normalisation has 4 numbers a map
         let kernels = 3 * 4 + 4 * 16 + 32 + 3 * 64 + 128 + 3 * 256;
@@ -254,16 +261,16 @@ mod tests {
         // maps of 9 × 7, 5 × 4 and 3 × 2
         let places = (3 * 4 + 4 * 16) * 63 + (32 + 3 * 64) * 20 + (128 + 3 * 256) * 6;
         assert_eq!(cost.multiply_adds, 9 * places + 80);
-        let images = Tensor::ones([2, 3, 9, 7], &device);
+        let images = Tensor::zeros([2, 3, 9, 7], &device);
         assert_eq!(network.logits(images.clone(), None).dims(), [2, 5]);
         assert_eq!(network.blocks.len(), 6);
-        let halved = network.blocks[2].forward(Tensor::ones([2, 4, 9, 7], &device), false);
+        let halved = network.blocks[2].forward(Tensor::zeros([2, 4, 9, 7], &device), false);
         assert_eq!(halved.dims(), [2, 8, 5, 4]);
     }
 
     #[test]
     fn blocks_of_three_convolutions_make_as_many_layers_in_two_thirds_of_the_blocks() {
-        let device = Device::flex().autodiff();
+        let device = Device::Processor;
         for n in [2, 5, 18] {
             let build = |convolutions| {
                 let recipe =
@@ -281,7 +288,7 @@ mod tests {
         // a normalisation after the first convolution, three in each of the blocks of 4, 4, 8 and 16 maps; it has 4 numbers a map
         let maps = 4 + 3 * (4 + 4 + 8 + 16);
         assert_eq!(recipe.cost(9, 7).weights as usize, network.num_params() - 4 * maps - 5);
-        assert_eq!(network.logits(Tensor::ones([2, 3, 9, 7], &device), None).dims(), [2, 5]);
+        assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 7], &device), None).dims(), [2, 5]);
     }
 
     #[test]

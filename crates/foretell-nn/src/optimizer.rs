@@ -1,0 +1,347 @@
+//! How parameters are changed by their gradients.
+
+use crate::layers::parameter::{Module, Parameter};
+use crate::tensor::graph::dot;
+use crate::tensor::{Device, Tensor, wherever};
+
+/// An optimizer with its state. To the gradient of a parameter it first adds the L2 penalty, λ times the parameter.
+#[derive(Clone)]
+pub(crate) struct Optimizer {
+    rule: Rule,
+    penalty: f64,
+    progress: Progress,
+}
+
+/// A step from a gradient g at a rate η; w is the parameter, all operations are value by value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rule {
+    /// w ← w − η·g.
+    Descent,
+    /// v ← μ·v + g;  w ← w − η·v.
+    Momentum {
+        /// μ.
+        momentum: f64,
+    },
+    /// v ← μ·v + g;  w ← w − η·(μ·v + g).
+    ///
+    /// Source: Y. Nesterov (1983), as in I. Sutskever et al., *On the importance of initialization and momentum* (2013).
+    Nesterov {
+        /// μ.
+        momentum: f64,
+    },
+    /// m ← β₁·m + (1 − β₁)·g;  v ← β₂·v + (1 − β₂)·g²;  w ← w − η·m̂/(√v̂ + 10⁻⁸) with m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) in step t;
+    /// β₁ is 0.9 and β₂ 0.999.
+    ///
+    /// Source: D. Kingma, J. Ba, *Adam* (2015).
+    Adam,
+    /// v ← α·v + (1 − α)·g²;  w ← w − η·g/(√v + 10⁻⁸).
+    ///
+    /// Source: T. Tieleman, G. Hinton, *RMSProp* (2012).
+    RmsProp {
+        /// α.
+        alpha: f64,
+    },
+}
+
+const BETAS: [f64; 2] = [0.9, 0.999];
+const EPSILON: f64 = 1e-8;
+
+impl Rule {
+    /// Numbers that are remembered for each value of a parameter.
+    fn memories(self) -> usize {
+        match self {
+            Self::Descent => 0,
+            Self::Momentum { .. } | Self::Nesterov { .. } | Self::RmsProp { .. } => 1,
+            Self::Adam => 2,
+        }
+    }
+}
+
+/// How far an optimizer has come.
+#[derive(Clone, Default)]
+pub(crate) struct Progress {
+    /// Steps so far.
+    pub(crate) steps: u64,
+    /// What is remembered of each trained parameter, in the order of visits.
+    pub(crate) memories: Vec<Vec<Tensor<1>>>,
+}
+
+impl Optimizer {
+    /// An optimizer at its start.
+    pub(crate) fn new(rule: Rule) -> Self {
+        Self { rule, penalty: 0.0, progress: Progress::default() }
+    }
+
+    /// The same with an L2 penalty for all parameters without one of their own.
+    pub(crate) fn with_penalty(mut self, penalty: f64) -> Self {
+        self.penalty = penalty;
+        self
+    }
+
+    /// How far it has come.
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The same optimizer after `steps` steps on `network`; `memories` gives the next numbers that were remembered, so many of them.
+    ///
+    /// # Errors
+    /// Those of `memories`.
+    pub(crate) fn at<N: Module, E>(
+        mut self,
+        steps: u64,
+        network: &N,
+        mut memories: impl FnMut(usize) -> Result<Vec<f32>, E>,
+    ) -> Result<Self, E> {
+        let mut all = Vec::new();
+        for parameter in network.parameters().iter().filter(|parameter| steps > 0 && parameter.is_trained()) {
+            let (count, device) = (parameter.count(), parameter.values.device());
+            let remembered = (0..self.rule.memories())
+                .map(|_| memories(count).map(|values| Tensor::constant(values, [count], &device)));
+            all.push(remembered.collect::<Result<_, _>>()?);
+        }
+        self.progress = Progress { steps, memories: all };
+        Ok(self)
+    }
+
+    /// Changes the parameters of `network` by the gradients of `loss` at this learning rate. A gradient whose norm over all parameters is
+    /// larger than `clip` is shortened to it.
+    pub(crate) fn step<N: Module>(&mut self, rate: f64, network: &mut N, loss: Tensor<1>, clip: Option<f64>) {
+        let mut gradients = loss.backward();
+        let mut slopes = Vec::new();
+        network.visit(&mut |parameter| {
+            if parameter.is_trained() {
+                slopes.push(gradients.take(&parameter.values));
+            }
+        });
+        drop(gradients);
+        let shorten = clip.map_or(1.0, |largest| largest / norm(&slopes)).min(1.0);
+        self.progress.steps += 1;
+        let mut slopes = slopes.into_iter().enumerate();
+        network.visit(&mut |parameter| {
+            if parameter.is_trained() {
+                let (place, slope) = slopes.next().expect("a network has the same parameters at each visit");
+                self.change(place, parameter, slope, Step { rate: rate * parameter.rate, shorten });
+            }
+        });
+    }
+
+    fn change(&mut self, place: usize, parameter: &mut Parameter, slope: Option<Tensor<1>>, step: Step) {
+        if self.progress.memories.len() == place {
+            let zeros = || Tensor::zeros([parameter.count()], &parameter.values.device());
+            self.progress.memories.push((0..self.rule.memories()).map(|_| zeros()).collect());
+        }
+        let Some(slope) = slope else { return };
+        let penalty = parameter.penalty.unwrap_or(self.penalty);
+        let Progress { steps, memories } = &mut self.progress;
+        let (rule, steps, memories) = (self.rule, *steps, &mut memories[place]);
+        parameter.change(|values| {
+            wherever!(values, values => {
+                let mut lists: Vec<Vec<f32>> = memories.drain(..).map(Tensor::into_values).collect();
+                let (mut values, mut slope) = (values.into_values(), slope.into_values());
+                penalise(&mut slope, &values, step.shorten, penalty);
+                move_list(rule, step.rate, steps, &mut values, &slope, &mut lists);
+                memories.extend(lists.into_iter().map(constant));
+                constant(values)
+            }, values => {
+                let slope = slope.burning().mul_scalar(step.shorten) + values.clone().mul_scalar(penalty);
+                let mut lists = memories.drain(..).map(Tensor::burning).collect();
+                let by = on_gpu(rule, steps, slope, &mut lists);
+                memories.extend(lists.into_iter().map(Tensor::Gpu));
+                Tensor::Gpu(values - by.mul_scalar(step.rate))
+            })
+        });
+    }
+}
+
+/// The size of a step.
+#[derive(Clone, Copy)]
+struct Step {
+    rate: f64,
+    /// Factor on the gradient.
+    shorten: f64,
+}
+
+/// The norm of a whole gradient.
+fn norm(slopes: &[Option<Tensor<1>>]) -> f64 {
+    let squares = slopes.iter().flatten().map(|slope| {
+        wherever!(slope, slope => f64::from(dot(slope.values(), slope.values())), slope => {
+            Tensor::Gpu(slope.clone().square().sum()).value()
+        })
+    });
+    squares.sum::<f64>().sqrt()
+}
+
+fn constant(values: Vec<f32>) -> Tensor<1> {
+    let count = values.len();
+    Tensor::constant(values, [count], &Device::Processor)
+}
+
+/// `shorten` · slope + `penalty` · value.
+fn penalise(slope: &mut [f32], values: &[f32], shorten: f64, penalty: f64) {
+    if shorten < 1.0 {
+        slope.iter_mut().for_each(|slope| *slope *= shorten as f32);
+    }
+    if penalty > 0.0 {
+        slope.iter_mut().zip(values).for_each(|(slope, value)| *slope += value * penalty as f32);
+    }
+}
+
+/// The rule, value by value.
+fn move_list(
+    rule: Rule,
+    rate: f64,
+    steps: u64,
+    values: &mut [f32],
+    slope: &[f32],
+    memories: &mut [Vec<f32>],
+) {
+    let rate = rate as f32;
+    let slopes = values.iter_mut().zip(slope);
+    match (rule, memories) {
+        (Rule::Descent, _) => slopes.for_each(|(value, slope)| *value -= rate * slope),
+        (Rule::Momentum { momentum }, [speeds]) => {
+            let momentum = momentum as f32;
+            for ((value, slope), speed) in slopes.zip(speeds) {
+                *speed = *speed * momentum + slope;
+                *value -= rate * *speed;
+            }
+        }
+        (Rule::Nesterov { momentum }, [speeds]) => {
+            let momentum = momentum as f32;
+            for ((value, slope), speed) in slopes.zip(speeds) {
+                *speed = *speed * momentum + slope;
+                *value -= rate * (*speed * momentum + slope);
+            }
+        }
+        (Rule::Adam, [means, squares]) => {
+            let [beta_1, beta_2] = BETAS.map(|beta| beta as f32);
+            let [fresh_1, fresh_2] = BETAS.map(|beta| (1.0 - beta) as f32);
+            let (factor, epsilon) = adam(steps);
+            let (factor, epsilon) = (factor as f32, epsilon as f32);
+            for (((value, slope), mean), square) in slopes.zip(means).zip(squares) {
+                *mean = *mean * beta_1 + slope * fresh_1;
+                *square = *square * beta_2 + slope * slope * fresh_2;
+                *value -= rate * (*mean * factor / (square.sqrt() + epsilon));
+            }
+        }
+        (Rule::RmsProp { alpha }, [squares]) => {
+            let (old, fresh) = (alpha as f32, (1.0 - alpha) as f32);
+            for ((value, slope), square) in slopes.zip(squares) {
+                *square = *square * old + slope * slope * fresh;
+                *value -= rate * (slope / (square.sqrt() + EPSILON as f32));
+            }
+        }
+        (rule, memories) => unreachable!("{rule:?} with {} memories", memories.len()),
+    }
+}
+
+/// Adam's m̂/(√v̂ + ε) in step t is factor · m/(√v + ε'): the factor and ε'.
+fn adam(steps: u64) -> (f64, f64) {
+    let [first, second] = BETAS.map(|beta| 1.0 - beta.powf(steps as f64));
+    (second.sqrt() / first, EPSILON * second.sqrt())
+}
+
+/// What the rule moves values by, at a rate of 1.
+#[cfg(feature = "gpu")]
+fn on_gpu(
+    rule: Rule,
+    steps: u64,
+    slope: burn::tensor::Tensor<1>,
+    memories: &mut Vec<burn::tensor::Tensor<1>>,
+) -> burn::tensor::Tensor<1> {
+    let mut remember = |place: usize, old: f64, fresh: burn::tensor::Tensor<1>| {
+        memories[place] = memories[place].clone().mul_scalar(old) + fresh;
+        memories[place].clone()
+    };
+    match rule {
+        Rule::Descent => slope,
+        Rule::Momentum { momentum } => remember(0, momentum, slope),
+        Rule::Nesterov { momentum } => remember(0, momentum, slope.clone()).mul_scalar(momentum) + slope,
+        Rule::Adam => {
+            let [beta_1, beta_2] = BETAS;
+            let mean = remember(0, beta_1, slope.clone().mul_scalar(1.0 - beta_1));
+            let square = remember(1, beta_2, slope.square().mul_scalar(1.0 - beta_2));
+            let (factor, epsilon) = adam(steps);
+            mean.mul_scalar(factor) / square.sqrt().add_scalar(epsilon)
+        }
+        Rule::RmsProp { alpha } => {
+            let square = remember(0, alpha, slope.clone().square().mul_scalar(1.0 - alpha));
+            slope / square.sqrt().add_scalar(EPSILON)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::loss::mean_cross_entropy;
+    use crate::layers::parameter::Param;
+
+    /// The gradient of the loss of two equal logits, of which the first is right.
+    const SLOPE: [f64; 2] = [-0.5, 0.5];
+
+    fn moved(optimizer: &mut Optimizer, parameter: &mut Param<2>, clip: Option<f64>) -> Vec<f64> {
+        parameter.set_list(vec![0.0, 0.0]);
+        optimizer.step(0.1, parameter, mean_cross_entropy(parameter.val(), vec![0]), clip);
+        parameter.val().into_values().into_iter().map(|value| f64::from(value) / -0.1).collect()
+    }
+
+    fn assert_moves(rule: Rule, expected: [[f64; 2]; 2]) {
+        let (mut optimizer, mut parameter) = (Optimizer::new(rule), parameter());
+        for expected in expected {
+            let found = moved(&mut optimizer, &mut parameter, None);
+            assert!(
+                found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5),
+                "{rule:?}: {found:?}, not {expected:?}"
+            );
+        }
+    }
+
+    fn parameter() -> Param<2> {
+        Param::new(vec![0.0; 2], [1, 2], true, &Device::Processor)
+    }
+
+    #[test]
+    fn two_steps_with_the_same_gradient_move_as_the_formulas_say() {
+        assert_moves(Rule::Descent, [SLOPE, SLOPE]);
+        assert_moves(Rule::Momentum { momentum: 0.9 }, [SLOPE, SLOPE.map(|g| 1.9 * g)]);
+        assert_moves(
+            Rule::Nesterov { momentum: 0.9 },
+            [SLOPE.map(|g| 1.9 * g), SLOPE.map(|g| (0.9 * 1.9 + 1.0) * g)],
+        );
+        // both means are those of equal gradients: g/|g|
+        assert_moves(Rule::Adam, [[-1.0, 1.0]; 2]);
+        let first = (0.01_f64 * 0.25).sqrt();
+        let second = (0.99 * 0.01_f64 * 0.25 + 0.01 * 0.25).sqrt();
+        assert_moves(Rule::RmsProp { alpha: 0.99 }, [SLOPE.map(|g| g / first), SLOPE.map(|g| g / second)]);
+    }
+
+    #[test]
+    fn a_long_gradient_is_shortened_a_parameter_may_learn_faster_and_penalties_pull_to_zero() {
+        let mut optimizer = Optimizer::new(Rule::Descent).with_penalty(0.25);
+        let found = moved(&mut optimizer, &mut parameter(), Some(0.1));
+        let length = 0.1 / 2.0_f64.sqrt();
+        assert!((found[0] + length).abs() < 1e-6 && (found[1] - length).abs() < 1e-6, "{found:?}");
+        let found = moved(&mut optimizer, &mut parameter().with_rate(2.0), Some(1.0));
+        assert!((found[0] + 1.0).abs() < 1e-6, "{found:?}");
+        for (mut parameter, penalty) in [(parameter(), 0.25), (parameter().with_penalty(2.0), 2.0)] {
+            parameter.set_list(vec![3.0, 3.0]);
+            let loss = mean_cross_entropy(parameter.val(), vec![0]);
+            optimizer.step(0.1, &mut parameter, loss, None);
+            let found = f64::from(parameter.val().into_values()[1]);
+            assert!((found - (3.0 - 0.1 * (0.5 + penalty * 3.0))).abs() < 1e-6, "{penalty}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_trained_stays() {
+        let mut memory = Param::new(vec![0.5; 2], [1, 2], false, &Device::Processor);
+        let mut network = vec![parameter(), memory.clone()];
+        let loss = mean_cross_entropy(network[0].val(), vec![0]);
+        Optimizer::new(Rule::Adam).step(0.1, &mut network, loss, None);
+        assert_eq!(network[1].val().into_values(), memory.val().into_values());
+        memory.set_list(vec![1.0; 2]);
+        assert!(network[0].val().into_values()[0] > 0.0);
+    }
+}

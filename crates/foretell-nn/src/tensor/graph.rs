@@ -1,0 +1,183 @@
+//! Arrays on the processor, and gradients by going back through the operations that made them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+/// Values in row-major order, with the operation that made them, if gradients go back through it.
+#[derive(Clone)]
+pub(crate) struct Array<const D: usize> {
+    values: Rc<Vec<f32>>,
+    shape: [usize; D],
+    source: Source,
+}
+
+/// Where gradients of an array go; none if it is constant.
+pub(crate) type Source = Option<Rc<Node>>;
+
+/// An operation, or a parameter.
+pub(crate) struct Node {
+    /// Nodes are numbered as they are made: an operation has a larger number than what it was made of.
+    number: u64,
+    /// Hands the gradient on to what the operation was made of; none for a parameter.
+    backward: RefCell<Option<Backward>>,
+}
+
+type Backward = Box<dyn FnOnce(Vec<f32>, &mut Gradients)>;
+
+impl Node {
+    fn new(backward: Option<Backward>) -> Rc<Self> {
+        thread_local!(static MADE: Cell<u64> = const { Cell::new(0) });
+        let number = MADE.with(|made| made.replace(made.get() + 1));
+        Rc::new(Self { number, backward: RefCell::new(backward) })
+    }
+}
+
+impl<const D: usize> Array<D> {
+    /// A constant.
+    pub(crate) fn constant(values: impl Into<Rc<Vec<f32>>>, shape: [usize; D]) -> Self {
+        let values = values.into();
+        assert_eq!(
+            values.len(),
+            shape.iter().product::<usize>(),
+            "an array has as many values as its shape says"
+        );
+        Self { values, shape, source: None }
+    }
+
+    /// The same values as a parameter.
+    pub(crate) fn into_parameter(self) -> Self {
+        Self { source: Some(Node::new(None)), ..self }
+    }
+
+    /// The same values as a constant.
+    pub(crate) fn detach(self) -> Self {
+        Self { source: None, ..self }
+    }
+
+    /// The outcome of an operation on arrays with these `sources`. `backward` gets the gradient of the outcome, and adds to those of
+    /// the sources; it is dropped at once if all are constant.
+    pub(crate) fn made<const S: usize>(
+        values: impl Into<Rc<Vec<f32>>>,
+        shape: [usize; D],
+        sources: [Source; S],
+        backward: impl FnOnce(Vec<f32>, [Source; S], &mut Gradients) + 'static,
+    ) -> Self {
+        let learning = sources.iter().any(Option::is_some);
+        let source = learning
+            .then(|| Node::new(Some(Box::new(move |above, gradients| backward(above, sources, gradients)))));
+        Self { source, ..Self::constant(values, shape) }
+    }
+
+    /// As [`made`](Self::made), of any number of arrays.
+    pub(crate) fn made_of_many(
+        values: Vec<f32>,
+        shape: [usize; D],
+        sources: Vec<Source>,
+        backward: impl FnOnce(Vec<f32>, &[Source], &mut Gradients) + 'static,
+    ) -> Self {
+        let any = sources.iter().flatten().next().cloned();
+        Self::made(values, shape, [any], move |above, _, gradients| backward(above, &sources, gradients))
+    }
+
+    /// The shape.
+    pub(crate) fn shape(&self) -> [usize; D] {
+        self.shape
+    }
+
+    /// The values.
+    pub(crate) fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// The values, to be kept by an operation.
+    pub(crate) fn shared(&self) -> Rc<Vec<f32>> {
+        Rc::clone(&self.values)
+    }
+
+    /// The values, copied only if somebody else needs them.
+    pub(crate) fn into_values(self) -> Vec<f32> {
+        Rc::unwrap_or_clone(self.values)
+    }
+
+    /// Where gradients go.
+    pub(crate) fn source(&self) -> Source {
+        self.source.clone()
+    }
+
+    /// The same values in another shape.
+    pub(crate) fn reshape<const E: usize>(self, shape: [usize; E]) -> Array<E> {
+        let pass = |above, [source]: [Source; 1], gradients: &mut Gradients| gradients.add(&source, above);
+        Array::made(self.values, shape, [self.source], pass)
+    }
+
+    /// The gradients of Σ `above` · values, for every parameter that they were made of. It uses the operations up.
+    pub(crate) fn backward(self, above: Vec<f32>) -> Gradients {
+        let mut gradients = Gradients { waiting: BTreeMap::new(), parameters: HashMap::new() };
+        gradients.add(&self.source, above);
+        drop(self);
+        while let Some((number, (node, above))) = gradients.waiting.pop_last() {
+            let backward = node.backward.borrow_mut().take();
+            match backward {
+                Some(backward) => backward(above, &mut gradients),
+                None => drop(gradients.parameters.insert(number, above)),
+            }
+        }
+        gradients
+    }
+}
+
+/// Gradients on their way back.
+pub(crate) struct Gradients {
+    /// Those of operations that are still to be gone through, by number: the last one is next.
+    waiting: BTreeMap<u64, (Rc<Node>, Vec<f32>)>,
+    /// Those of parameters.
+    parameters: HashMap<u64, Vec<f32>>,
+}
+
+impl Gradients {
+    /// Adds to the gradient of a source; nothing if it is constant.
+    pub(crate) fn add(&mut self, source: &Source, gradient: Vec<f32>) {
+        let Some(node) = source else { return };
+        match self.waiting.entry(node.number) {
+            Entry::Vacant(empty) => drop(empty.insert((Rc::clone(node), gradient))),
+            Entry::Occupied(mut sum) => {
+                let sum = &mut sum.get_mut().1;
+                sum.iter_mut().zip(gradient).for_each(|(sum, value)| *sum += value);
+            }
+        }
+    }
+
+    /// Takes the gradient of a parameter out; none if it had no part in the outcome.
+    pub(crate) fn take(&mut self, source: &Source) -> Option<Vec<f32>> {
+        self.parameters.remove(&source.as_ref()?.number)
+    }
+}
+
+/// Σ aᵢ·bᵢ: in sixteen lanes, so that it is fast and rounds little.
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0_f32; LANES];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a.iter().zip(b) {
+        (0..LANES).for_each(|lane| lanes[lane] += a[lane] * b[lane]);
+    }
+    lanes.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
+}
+
+/// Σ of(aᵢ), as [`dot`].
+pub(crate) fn sum_with(a: &[f32], of: impl Fn(f32) -> f32) -> f32 {
+    let mut lanes = [0.0_f32; LANES];
+    let (a, rest) = a.as_chunks::<LANES>();
+    for a in a {
+        (0..LANES).for_each(|lane| lanes[lane] += of(a[lane]));
+    }
+    lanes.iter().sum::<f32>() + rest.iter().map(|&a| of(a)).sum::<f32>()
+}
+
+/// Σ aᵢ, as [`dot`].
+pub(crate) fn sum(a: &[f32]) -> f32 {
+    sum_with(a, |a| a)
+}
+
+const LANES: usize = 16;
