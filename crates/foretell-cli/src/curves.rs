@@ -26,9 +26,9 @@ pub(crate) fn predictor_of_recorded(
     name: &str,
     options: &PredictorOptions,
 ) -> Result<Arc<dyn Predictor>, UnknownPredictor> {
-    match name {
-        "lce" => Ok(Arc::new(Lce::limited(LceOptions::default(), options.draws, options.seed).with_memory())),
-        _ => predictor(name, options).map(Arc::from),
+    match LceOptions::named(name) {
+        Some(lce) => Ok(Arc::new(Lce::limited(lce, options.draws, options.seed).with_memory())),
+        None => predictor(name, options).map(Arc::from),
     }
 }
 

@@ -88,7 +88,7 @@ fn flags(command: &Command) -> String {
 #[test]
 fn every_flag_and_default_is_documented_as_it_is() {
     let program = Program::command();
-    let named = ["search", "evaluate", "forecast", "replay", "reproduce", "import", "init", "worker"];
+    let named = ["search", "evaluate", "forecast", "replay", "reproduce", "draw", "import", "init", "worker"];
     let commands = named.iter().filter_map(|name| program.find_subcommand(name));
     let blocks: Vec<(String, String)> =
         commands.map(|command| (format!("flags of {}", command.get_name()), flags(command))).collect();

@@ -38,6 +38,8 @@ enum Command {
     Reproduce(commands::reproduce::Arguments),
     /// What early stopping would have saved on recorded runs, and whether it would have kept the best.
     Replay(Box<commands::replay::Arguments>),
+    /// Recorded curves as a picture, coloured by what they came to.
+    Draw(Box<commands::draw::Arguments>),
     /// Old logs and tables of other trainings as a file of curves, which the other commands read.
     Import(Box<commands::import::Arguments>),
     /// Write a study file for a training script: runs it for a moment, reads its `--help` and what it prints.
@@ -91,6 +93,7 @@ pub fn run(words: &[OsString]) -> u8 {
         Command::Forecast(arguments) => commands::forecast::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::run(&arguments),
+        Command::Draw(arguments) => commands::draw::run(&arguments),
         Command::Import(arguments) => commands::import::run(&arguments),
         Command::Init(arguments) => commands::init::run(&arguments),
         Command::Schema => commands::schema::run(),

@@ -189,7 +189,7 @@ const REPLAYED: [(&str, Option<&str>); 18] = [
     ("nth_best", None),
     ("agreeing_checks", Some("1,2; with rungs 1")),
     ("error_budget", Some("per-check,per-run; with rungs per-check")),
-    ("burn_in", Some("a third of the runs, at most 100; with Hyperband 100")),
+    ("burn_in", Some("a third of the runs, at most 100; for lce 1; with Hyperband 100")),
     ("refit", Some("once; with rungs ranked by forecasts 1.05")),
     ("exempt", None),
     ("patience", None),

@@ -37,6 +37,7 @@ fn the_help_of_every_subcommand() {
         "forecast",
         "replay",
         "reproduce",
+        "draw",
         "study",
         "init",
         "import",

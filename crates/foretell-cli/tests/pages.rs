@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 /// What cannot be run here, by how it begins, and why.
-const NOT_RUN: [(&str, &str); 12] = [
+const NOT_RUN: [(&str, &str); 13] = [
     ("foretell study show foretell-out/metaqnn-cdeedc75", "it needs the search of the page"),
     ("foretell serve", "it serves until it is ended"),
     ("foretell worker", "it needs another machine's study"),
@@ -21,6 +21,7 @@ const NOT_RUN: [(&str, &str); 12] = [
     ("foretell evaluate CURVES", "it stands for any file"),
     ("foretell replay CURVES", "it stands for any file"),
     ("foretell replay metaqnn_cifar10.csv", "it needs the paper's released curves"),
+    ("foretell reproduce DIR", "it needs the paper's released curves"),
     ("foretell search study.toml --on ray", "it needs Ray"),
     ("foretell search study.toml --gpus", "it needs GPUs"),
 ];
@@ -109,8 +110,10 @@ impl Scene {
             std::fs::copy(root.join("examples/scripts").join(script), folder.path().join(script)).unwrap();
         }
         std::fs::create_dir(folder.path().join("data")).unwrap();
-        let recorded = "data/metaqnn-mnist.jsonl.gz";
-        std::fs::copy(root.join(recorded), folder.path().join(recorded)).unwrap();
+        for name in ["metaqnn-mnist", "cuda-convnet-cifar10", "lstm-characters"] {
+            let recorded = format!("data/{name}.jsonl.gz");
+            std::fs::copy(root.join(&recorded), folder.path().join(recorded)).unwrap();
+        }
         // `python` is what pages write, and what not every system has
         let programs = folder.path().join("bin");
         std::fs::create_dir(&programs).unwrap();

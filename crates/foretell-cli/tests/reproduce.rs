@@ -230,9 +230,15 @@ fn early_stopping_is_simulated_in_searches_and_in_hyperband() -> Tested {
     let all = document["replays"].as_array().ok_or("no replays")?;
     let number = |row: &serde_json::Value, field: &str| row[field].as_f64().unwrap_or(f64::NAN);
     let searches: Vec<_> = all.iter().filter(|row| row["part"] == "stopping").collect();
-    assert_eq!(searches.len(), 3 * 3 * 4, "three predictors, three variants, four Δ");
+    let extrapolation = searches.iter().filter(|row| row["predictor"] == "lce");
+    assert_eq!(extrapolation.clone().count(), 3 * 2 * 2, "three rules, two burn-ins, two Δ");
+    assert_eq!(searches.len(), 2 * 3 * 4 + 3 * 2 * 2, "two predictors besides, three variants, four Δ");
     for row in &searches {
-        assert!(number(row, "speedup_mean") > 1.0 && number(row, "best_kept") >= 0.0, "{row}");
+        assert!(number(row, "speedup_mean") >= 1.0 && number(row, "best_kept") >= 0.0, "{row}");
+    }
+    // only extrapolation, which learns from no other run, begins with the second one
+    for row in extrapolation {
+        assert!([1.0, 100.0].contains(&number(row, "burn_in")) && row["policy"].is_string(), "{row}");
     }
     let hyperband: Vec<_> = all.iter().filter(|row| row["part"] == "hyperband").collect();
     assert_eq!(hyperband.len(), 1 + 2 * 2 * (2 * 2 + 1));

@@ -91,8 +91,8 @@ pub use stopping::caution::{Caution, Stopping};
 pub use stopping::lessons::Lessons;
 pub use stopping::policy::{Policy, PolicyName};
 pub use stopping::{
-    AshaRule, ForecastRule, Foreseen, MedianRule, Needs, PatienceRule, Place, Ruling, RungsFirstRule,
-    Standing, StopRule, Watched,
+    AshaRule, ForecastRule, Foreseen, LceRule, MedianRule, Needs, PatienceRule, Place, Ruling,
+    RungsFirstRule, Standing, StopRule, Watched,
 };
 pub use store::{Memory, Records, Store, StoreError};
 pub use study::{

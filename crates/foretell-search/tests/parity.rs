@@ -5,7 +5,7 @@
 
 use foretell::{
     Action, Columns, Configuration, Curve, Direction, ErrorBudget, HistoryOptions, Metric, Predictor,
-    PredictorOptions, Run, RunScore, Scale, StopCriterion, predictor,
+    PredictorOptions, Run, RunScore, Scale, StopCriterion,
 };
 use foretell_logs::{ReadOptions, read};
 use foretell_search::{
@@ -128,7 +128,7 @@ fn table(case: &Case, configurations: &[Configuration]) -> Arc<Table> {
 fn compare(case: &Case, what: &str) -> Vec<Decision> {
     let spec = &case.spec;
     let options = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
-    let chosen: Arc<dyn Predictor> = Arc::from(predictor(&spec.predictor, &options).unwrap());
+    let chosen: Arc<dyn Predictor> = spec.policy.predictor(&spec.predictor, &options).unwrap();
     let replayed = ReplaySpec {
         schedule: spec.schedule,
         rank: spec.rank,
@@ -259,6 +259,19 @@ fn replays_of_losses_that_jump_and_diverge_decide_as_live_studies() {
     let values = made(60, 9, down);
     assert!(values.iter().filter(|curve| curve[8].is_nan()).count() > 3);
     all(&spec("val_loss", down, 60, 9), &values, "losses");
+}
+
+#[test]
+fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
+    let up = Direction::Maximize;
+    for policy in [Policy::Lce, Policy::LceOptimistic] {
+        let usual = spec("val_acc", up, 16, 9);
+        let criterion = StopCriterion { stop_probability: 0.95, ..usual.criterion };
+        let spec = StudySpec { policy, criterion, predictor: "lce".into(), burn_in: 1, ..usual };
+        let case = Case { spec, values: made(16, 9, up), workers: 2 };
+        let stops = compare(&case, &format!("{policy:?}")).into_iter().filter(|d| d.action == Action::Stop);
+        assert!(stops.filter(|stop| stop.reason == Reason::WillNotWin).count() > 2, "{policy:?}");
+    }
 }
 
 /// How trials may be ranked by forecasts: at the rungs of each scheduler, and at those of the policy that stops.

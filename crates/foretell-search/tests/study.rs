@@ -680,6 +680,24 @@ fn rules_that_look_at_the_curves_alone_stop_trials_too() {
 }
 
 #[test]
+fn extrapolation_of_the_curve_alone_stops_from_the_second_trial_on_and_its_optimistic_mode_more() {
+    let lce = |policy| StudySpec { policy, predictor: "lce".into(), burn_in: 1, trials: 10, ..spec() };
+    let (careful, log) = whole(lce(Policy::Lce), 1);
+    assert!(Summary::of(&careful).trials.stopped > 2);
+    let decisions = decisions(&log);
+    let burn_in = |d: &&Decision| d.reason == Reason::BurnIn;
+    assert!(
+        decisions.iter().all(|d| (d.trial == 0) == burn_in(d)),
+        "there is nothing to beat during the first"
+    );
+    let ahead = |d: &&&Decision| d.reason == Reason::MayWin && d.forecast.is_none();
+    assert!(decisions.iter().filter(ahead).count() > 2, "who is ahead already is not extrapolated");
+    let (bold, _) = whole(lce(Policy::LceOptimistic), 1);
+    assert!(Summary::of(&bold).epochs.spent <= Summary::of(&careful).epochs.spent);
+    assert!(Study::new(StudySpec { predictor: "ols".into(), ..lce(Policy::Lce) }).is_err());
+}
+
+#[test]
 fn an_error_budget_for_the_run_stops_later() {
     let (each, _) = whole(spec(), 1);
     let (all, _) = whole(

@@ -43,7 +43,7 @@ pub use linalg::matrix::Matrix;
 pub use predict::auto::Auto;
 pub use predict::bnn::{self, Bnn};
 pub use predict::conformance::check_predictor;
-pub use predict::forecast::{Forecast, Shape};
+pub use predict::forecast::{CurveEnd, Forecast, Shape};
 pub use predict::forest::{self, RandomForest};
 pub use predict::gp::GaussianProcess;
 pub use predict::kernel_ridge::KernelRidge;

@@ -78,7 +78,7 @@ class StudySettings(TypedDict, total=False):
     #: flops (default: the metric)
     reward: str | None
     #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
-    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha"] | None
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "nn")]
 pub(crate) mod data;
+pub(crate) mod draw;
 pub(crate) mod evaluate;
 mod figures;
 pub(crate) mod forecast;

@@ -18,8 +18,10 @@ pub struct TrialTrace {
     pub trained: u64,
     /// Whether it was trained to the largest resource.
     pub finished: bool,
-    /// Where it was last stopped.
+    /// Where it was last stopped. With rungs a trial that was stopped may be promoted by its forecast, and stopped again.
     pub stopped_at: Option<u64>,
+    /// Whether it was once stopped by what it would have ended above.
+    pub stopped_wrongly: bool,
     /// Whether it was exempt from stopping, and would have been stopped.
     pub spared: bool,
 }
@@ -33,10 +35,6 @@ pub struct Trace {
     pub resume: u64,
     /// The virtual time, in points, until everything had ended.
     pub elapsed: u64,
-    /// Jobs that were stopped.
-    pub stops: u64,
-    /// Of those, the jobs that would have ended above the reference they were stopped for.
-    pub wrong_stops: u64,
     /// By number.
     pub trials: Vec<TrialTrace>,
     /// (points spent, best final score) at each improvement.
@@ -184,11 +182,11 @@ impl Drive<'_> {
         let until = self.study.trials()[decision.trial as usize].until;
         let trial = &mut self.trace.trials[decision.trial as usize];
         trial.stopped_at = Some(decision.step);
-        self.trace.stops += 1;
         let criterion = &self.study.spec().criterion;
         let beaten = decision.incumbent.map(|value| direction.score(value) - criterion.offset).or(reference);
         let truth = self.table.truth(trial.run, until);
-        self.trace.wrong_stops += u64::from(beaten.is_some_and(|beaten| truth > beaten));
+        let wrong = beaten.is_some_and(|beaten| truth > beaten);
+        trial.stopped_wrongly |= wrong;
     }
 
     fn finished(&mut self, trial: u64) {

@@ -173,15 +173,23 @@ impl Outcome {
         self.mean(|o| self.in_sd(o))
     }
 
-    /// Mean number of trials that were not trained to the largest resource they were meant for: stopped, or, under
-    /// i-epoch, dropped.
+    /// Mean number of trials that were not trained to the largest resource they were meant for: stopped, at one rung or at several, or,
+    /// under i-epoch, dropped.
     pub fn stopped(&self) -> f64 {
         match self.spec.schedule {
-            Schedule::IEpoch { .. } => {
-                self.mean(|o| o.trace.trials.iter().filter(|trial| !trial.finished).count() as f64)
-            }
-            _ => self.mean(|o| o.trace.stops as f64),
+            Schedule::IEpoch { .. } => self.mean_trials(|trial| !trial.finished),
+            _ => self.mean_trials(|trial| trial.stopped_at.is_some()),
         }
+    }
+
+    /// Mean number of trials that were stopped although they would have ended above what they were compared with.
+    pub fn wrong_stops(&self) -> f64 {
+        self.mean_trials(|trial| trial.stopped_wrongly)
+    }
+
+    /// Mean number of trials with which it `is` so.
+    fn mean_trials(&self, is: impl Fn(&TrialTrace) -> bool) -> f64 {
+        self.mean(|o| o.trace.trials.iter().filter(|trial| is(trial)).count() as f64)
     }
 
     /// Of the trials exempt from stopping that would have been stopped: how many, and how many of them came to be the

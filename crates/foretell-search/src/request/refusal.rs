@@ -61,7 +61,7 @@ impl From<StudyError> for Refusal {
                 ObjectiveError::Reward => "reward",
                 _ => "objective",
             },
-            StudyError::Predictor(_) => "predictor",
+            StudyError::Predictor(_) | StudyError::NoExtrapolation { .. } => "predictor",
             StudyError::Criterion(error) => match error {
                 StopCriterionError::Probability(_) => "stop_probability",
                 StopCriterionError::Offset(_) => "offset",

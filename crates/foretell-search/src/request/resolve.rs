@@ -130,7 +130,8 @@ impl StudyRequest {
         let is_free = self.predictor.is_none()
             && self.paper != Some(true)
             && self.rank.unwrap_or_default() == Rank::Value;
-        if !is_free || !spec.schedule.is_full() || !spec.policy.is_by_forecasts() {
+        let learns = spec.policy.is_by_forecasts() && !spec.policy.is_by_curve_alone();
+        if !is_free || !spec.schedule.is_full() || !learns {
             return None;
         }
         let runs: Vec<Run> = runs.iter().filter(|run| spec.has_trained_whole(run)).cloned().collect();
@@ -166,9 +167,16 @@ impl StudyRequest {
     /// How trials are stopped where no field says more: by `paper`, `caution` or the schedule; else as they are there.
     fn usual_stopping(&self, schedule: &Schedule, there: Option<&StudySpec>) -> Result<Stopping, Refusal> {
         let paper = self.paper == Some(true);
-        if self.caution.is_some() && (paper || !schedule.is_full()) {
+        let extrapolates = matches!(self.policy, Some(PolicyName::Lce | PolicyName::LceOptimistic));
+        if paper && extrapolates {
+            let why = "the paper's settings are those of its own predictor, and the policy lce is another method's: leave one of them out";
+            return Err(Refusal::new("paper", why));
+        }
+        if self.caution.is_some() && (paper || extrapolates || !schedule.is_full()) {
             let why = if paper {
                 "the paper's settings are another choice"
+            } else if extrapolates {
+                "it was measured for other policies than lce"
             } else {
                 "it was measured for trials that train to their end, and this scheduler has rungs"
             };
@@ -177,7 +185,10 @@ impl StudyRequest {
                 format!("{why}: leave one of them out, or give `stop_probability` itself"),
             ));
         }
-        Ok(match (self.caution, there) {
+        // what a study has for forecasts by others' curves is nothing for those by each curve alone, nor the other way round
+        let alike =
+            |there: &&StudySpec| self.policy.is_none() || there.policy.is_by_curve_alone() == extrapolates;
+        Ok(match (self.caution, there.filter(alike)) {
             _ if paper => Stopping::paper(),
             (None, Some(there)) => Stopping {
                 burn_in: there.burn_in,
@@ -185,6 +196,7 @@ impl StudyRequest {
                 refit: there.refit,
                 criterion: there.criterion,
             },
+            (None, None) if extrapolates => Stopping::lce(),
             (None, None) if self.rank.unwrap_or_default() != Rank::Value => Stopping::ranking(),
             (None, None) if !schedule.is_full() => Stopping::in_rungs(),
             (caution, _) => caution.unwrap_or_default().stopping(),

@@ -4,6 +4,7 @@ use super::*;
 #[cfg(feature = "schema")]
 use crate::defaults::DEFAULT_TRIALS;
 use crate::samplers::SamplerSpec;
+use crate::stopping::policy::Policy;
 use crate::study::StudySpec;
 use foretell::Direction;
 
@@ -92,6 +93,23 @@ fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
 }
 
 #[test]
+fn extrapolation_of_each_curve_begins_with_the_first_trial_to_beat() {
+    let first = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "trials": 12}"#;
+    for (name, policy) in [("lce", Policy::Lce), ("lce-optimistic", Policy::LceOptimistic)] {
+        let asked = format!(r#"{{"policy": "{name}"}}"#);
+        // as a new study, and as a change of one that stops by forecasts of another kind
+        let anew = request(first).overlaid(&request(&asked)).resolve(None).expect("a study");
+        let changed = request(&asked).resolve(Some(&study(first))).expect("the same study");
+        assert_eq!(anew, changed);
+        assert_eq!((anew.policy, anew.burn_in, anew.predictor.as_str()), (policy, 1, "lce"));
+        assert!((anew.criterion.stop_probability - 0.95).abs() < 1e-12);
+        assert_eq!(request("{}").resolve(Some(&anew)).as_ref(), Ok(&anew), "it goes on as it is");
+        let back = request(r#"{"policy": "srm"}"#).resolve(Some(&anew)).expect("the same study");
+        assert_eq!((back.burn_in, back.predictor.as_str()), (3, "mean-gain"));
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named_by_its_field() {
     let cases = [
         (r#"{"burn_in": 99}"#, "burn_in", "burn-in of 99"),
@@ -109,6 +127,9 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"enqueue": [{"lr": 7}]}"#, "enqueue", "lr"),
         (r#"{"scheduler": "hyperband", "trials": 7}"#, "trials", "`runs`"),
         (r#"{"scheduler": "asha", "caution": "safe"}"#, "caution", "rungs"),
+        (r#"{"policy": "lce", "caution": "safe"}"#, "caution", "other policies than lce"),
+        (r#"{"policy": "lce", "paper": true}"#, "paper", "another method's"),
+        (r#"{"policy": "lce-optimistic", "predictor": "auto"}"#, "predictor", "lce or lce-domhan2015"),
         (r#"{"policy": "none", "shadow": true}"#, "shadow", "leave one of them out"),
         (r#"{"refit": "never"}"#, "refit", "once"),
         (r#"{"trails": 7}"#, "trails", "known are"),

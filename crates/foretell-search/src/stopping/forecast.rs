@@ -4,17 +4,11 @@ use super::{Foreseen, Needs, Ruling, StopRule, Watched};
 use crate::stopping::decision::Reason;
 use foretell::{Action, StopCriterion};
 
-/// A forecast with less than this share of the metric's range as its standard deviation knows the end.
-const KNOWN: f64 = 0.005;
-
 /// Stops a trial by its forecast: the paper's rule, with as many agreeing checks as the criterion asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ForecastRule {
     /// When a forecast says that the trial will not win.
     pub criterion: StopCriterion,
-    /// Whether a trial also stops where its end is known, whatever its rank: where the forecast's standard deviation is below 0.005 of the
-    /// metric's range. The optimistic mode of Domhan et al. 2015; their spread leaves the curve's noise out, a forecast's has it in.
-    pub optimistic: bool,
 }
 
 impl StopRule for ForecastRule {
@@ -23,16 +17,19 @@ impl StopRule for ForecastRule {
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
-        let foreseen = match trial.foresee() {
-            Ok(foreseen) => foreseen,
-            Err(why) => return Ruling::go_on(Reason::NoForecast(why)),
-        };
-        let forecast = Some(foreseen.recorded);
-        if self.optimistic && foreseen.forecast.standard_deviation() < KNOWN * foreseen.range {
-            return Ruling { stop: true, forecast, ..Ruling::go_on(Reason::EndKnown) };
+        match trial.foresee() {
+            Ok(foreseen) => self.judge(trial, &foreseen),
+            Err(why) => Ruling::go_on(Reason::NoForecast(why)),
         }
+    }
+}
+
+impl ForecastRule {
+    /// The ruling on a trial that is foreseen.
+    pub(super) fn judge(&self, trial: &dyn Watched, foreseen: &Foreseen) -> Ruling {
+        let forecast = Some(foreseen.recorded);
         if !foreseen.incumbents.is_empty() {
-            return self.jointly(trial, &foreseen);
+            return self.jointly(trial, foreseen);
         }
         let Some(incumbent) = trial.incumbent() else {
             return Ruling { forecast, ..Ruling::go_on(Reason::NoIncumbent) };
@@ -46,9 +43,7 @@ impl StopRule for ForecastRule {
         let probability = Some(verdict.probability).filter(|probability| probability.is_finite());
         Ruling { forecast, incumbent: Some(incumbent), probability, ..ruled }
     }
-}
 
-impl ForecastRule {
     /// The ruling that `action` is, once enough checks agree.
     fn ruled(&self, trial: &dyn Watched, action: Action) -> Ruling {
         let agreed = trial.votes() + 1 >= self.criterion.agreeing_checks as u64;

@@ -5,6 +5,7 @@ mod asha;
 pub(crate) mod caution;
 pub(crate) mod decision;
 mod forecast;
+mod lce;
 pub(crate) mod lessons;
 mod median;
 mod patience;
@@ -13,6 +14,7 @@ mod rungs_first;
 
 pub use asha::AshaRule;
 pub use forecast::ForecastRule;
+pub use lce::LceRule;
 pub use median::MedianRule;
 pub use patience::PatienceRule;
 pub use rungs_first::RungsFirstRule;
@@ -114,8 +116,6 @@ pub struct Foreseen {
     pub forecast: Forecast,
     /// Puts a score on that scale.
     pub on_scale: Box<dyn Fn(f64) -> f64>,
-    /// How wide the metric ranges on it.
-    pub range: f64,
     /// Where other objectives are forecast, too: what the trial may have to beat, each score as probable as any other, −∞ where nobody would
     /// dominate it. Else empty.
     pub incumbents: Vec<f64>,

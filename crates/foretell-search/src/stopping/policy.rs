@@ -4,8 +4,9 @@
 
 use super::caution::Caution;
 use super::rungs_first::{FEWEST, first_rungs, margin};
-use super::{AshaRule, ForecastRule, MedianRule, PatienceRule, RungsFirstRule, StopRule};
-use foretell::StopCriterion;
+use super::{AshaRule, ForecastRule, LceRule, MedianRule, PatienceRule, RungsFirstRule, StopRule};
+use foretell::lce::{LceOptions, TerminationMode};
+use foretell::{Lce, Predictor, PredictorOptions, StopCriterion, UnknownPredictor, predictor};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -19,10 +20,10 @@ pub enum Policy {
     /// gives the last-value criterion.
     #[default]
     Forecast,
-    /// By their forecasts, and also where the end is known, whatever its rank: where the forecast's standard deviation is below
-    /// 0.005 of the metric's range (of what lies between the floor and the ceiling or best score, where no ceiling is known).
-    /// The optimistic mode of Domhan et al. 2015; their spread leaves the curve's noise out, a forecast's has it in.
-    Optimistic,
+    /// By the extrapolation of each curve alone: the conservative criterion of Domhan et al. 2015. See [`LceRule`].
+    Lce,
+    /// The same, and also where the end is known, whatever its rank: their optimistic criterion.
+    LceOptimistic,
     /// The median rule: stop a trial whose best score so far is below the median of the running means of those that were
     /// trained as far as it is to be. Source: Golovin et al., "Google Vizier", KDD 2017, §3.2.2.
     Median,
@@ -57,6 +58,10 @@ pub enum PolicyName {
     Patience,
     /// ASHA without pauses: at the rungs R/η² and R/η all but the best 1/η.
     Asha,
+    /// Stop trials that will not win, by the extrapolation of each curve alone: Domhan et al.'s criterion, conservative.
+    Lce,
+    /// As lce, and stop trials whose end is known, whatever their rank: their optimistic criterion.
+    LceOptimistic,
 }
 
 impl PolicyName {
@@ -69,6 +74,8 @@ impl PolicyName {
             Self::Median => Policy::Median,
             Self::Patience => Policy::Patience(patience),
             Self::Asha => Policy::Asha(eta),
+            Self::Lce => Policy::Lce,
+            Self::LceOptimistic => Policy::LceOptimistic,
         }
     }
 }
@@ -82,21 +89,46 @@ impl Policy {
             Self::Patience(_) => PolicyName::Patience,
             Self::Asha(_) => PolicyName::Asha,
             Self::RungsFirst(_) => PolicyName::RungsFirst,
-            Self::Forecast | Self::Optimistic | Self::Oracle => PolicyName::Srm,
+            Self::Lce => PolicyName::Lce,
+            Self::LceOptimistic => PolicyName::LceOptimistic,
+            Self::Forecast | Self::Oracle => PolicyName::Srm,
         }
     }
 
     /// Whether forecasts of their end stop trials, from some time on.
     pub fn is_by_forecasts(self) -> bool {
-        matches!(self, Self::Forecast | Self::Optimistic | Self::RungsFirst(_))
+        matches!(self, Self::Forecast | Self::RungsFirst(_)) || self.is_by_curve_alone()
+    }
+
+    /// Whether each trial is forecast by its own curve alone, so that nothing is learnt from others.
+    pub fn is_by_curve_alone(self) -> bool {
+        matches!(self, Self::Lce | Self::LceOptimistic)
+    }
+
+    /// The predictor by which it forecasts: the one called `name`. LCE's criterion cuts off the points before learning begins.
+    ///
+    /// # Errors
+    /// [`UnknownPredictor`] if there is none of this name.
+    pub fn predictor(
+        self,
+        name: &str,
+        options: &PredictorOptions,
+    ) -> Result<Arc<dyn Predictor>, UnknownPredictor> {
+        match LceOptions::named(name) {
+            Some(lce) if self.is_by_curve_alone() => {
+                Ok(Arc::new(Lce::of_termination(lce, options.draws, options.seed)))
+            }
+            _ => predictor(name, options).map(Arc::from),
+        }
     }
 
     /// Its rule; `None` where no trial is judged, or where only a replay has it.
     pub(crate) fn rule(self, criterion: StopCriterion) -> Option<Arc<dyn StopRule>> {
         Some(match self {
             Self::None | Self::Oracle => return None,
-            Self::Forecast => Arc::new(ForecastRule { criterion, optimistic: false }),
-            Self::Optimistic => Arc::new(ForecastRule { criterion, optimistic: true }),
+            Self::Forecast => Arc::new(ForecastRule { criterion }),
+            Self::Lce => Arc::new(LceRule { criterion, mode: TerminationMode::Conservative }),
+            Self::LceOptimistic => Arc::new(LceRule { criterion, mode: TerminationMode::Optimistic }),
             Self::RungsFirst(caution) => Arc::new(RungsFirstRule { criterion, caution }),
             Self::Median => Arc::new(MedianRule),
             Self::Patience(reports) => Arc::new(PatienceRule(reports)),
@@ -134,7 +166,8 @@ impl Policy {
     /// the criterion, and for the one that stops nothing.
     pub fn in_words(self) -> Option<String> {
         match self {
-            Self::None | Self::Forecast | Self::Optimistic | Self::RungsFirst(_) | Self::Oracle => None,
+            Self::None | Self::Forecast | Self::RungsFirst(_) | Self::Oracle => None,
+            Self::Lce | Self::LceOptimistic => None,
             Self::Median => Some("once its best is below the median of the others' running means".to_owned()),
             Self::Patience(reports) => Some(format!("after {reports} reports without a new best")),
             Self::Asha(eta) => Some(format!(

@@ -56,7 +56,7 @@ impl StopRule for RungsFirstRule {
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
         let by_forecast = if trial.has_teachers() {
-            ForecastRule { criterion: self.criterion, optimistic: false }.rule(trial)
+            ForecastRule { criterion: self.criterion }.rule(trial)
         } else {
             Ruling::go_on(Reason::BurnIn)
         };

@@ -3,9 +3,7 @@
 use super::judge::Check;
 use super::knowledge::{Level, NoForecast, Outlook};
 use super::{Study, Trial};
-use foretell::{
-    Configuration, Curve, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run, predictor,
-};
+use foretell::{Configuration, Curve, Forecaster, History, HistoryOptions, Predictor, PredictorOptions, Run};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -211,6 +209,6 @@ impl Study {
             return Ok(Arc::clone(predictor));
         }
         let options = PredictorOptions { seed: self.spec.seed, ..PredictorOptions::default() };
-        Ok(predictor(&self.spec.predictor, &options)?.into())
+        Ok(self.spec.policy.predictor(&self.spec.predictor, &options)?)
     }
 }

@@ -4,22 +4,11 @@ use super::{Study, Trial};
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
 use crate::stopping::{Foreseen, Place, Ruling, Standing, Watched};
-use foretell::{Action, History, RunScore};
+use foretell::{Action, RunScore};
 use std::sync::Arc;
 
 /// Non-finite values in a row that count as divergence.
 pub(crate) const DIVERGED_AFTER: u64 = 2;
-
-/// The metric's range: from the floor, or 0 of a share, to the ceiling or the best final score.
-fn width(history: &History) -> f64 {
-    match history.ceiling() {
-        Some(ceiling) if ceiling > 0.0 => ceiling,
-        ceiling => {
-            let finals = (0..history.len()).filter_map(|i| history.final_score(i));
-            ceiling.unwrap_or_else(|| finals.fold(f64::NEG_INFINITY, f64::max)) - history.floor()
-        }
-    }
-}
 
 /// What a trial's state alone says about its next check.
 pub(super) enum Check {
@@ -72,11 +61,11 @@ impl Watched for View<'_> {
             }
             why.to_string()
         })?;
-        let (direction, range) = (self.study.spec.direction, width(known.forecaster().history()));
+        let direction = self.study.spec.direction;
         let on_scale = move |score| known.forecaster().history().score(direction.value(score));
         let (recorded, forecast) = (outlook.recorded, outlook.forecast.clone());
         let incumbents = self.study.possible_incumbents(self.index).map_err(|why| why.to_string())?;
-        Ok(Foreseen { recorded, forecast, on_scale: Box::new(on_scale), range, incumbents })
+        Ok(Foreseen { recorded, forecast, on_scale: Box::new(on_scale), incumbents })
     }
 
     fn check(&self) -> (usize, usize) {

@@ -15,6 +15,7 @@ use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
+use foretell::lce::LceOptions;
 use foretell::{
     Columns, Configuration, Direction, HistoryOptions, ImageShape, LayerSequence, Metric, PredictorOptions,
     Run, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, Value, predictor,
@@ -176,6 +177,15 @@ pub enum StudyError {
     /// There is no such predictor.
     #[error(transparent)]
     Predictor(#[from] UnknownPredictor),
+    /// A policy that extrapolates curves, with a predictor that does not.
+    #[error(
+        "the policies lce and lce-optimistic stop by the extrapolation of each curve, and {predictor} does not extrapolate: leave it out or name {}; the policy srm stops by any predictor",
+        LceOptions::NAMES.join(" or ")
+    )]
+    NoExtrapolation {
+        /// The predictor's name.
+        predictor: String,
+    },
     /// The record does not follow from those before it.
     #[error(
         "record {record} of the log speaks of trial {trial}, which was never started: the log is not of this study"
@@ -297,6 +307,9 @@ impl StudySpec {
         }
         if parts.predictor.is_none() {
             predictor(&self.predictor, &PredictorOptions::default())?;
+            if self.policy.is_by_curve_alone() && LceOptions::named(&self.predictor).is_none() {
+                return Err(StudyError::NoExtrapolation { predictor: self.predictor.clone() });
+            }
         }
         if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
     }

@@ -34,7 +34,7 @@ function frontInWords(all) {
   const { trials, safe } = state.front, stopped = all.filter(({ kind }) => kind === "stopped").length, names = objectives().map(({ name }) => name).join(", ");
   return `${trials.length === 1 ? "One trial is" : `${whole(trials.length)} trials are`} on the front of ${names}: no other is better than, or equal to, them in everything.` +
     (stopped ? ` ${whole(stopped)} were stopped, and stand hollow at their forecasts with the central 90 %; ${(100 * safe).toFixed(1)} % of the front is thought safe.` : "") +
-    " Beside it the hypervolume: the share of the space of all finished trials' values that the front dominates; a dot is a trial that was on the front when it ended.";
+    " The other picture is the hypervolume: the share of the space of all finished trials' values that the front dominates; a dot is a trial that was on the front when it ended.";
 }
 
 // The axes can be chosen where there are more than two objectives.

@@ -15,6 +15,30 @@ pub enum Shape {
     Quantiles(Arc<[(f64, f64)]>),
 }
 
+/// What an extrapolation of the curve alone says of its end, without the curve's noise: what Domhan et al.'s criterion looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurveEnd {
+    /// The standard deviation of f(T), the curve's end without its noise.
+    pub standard_deviation: f64,
+    /// The metric's range.
+    pub range: (f64, f64),
+}
+
+impl CurveEnd {
+    /// The standard deviation, in units of the range, below which an end is known.
+    pub const KNOWN: f64 = 0.005;
+
+    /// Whether the end is known.
+    pub fn is_known(&self) -> bool {
+        self.standard_deviation < Self::KNOWN * (self.range.1 - self.range.0)
+    }
+
+    /// Whether an end at `mean` leaves the metric's range.
+    pub fn is_outside(&self, mean: f64) -> bool {
+        mean < self.range.0 || mean > self.range.1
+    }
+}
+
 /// The predictive distribution of a run's final score (larger is better).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
@@ -24,12 +48,14 @@ pub struct Forecast {
     pub scale: f64,
     /// The shape of the distribution.
     pub shape: Shape,
+    /// Where it is an extrapolation of the curve alone: what that says.
+    pub curve_end: Option<CurveEnd>,
 }
 
 impl Forecast {
     /// A normal forecast with mean `mean` and standard deviation `sd`.
     pub fn gaussian(mean: f64, sd: f64) -> Self {
-        Self { mean, scale: sd, shape: Shape::Gaussian }
+        Self { mean, scale: sd, shape: Shape::Gaussian, curve_end: None }
     }
 
     /// The p-quantile: the final score is below it with probability p.
@@ -82,7 +108,7 @@ mod tests {
     #[test]
     fn probability_and_quantile_are_inverse_for_both_shapes() {
         let knots: Arc<[(f64, f64)]> = vec![(-2.0, -4.0), (0.0, 0.1), (1.0, 0.8), (2.5, 6.0)].into();
-        let shaped = Forecast { mean: 0.8, scale: 0.02, shape: Shape::Quantiles(knots) };
+        let shaped = Forecast { mean: 0.8, scale: 0.02, shape: Shape::Quantiles(knots), curve_end: None };
         for forecast in [Forecast::gaussian(0.8, 0.02), shaped] {
             for p in [0.001, 0.05, 0.4, 0.5, 0.9, 0.99, 0.9999] {
                 let back = forecast.probability_at_most(forecast.quantile(p));

@@ -129,11 +129,13 @@ fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Pre
         }),
         "ols" => Box::new(Ols { features: options.features }),
         "ridge" => Box::new(Ridge { features: options.features }),
-        "lce" => Box::new(Lce::limited(LceOptions::default(), options.draws, options.seed)),
-        "lce-domhan2015" => Box::new(Lce::limited(LceOptions::domhan2015(), options.draws, options.seed)),
         "bnn" => masked(Box::new(network(Bnn::default(), options)), options.features),
         "bnn-plain" => masked(Box::new(network(Bnn::plain(), options)), options.features),
         "kernel-ridge" => Box::new(KernelRidge { features: options.features }),
-        _ => return Err(UnknownPredictor { name: name.to_owned() }),
+        _ => {
+            let extrapolation = LceOptions::named(name);
+            let lce = extrapolation.map(|lce| Lce::limited(lce, options.draws, options.seed));
+            Box::new(lce.ok_or_else(|| UnknownPredictor { name: name.to_owned() })?)
+        }
     })
 }

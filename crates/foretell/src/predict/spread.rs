@@ -171,7 +171,7 @@ impl Calibration {
             true => self.sigma,
             false => forecast.standard_deviation().max(self.sigma) * self.local(forecast.mean),
         };
-        Forecast { mean: forecast.mean, scale, shape: self.shape.clone() }
+        Forecast { scale, shape: self.shape.clone(), ..forecast.clone() }
     }
 
     /// The local factor at a forecast mean, straight lines between held-out ones.
@@ -318,7 +318,8 @@ mod tests {
         let width = |copies: usize| {
             let one = (0..10).map(|i| normal_quantile((f64::from(i) + 0.5) / 10.0));
             let residuals: Vec<f64> = one.cycle().take(10 * copies).collect();
-            let forecast = Forecast { mean: 0.0, scale: 1.0, shape: Shape::Quantiles(knots(&residuals)) };
+            let forecast =
+                Forecast { shape: Shape::Quantiles(knots(&residuals)), ..Forecast::gaussian(0.0, 1.0) };
             forecast.quantile(0.95) - forecast.quantile(0.05)
         };
         assert!(width(1) > 1.2 * width(20), "{} {}", width(1), width(20));

@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "CURVES")]
     pub(super) curves: Vec<PathBuf>,
 
-    /// Policies to compare: none, srm (forecasts by --predictor), last-value, lce and lce-optimistic (learning-curve
-    /// extrapolation, milliseconds a check), median, patience, oracle, i-epoch (default: all but lce and patience; with
+    /// Policies to compare: none, srm (forecasts by --predictor), last-value, lce and lce-optimistic (Domhan et al.'s
+    /// criterion, from the second run on, milliseconds a check), median, patience, oracle, i-epoch (default: all but lce and patience; with
     /// Hyperband none, srm, oracle).
     #[arg(long, value_delimiter = ',', value_enum, help_heading = "Stopping")]
     policy: Vec<PolicyName>,

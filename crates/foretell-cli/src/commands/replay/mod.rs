@@ -25,7 +25,8 @@ use families::Families;
 use flags::{FigureKind, LEAST_LEARNT};
 use foretell::{Predictor, PredictorOptions};
 use foretell_logs::{Recorded, Topic};
-use foretell_search::{Rank, ReplayError, Setting, Table, replay};
+use foretell_search::{Policy, Rank, ReplayError, Setting, Table, replay};
+use policy_name::PolicyName;
 use replayed::Replayed;
 use settings::Variant;
 use std::collections::BTreeMap;
@@ -100,9 +101,10 @@ fn replayed(arguments: &Arguments) -> Result<Vec<Replayed>, Failure> {
     arguments.curves.iter().map(|path| replay_file(arguments, path, &predictors)).collect()
 }
 
-type Predictors = BTreeMap<String, Arc<dyn Predictor>>;
+/// By name, and whether for a policy that extrapolates each curve alone.
+type Predictors = BTreeMap<(bool, String), Arc<dyn Predictor>>;
 
-/// Predictors by name, each made once.
+/// Predictors, each made once.
 fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
     let options = PredictorOptions {
         seed: arguments.seed,
@@ -111,13 +113,21 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
     };
     let mut made = BTreeMap::new();
     let usual = arguments.cautions().into_iter().map(|caution| caution.stopping().predictor);
-    let named =
-        arguments.policies().into_iter().flat_map(|policy| policy.predictors(&arguments.predictors()));
+    let policies = arguments.policies();
+    let (alone, others): (Vec<PolicyName>, Vec<PolicyName>) =
+        policies.into_iter().partition(|policy| policy.is_by_curve_alone());
+    let named = |policies: Vec<PolicyName>| {
+        policies.into_iter().flat_map(|policy| policy.predictors(&arguments.predictors()))
+    };
     let ranking =
         (arguments.rank() != Rank::Value).then(|| arguments.predictors().first().cloned()).flatten();
-    for name in named.chain(usual).chain(ranking) {
+    for name in named(others).chain(usual).chain(ranking) {
         let predictor = predictor_of_recorded(&name, &options).map_err(Failure::input)?;
-        made.insert(name, predictor);
+        made.insert((false, name), predictor);
+    }
+    for name in named(alone) {
+        let predictor = Policy::Lce.predictor(&name, &options).map_err(Failure::input)?;
+        made.insert((true, name), predictor);
     }
     Ok(made)
 }
@@ -156,10 +166,11 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
     let is_small = table.len() <= LEAST_LEARNT;
     let table = Arc::new(table);
     let variants = settings::variants(arguments, &table);
-    let chosen = |variant: &Variant| Setting {
-        spec: variant.spec,
-        predictor: variant.predictor.as_ref().and_then(|name| predictors.get(name)).cloned(),
+    let predictor = |variant: &Variant| {
+        let name = variant.predictor.clone()?;
+        predictors.get(&(variant.policy.is_by_curve_alone(), name)).cloned()
     };
+    let chosen = |variant: &Variant| Setting { spec: variant.spec, predictor: predictor(variant) };
     let settings: Vec<Setting> = variants.iter().map(chosen).collect();
     let outcomes = replay(&table, &settings).map_err(|error| match error {
         ReplayError::Fit(_) if is_small => in_file(&too_few(&recorded, target)),

@@ -1,7 +1,8 @@
 //! Policies, as the command line names them.
 
 use clap::ValueEnum;
-use foretell_search::Policy;
+use foretell::lce::LceOptions;
+use foretell_search::{Policy, Stopping};
 
 /// Who is stopped, as the command line names it: a policy, and for some their predictor or scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -50,9 +51,18 @@ impl PolicyName {
         match self {
             Self::Srm => chosen.to_vec(),
             Self::LastValue => vec![self.name().to_owned()],
-            Self::Lce | Self::LceOptimistic => vec!["lce".to_owned()],
+            Self::Lce | Self::LceOptimistic => {
+                let named = chosen.iter().filter(|name| LceOptions::named(name).is_some()).cloned();
+                let named: Vec<String> = named.collect();
+                if named.is_empty() { vec![Stopping::lce().predictor] } else { named }
+            }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether each run is forecast by its own curve alone.
+    pub(super) fn is_by_curve_alone(self) -> bool {
+        matches!(self, Self::Lce | Self::LceOptimistic)
     }
 
     /// The policy that it replays; `eta` and `patience` are the numbers of those that have one.
@@ -60,8 +70,9 @@ impl PolicyName {
         use foretell_search::PolicyName as Study;
         match self {
             Self::None | Self::IEpoch => Policy::None,
-            Self::Srm | Self::LastValue | Self::Lce => Policy::Forecast,
-            Self::LceOptimistic => Policy::Optimistic,
+            Self::Srm | Self::LastValue => Policy::Forecast,
+            Self::Lce => Study::Lce.policy(eta, patience),
+            Self::LceOptimistic => Study::LceOptimistic.policy(eta, patience),
             Self::Oracle => Policy::Oracle,
             Self::Median => Study::Median.policy(eta, patience),
             Self::Patience => Study::Patience.policy(eta, patience),

@@ -165,6 +165,9 @@ fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Replay
     let ranks = if compares { arguments.nth_bests() } else { vec![1] };
     let burn_ins = match policy {
         PolicyName::None | PolicyName::IEpoch | PolicyName::Asha => vec![1],
+        _ if policy.is_by_curve_alone() => {
+            arguments.asked.all("burn_in").unwrap_or_else(|| vec![Stopping::lce().burn_in as usize])
+        }
         _ => arguments.burn_ins(common(arguments).trials(table)),
     };
     let mut specs = Vec::new();
@@ -173,7 +176,13 @@ fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Replay
             for &offset in &offsets {
                 for &nth_best in &ranks {
                     let criterion = StopCriterion { offset, nth_best, ..StopCriterion::default() };
-                    specs.push(ReplaySpec { schedule, burn_in, criterion, ..common(arguments) });
+                    let common = common(arguments);
+                    let own = policy.is_by_curve_alone().then(Stopping::lce);
+                    let refit = match (arguments.refit(), own) {
+                        (None, Some(own)) => own.refit,
+                        _ => common.refit,
+                    };
+                    specs.push(ReplaySpec { schedule, burn_in, criterion, refit, ..common });
                 }
             }
         }

@@ -1,19 +1,26 @@
 //! What the paper claims of its methods, held against what was measured on its own data.
 
 use super::measure::{Part, Row};
+use super::replayed::Replayed;
+use super::stopping_claims::{self, AHEAD};
 use crate::commands::figures::distinct;
 use crate::output::table;
 
-/// Further apart than this many standard errors of the difference, one is ahead of the other.
-const AHEAD: f64 = 2.0;
 /// The regression models of the paper.
 const REGRESSORS: [&str; 4] = ["svr-rbf", "svr-linear", "random-forest", "ols"];
 /// What it compares them with.
 const OTHERS: [&str; 5] = ["last-value", "lce", "lce-domhan2015", "bnn", "bnn-plain"];
 
-/// Sentences on claims that `rows` do not bear out: that regression models are ahead of the last value, of LCE and of BNN at
-/// every fraction, and that ν-SVR is at least as good as a random forest and least squares.
-pub(super) fn refuted(rows: &[Row]) -> Vec<String> {
+/// Sentences on claims that `rows` and `replays` do not bear out.
+pub(super) fn refuted(rows: &[Row], replays: &[Replayed]) -> Vec<String> {
+    let mut sentences = of_accuracy(rows);
+    sentences.extend(stopping_claims::refuted(replays));
+    sentences
+}
+
+/// That regression models are ahead of the last value, of LCE and of BNN at every fraction, and that ν-SVR is at least as good as a
+/// random forest and least squares.
+fn of_accuracy(rows: &[Row]) -> Vec<String> {
     let observed: Vec<&Row> = rows.iter().filter(|row| row.part == Part::Observed).collect();
     let mut sentences = Vec::new();
     for curves in distinct(observed.iter().map(|row| row.curves)) {
@@ -66,7 +73,7 @@ pub(super) fn times(rows: &[&Row]) -> String {
     let published = |name: &str| match name {
         "svr-rbf" => "0.006 s, 60 µs",
         "bnn" => "–, 0.024 s",
-        "lce" => "–, 60 s",
+        "lce-domhan2015" => "–, 60 s",
         _ => "–",
     };
     let line = |name: &str| {
@@ -106,7 +113,7 @@ mod tests {
             published_stderr: None,
             difference_in_standard_errors: None,
             fit_seconds: Some(0.1),
-            predict_seconds: Some(if predictor == "lce" { 0.02 } else { 1e-4 }),
+            predict_seconds: Some(if predictor == "lce-domhan2015" { 0.02 } else { 1e-4 }),
             note: String::new(),
         }
     }
@@ -125,13 +132,13 @@ mod tests {
             "set: `last-value` is ahead of every regression model at 75 % observed",
             "set: `random-forest` is ahead of both ν-SVR at 25 % observed",
         ];
-        assert_eq!(refuted(&rows), expected);
-        assert!(refuted(&rows[..2]).is_empty());
+        assert_eq!(refuted(&rows, &[]), expected);
+        assert!(refuted(&rows[..2], &[]).is_empty());
     }
 
     #[test]
     fn times_stand_beside_the_published_ones_with_their_ratio() {
-        let rows = [row("svr-rbf", 0.25, 0.9), row("lce", 0.25, 0.5)];
+        let rows = [row("svr-rbf", 0.25, 0.9), row("lce-domhan2015", 0.25, 0.5)];
         let text = times(&rows.iter().collect::<Vec<_>>());
         assert!(text.contains("200.000 ×") && text.contains("60 s"), "{text}");
     }

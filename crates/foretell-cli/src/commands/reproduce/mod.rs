@@ -4,8 +4,11 @@ mod claims;
 mod measure;
 mod published;
 mod released;
+mod replayed;
 mod report;
+mod searches;
 mod stopping;
+mod stopping_claims;
 
 use super::figures::{self, Measured};
 use crate::failure::{Failure, Outcome};
@@ -53,12 +56,12 @@ pub(crate) struct Arguments {
         value_parser = super::evaluate::fraction
     )]
     observed: Vec<f64>,
-    /// The predictors in the part `observed`: those of the paper's figure. `lce` takes milliseconds a forecast, `bnn` seconds
-    /// a fit: leave them out for a quick look.
+    /// The predictors in the part `observed`: those of the paper's figure, and our `lce`. `lce-domhan2015`, the published extrapolation,
+    /// takes tenths of a second a forecast, `lce` milliseconds, `bnn` seconds a fit: leave them out for a quick look.
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "last-value,svr-rbf,svr-linear,random-forest,ols,lce,bnn",
+        default_value = "last-value,svr-rbf,svr-linear,random-forest,ols,lce-domhan2015,bnn,lce",
         value_parser = known_predictor
     )]
     predictor: Vec<&'static str>,

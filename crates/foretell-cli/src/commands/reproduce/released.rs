@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use foretell::{
-    Configuration, Direction, FeatureGroup, History, HistoryOptions, Run, RunScore, Scale, Value,
+    Configuration, Curve, Direction, FeatureGroup, History, HistoryOptions, Run, RunScore, Scale, Value,
 };
 use foretell_logs::{ReadOptions, Recorded};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ pub(super) struct Preparation {
     repeats: bool,
     /// Only runs that end below this are kept.
     below: Option<f64>,
+    /// Values below this count as it, so that 0 has a logarithm.
+    least: Option<f64>,
     derive: Option<fn(&mut Configuration)>,
     /// Columns that are not taken in logarithms, however wide they span.
     linear: &'static [&'static str],
@@ -54,6 +56,7 @@ const AS_RELEASED: Preparation = Preparation {
     keep: None,
     repeats: false,
     below: None,
+    least: None,
     derive: None,
     linear: &[],
 };
@@ -101,8 +104,9 @@ pub(super) const RELEASED: [Released; 8] = [
             },
             Preparation {
                 name: "repeats, log",
-                says: "as one schedule, but repeats stay, and features and target are logarithms of the accuracy",
+                says: "as one schedule, but repeats stay, and features and target are logarithms of the accuracy, of which less than guessing, 1 in 200, counts as guessing",
                 scale: Scale::Log,
+                least: Some(1.0 / 200.0),
                 keep: Some(falls_after_35000_steps),
                 repeats: true,
                 derive: Some(count_resnet),
@@ -220,6 +224,9 @@ impl Released {
         let depths = recorded.runs.iter().map(|run| depth(&run.configuration)).collect();
         for run in &mut recorded.runs {
             preparation.prepare(&mut run.configuration);
+            if let Some(least) = preparation.least {
+                run.curve = no_less(&run.curve, least, self.direction);
+            }
         }
         let (options, history) = lay_out(&recorded, preparation, path)?;
         Ok(Prepared {
@@ -233,6 +240,15 @@ impl Released {
             depths,
         })
     }
+}
+
+/// `curve` with `least` in the place of all values below it.
+fn no_less(curve: &Curve, least: f64, direction: Direction) -> Curve {
+    let values = curve.scores().iter().map(|&score| direction.value(score).max(least));
+    let lost = curve.diverged_at().map(|at| (at, f64::NAN));
+    let points = curve.steps().iter().copied().zip(values).chain(lost);
+    let (steps, values): (Vec<f64>, Vec<f64>) = points.unzip();
+    Curve::new(&steps, &values, direction).expect("the steps of a curve increase")
 }
 
 fn lay_out(
@@ -343,6 +359,14 @@ mod tests {
         count_lstm(&mut configuration);
         assert_eq!(configuration.keys().collect::<Vec<_>>(), ["n_layer", "num_params"]);
         assert_eq!(number(&configuration, "num_params"), Some(2.0 * 8.0 * 100.0 + 200_000.0));
+    }
+
+    #[test]
+    fn what_has_no_logarithm_counts_as_the_least_and_a_divergence_stays() {
+        let up = Direction::Maximize;
+        let curve = Curve::new(&[0.0, 1.0, 2.0], &[0.0, 0.3, f64::NAN], up).expect("a curve");
+        let lifted = no_less(&curve, 0.005, up);
+        assert_eq!((lifted.scores(), lifted.diverged_at()), (&[0.005, 0.3][..], Some(2.0)));
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use super::claims;
 use super::measure::{Part, Row};
 use super::released::Prepared;
-use super::stopping::{self, Replayed};
+use super::replayed::Replayed;
+use super::stopping;
 use crate::output::table;
 use serde::Serialize;
 
@@ -47,6 +48,10 @@ pub(super) struct Summary {
     reached_faithfully: usize,
     /// Those within two standard errors with one preparation for each file: the one that reaches most of its cells.
     reached: usize,
+    /// Those within two standard errors with any preparation, another one for each cell if need be.
+    reached_by_any: usize,
+    /// Those that no preparation reaches, with the nearest of ours.
+    unreached: Vec<String>,
 }
 
 /// The released files that took no part.
@@ -80,7 +85,7 @@ impl Document {
             unreadable: absent.unreadable,
             sets: sets.iter().map(set).collect(),
             summary: summary(&rows),
-            refuted: claims::refuted(&rows),
+            refuted: claims::refuted(&rows, &replays),
             rows,
             replays,
         }
@@ -94,11 +99,12 @@ fn summary(rows: &[Row]) -> Summary {
     let mut summary = Summary::default();
     for curves in super::figures::distinct(published.iter().map(|row| row.curves)) {
         let mut reached: Vec<(&str, usize)> = Vec::new();
-        let mut cells: Vec<String> = Vec::new();
-        for row in published.iter().filter(|row| row.curves == curves) {
+        let mut cells: Vec<(String, Vec<&Row>)> = Vec::new();
+        for &row in published.iter().filter(|row| row.curves == curves) {
             let cell = format!("{:?} {} {} {:?}", row.part, row.predictor, row.features, row.depth);
-            if !cells.contains(&cell) {
-                cells.push(cell);
+            match cells.iter_mut().find(|(known, _)| *known == cell) {
+                Some((_, rows)) => rows.push(row),
+                None => cells.push((cell, vec![row])),
             }
             match reached.iter_mut().find(|(known, _)| *known == row.preparation) {
                 Some((_, count)) => *count += usize::from(agrees(row)),
@@ -106,10 +112,42 @@ fn summary(rows: &[Row]) -> Summary {
             }
         }
         summary.published_cells += cells.len();
+        for (_, rows) in &cells {
+            match rows.iter().any(|row| agrees(row)) {
+                true => summary.reached_by_any += 1,
+                false => summary.unreached.extend(nearest(rows)),
+            }
+        }
         summary.reached_faithfully += reached.first().map_or(0, |(_, count)| *count);
         summary.reached += reached.iter().map(|(_, count)| *count).max().unwrap_or(0);
     }
     summary
+}
+
+/// The row that is nearest to what was published, of `rows` on one cell, in words; the first where none has a number.
+fn nearest(rows: &[&Row]) -> Option<String> {
+    let distance = |row: &Row| row.difference_in_standard_errors.map_or(f64::INFINITY, f64::abs);
+    let row = rows.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    let away = row.difference_in_standard_errors.map_or(String::new(), |d| format!(", {d:+.1} s.e."));
+    Some(format!(
+        "{}, {}: {} ({}), published {}{away}{}{}",
+        row.curves,
+        what(row),
+        hundredths(row.r2_mean, row.r2_stderr),
+        row.preparation,
+        hundredths(row.published_mean, row.published_stderr),
+        if row.note.is_empty() { "" } else { "; " },
+        row.note
+    ))
+}
+
+/// What a row measures, beside its curves and preparation.
+fn what(row: &Row) -> String {
+    match (row.part, row.depth) {
+        (Part::Depth, Some(depth)) => format!("{} at {depth} layers", row.predictor),
+        (Part::Table2, _) => format!("{} of {}", row.predictor, row.features),
+        _ => row.predictor.clone(),
+    }
 }
 
 /// The result for people.
@@ -119,7 +157,7 @@ pub(super) fn as_text(document: &Document) -> String {
         let rows: Vec<&Row> = document.rows.iter().filter(|row| row.part == part).collect();
         if let Some(first) = rows.first() {
             let protocol = format!("{} runs to learn from, {} splits", first.train, first.repeats);
-            let body = if part == Part::Observed { observed_table(&rows) } else { cell_table(part, &rows) };
+            let body = if part == Part::Observed { observed_table(&rows) } else { cell_table(&rows) };
             parts.push(format!("{} (R² × 100; {protocol})\n{body}", part.heading()));
         }
     }
@@ -132,30 +170,32 @@ pub(super) fn as_text(document: &Document) -> String {
     if !document.refuted.is_empty() {
         parts.push(format!("what the paper's own data do not bear out\n  {}", document.refuted.join("\n  ")));
     }
+    if !document.summary.unreached.is_empty() {
+        let cells = document.summary.unreached.join("\n  ");
+        parts.push(format!(
+            "published numbers that no preparation reaches, with the nearest of ours\n  {cells}"
+        ));
+    }
     parts.push(prepared_text(document));
     parts.push(closing(document));
     parts.join("\n\n")
 }
 
-fn cell_table(part: Part, rows: &[&Row]) -> String {
+fn cell_table(rows: &[&Row]) -> String {
     let cells = |row: &&Row| {
-        let what = match (part, row.depth) {
-            (Part::Depth, Some(depth)) => format!("{} at {depth} layers", row.predictor),
-            (Part::Table2, _) => format!("{} of {}", row.predictor, row.features),
-            _ => row.predictor.clone(),
-        };
         let difference = row.difference_in_standard_errors;
         vec![
             row.curves.to_owned(),
             row.preparation.to_owned(),
-            what,
+            what(row),
             hundredths(row.r2_mean, row.r2_stderr),
             hundredths(row.published_mean, row.published_stderr),
             difference.map_or("–".to_owned(), |d| format!("{d:+.1} s.e.")),
+            row.tested_mean.map_or("–".to_owned(), |tested| format!("{tested:.0}")),
             row.note.clone(),
         ]
     };
-    let headings = ["curves", "prepared", "regressor", "ours", "published", "difference", "note"];
+    let headings = ["curves", "prepared", "regressor", "ours", "published", "difference", "tested", "note"];
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
@@ -197,7 +237,7 @@ fn prepared_text(document: &Document) -> String {
 }
 
 fn closing(document: &Document) -> String {
-    let Summary { published_cells, reached_faithfully, reached } = document.summary;
+    let Summary { published_cells, reached_faithfully, reached, reached_by_any, .. } = &document.summary;
     let mut missing = match document.missing.as_slice() {
         [] => "all released files are there".to_owned(),
         names => format!("not there: {}", names.join(", ")),
@@ -205,12 +245,12 @@ fn closing(document: &Document) -> String {
     for reason in &document.unreadable {
         missing += &format!("; left out: {reason}");
     }
-    if published_cells == 0 {
+    if *published_cells == 0 {
         return missing;
     }
     format!(
         "{reached_faithfully} of {published_cells} published numbers are within {AGREE} standard errors as first prepared, \
-         {reached} with the preparation of each file that reaches most; {missing}"
+         {reached} with the preparation of each file that reaches most, {reached_by_any} with one or another; {missing}"
     )
 }
 
@@ -252,15 +292,22 @@ mod tests {
             row("log", "ols", Some(5.0)),
             row("raw", "random-forest", None),
         ];
-        assert_eq!(summary(&rows), Summary { published_cells: 3, reached_faithfully: 1, reached: 1 });
+        let counts = |rows: &[Row]| {
+            let Summary { published_cells, reached_faithfully, reached, reached_by_any, unreached } =
+                summary(rows);
+            (published_cells, reached_faithfully, reached, reached_by_any, unreached.len())
+        };
+        assert_eq!(counts(&rows), (3, 1, 1, 2, 1));
+        let left = summary(&rows).unreached;
+        assert_eq!(left, ["lstm_ptb, random-forest: – (raw), published 85.00 ± 2.00"]);
         let with_log = [&rows[..], &[row("log", "random-forest", Some(0.1))]].concat();
-        assert_eq!(summary(&with_log), Summary { published_cells: 3, reached_faithfully: 1, reached: 2 });
+        assert_eq!(counts(&with_log), (3, 1, 2, 3, 0));
     }
 
     #[test]
     fn tables_show_hundredths_and_a_dash_for_what_is_not_there() {
         let rows = [row("raw", "svr-rbf", Some(2.24)), row("raw", "ols", None)];
-        let text = cell_table(Part::Table1, &rows.iter().collect::<Vec<_>>());
+        let text = cell_table(&rows.iter().collect::<Vec<_>>());
         assert!(text.contains("90.00 ± 1.00") && text.contains("85.00 ± 2.00") && text.contains("+2.2 s.e."));
         assert!(text.lines().last().is_some_and(|line| line.contains('–')), "{text}");
     }

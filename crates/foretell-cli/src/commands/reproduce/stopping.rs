@@ -2,25 +2,17 @@
 
 use super::measure::Part;
 use super::released::Prepared;
+use super::replayed::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
+use super::searches;
 use crate::curves::predictor_of_recorded;
 use crate::failure::Failure;
 use crate::output::{note, table};
 use crate::plot;
 use foretell::{Predictor, PredictorOptions, StopCriterion};
 use foretell_search::{Kappa, Outcome, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay};
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The paper's predictor with its one Gaussian σ(τ), and ours.
-const PREDICTORS: [&str; 2] = ["svr-rbf+gaussian", "auto"];
-/// What the simulated search compares them with.
-const COMPARED: &str = "lce";
-/// The stop probabilities tried.
-const STOP_PROBABILITIES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
-/// δ of the variant with an offset and n of the one with the n-th best: the paper has them in a figure, without numbers.
-const OFFSET: f64 = 0.01;
-const NTH_BEST: usize = 10;
 /// The curves of the simulated architecture searches.
 const SEARCHED: [&str; 4] =
     ["metaqnn_cifar10", "metaqnn_svhn", "deep_resnets_cifar10", "deep_resnets_tinyimagenet"];
@@ -39,43 +31,6 @@ const ETA: u64 = 3;
 const HYPERBAND_DELTA: f64 = 0.95;
 /// Draws of the 40 runs at most: their standard error is that over 40 · 3 runs.
 const HYPERBAND_DRAWS: usize = 3;
-/// Curves before anything is stopped: d, and how many are handed in for a warm start.
-const BURN_IN: usize = 100;
-
-/// A row of the simulated speed-ups.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Replayed {
-    pub(super) part: Part,
-    curves: &'static str,
-    preparation: &'static str,
-    /// `delta`, `delta and offset`, `nth best`; with Hyperband `none`, `cold`, `warm` or `oracle`.
-    variant: &'static str,
-    predictor: Option<&'static str>,
-    stop_probability: Option<f64>,
-    offset: f64,
-    nth_best: usize,
-    reference: Option<Reference>,
-    kappa: Option<f64>,
-    orderings: usize,
-    speedup_mean: f64,
-    speedup_stderr: f64,
-    /// The share of orderings in which the best run was kept; of Hyperband, the mean of the best final values of its runs.
-    best_kept: Option<f64>,
-    best_of_run_mean: Option<f64>,
-    best_of_run_stderr: Option<f64>,
-    regret_sd_mean: f64,
-    published: Option<f64>,
-    /// Of Hyperband, for figures: the speed-up by iteration, and the best so far by what was spent.
-    #[serde(skip)]
-    iterations: Vec<(f64, f64, f64)>,
-    #[serde(skip)]
-    trajectory: Vec<plot::BestSoFarPoint>,
-}
-
-struct Wanted {
-    row: Replayed,
-    spec: ReplaySpec,
-}
 
 /// The rows of `part` on `sets`; only the first `orderings` orderings.
 pub(super) fn rows(
@@ -101,16 +56,15 @@ pub(super) fn rows(
         }
         let wanted = match part {
             Part::Hyperband => hyperband(prepared, orderings.min(HYPERBAND_DRAWS), seed),
-            _ => search(prepared, orderings, seed),
+            _ => searches::wanted(prepared, table.len(), orderings, seed),
         };
         let made = predictors(draws, seed)?;
-        let settings: Vec<Setting> = wanted
-            .iter()
-            .map(|wanted| Setting {
-                spec: wanted.spec,
-                predictor: wanted.row.predictor.and_then(|name| made.get(name)).cloned(),
-            })
-            .collect();
+        let predictor = |wanted: &Wanted| {
+            let alone = wanted.spec.policy.is_by_curve_alone();
+            wanted.row.predictor.and_then(|name| made.get(&(alone, name))).cloned()
+        };
+        let setting = |wanted: &Wanted| Setting { spec: wanted.spec, predictor: predictor(wanted) };
+        let settings: Vec<Setting> = wanted.iter().map(setting).collect();
         let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
         let moments = super::figures::moments(&outcomes);
         rows.extend(
@@ -130,74 +84,17 @@ fn is_used(part: Part, prepared: &Prepared) -> bool {
     }
 }
 
-type ByName = BTreeMap<&'static str, Arc<dyn Predictor>>;
+/// By whether it is for a policy that extrapolates each curve alone, and by name.
+type ByName = BTreeMap<(bool, &'static str), Arc<dyn Predictor>>;
 
 fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failure> {
     let options = PredictorOptions { seed, draws, ..PredictorOptions::default() };
-    let one = |name| Ok((name, predictor_of_recorded(name, &options).map_err(Failure::input)?));
-    PREDICTORS.into_iter().chain([COMPARED]).map(one).collect()
-}
-
-fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> Replayed {
-    Replayed {
-        part,
-        curves: prepared.stem,
-        preparation: prepared.preparation,
-        variant,
-        predictor: None,
-        stop_probability: None,
-        offset: 0.0,
-        nth_best: 1,
-        reference: None,
-        kappa: None,
-        orderings: 0,
-        speedup_mean: f64::NAN,
-        speedup_stderr: f64::NAN,
-        best_kept: None,
-        best_of_run_mean: None,
-        best_of_run_stderr: None,
-        regret_sd_mean: f64::NAN,
-        published: None,
-        iterations: Vec::new(),
-        trajectory: Vec::new(),
-    }
-}
-
-/// The three variants of the paper's simulated search, with each predictor and stop probability.
-fn search(prepared: &Prepared, orderings: usize, seed: u64) -> Vec<Wanted> {
-    let variants = [("delta", 0.0, 1), ("delta and offset", OFFSET, 1), ("nth best", 0.0, NTH_BEST)];
-    let mut wanted = Vec::new();
-    for predictor in PREDICTORS.into_iter().chain([COMPARED]) {
-        for (variant, offset, nth_best) in variants {
-            for stop_probability in STOP_PROBABILITIES {
-                let published = (prepared.stem == "deep_resnets_cifar10"
-                    && predictor != COMPARED
-                    && variant == "delta"
-                    && stop_probability > 0.98)
-                    .then_some(3.4);
-                let row = Replayed {
-                    predictor: Some(predictor),
-                    stop_probability: Some(stop_probability),
-                    offset,
-                    nth_best,
-                    published,
-                    ..blank(Part::Stopping, prepared, variant)
-                };
-                let criterion =
-                    StopCriterion { stop_probability, offset, nth_best, ..StopCriterion::default() };
-                let spec = ReplaySpec {
-                    policy: Policy::Forecast,
-                    criterion,
-                    burn_in: BURN_IN,
-                    orderings,
-                    seed,
-                    ..ReplaySpec::default()
-                };
-                wanted.push(Wanted { row, spec });
-            }
-        }
-    }
-    wanted
+    let one = |name| Ok(((false, name), predictor_of_recorded(name, &options).map_err(Failure::input)?));
+    let mut made: ByName =
+        PREDICTORS.into_iter().chain([searches::EXTRAPOLATION]).map(one).collect::<Result<_, Failure>>()?;
+    let alone = Policy::Lce.predictor(searches::EXTRAPOLATION, &options).map_err(Failure::input)?;
+    made.insert((true, searches::EXTRAPOLATION), alone);
+    Ok(made)
 }
 
 /// Hyperband, f-Hyperband cold and with models of earlier runs, and perfect foresight.
@@ -248,6 +145,7 @@ fn filled(row: Replayed, table: &Table, outcome: &Outcome, moments: &[u64]) -> R
     let hyperband = row.part == Part::Hyperband;
     Replayed {
         orderings: outcome.orderings.len(),
+        runs: outcome.orderings.first().map_or(0, |order| order.trace.trials.len()),
         speedup_mean,
         speedup_stderr,
         best_kept: (!hyperband).then(|| outcome.best_kept()),
@@ -266,37 +164,7 @@ fn filled(row: Replayed, table: &Table, outcome: &Outcome, moments: &[u64]) -> R
 
 /// The rows of `part` as a table.
 pub(super) fn as_text(part: Part, rows: &[&Replayed]) -> String {
-    if part == Part::Hyperband { hyperband_text(rows) } else { search_text(rows) }
-}
-
-fn times(mean: f64, stderr: f64) -> String {
-    format!("{mean:.2} ± {stderr:.2}")
-}
-
-fn search_text(rows: &[&Replayed]) -> String {
-    let cells = |row: &&Replayed| {
-        let particulars = match row.variant {
-            "delta and offset" => format!("Δ and δ = {}", row.offset),
-            "nth best" => format!("Δ and the {}th best", row.nth_best),
-            _ => "Δ".to_owned(),
-        };
-        vec![
-            row.curves.to_owned(),
-            row.predictor.unwrap_or("–").to_owned(),
-            particulars,
-            row.stop_probability.map_or("–".to_owned(), |p| p.to_string()),
-            times(row.speedup_mean, row.speedup_stderr),
-            row.published.map_or("–".to_owned(), |published| published.to_string()),
-            row.best_kept.map_or("–".to_owned(), |kept| {
-                format!("{:.0} of {}", kept * row.orderings as f64, row.orderings)
-            }),
-            format!("{:.4}", row.regret_sd_mean),
-        ]
-    };
-    let headings =
-        ["curves", "predictor", "variant", "Δ", "speed-up", "published", "best kept", "regret (sd)"];
-    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
-        + "\n(published: a figure without numbers, up to 6 times in the MetaQNN space; 3.4 on ResNets on CIFAR-10, where only Δ = 0.99 reliably kept the best)"
+    if part == Part::Hyperband { hyperband_text(rows) } else { searches::as_text(rows) }
 }
 
 fn hyperband_text(rows: &[&Replayed]) -> String {
@@ -324,7 +192,7 @@ fn hyperband_text(rows: &[&Replayed]) -> String {
 /// Speed-up against Δ of the searches; of Hyperband, speed-up by iteration and the best so far by what was spent: figures for
 /// each file.
 pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
-    let mut all = search_figures(rows);
+    let mut all = searches::figures(rows);
     let of_part = |row: &&Replayed| row.part == Part::Hyperband;
     for curves in super::figures::distinct(rows.iter().filter(of_part).map(|row| row.curves)) {
         let drawn = |row: &&Replayed| {
@@ -372,35 +240,4 @@ fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
         series: rows.iter().map(one).collect(),
     }
     .draw()
-}
-
-/// Speed-up against Δ, a figure for each file.
-fn search_figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
-    let of_part = |row: &&Replayed| row.part == Part::Stopping;
-    let files = super::figures::distinct(rows.iter().filter(of_part).map(|row| row.curves));
-    let figure = |curves: &str| {
-        let mine: Vec<&Replayed> = rows.iter().filter(of_part).filter(|row| row.curves == curves).collect();
-        let mut series: Vec<plot::SpeedupSeries> = Vec::new();
-        for row in &mine {
-            let name = format!("{}, {}", row.predictor.unwrap_or("–"), row.variant);
-            let point = plot::SpeedupPoint {
-                stop_probability: row.stop_probability.unwrap_or(f64::NAN),
-                speedup: row.speedup_mean,
-                stderr: row.speedup_stderr,
-                best_kept: row.best_kept.unwrap_or(f64::NAN),
-            };
-            match series.iter_mut().find(|known| known.name == name) {
-                Some(known) => known.points.push(point),
-                None => series.push(plot::SpeedupSeries { name, points: vec![point] }),
-            }
-        }
-        let orderings = mine.first().map_or(0, |row| row.orderings);
-        plot::Speedup {
-            title: format!("simulated early stopping: {curves}"),
-            subtitle: format!("mean ± standard error over {orderings} random orders, burn-in {BURN_IN}"),
-            series,
-        }
-        .draw()
-    };
-    files.iter().map(|&curves| (format!("speedup-{curves}"), figure(curves))).collect()
 }

@@ -161,6 +161,9 @@ fn progress(study: &Study, times: &Times) -> String {
 fn learning(study: &Study, level: u64, runs: usize) -> String {
     let by_forecast = study.spec().policy.is_by_forecasts();
     match (study.spec().schedule.is_full(), by_forecast) {
+        (true, true) if study.spec().policy.is_by_curve_alone() => {
+            "burn-in over: there is a trial to beat; curves are extrapolated from here on".to_owned()
+        }
         (true, true) => format!("burn-in over: {runs} finished trials to learn from; forecasts begin"),
         (true, false) => format!("burn-in over: {runs} finished trials to compare with; stopping begins"),
         (false, true) => {

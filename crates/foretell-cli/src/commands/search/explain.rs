@@ -174,17 +174,21 @@ fn stopping(spec: &StudySpec) -> String {
         (Policy::None, _) => return "no trial is stopped inside its training".to_owned(),
         (Policy::Asha(_), Some(words)) => return format!("stopping: trials are stopped {words}"),
         (_, Some(words)) => words,
-        (_, None) => format!(
-            "once {} is {} % sure, in {} check(s) in a row, that they will not win",
+        (policy, None) => format!(
+            "once {} is {} % sure, in {} check(s) in a row, that they will not win{}",
             spec.predictor,
             spec.criterion.stop_probability * 100.0,
-            spec.criterion.agreeing_checks
+            spec.criterion.agreeing_checks,
+            if policy == Policy::LceOptimistic { ", or knows where they end" } else { "" }
         ),
     };
     let first = spec.policy.before_forecasts(spec.max_resource);
     let first = first.map_or(String::new(), |words| format!("; before that one is stopped {words}"));
     let from = if spec.schedule.is_full() {
-        format!("after a burn-in of {} trials trained to their end (the paper: 100)", spec.burn_in)
+        match spec.burn_in {
+            1 if spec.policy.is_by_curve_alone() => "after a first trial trained to its end".to_owned(),
+            trials => format!("after a burn-in of {trials} trials trained to their end (the paper: 100)"),
+        }
     } else {
         format!("at each level after {} trials were trained to it", spec.burn_in)
     };

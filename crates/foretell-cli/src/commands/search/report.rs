@@ -508,7 +508,8 @@ const WEAK: f64 = 0.3;
 /// Says so where the ranks of trials half-way say little about those at their end: then forecasts are less sure, and stop less.
 fn early_ranks(study: &Study) -> Option<String> {
     let spec = study.spec();
-    if !spec.policy.is_by_forecasts() || !spec.schedule.is_full() {
+    let learns = spec.policy.is_by_forecasts() && !spec.policy.is_by_curve_alone();
+    if !learns || !spec.schedule.is_full() {
         return None;
     }
     let half = spec.max_resource.div_ceil(2);

@@ -84,12 +84,9 @@ impl GpSearch {
         }
     }
 
-    /// Candidates for the next trial, the best first; none if the numbers allow no process, or there are none.
+    /// Candidates for the next trial, the best first; none if the numbers allow no process.
     pub(crate) fn draws(&mut self, evidence: &Evidence, rng: &mut impl Rng) -> Vec<Vec<f64>> {
         let (cube, lesson) = (&evidence.cube, &self.lesson);
-        if lesson.is_empty() {
-            return Vec::new();
-        }
         let hyperparameters = self.known.get_or_insert_with(|| {
             let known = Observations::new(lesson);
             Hyperparameters::likeliest(cube, &known.points, &known.targets, &known.noise)

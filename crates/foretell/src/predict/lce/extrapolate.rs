@@ -7,7 +7,7 @@ use super::posterior::{Posterior, Prior, ProperPrior};
 use super::sampler::{Diagnostics, sample, standard_normal};
 use super::start::{self, Problem};
 use crate::curves::training::epochs_of;
-use crate::predict::forecast::{Forecast, Shape};
+use crate::predict::forecast::{CurveEnd, Forecast, Shape};
 use crate::statistics::{mean, normal_cdf, quantile_of_sorted, standard_deviation};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -95,6 +95,8 @@ pub struct Extrapolation {
     pub diagnostics: Diagnostics,
     /// Whether the mean is outside the range: what comparisons have removed as an outlier.
     pub outlier: bool,
+    /// The range of scores.
+    range: (f64, f64),
     /// (f(T), σ) of each sample kept.
     samples: Vec<[f64; 2]>,
 }
@@ -132,6 +134,15 @@ pub fn extrapolate(
     options: &LceOptions,
     seed: u64,
 ) -> Result<Extrapolation, NoExtrapolation> {
+    let left = options.beginning.map(|beginning| {
+        let cut = beginning.cut(curve.scores, curve.range.1 - curve.range.0);
+        let (steps, target) = beginning.shifted(curve.steps, cut, curve.target);
+        (steps, &curve.scores[cut..], target)
+    });
+    let curve = match &left {
+        Some((steps, scores, target)) => &PartialCurve { steps, scores, target: *target, range: curve.range },
+        None => curve,
+    };
     check(curve, options)?;
     let (least, width) = (curve.range.0, curve.range.1 - curve.range.0);
     let (epochs, horizon) = epochs_of(curve.steps, curve.target);
@@ -235,9 +246,9 @@ impl Extrapolation {
         let (mean, standard_deviation) = (mean(&ends), standard_deviation(&ends));
         ends.sort_by(f64::total_cmp);
         let noise = samples.iter().map(|sample| sample[1]).sum::<f64>() / samples.len() as f64;
-        let outlier = mean < range.0 || mean > range.1;
+        let outlier = CurveEnd { standard_deviation, range }.is_outside(mean);
         let median = quantile_of_sorted(&ends, 0.5);
-        Self { mean, median, standard_deviation, noise, families, diagnostics, outlier, samples }
+        Self { mean, median, standard_deviation, noise, families, diagnostics, outlier, range, samples }
     }
 
     /// P(y_T > `score`), with the curve's noise: the mean of 1 − Φ((score − f(T))/σ) over the samples.
@@ -267,8 +278,9 @@ impl Extrapolation {
             kept.map(|[end, noise]| end + noise * standard_normal(&mut random)).collect();
         scores.sort_by(f64::total_cmp);
         let scale = standard_deviation(&scores);
+        let curve_end = Some(CurveEnd { standard_deviation: self.standard_deviation, range: self.range });
         if scale <= 0.0 {
-            return Forecast::gaussian(self.mean, 0.0);
+            return Forecast { curve_end, ..Forecast::gaussian(self.mean, 0.0) };
         }
         let knots = (-12..=12).map(|k| {
             let z = FARTHEST * f64::from(k) / (3.0 * f64::from(DENSITY));
@@ -278,6 +290,6 @@ impl Extrapolation {
         for k in 1..knots.len() {
             knots[k].1 = knots[k].1.max(knots[k - 1].1 + 1e-9);
         }
-        Forecast { mean: self.mean, scale, shape: Shape::Quantiles(knots.into()) }
+        Forecast { mean: self.mean, scale, shape: Shape::Quantiles(knots.into()), curve_end }
     }
 }

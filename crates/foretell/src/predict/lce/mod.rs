@@ -2,6 +2,7 @@
 //!
 //! [`extrapolate`] takes one curve and gives the posterior of its end, [`Lce`] does so as a predictor.
 
+mod beginning;
 mod exponentials;
 mod extrapolate;
 mod families;
@@ -16,6 +17,7 @@ mod sigmoids;
 mod start;
 mod termination;
 
+pub use beginning::Beginning;
 pub use extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
 pub use families::Family;
 pub use options::LceOptions;

@@ -1,5 +1,6 @@
 //! The settings of learning-curve extrapolation: the published ones, and ours.
 
+use super::beginning::Beginning;
 use super::families::Family;
 use super::posterior::Monotonicity;
 use super::sampler::{Convergence, EnsembleOptions, Move};
@@ -37,6 +38,8 @@ pub struct LceOptions {
     pub screening: bool,
     /// Whether later points weigh more, 10^(i/n), in fits and likelihood.
     pub recency: bool,
+    /// Which leading points are cut off; `None` cuts none. The termination criterion cuts those before learning begins.
+    pub beginning: Option<Beginning>,
     /// The fewest points that are extrapolated.
     pub least_points: usize,
     /// Whether walkers start from chains of each family alone (a proper prior given), or within 10⁻⁶ of the fit.
@@ -56,6 +59,7 @@ impl Default for LceOptions {
             monotonicity: Monotonicity::Soft,
             screening: true,
             recency: false,
+            beginning: None,
             least_points: 2,
             spread_start: true,
             ensemble: EnsembleOptions {
@@ -72,6 +76,19 @@ impl Default for LceOptions {
 }
 
 impl LceOptions {
+    /// The names of predictors that extrapolate learning curves.
+    pub const NAMES: [&str; 2] = ["lce", "lce-domhan2015"];
+
+    /// The options of the predictor called `name`; `None` if it is another kind.
+    pub fn named(name: &str) -> Option<Self> {
+        let [ours, theirs] = Self::NAMES;
+        match name {
+            _ if name == ours => Some(Self::default()),
+            _ if name == theirs => Some(Self::domhan2015()),
+            _ => None,
+        }
+    }
+
     /// The settings of Domhan et al.'s termination script.
     #[must_use]
     pub fn domhan2015() -> Self {
@@ -83,6 +100,7 @@ impl LceOptions {
             monotonicity: Monotonicity::Soft,
             screening: true,
             recency: true,
+            beginning: None,
             least_points: 5,
             spread_start: false,
             ensemble: EnsembleOptions {

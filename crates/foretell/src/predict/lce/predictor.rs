@@ -1,5 +1,6 @@
 //! Learning-curve extrapolation as a predictor: each curve on its own, whatever the finished runs.
 
+use super::beginning::Beginning;
 use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
 use super::options::LceOptions;
 use crate::curves::training::{Query, TrainingSet};
@@ -46,6 +47,13 @@ impl Lce {
             options.ensemble.steps = options.ensemble.steps.min(draws.max(1).saturating_mul(25));
         }
         Self::new(options, seed)
+    }
+
+    /// LCE for the termination criterion, which cuts off the points before learning begins, and remembers what it has forecast: a study asks
+    /// for a forecast once to have it made on another thread, and once to judge by it.
+    pub fn of_termination(options: LceOptions, draws: Option<usize>, seed: u64) -> Self {
+        let options = LceOptions { beginning: Some(Beginning::default()), ..options };
+        Self::limited(options, draws, seed).with_memory()
     }
 
     /// The same predictor, which makes each forecast once however often it is asked for: all its models share their forecasts.

@@ -1,7 +1,9 @@
 //! The termination criterion of Domhan et al.: stop a run that will hardly beat the best, or whose end is known.
 
+use super::beginning::Beginning;
 use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapolate};
 use super::options::LceOptions;
+use crate::predict::forecast::CurveEnd;
 
 /// What the criterion looks at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,9 +22,7 @@ pub enum TerminationMode {
 /// * Optimistic: it stops where the standard deviation of f(T) is below `spread` (0.005 of the range if not given), or where
 ///   P(y_T > y_best) < `improvement`.
 ///
-/// A curve that cannot be extrapolated goes on. Before that, leading points are cut off until `look_ahead` points in a row exceed
-/// the first by more than `threshold`, as runs that have not begun to learn say nothing; if that never happens none are cut.
-/// The first point kept becomes the first epoch, and the target moves by as much (the published code leaves it; `literal`).
+/// A curve that cannot be extrapolated goes on. Before that, points are cut off at which it has not begun to learn: see [`Beginning`].
 ///
 /// Source: Domhan et al. 2015, §3.3, and `terminationcriterion.py` of their code. It is checked whenever its caller does; the
 /// published interval is not known.
@@ -34,24 +34,18 @@ pub struct Termination {
     pub improvement: f64,
     /// The spread of f(T) in units of the range: see the modes.
     pub spread: Option<f64>,
-    /// How much better than the first point a run that learns is, in units of the range.
-    pub threshold: f64,
-    /// How many points in a row have to be.
-    pub look_ahead: usize,
-    /// Whether the target stays where it was when points are cut off.
-    pub literal: bool,
+    /// Which leading points are cut off.
+    pub beginning: Beginning,
 }
 
 impl Default for Termination {
-    /// The published constants: P < 0.05, 0.005 for the optimistic mode, 5 points above by 0.05.
+    /// The published constants: P < 0.05, and 0.005 for the optimistic mode.
     fn default() -> Self {
         Self {
             mode: TerminationMode::Conservative,
             improvement: 0.05,
             spread: None,
-            threshold: 0.05,
-            look_ahead: 5,
-            literal: false,
+            beginning: Beginning::default(),
         }
     }
 }
@@ -89,9 +83,6 @@ pub struct Judgement {
     pub reason: TerminationReason,
 }
 
-/// The spread below which the optimistic mode knows an end.
-const KNOWN: f64 = 0.005;
-
 impl Termination {
     /// Judges a running `curve` against the best final score so far. See [`Termination`].
     ///
@@ -118,10 +109,8 @@ impl Termination {
                 return go_on(TerminationReason::Ahead);
             }
         }
-        let cut = self.cut(curve);
-        let (steps, target) = self.shifted(curve, cut);
-        let rest = PartialCurve { steps: &steps, scores: &curve.scores[cut..], target, range: curve.range };
-        match extrapolate(&rest, options, seed) {
+        let options = LceOptions { beginning: Some(self.beginning), ..options.clone() };
+        match extrapolate(curve, &options, seed) {
             Err(reason) => go_on(TerminationReason::NotExtrapolated(reason)),
             Ok(end) => self.decide(&end, best, curve.range),
         }
@@ -131,7 +120,8 @@ impl Termination {
         let improvement = best.map(|best| end.probability_above(best));
         let hopeless = improvement.is_some_and(|p| p < self.improvement);
         let sure_within = |spread: f64| end.standard_deviation < spread * (range.1 - range.0);
-        let known = self.mode == TerminationMode::Optimistic && sure_within(self.spread.unwrap_or(KNOWN));
+        let known =
+            self.mode == TerminationMode::Optimistic && sure_within(self.spread.unwrap_or(CurveEnd::KNOWN));
         let unsure = self.mode == TerminationMode::Conservative && !self.spread.is_none_or(sure_within);
         let reason = if known {
             TerminationReason::Known
@@ -146,21 +136,6 @@ impl Termination {
         };
         let stops = matches!(reason, TerminationReason::Known | TerminationReason::Hopeless);
         Judgement { stop: stops.then_some(end.mean), improvement, reason }
-    }
-
-    /// How many leading points are cut off.
-    fn cut(&self, curve: &PartialCurve<'_>) -> usize {
-        let Some(first) = curve.scores.first() else { return 0 };
-        let above = first + self.threshold * (curve.range.1 - curve.range.0);
-        let learns = |points: &[f64]| points.iter().all(|score| *score > above);
-        curve.scores.windows(self.look_ahead.max(1)).position(learns).unwrap_or(0)
-    }
-
-    /// The steps after the cut, from the first step on, and the target.
-    fn shifted(&self, curve: &PartialCurve<'_>, cut: usize) -> (Vec<f64>, f64) {
-        let by = curve.steps.get(cut).zip(curve.steps.first()).map_or(0.0, |(step, first)| step - first);
-        let steps = curve.steps.iter().skip(cut).map(|step| step - by).collect();
-        (steps, if self.literal { curve.target } else { curve.target - by })
     }
 }
 
@@ -211,21 +186,5 @@ mod tests {
         let strict = Termination { spread: Some(1e-9), ..optimistic };
         assert_eq!(judged(strict, &saturating(0.6), None).reason, TerminationReason::MayImprove);
         assert_eq!(judged(strict, &saturating(0.6), Some(0.9)).reason, TerminationReason::Hopeless);
-    }
-
-    #[test]
-    fn points_before_learning_begins_are_cut_off() {
-        let scores = [&[0.1, 0.1, 0.12, 0.11][..], &saturating(0.6)].concat();
-        let steps: Vec<f64> = (1..=19).map(f64::from).collect();
-        let curve = PartialCurve { steps: &steps, scores: &scores, target: 40.0, range: (0.0, 1.0) };
-        let termination = Termination::default();
-        assert_eq!(termination.cut(&curve), 4);
-        let (shifted, target) = termination.shifted(&curve, 4);
-        assert_eq!((shifted[0], shifted.len()), (1.0, 15));
-        assert!((target - 36.0).abs() < 1e-12);
-        let (_, target) = Termination { literal: true, ..termination }.shifted(&curve, 4);
-        assert!((target - 40.0).abs() < 1e-12);
-        let flat = PartialCurve { scores: &[0.1; 19], ..curve };
-        assert_eq!(termination.cut(&flat), 0, "nothing learns");
     }
 }

@@ -1,0 +1,56 @@
+//! The termination criterion of Domhan et al.: stop a trial whose extrapolated curve will hardly beat the best, or whose end is known.
+
+use super::{ForecastRule, Needs, Ruling, StopRule, Watched};
+use crate::stopping::decision::Reason;
+use foretell::StopCriterion;
+use foretell::lce::TerminationMode;
+
+/// Stops a trial by the extrapolation of its own curve, by the criterion of [`Termination`](foretell::lce::Termination) with the study's Δ,
+/// δ and agreeing checks: the published one stops where P(y_T > y_best) < 0.05, so Δ = 0.95.
+///
+/// * Conservative: a trial that is better than the best already goes on, and so does one whose extrapolation leaves the metric's range.
+/// * Optimistic: a trial also stops where its end is known, whatever its rank.
+/// * A trial whose curve cannot be extrapolated goes on.
+///
+/// The predictor must be `lce` or `lce-domhan2015`. No other trials are learnt from, so that it begins once there is one to beat.
+///
+/// Source: Domhan, Springenberg & Hutter 2015, §3.3.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LceRule {
+    /// When a forecast says that the trial will not win.
+    pub criterion: StopCriterion,
+    /// Which of the two published criteria.
+    pub mode: TerminationMode,
+}
+
+impl StopRule for LceRule {
+    fn needs(&self, _max_resource: u64) -> Needs {
+        Needs { burn_in: true, forecasts: true, ..Needs::default() }
+    }
+
+    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+        let careful = self.mode == TerminationMode::Conservative;
+        let incumbent = trial.incumbent();
+        let is_ahead = |best| trial.scores().iter().any(|score| *score > best);
+        if careful && incumbent.is_some_and(is_ahead) {
+            return Ruling { incumbent, ..Ruling::default() };
+        }
+        let foreseen = match trial.foresee() {
+            Ok(foreseen) => foreseen,
+            Err(why) => return Ruling::go_on(Reason::NoForecast(why)),
+        };
+        let Some(end) = foreseen.forecast.curve_end else {
+            return Ruling::go_on(Reason::NoForecast("its curve cannot be extrapolated".to_owned()));
+        };
+        if !careful && end.is_known() {
+            let forecast = Some(foreseen.recorded);
+            return Ruling { stop: true, forecast, incumbent, ..Ruling::go_on(Reason::EndKnown) };
+        }
+        let ruling = ForecastRule { criterion: self.criterion }.judge(trial, &foreseen);
+        if careful && ruling.stop && end.is_outside(foreseen.forecast.mean) {
+            let why = "its extrapolation leaves the metric's range".to_owned();
+            return Ruling { stop: false, reason: Reason::NoForecast(why), ..ruling };
+        }
+        ruling
+    }
+}

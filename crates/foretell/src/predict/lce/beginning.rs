@@ -1,0 +1,61 @@
+//! Where learning begins: points before that say nothing of the end, and are cut off.
+
+/// How leading points are cut off, before a curve is extrapolated for the termination criterion.
+///
+/// Points are cut until `look_ahead` points in a row exceed the first by more than `threshold`; if that never happens, none are. The first
+/// point kept becomes the first epoch, and the target moves by as much (the published code leaves it where it was; `literal`).
+///
+/// Source: `terminationcriterion.py` of the code of Domhan et al. 2015.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beginning {
+    /// How much better than the first point a run that learns is, in units of the range.
+    pub threshold: f64,
+    /// How many points in a row have to be.
+    pub look_ahead: usize,
+    /// Whether the target stays where it was when points are cut off.
+    pub literal: bool,
+}
+
+impl Default for Beginning {
+    /// The published constants: 5 points above by 0.05.
+    fn default() -> Self {
+        Self { threshold: 0.05, look_ahead: 5, literal: false }
+    }
+}
+
+impl Beginning {
+    /// How many leading points are cut off of a curve with these `scores`, whose metric ranges over `width`.
+    pub(super) fn cut(&self, scores: &[f64], width: f64) -> usize {
+        let Some(first) = scores.first() else { return 0 };
+        let above = first + self.threshold * width;
+        let learns = |points: &[f64]| points.iter().all(|score| *score > above);
+        scores.windows(self.look_ahead.max(1)).position(learns).unwrap_or(0)
+    }
+
+    /// The steps after the first `cut`, counted from the first step on, and the target.
+    pub(super) fn shifted(&self, steps: &[f64], cut: usize, target: f64) -> (Vec<f64>, f64) {
+        let by = steps.get(cut).zip(steps.first()).map_or(0.0, |(step, first)| step - first);
+        let left = steps.iter().skip(cut).map(|step| step - by).collect();
+        (left, if self.literal { target } else { target - by })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_before_learning_begins_are_cut_off() {
+        let learning = (1..=15).map(|x| 0.6 - 0.4 * (-f64::from(x) / 2.0).exp());
+        let scores: Vec<f64> = [0.1, 0.1, 0.12, 0.11].into_iter().chain(learning).collect();
+        let steps: Vec<f64> = (1..=19).map(f64::from).collect();
+        let beginning = Beginning::default();
+        assert_eq!(beginning.cut(&scores, 1.0), 4);
+        let (left, target) = beginning.shifted(&steps, 4, 40.0);
+        assert_eq!((left[0], left.len()), (1.0, 15));
+        assert!((target - 36.0).abs() < 1e-12);
+        let (_, target) = Beginning { literal: true, ..beginning }.shifted(&steps, 4, 40.0);
+        assert!((target - 40.0).abs() < 1e-12);
+        assert_eq!(beginning.cut(&[0.1; 19], 1.0), 0, "nothing learns");
+    }
+}
