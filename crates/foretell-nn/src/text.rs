@@ -34,7 +34,7 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// The same text with a vocabulary of the `words` most frequent; the others are read as [`UNKNOWN`].
+    /// The same text with a vocabulary of the `words` most frequent; the others are read as the unknown word.
     #[must_use]
     pub fn of_at_most(mut self, words: usize) -> Self {
         if self.words.len() <= words || words == 0 {
