@@ -10,7 +10,7 @@ hyperparameters, with a noise of 1 %; `made-up, own noise` gives each run a nois
 (`$FORETELL_DATA` or `../shared/data`): metrics that are minimised are taken as −ln, values worse than 19 of 20 first and last ones as those.
 
 pybnn runs with its defaults and the step size of the paper, 0.01; its noise starts at 10⁻³, since the package leaves that parameter uninitialised. It takes minutes
-a set and is run with fewer seeds (--few). Needs NumPy, and pybnn with torch. Foretell's side is the example `lc_net` of the crate foretell.
+a set and is run with fewer seeds (--few). Needs NumPy, and pybnn with torch. Foretell's side is the program `lc_net` beside it.
 """
 
 import argparse
@@ -127,13 +127,14 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--few", type=int, default=1, help="seeds of pybnn")
     parser.add_argument("--sets", nargs="*")
-    parser.add_argument("--program", help="the built example lc_net")
+    parser.add_argument("--program", help="the built program lc_net")
     parser.add_argument("--without-peer", action="store_true", help="Foretell alone")
     chosen = parser.parse_args()
     program = chosen.program
     if not program:
-        subprocess.run(["cargo", "build", "--release", "-p", "foretell", "--example", "lc_net"], cwd=ROOT, check=True)
-        program = str(ROOT / "target/release/examples/lc_net")
+        peers = ROOT / "benches/peers"
+        subprocess.run(["cargo", "build", "--release", "--bin", "lc_net", "--target-dir", peers / "target"], cwd=peers, check=True)
+        program = str(peers / "target/release/lc_net")
     print("| set | side | R² | ends in 90 % intervals | log density | seconds a fit | seeds |\n|---|---|---|---|---|---|---|")
     for name, (share, draw) in sets(chosen.data).items():
         if chosen.sets and name not in chosen.sets:

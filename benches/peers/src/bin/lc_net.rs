@@ -15,7 +15,6 @@ fn read(folder: &Path, name: &str) -> Outcome<Vec<Vec<f64>>> {
     Ok(text.lines().map(row).collect::<Result<_, _>>()?)
 }
 
-#[expect(clippy::print_stdout, reason = "what the program is for")]
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, finished, seen, seed, unit] = &arguments[..] else {
