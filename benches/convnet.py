@@ -11,32 +11,22 @@ studies are in foretell-out/convnet. `table` varies kappa and Delta.
 
 import argparse
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+from our_networks import RANGES, TRAIN, answer, searched
+
 TABLE = "data/cuda-convnet-cifar10.jsonl.gz"
-# the part of the space in which networks learn
-RANGES = ["learning_rate=log:2e-3:5e-2", "learning_rate_reductions=int:0:3", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2"]
-RANGES += ["conv3_l2=log:5e-5:5e-2", "fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
-
-
-def answer(command):
-    process = subprocess.run(command, capture_output=True, text=True)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} failed: {process.stderr}")
-    return json.loads(process.stdout)
 
 
 def live(arguments):
-    train = [arguments.foretell, "train", "--space", "cuda-convnet", "--data", f"mnist:{arguments.mnist}", "--width", "0.125"]
-    train += ["--train-size", "300", "--validation-size", "400", "--batch-size", "10"]
+    train = [arguments.foretell, "train", *TRAIN, "--data", f"mnist:{arguments.mnist}"]
+    ranges = [*RANGES, "learning_rate_reductions=int:0:3"]
 
     def search(name, seed, *more):
         command = [arguments.foretell, "search", "--epochs", "9", "--runs", "8", "--workers", "1", "--seed", str(seed)]
         command += ["--sampler", "random", "--metric", "val_acc", "--format", "json"]
-        command += [word for parameter in RANGES for word in ("--param", parameter)]
-        return answer([*command, "--out", str(Path(arguments.studies) / f"{name}-{seed}"), *more, "--", *train])
+        command += searched(ranges)
+        return json.loads(answer([*command, "--out", str(Path(arguments.studies) / f"{name}-{seed}"), *more, "--", *train]))
 
     search("hyperband", 100, "--scheduler", "hyperband")
     earlier = ["--learn-from", str(Path(arguments.studies) / "hyperband-100")]
@@ -58,7 +48,7 @@ def table(arguments):
     def replay(kappa, probability):
         command = [arguments.foretell, "replay", TABLE, "--scheduler", "hyperband", "--policy", "none,srm", "--format", "json"]
         command += ["--keep-repeats", "--max-resource", "9", "--kappa", str(kappa), "--stop-probability", str(probability)]
-        return answer([*command, "--reference", "level", "--orderings", str(arguments.orderings)])
+        return json.loads(answer([*command, "--reference", "level", "--orderings", str(arguments.orderings)]))
 
     print("| kappa | Delta | epochs | saved | best of a run of the brackets, Hyperband | f-Hyperband |\n|---|---|---|---|---|---|")
     for kappa in (1, 0.5, 0.25, 0.1):

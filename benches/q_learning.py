@@ -10,9 +10,9 @@ it was interrupted: the studies are in foretell-out/q-learning.
 
 import argparse
 import json
-import subprocess
-import sys
 from pathlib import Path
+
+from our_networks import answer
 
 SIZES = ["--data", "shapes:12", "--width", "0.03125", "--max-layers", "6", "--train-size", "320", "--validation-size", "300"]
 SIZES += ["--batch-size", "16", "--epochs", "8", "--initial-value", "0.2"]
@@ -25,13 +25,6 @@ def variants(networks):
     burn_in = max(30, 100 * networks // 2700)
     stopping = ["--paper", "--stop-probability", "0.99", "--burn-in", str(burn_in)]
     return {"without stopping": ["--no-stopping"], "with stopping": stopping}
-
-
-def answer(command):
-    process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} failed")
-    return process.stdout
 
 
 def stages(networks):

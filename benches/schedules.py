@@ -12,23 +12,13 @@ schedule, and those of the schedule that was never seen.
 import argparse
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+from our_networks import RANGES, TRAIN, answer, searched
+
 TABLE = Path("data/schedules.jsonl.gz")
-TRAIN = ["--space", "cuda-convnet", "--width", "0.125", "--train-size", "300", "--validation-size", "400", "--batch-size", "10"]
-RANGES = ["learning_rate=log:2e-3:5e-2", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2", "conv3_l2=log:5e-5:5e-2"]
-RANGES += ["fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
 # seeds
 SCHEDULES = {"step": 0, "exponential": 1}
-
-
-def answer(command):
-    process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} failed")
-    return process.stdout
 
 
 def record(arguments):
@@ -38,7 +28,7 @@ def record(arguments):
         study = str(Path(arguments.studies) / schedule)
         command = [arguments.foretell, "search", "--trials", str(trials), "--seed", str(seed), "--epochs", "20", "--no-stopping"]
         command += ["--sampler", "random", "--metric", "val_acc", "--workers", "1", "--out", study, "--format", "json"]
-        command += [word for parameter in RANGES for word in ("--param", parameter)]
+        command += searched(RANGES)
         command += ["--", arguments.foretell, "train", *TRAIN, "--set", "learning_rate_reductions=0", "--schedule", schedule]
         answer([*command, "--data", f"mnist:{arguments.mnist}"])
         for line in answer([arguments.foretell, "study", "export", study]).splitlines():

@@ -187,3 +187,32 @@ fn every_message_that_has_a_remedy_in_the_docs_is_one_that_foretell_says() {
         assert!(text.contains(part), "nothing says {part:?}");
     }
 }
+
+/// The help of the flag `--name` of the command `command`.
+#[cfg(feature = "nn")]
+fn help_of(command: &str, name: &str) -> String {
+    let program = Program::command();
+    let command = program.find_subcommand(command).expect("it is there");
+    let arg = command.get_arguments().find(|arg| arg.get_long() == Some(name)).expect("it is there");
+    arg.get_long_help().or(arg.get_help()).expect("it has a help").to_string()
+}
+
+#[cfg(feature = "nn")]
+#[test]
+fn flags_of_the_networks_list_every_space_data_set_and_schedule() {
+    let spaces: Vec<&str> = foretell_nn::SPACES.iter().map(|space| space.name()).collect();
+    let data: Vec<&str> =
+        foretell_nn::DataSpec::KNOWN.split([',', ' ']).filter(|name| name.contains(':')).collect();
+    let unknown = "".parse::<foretell_nn::RateSchedule>().expect_err("it has no name").to_string();
+    for command in ["search", "train"] {
+        for (flag, names) in [("space", &spaces), ("data", &data)] {
+            let help = help_of(command, flag);
+            let missing: Vec<_> = names.iter().filter(|name| !help.contains(**name)).collect();
+            assert!(missing.is_empty(), "{command} --{flag} does not list {missing:?}");
+        }
+        let help = help_of(command, "schedule");
+        let (_, listed) = help.split_once(": ").expect("it lists names");
+        let listed = listed.split(" (").next().expect("it begins with them");
+        assert!(unknown.contains(listed), "{command} --schedule lists {listed:?}, and known are: {unknown}");
+    }
+}

@@ -83,7 +83,8 @@ impl Optimizer {
         &self.progress
     }
 
-    /// The same optimizer after `steps` steps on `network`; `memories` gives the next numbers that were remembered, so many of them.
+    /// Returns the optimizer as it was after `steps` steps on `network`. `memories(n)` reads the next n numbers that it remembered, in the order of
+    /// the parameters.
     ///
     /// # Errors
     /// Those of `memories`.

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 /// What is done after each epoch: the training goes on until it says [`ControlFlow::Break`].
 pub type Report<'a> = dyn FnMut(&EpochReport) -> ControlFlow<()> + 'a;
 
-/// The same reports, the first of which tells the network's `cost`.
+/// Wraps `report` so that the report of the first epoch includes the network's `cost`.
 pub(crate) fn telling<'a>(
     cost: Cost,
     report: &'a mut Report<'_>,
@@ -55,9 +55,9 @@ pub struct Plan {
     pub material: Material,
     /// The data set that needs no file.
     pub drawn: &'static str,
-    /// The most words of a text that are told apart, if fewer than the text's.
+    /// The largest vocabulary, in words; `None` for all words of the text.
     pub vocabulary: Option<usize>,
-    /// The most layers, if fewer than the space has otherwise.
+    /// The largest number of layers; `None` for the space's own limit.
     pub max_layers: Option<usize>,
     /// The smallest side of an image, in pixels.
     pub smallest: usize,
@@ -81,7 +81,7 @@ pub struct Small {
 }
 
 impl Plan {
-    /// A plan for images, and `shapes` where there are none.
+    /// A plan for images; `shapes` are the default data.
     pub(crate) fn images(epochs: usize, batch_size: usize, small: Small) -> Self {
         Self {
             material: Material::Images,
@@ -96,7 +96,7 @@ impl Plan {
         }
     }
 
-    /// A plan for a text, and `words` where there is none.
+    /// A plan for texts; `words` are the default data.
     pub(crate) fn text(epochs: usize, batch_size: usize, small: Small) -> Self {
         Self { material: Material::Text, drawn: "words", ..Self::images(epochs, batch_size, small) }
     }

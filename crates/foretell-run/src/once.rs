@@ -18,6 +18,8 @@ pub(crate) struct Once {
     found: Map<String, Value>,
     /// The report of the last epoch.
     held: Option<Report>,
+    /// Whether the trial counts its epochs from 0.
+    from_zero: bool,
 }
 
 impl Once {
@@ -31,7 +33,7 @@ impl Once {
         !self.missing.is_empty()
     }
 
-    /// A line without a report; the report that waited for it, if it has the last of what was missing.
+    /// Reads a line without a report. Returns the report that waited, if the line has the last missing value.
     pub(crate) fn see(&mut self, pairs: &[Pair<'_>]) -> Option<Report> {
         for pair in pairs.iter().filter(|pair| !pair.is_past) {
             if let Some(value) = pair.value
@@ -43,7 +45,8 @@ impl Once {
         if self.is_waiting() { None } else { self.release() }
     }
 
-    /// `report` with what was found; none as long as it waits, and before it the one that waited.
+    /// Returns the reports that wait no longer: the one that waited, then `report` with what was found. `report` itself waits if it is that of the
+    /// last epoch of `whole` and a value is missing.
     pub(crate) fn pass(&mut self, mut report: Report, whole: Option<u64>) -> Vec<Report> {
         for name in report.metrics.keys() {
             self.missing.remove(name);
@@ -51,7 +54,8 @@ impl Once {
         }
         let before = self.release();
         report.metrics.append(&mut self.found);
-        if self.is_waiting() && whole.is_some_and(|whole| report.step >= whole) {
+        self.from_zero |= report.step == 0;
+        if self.is_waiting() && whole.is_some_and(|whole| report.step + u64::from(self.from_zero) >= whole) {
             self.held = Some(report);
             return before.into_iter().collect();
         }

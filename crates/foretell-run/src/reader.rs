@@ -41,7 +41,7 @@ pub struct ReportReader {
     pending_on_stdout: bool,
     on_stdout: bool,
     seen: Option<Seen>,
-    /// What stands in lines of its own.
+    /// Values that the trial prints once, in lines without the metric.
     once: Once,
 }
 
@@ -125,8 +125,8 @@ impl ReportReader {
         Self { whole: Some(resource), ..self }
     }
 
-    /// The same for a trial that may print the values `names` once, in a line without the metric: the next report has them. The report
-    /// of the last epoch waits for those that are missing, until the output ends.
+    /// Also reads the values `names` from lines without the metric, once each: the next report has them. The report of the last epoch waits
+    /// for values that are missing until the output ends.
     #[must_use]
     pub fn with_once(self, names: &[String]) -> Self {
         Self { once: Once::of(names), ..self }
@@ -153,7 +153,7 @@ impl ReportReader {
         self.pass(read, line)
     }
 
-    /// `read` of `line`, with what stands in lines of its own.
+    /// Adds to the reports that were `read` from `line` the values that the trial prints once.
     fn pass(&mut self, read: Vec<Read>, line: &[u8]) -> Vec<Read> {
         if read.is_empty() && self.once.is_waiting() {
             let text = scan::plain(line);
@@ -430,6 +430,11 @@ mod tests {
         assert_eq!(
             latencies(&[epochs[0], epochs[1], "saved", "latency=3 size=7", "latency=9"]),
             [(1, None, None), (2, Some(3.0), Some(7.0))]
+        );
+        // epochs that count from 0
+        assert_eq!(
+            latencies(&["epoch 0 acc=0.5", "epoch 1 acc=0.6", "latency=3 size=7"]),
+            [(0, None, None), (1, Some(3.0), Some(7.0))]
         );
         // one never comes: the end releases what waited for it
         assert_eq!(latencies(&[epochs[0], epochs[1], "size=7"]), [(1, None, None), (2, None, Some(7.0))]);

@@ -17,6 +17,12 @@ pub(crate) fn max_pool_ceiling(images: Tensor<4>, kernel: usize, stride: usize) 
     maxima(images, Windows { kernel, stride, ceiling: true })
 }
 
+/// The side of a map of side `size` after `poolings` poolings of 3 × 3 with stride 2 whose windows may reach over the border.
+pub(crate) fn pooled(size: usize, poolings: usize) -> usize {
+    let windows = Windows { kernel: 3, stride: 2, ceiling: true };
+    (0..poolings).fold(size, |size, _| windows.count(size))
+}
+
 /// Means over windows that may reach over the border; only values inside count.
 pub(crate) fn mean_pool_ceiling(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
     let windows = Windows { kernel, stride, ceiling: true };

@@ -13,7 +13,7 @@ use crate::layers::convolution::Convolution;
 use crate::layers::dense::Dense;
 use crate::layers::dropout::Dropout;
 use crate::layers::parameter::module;
-use crate::layers::pooling::max_pool_ceiling;
+use crate::layers::pooling::{max_pool_ceiling, pooled};
 use crate::layers::response_norm::response_norm;
 use crate::layers::weights::Weights;
 use crate::optimizer::Optimizer;
@@ -105,11 +105,6 @@ impl Steps {
         };
         layers.into_iter().fold(Cost::default(), add)
     }
-}
-
-/// What so many poolings of 3 × 3 at every second place leave of `size`.
-fn pooled(size: usize, poolings: usize) -> usize {
-    (0..poolings).fold(size, |size, _| (size - 3).div_ceil(2) + 1)
 }
 
 impl Recipe for Steps {

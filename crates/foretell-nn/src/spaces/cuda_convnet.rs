@@ -9,7 +9,7 @@ use crate::image_lessons::ImageNetwork;
 use crate::layers::convolution::Convolution;
 use crate::layers::dense::Dense;
 use crate::layers::parameter::module;
-use crate::layers::pooling::{max_pool_ceiling, mean_pool_ceiling};
+use crate::layers::pooling::{max_pool_ceiling, mean_pool_ceiling, pooled};
 use crate::layers::response_norm::response_norm;
 use crate::layers::weights::Weights;
 use crate::optimizer::Optimizer;
@@ -112,15 +112,10 @@ impl Momentum {
         let (mut cost, mut height, mut width) = (Cost::default(), height, width);
         for [filters, channels] in convolutions {
             cost = cost.with(&[filters, channels, 5, 5], height * width);
-            (height, width) = (pooled(height), pooled(width));
+            (height, width) = (pooled(height, 1), pooled(width, 1));
         }
         cost.with(&[wide, height, width, self.classes], 1)
     }
-}
-
-/// What a pooling of 3 × 3 at every second place leaves of `size`.
-fn pooled(size: usize) -> usize {
-    (size - 3).div_ceil(2) + 1
 }
 
 impl Recipe for Momentum {
@@ -167,8 +162,7 @@ impl Network {
         let conv1 = convolution(narrow, recipe.input.channels, 1e-4, penalty1);
         let conv2 = convolution(narrow, narrow, 0.01, penalty2);
         let conv3 = convolution(wide, narrow, 0.01, penalty3);
-        let last = |size: usize| (0..3).fold(size, |size, _| pooled(size));
-        let inputs = wide * last(recipe.input.height) * last(recipe.input.width);
+        let inputs = wide * pooled(recipe.input.height, 3) * pooled(recipe.input.width, 3);
         let weight = weights.normal([inputs, recipe.classes], 0.01).with_penalty(penalty);
         let fc = Dense { weight, bias: bias(recipe.classes, 0.0, weights) };
         Self { conv1, conv2, conv3, fc, scale: recipe.norm.0, power: recipe.norm.1 }

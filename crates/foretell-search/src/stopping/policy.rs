@@ -105,10 +105,11 @@ impl Policy {
         matches!(self, Self::Lce | Self::LceOptimistic)
     }
 
-    /// The predictor by which it forecasts: the one called `name`. LCE's criterion cuts off the points before learning begins.
+    /// Returns the predictor called `name`, by which the policy forecasts. With LCE's criterion the predictor ignores the points before learning
+    /// begins.
     ///
     /// # Errors
-    /// [`UnknownPredictor`] if there is none of this name.
+    /// [`UnknownPredictor`] if no predictor is called `name`.
     pub fn predictor(
         self,
         name: &str,

@@ -24,7 +24,7 @@ pub(super) struct Measures {
     side_levels: BTreeMap<String, SideLevel>,
     /// The trials that were trained to their end and keep the limits.
     standings: Standings,
-    /// The trials that were trained to their end, in that order, each with the epochs that the study had then spent.
+    /// The trials that finished their training, in that order: the epochs that the study had spent by then, and the trial's index.
     finishes: Vec<(u64, usize)>,
 }
 
@@ -54,12 +54,12 @@ impl Measures {
         &mut self.standings
     }
 
-    /// Trial `index` was trained to its end when the study had `spent` so many epochs.
+    /// Records that trial `index` finished its training when the study had spent `spent` epochs.
     pub(super) fn finish(&mut self, spent: u64, index: usize) {
         self.finishes.push((spent, index));
     }
 
-    /// The trials that were trained to their end, in that order, each with the epochs that the study had then spent.
+    /// The trials that finished their training, in that order: the epochs that the study had spent by then, and the trial's index.
     pub(super) fn finishes(&self) -> &[(u64, usize)] {
         &self.finishes
     }

@@ -189,7 +189,7 @@ impl Study {
         }
     }
 
-    /// The trials that were trained to their end, in that order, each with the epochs that the study had then spent.
+    /// The trials that finished their training, in that order: the epochs that the study had spent by then, and the trial's index.
     pub(crate) fn finishes(&self) -> &[(u64, usize)] {
         self.measures.finishes()
     }

@@ -141,7 +141,7 @@ fn nearest(rows: &[&Row]) -> Option<String> {
     ))
 }
 
-/// What a row measures, beside its curves and preparation.
+/// Describes what a row measures: the predictor, with its depth or features.
 fn what(row: &Row) -> String {
     match (row.part, row.depth) {
         (Part::Depth, Some(depth)) => format!("{} at {depth} layers", row.predictor),

@@ -1,0 +1,22 @@
+"""What the benches on networks of our own share: how they run Foretell, and the cuda-convnet networks that learn in seconds."""
+
+import subprocess
+import sys
+
+# small networks on a part of MNIST, and the part of their space in which they learn
+TRAIN = ["--space", "cuda-convnet", "--width", "0.125", "--train-size", "300", "--validation-size", "400", "--batch-size", "10"]
+RANGES = ["learning_rate=log:2e-3:5e-2", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2", "conv3_l2=log:5e-5:5e-2"]
+RANGES += ["fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
+
+
+def answer(command):
+    """What the command prints on standard output; its failure ends the bench."""
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed")
+    return process.stdout
+
+
+def searched(parameters):
+    """The flags that search these parameters."""
+    return [word for parameter in parameters for word in ("--param", parameter)]
