@@ -48,18 +48,40 @@ fn pattern(i: usize, k: usize) -> f64 {
     2.0 * (value - value.floor()) - 1.0
 }
 
-/// Whether images of this `scale`, learnt by `recipe` at a rate of `rate`, give the losses of PyTorch's network `name`.
-pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(name: &str, recipe: &R, rate: f64, scale: f64) {
-    let count = IMAGES * 3 * SIDE * SIDE;
+/// The images that a network learns in a check.
+#[derive(Clone, Copy)]
+pub(crate) struct Images {
+    /// Values lie in ± `scale`.
+    pub(crate) scale: f64,
+    pub(crate) side: usize,
+    /// Whether the network drops values out and normalises by its batch.
+    pub(crate) is_training: bool,
+}
+
+impl Default for Images {
+    fn default() -> Self {
+        Self { scale: 1.0, side: SIDE, is_training: true }
+    }
+}
+
+/// Whether `images`, learnt by `recipe` at a rate of `rate`, give the losses of PyTorch's network `name`.
+pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(
+    name: &str,
+    recipe: &R,
+    rate: f64,
+    images: Images,
+) {
+    let Images { scale, side, is_training } = images;
+    let count = IMAGES * 3 * side * side;
     let batch = |batch: usize| {
         let images: Vec<f32> = (0..count).map(|i| (scale * pattern(i, 1000 + batch)) as f32).collect();
         let labels: Vec<usize> = (0..IMAGES).map(|image| (image * 3 + batch) % CLASSES).collect();
-        (Tensor::constant(images, [IMAGES, 3, SIDE, SIDE], &Device::Processor), labels)
+        (Tensor::constant(images, [IMAGES, 3, side, side], &Device::Processor), labels)
     };
     check(name, recipe, rate, |network, step| {
         let (images, labels) = batch(step % BATCHES);
         let mut rng = stream(0, Purpose::Dropout, 0);
-        mean_cross_entropy(network.logits(images, Some(&mut rng)), labels)
+        mean_cross_entropy(network.logits(images, is_training.then_some(&mut rng)), labels)
     });
 }
 

@@ -216,4 +216,17 @@ mod tests {
         let images = Tensor::zeros([2, 3, 75, 75], &device);
         assert_eq!(small.logits(images, None).dims(), [2, 1000]);
     }
+
+    #[test]
+    fn fifty_steps_agree_with_pytorch() {
+        use crate::torch::{CLASSES, Images, check_images};
+        let input = ImageShape { channels: 3, height: SMALLEST, width: SMALLEST };
+        let recipe = Steps { learning_rate: 0.001, reductions: 0, width: 0.0625, input, classes: CLASSES };
+        check_images(
+            "alexnet",
+            &recipe,
+            0.001,
+            Images { side: SMALLEST, is_training: false, ..Images::default() },
+        );
+    }
 }

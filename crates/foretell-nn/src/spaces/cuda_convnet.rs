@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
-        use crate::torch::{CLASSES, SIDE, check_images};
+        use crate::torch::{CLASSES, Images, SIDE, check_images};
         let recipe = Momentum {
             learning_rate: 0.001,
             reductions: 0,
@@ -220,6 +220,6 @@ mod tests {
             input: ImageShape { channels: 3, height: SIDE, width: SIDE },
             classes: CLASSES,
         };
-        check_images("cuda-convnet", &recipe, 0.001, 10.0);
+        check_images("cuda-convnet", &recipe, 0.001, Images { scale: 10.0, ..Images::default() });
     }
 }

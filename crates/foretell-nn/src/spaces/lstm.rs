@@ -238,7 +238,8 @@ mod tests {
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
-        let recipe = descent(2, 7, 5, crate::torch::WORDS);
-        crate::torch::check_text("lstm", &recipe, 2.0);
+        use crate::torch::{WORDS, check_text};
+        check_text("lstm", &descent(2, 7, 5, WORDS), LSTM.rate / 10.0);
+        check_text("lstm-400", &descent(4, 7, 5, WORDS), LSTM_400.rate);
     }
 }

@@ -389,9 +389,9 @@ mod tests {
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
-        use crate::torch::{SIDE, check_images};
+        use crate::torch::{Images, SIDE, check_images};
         let layers = "[C(6,3,1), P(2,2), C(8,5,1), P(3,2), FC(12), SM(10)]".parse().unwrap();
         let recipe = Adam { layers, input: ImageShape { channels: 3, height: SIDE, width: SIDE } };
-        check_images("metaqnn", &recipe, 0.001, 1.0);
+        check_images("metaqnn", &recipe, 0.001, Images::default());
     }
 }

@@ -290,6 +290,6 @@ mod tests {
         // with the second block, and with the seventh
         (blocks[4].links, blocks[11].links) = (1 << 1, 1 << 6);
         let recipe = RmsProp { blocks, channels: 3, pixels: 16, classes: crate::torch::CLASSES };
-        crate::torch::check_images("resnet-39", &recipe, 1e-5, 1.0);
+        crate::torch::check_images("resnet-39", &recipe, 1e-5, crate::torch::Images::default());
     }
 }

@@ -293,8 +293,12 @@ mod tests {
 
     #[test]
     fn fifty_steps_agree_with_pytorch() {
-        let classes = crate::torch::CLASSES;
-        let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 2, channels: 3, classes };
-        crate::torch::check_images("resnet-tiny", &recipe, 0.001, 1.0);
+        use crate::torch::{CLASSES, Images, check_images};
+        for space in [&RESNET_TINY, &RESNET_TINY_3] {
+            let convolutions = space.convolutions;
+            let recipe =
+                Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions, channels: 3, classes: CLASSES };
+            check_images(space.name, &recipe, 0.001, Images::default());
+        }
     }
 }

@@ -7,8 +7,8 @@
 (both from 0) is √(3/fan-in)·u(i, k), u(i, k) = 2·frac(43758.5453·sin(12.9898·(i + 1) + 78.233·k)) − 1, in the layout of our
 networks: kernels as PyTorch's, matrices (inputs, outputs). Vectors keep their starting values. No dropout.
 
-`--compare` prints how far PyTorch's own losses in 32 and in 64 bits are apart: what rounding alone does. The rates of the two
-residual networks and of lstm are a hundredth, a hundredth and a tenth of the recipes', at which rounding does little in 50 steps.
+`--compare` prints how far PyTorch's own losses in 32 and in 64 bits are apart: what rounding alone does. The rates of resnet-tiny and
+resnet-tiny-3, of resnet-39 and of lstm are a hundredth, a hundredth and a tenth of the recipes', at which rounding does little in 50 steps.
 """
 
 import json
@@ -50,12 +50,12 @@ class Weights:
         return tensor
 
 
-def batches(scale):
+def batches(scale, side=SIDE):
     """(images, labels) of each batch."""
-    count = IMAGES * 3 * SIDE * SIDE
+    count = IMAGES * 3 * side * side
     for batch in range(BATCHES):
         images = scale * pattern(count, 1000 + batch)
-        yield images.to(KIND).reshape(IMAGES, 3, SIDE, SIDE), (torch.arange(IMAGES) * 3 + batch) % CLASSES
+        yield images.to(KIND).reshape(IMAGES, 3, side, side), (torch.arange(IMAGES) * 3 + batch) % CLASSES
 
 
 def train(loss_of, parameters, optimizer, data, clip=None):
@@ -117,26 +117,61 @@ class Norms:
         return F.batch_norm(x, None, None, self.gamma, self.beta, training=True)
 
 
-def residual():
-    """Two blocks a stage, four filters, kernels of 3 × 3."""
+def alexnet():
+    """6, 16, 24, 24 and 16 filters and 256 units, a sixteenth of the width, on images of 64 pixels; without dropout."""
+    w, side = Weights(), 64
+    convolutions, maps = [], 3
+    for filters, kernel, start in ((6, 11, 0.0), (16, 5, 0.1), (24, 3, 0.0), (24, 3, 0.1), (16, 3, 0.1)):
+        convolutions.append((w.matrix(filters, maps, kernel, kernel), w.vector(filters, start)))
+        maps = filters
+    dense = [(w.matrix(i, o), w.vector(o, start)) for i, o, start in ((16 * 2 * 2, 256, 0.1), (256, 256, 0.1), (256, 10, 0.0))]
+
+    def pool(x):
+        return F.max_pool2d(x, 3, 2, ceil_mode=True)
+
+    def norm(x):
+        return x / (1 + 1e-4 * F.avg_pool2d(x * x, 3, 1, 1)) ** 0.75
+
+    def loss(batch):
+        # SAME padding of 64 pixels, kernel 11, stride 4: 7 in all, the larger part after the last row and column
+        x = F.relu(F.conv2d(F.pad(batch[0], (3, 4, 3, 4)), *convolutions[0], stride=4))
+        x = pool(norm(x))
+        x = pool(norm(F.relu(F.conv2d(x, *convolutions[1], padding=2))))
+        for weight, start in convolutions[2:]:
+            x = F.relu(F.conv2d(x, weight, start, padding=1))
+        x = pool(x).flatten(1)
+        for weight, start in dense[:-1]:
+            x = F.relu(x @ weight + start)
+        return F.cross_entropy(x @ dense[-1][0] + dense[-1][1], batch[1])
+
+    layers = convolutions + dense
+    groups = [{"params": [weight for weight, _ in layers], "weight_decay": 5e-4}]
+    groups.append({"params": [start for _, start in layers], "lr": 0.002})
+    return train(loss, w.all, torch.optim.SGD(groups, lr=0.001, momentum=0.9), list(batches(1.0, side)))
+
+
+def residual(convolutions):
+    """Twelve convolutions in blocks of two or three, the first third of them with four filters, kernels of 3 × 3."""
     w = Weights()
     first, norm, blocks, channels = w.matrix(4, 3, 3, 3), Norms(w, 4), [], 4
-    for stage in range(3):
-        for block in range(2):
-            filters = 4 << stage
-            stride = 2 if stage and not block else 1
-            one, norm_one = w.matrix(filters, channels, 3, 3), Norms(w, filters)
-            blocks.append((one, norm_one, w.matrix(filters, filters, 3, 3), Norms(w, filters), stride))
+    count = 12 // convolutions
+    for block in range(count):
+        filters = 4 << (3 * block // count)
+        stride, layers = 2 if filters > channels else 1, []
+        for _ in range(convolutions):
+            layers.append((w.matrix(filters, channels, 3, 3), Norms(w, filters)))
             channels = filters
+        blocks.append((layers, stride))
     d, e = w.matrix(16, 10), w.vector(10)
 
     def loss(batch):
         x = F.relu(norm(F.conv2d(batch[0], first, padding=1)))
-        for one, norm_one, two, norm_two, stride in blocks:
+        for ((kernel, after), *others), stride in blocks:
             # SAME padding of an even size with stride 2 lies after the last row and column alone
             padded = F.pad(x, (0, 1, 0, 1)) if stride == 2 else F.pad(x, (1, 1, 1, 1))
-            y = F.relu(norm_one(F.conv2d(padded, one, stride=stride)))
-            y = norm_two(F.conv2d(y, two, padding=1))
+            y = after(F.conv2d(padded, kernel, stride=stride))
+            for kernel, after in others:
+                y = after(F.conv2d(F.relu(y), kernel, padding=1))
             around = x[:, :, ::stride, ::stride]
             x = F.relu(y + F.pad(around, (0, 0, 0, 0, 0, y.shape[1] - around.shape[1])))
         return F.cross_entropy(x.mean((2, 3)) @ d + e, batch[1])
@@ -174,12 +209,12 @@ def dense():
     return train(loss, w.all, optimizer, list(batches(1.0)))
 
 
-def lstm():
-    """Two layers of seven cells, five inputs, eleven words; four parts of a text of 5 steps."""
+def lstm(depth, rate):
+    """Layers of seven cells, five inputs, eleven words; four parts of a text of 5 steps."""
     w = Weights()
     words, cells, inputs, steps, parts = 11, 7, 5, 5, 4
     embedding, layers, size = w.matrix(words, inputs), [], inputs
-    for _ in range(2):
+    for _ in range(depth):
         layers.append((w.matrix(size, 4 * cells), w.matrix(cells, 4 * cells), w.vector(4 * cells)))
         size = cells
     d, e = w.matrix(cells, words), w.vector(words)
@@ -201,10 +236,19 @@ def lstm():
         return torch.tensor([[(7 * (s + ahead) + 3 * p * p + batch) % words for p in range(parts)] for s in range(steps)])
 
     data = [(text(batch, 0), text(batch, 1).flatten()) for batch in range(BATCHES)]
-    return train(loss, w.all, torch.optim.SGD(w.all, lr=2.0), data, clip=0.25)
+    return train(loss, w.all, torch.optim.SGD(w.all, lr=rate), data, clip=0.25)
 
 
-families = {"metaqnn": metaqnn, "cuda-convnet": convnet, "resnet-tiny": residual, "resnet-39": dense, "lstm": lstm}
+families = {
+    "metaqnn": metaqnn,
+    "cuda-convnet": convnet,
+    "alexnet": alexnet,
+    "resnet-tiny": lambda: residual(2),
+    "resnet-tiny-3": lambda: residual(3),
+    "resnet-39": dense,
+    "lstm": lambda: lstm(2, 2.0),
+    "lstm-400": lambda: lstm(4, 3.5),
+}
 losses = {name: [float(f"{loss:.7g}") for loss in run()] for name, run in families.items()}
 if "--compare" in sys.argv:
     KIND = torch.float64
