@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """MetaQNN's search by Q-learning over its whole schedule of ε, with and without stopping from the same seed, the best five trained anew.
 
-    python3 benches/q_learning.py [foretell] [--networks 540] [--seeds 1]
+    python3 benches/q_learning.py CIFAR [foretell] [--networks 270] [--seeds 1]
 
-The networks are small and learn drawn images of 12 × 12 pixels, so that a processor trains hundreds of them; `--networks 2700` is the paper's number,
-which the schedule of ε is scaled from. Stopping is the paper's: ν-SVR, learnt once from the first networks, and 99 % sure. The same command goes on where
-it was interrupted: the studies are in foretell-out/q-learning.
+CIFAR is the folder of CIFAR-10's binary files. The networks are small and learn 500 of its images, so that two processors train hundreds of them in half
+an hour; `--networks 2700` is the paper's number, which the schedule of ε is scaled from. Stopping is the paper's: ν-SVR, learnt once from the first
+networks, and 99 % sure. Both searches run at the same time, a trial each. The same command goes on where it was interrupted: the studies are in
+foretell-out/q-learning.
 """
 
 import argparse
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from our_networks import answer
 
-SIZES = ["--data", "shapes:12", "--width", "0.03125", "--max-layers", "6", "--train-size", "320", "--validation-size", "300"]
+SIZES = ["--width", "0.0625", "--max-layers", "6", "--train-size", "500", "--validation-size", "300"]
 SIZES += ["--batch-size", "16", "--epochs", "8", "--initial-value", "0.2"]
 # the paper's stages: ε and networks
 STAGES = [(1.0, 1500), (0.9, 100), (0.8, 100), (0.7, 100)] + [(tenths / 10, 150) for tenths in range(6, 0, -1)]
@@ -40,7 +42,7 @@ def stages(networks):
 def search(arguments, variant, seed):
     """The result of a search; the score of each network, its last value or of a stopped one what was forecast; the last values of the best anew."""
     study = Path(arguments.studies) / f"{arguments.networks}-{variant.replace(' ', '-')}-{seed}"
-    command = [arguments.foretell, "search", *SIZES, "--sampler", "q-learning", "--trials", str(arguments.networks), "--seed", str(seed)]
+    command = [arguments.foretell, "search", "--data", f"cifar10:{arguments.cifar}", *SIZES, "--sampler", "q-learning", "--trials", str(arguments.networks), "--seed", str(seed)]
     command += ["--workers", "1", "--retrain-best", "5", "--retrain-epochs", "24", "--out", str(study), "--format", "json"]
     found = json.loads(answer([*command, *variants(arguments.networks)[variant]]))
     scores = lasts(arguments, study)
@@ -57,13 +59,16 @@ def lasts(arguments, study):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cifar", help="the folder of CIFAR-10's binary files")
     parser.add_argument("foretell", nargs="?", default="target/release/foretell")
-    parser.add_argument("--networks", type=int, default=540)
+    parser.add_argument("--networks", type=int, default=270)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--studies", default="foretell-out/q-learning", help="the folder of the studies")
     arguments = parser.parse_args()
     for seed in range(arguments.seeds):
-        results = {variant: search(arguments, variant, seed) for variant in variants(arguments.networks)}
+        names = list(variants(arguments.networks))
+        with ThreadPoolExecutor(len(names)) as pool:
+            results = dict(zip(names, pool.map(lambda variant: search(arguments, variant, seed), names)))
         print(f"seed {seed}\n\n| ε | networks | mean score {' | mean score '.join(results)} |\n|---|---|---|---|")
         for epsilon, numbers in stages(arguments.networks):
             cells = [str(epsilon), str(len(numbers))]

@@ -129,33 +129,6 @@ impl ParameterSpace {
         Self::new(parameters.collect::<Result<_, ParameterError>>()?)
     }
 
-    /// The eight hyperparameters of the cuda-convnet "18 %" network, the space of the paper's Hyperband experiments.
-    ///
-    /// | parameter                             | scale   | range         |
-    /// |---------------------------------------|---------|---------------|
-    /// | `learning_rate`                       | log     | 5e-5 .. 5     |
-    /// | `learning_rate_reductions`            | integer | 0 .. 3        |
-    /// | `conv1_l2`, `conv2_l2`, `conv3_l2`    | log     | 5e-5 .. 5     |
-    /// | `fc_l2`                               | log     | 5e-3 .. 500   |
-    /// | `lrn_scale`                           | log     | 5e-6 .. 5     |
-    /// | `lrn_power`                           | linear  | 0.01 .. 3     |
-    ///
-    /// The paper's table prints 5e-5 .. 5 for the fully connected layer too; the released Hyperband code draws from
-    /// 5e-3 .. 500, whose middle (on the log scale) is nearer to the network's own value of 1, and is followed here.
-    pub fn cuda_convnet() -> Self {
-        let texts = [
-            "learning_rate=log:5e-5:5",
-            "learning_rate_reductions=int:0:3",
-            "conv1_l2=log:5e-5:5",
-            "conv2_l2=log:5e-5:5",
-            "conv3_l2=log:5e-5:5",
-            "fc_l2=log:5e-3:500",
-            "lrn_scale=log:5e-6:5",
-            "lrn_power=float:0.01:3",
-        ];
-        Self::parse(&texts).expect("the texts above are a space, as a test confirms")
-    }
-
     /// The parameters, in order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
@@ -364,14 +337,6 @@ mod tests {
             let [a, b] = [&with, &without].map(|space| space.sample(&mut trial_stream(3, trial)));
             assert_eq!(a["lr"], b["lr"]);
         }
-    }
-
-    #[test]
-    fn the_cuda_convnet_space_has_eight_parameters() {
-        let space = ParameterSpace::cuda_convnet();
-        assert_eq!(space.parameters().len(), 8);
-        let drawn = space.sample(&mut trial_stream(0, 0));
-        assert!(space.check(&drawn).is_ok() && drawn["fc_l2"].number().is_some());
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use super::report::{counting_line, objectives_line, rank_line};
 use super::workload::Workload;
 use crate::output::table;
+use foretell::Value;
 use foretell_search::{
-    MOST_TRIALS, Plan, Policy, SamplerSpec, Schedule, ScheduleError, Space, StudySpec, Totals, plan,
-    successive_halving,
+    MOST_TRIALS, Parameter, ParameterKind, ParameterSpace, Plan, Policy, SamplerSpec, Schedule,
+    ScheduleError, Space, StudySpec, Totals, plan, successive_halving,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -94,6 +95,9 @@ pub(super) fn text(
         let attempts = "first epochs that show no learning come on top: up to five a network, each at a smaller learning rate";
         lines.push(attempts.to_owned());
     }
+    if let Space::Parameters(space) = &workload.space {
+        lines.push(format!("parameters:\n{}", parameters(space)));
+    }
     lines.extend(sampler(spec));
     lines.push(stopping(spec));
     lines.extend(objectives_line(spec));
@@ -108,6 +112,36 @@ pub(super) fn text(
     ));
     lines.push("nothing was run: leave out --explain to begin".to_owned());
     lines.join("\n")
+}
+
+/// Choices of more options are shortened.
+const MOST_OPTIONS: usize = 8;
+
+/// A line for all parameters with the same range, in the order of the first of each.
+fn parameters(space: &ParameterSpace) -> String {
+    let mut ranges: Vec<(String, Vec<&str>)> = Vec::new();
+    for Parameter { name, kind, active_if } in space.parameters() {
+        let condition = active_if.as_ref().map(|active| format!(" if {}={}", active.name, active.equals));
+        let range = format!("{}{}", shortened(kind), condition.unwrap_or_default());
+        match ranges.iter_mut().find(|(known, _)| *known == range) {
+            Some((_, names)) => names.push(name),
+            None => ranges.push((range, vec![name])),
+        }
+    }
+    let lines = ranges.iter().map(|(range, names)| format!("  {}={range}", names.join(", ")));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A range as `--param` takes it; of many options the first ones and the last.
+fn shortened(kind: &ParameterKind) -> String {
+    match kind {
+        ParameterKind::Choice { options } if options.len() > MOST_OPTIONS => {
+            let (first, last) = (&options[..3], &options[options.len() - 1]);
+            let first: Vec<String> = first.iter().map(Value::to_string).collect();
+            format!("choice:{},…,{last} ({} options)", first.join(","), options.len())
+        }
+        kind => kind.to_string(),
+    }
 }
 
 /// How many trials there are at most, or what ends them.
@@ -201,4 +235,23 @@ fn stopping(spec: &StudySpec) -> String {
 
 fn join(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_the_same_range_share_a_line_and_long_choices_are_shortened() {
+        let texts = [
+            "a=log:0.1:1",
+            "o=choice:x,y",
+            "b=log:0.1:1",
+            "c=log:0.1:1 if o=x",
+            "n=choice:1,2,3,4,5,6,7,8,9",
+        ];
+        let expected =
+            "  a, b=log:0.1:1\n  o=choice:x,y\n  c=log:0.1:1 if o=x\n  n=choice:1,2,3,…,9 (9 options)";
+        assert_eq!(parameters(&ParameterSpace::parse(&texts).unwrap()), expected);
+    }
 }
