@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     pub(super) out: Option<PathBuf>,
 
-    /// Print the plan (trials, brackets, rungs, epochs) and run nothing.
+    /// Print the plan (parameters, trials, brackets, rungs, epochs) and run nothing.
     #[arg(long, help_heading = "Search")]
     pub(super) explain: bool,
 
