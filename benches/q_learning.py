@@ -42,7 +42,8 @@ def stages(networks):
 def search(arguments, variant, seed):
     """The result of a search; the score of each network, its last value or of a stopped one what was forecast; the last values of the best anew."""
     study = Path(arguments.studies) / f"{arguments.networks}-{variant.replace(' ', '-')}-{seed}"
-    command = [arguments.foretell, "search", "--data", f"cifar10:{arguments.cifar}", *SIZES, "--sampler", "q-learning", "--trials", str(arguments.networks), "--seed", str(seed)]
+    command = [arguments.foretell, "search", "--data", f"cifar10:{arguments.cifar}", *SIZES]
+    command += ["--sampler", "q-learning", "--trials", str(arguments.networks), "--seed", str(seed)]
     command += ["--workers", "1", "--retrain-best", "5", "--retrain-epochs", "24", "--out", str(study), "--format", "json"]
     found = json.loads(answer([*command, *variants(arguments.networks)[variant]]))
     scores = lasts(arguments, study)
