@@ -379,11 +379,18 @@ impl fmt::Display for ParameterKind {
     }
 }
 
+/// As it stands after a parameter: `if name=value`.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "if {}={}", self.name, self.equals)
+    }
+}
+
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name, self.kind)?;
         match &self.active_if {
-            Some(condition) => write!(f, " if {}={}", condition.name, condition.equals),
+            Some(condition) => write!(f, " {condition}"),
             None => Ok(()),
         }
     }

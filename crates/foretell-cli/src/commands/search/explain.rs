@@ -114,15 +114,15 @@ pub(super) fn text(
     lines.join("\n")
 }
 
-/// Choices of more options are shortened.
+/// The most options of a choice that are all printed.
 const MOST_OPTIONS: usize = 8;
 
 /// A line for all parameters with the same range, in the order of the first of each.
 fn parameters(space: &ParameterSpace) -> String {
     let mut ranges: Vec<(String, Vec<&str>)> = Vec::new();
     for Parameter { name, kind, active_if } in space.parameters() {
-        let condition = active_if.as_ref().map(|active| format!(" if {}={}", active.name, active.equals));
-        let range = format!("{}{}", shortened(kind), condition.unwrap_or_default());
+        let condition = active_if.as_ref().map_or(String::new(), |condition| format!(" {condition}"));
+        let range = shortened(kind) + &condition;
         match ranges.iter_mut().find(|(known, _)| *known == range) {
             Some((_, names)) => names.push(name),
             None => ranges.push((range, vec![name])),
