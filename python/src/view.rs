@@ -1,6 +1,6 @@
 //! What a study stands at, as plain values: its settings, its trials, and its table.
 
-use crate::convert::{dict, direction_name, invalid};
+use crate::convert::{dict, invalid};
 use foretell_logs::Values;
 use foretell_run::{EventStore, Stored};
 use foretell_search::{Decision, Record, Space, Store, Study, StudySpec, Times, Trial, TrialState};
@@ -8,7 +8,7 @@ use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::PathBuf;
 
 /// The study that `folder` holds, read without a lock, also while it runs: `settings`, `trials`, `rows` and `reports`.
@@ -60,36 +60,14 @@ pub(crate) fn view<'py>(
     Ok(whole)
 }
 
-/// The settings by the names of `StudyRequest`.
+/// All settings by the names of `StudyRequest`; `None` where one does not apply. The space is the list of its parameters, or a name.
 pub(crate) fn settings<'py>(py: Python<'py>, spec: &StudySpec) -> PyResult<Bound<'py, PyAny>> {
-    let space = match &spec.space {
+    let mut settings = json!(spec.request());
+    settings["space"] = match &spec.space {
         Space::Parameters(space) => json!(space.parameters()),
         Space::Metaqnn(_) => json!("metaqnn"),
     };
-    let named = |value: Value| match value {
-        // of a choice with settings of its own, the name
-        Value::Object(fields) => fields.into_iter().next().map_or(Value::Null, |(name, _)| name.into()),
-        other => other,
-    };
-    let given = json!({
-        "space": space,
-        "metric": spec.metric,
-        "direction": direction_name(spec.direction),
-        "epochs": spec.max_resource,
-        "trials": spec.trials,
-        "budget_epochs": spec.budget_epochs,
-        "score": spec.run_score,
-        "seed": spec.seed,
-        "sampler": named(json!(spec.sampler)),
-        "policy": named(json!(spec.policy)),
-        "predictor": spec.predictor,
-        "burn_in": spec.burn_in,
-        "stop_probability": spec.criterion.stop_probability,
-        "agreeing_checks": spec.criterion.agreeing_checks,
-        "refit": spec.refit,
-        "shadow": spec.shadow,
-    });
-    plain(py, &given)
+    plain(py, &settings)
 }
 
 /// All trials: number, configuration, state, steps, values, decision, error.

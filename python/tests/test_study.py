@@ -152,3 +152,12 @@ def test_the_same_words_make_the_same_study_here_and_on_the_command_line(tmp_pat
     )
     assert (tmp_path / "there" / "events.jsonl").is_file(), run.stderr
     assert first_record(tmp_path / "here") == first_record(tmp_path / "there")
+
+
+def test_the_settings_are_all_that_a_study_can_be_asked_for():
+    from foretell._foretell import schema
+
+    study = Study(SPACE, metric="val_acc", epochs=9, scheduler="asha", rungs=1, error_budget="per-run", nth_best=2)
+    assert set(study.settings) == set(schema())
+    wanted = {"scheduler": "asha", "rungs": 1, "eta": 3, "error_budget": "per-run", "nth_best": 2, "offset": 0.0, "kappa": None}
+    assert {name: study.settings[name] for name in wanted} == wanted

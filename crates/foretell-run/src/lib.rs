@@ -37,6 +37,7 @@
 //! | `event_store` | the event log as a study's store                                       |
 //! | `hosted`      | a study that this process hosts for trainings elsewhere                 |
 //! | `access`      | where a study's server is, and the token that it asks for              |
+//! | [`wire`]      | bodies and answers of the verbs over HTTP                              |
 //! | `work`        | what a worker needs to run a study's trials                            |
 //! | `worker`      | takes trials from a study on another machine, and runs them            |
 //! | `leases`      | who runs which of them                                                 |
@@ -100,6 +101,7 @@ mod strays;
 mod terminal;
 mod trial;
 mod watcher;
+pub mod wire;
 mod work;
 mod worker;
 

@@ -12,7 +12,8 @@ use crate::output::OUTPUT;
 const MOST: u64 = 64 * 1024;
 
 /// A part of what a trial has printed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Printed {
     /// The byte that it begins at.
     pub from: u64,

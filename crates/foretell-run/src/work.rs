@@ -18,6 +18,7 @@ const FILE: &str = "work.json";
 
 /// How trials of a study are run: the command, how its output is read, and what is watched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Work {
     /// The version of Foretell that wrote it; workers of another version are refused.
     pub version: String,

@@ -5,7 +5,7 @@
 
 use foretell::Action;
 use foretell_run::{EventLog, LogReader, Opened, Position, read_log};
-use foretell_search::{Decision, Record, Study, TrialState};
+use foretell_search::{Decision, Record, Study, Summary, TrialState};
 use std::path::PathBuf;
 
 fn fixture() -> PathBuf {
@@ -125,4 +125,37 @@ fn a_record_of_a_newer_program_is_refused_with_its_line_type_and_version() {
         Some(Record::Paused { trial: 0 }),
         "an unknown field is passed over"
     );
+}
+
+/// `studies-of-2026-11-25` has studies of many kinds, and what `foretell search --format json` printed at the end of each.
+#[test]
+fn recorded_studies_come_to_what_they_came_to() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/studies-of-2026-11-25");
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|kind| kind != "jsonl") {
+            continue;
+        }
+        let (records, dropped) = read_log::<Record>(&path).expect("an old log opens");
+        assert_eq!(dropped, None);
+        let study = resume(&records);
+        let printed = std::fs::read_to_string(path.with_extension("json")).expect("a document");
+        let printed: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+        let now = serde_json::to_value(Summary::of(&study)).expect("JSON");
+        for (field, now) in now.as_object().expect("an object") {
+            assert_eq!(now, &printed[field], "{field} of {}", path.display());
+        }
+        let asked = study.spec().request();
+        let asked = serde_json::json!([asked.sampler, asked.scheduler, asked.predictor, asked.score]);
+        let named = serde_json::json!([
+            printed["sampler"],
+            printed["scheduler"],
+            printed["predictor"],
+            printed["score"]
+        ]);
+        assert_eq!(asked, named, "{}", path.display());
+        read += 1;
+    }
+    assert_eq!(read, 9);
 }

@@ -66,7 +66,9 @@ pub use replay::{
     FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table,
     Taken, Trace, TrialTrace, replay, replay_log,
 };
-pub use request::{MOST_TRIALS, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest};
+pub use request::{
+    MOST_TRIALS, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest, read_fields,
+};
 pub use samplers::q_learning::{
     EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
 };

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// Resource spent, and what it would have been.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spent {
     /// Epochs trained and recorded, failed attempts included.
     pub spent: u64,

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
 use foretell_run::Position;
+use foretell_run::wire::Refused;
 use futures_util::Stream;
 use futures_util::StreamExt;
 use futures_util::stream::{iter, unfold};
 
 use crate::fold::Fold;
 use crate::folds::locked;
-use crate::problem::Problem;
-use crate::records::{Reader, list, timed};
+use crate::records::{Reader, timed};
 use crate::views::{Shown, news};
 
 /// How often the log is looked at.
@@ -98,7 +98,8 @@ impl Follow for Tail {
             return vec![begun_anew()];
         }
         let number = self.position.records.to_string();
-        let found = (!records.is_empty()).then(|| Event::default().id(number).data(list(&records)));
+        let found = (!records.is_empty())
+            .then(|| Event::default().id(number).data(format!("[{}]", records.join(","))));
         let trouble = end.and_then(|end| self.trouble.of(end));
         found.into_iter().chain(trouble).collect()
     }
@@ -146,7 +147,8 @@ impl Trouble {
         }
         self.0 = now;
         let Some(text) = &self.0 else { return Some(Event::default().event("mended").data("{}")) };
-        Some(Event::default().event("trouble").data(Problem::document(text, None).to_string()))
+        let refused = Refused { error: text.clone(), field: None };
+        Event::default().event("trouble").json_data(refused).ok()
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use foretell_run::{EventLogError, LogReader, Position, Stamp, Survey};
 use foretell_search::{Decision, Moment, Parts, Record, Study, StudyError, Surface, Times};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A study as its log makes it.
@@ -55,7 +56,7 @@ pub(crate) struct Ended {
 }
 
 /// The values of one metric of a trial.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, JsonSchema)]
 pub(crate) struct Series {
     pub(crate) steps: Vec<u64>,
     pub(crate) values: Vec<f64>,

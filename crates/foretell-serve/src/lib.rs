@@ -9,7 +9,9 @@
 //! | `folder`      | the studies in a folder, read without a lock |
 //! | `guard`       | who is let in, with how long a body          |
 //! | `connections` | how many connections there are               |
-//! | `routes`      | the addresses and their answers              |
+//! | `routes`      | the addresses: who answers, and how they are described |
+//! | `openapi`     | the description of the interface             |
+//! | `answers`     | the answers to readers                       |
 //! | `verbs`       | the four verbs, and what a person orders     |
 //! | `owner`       | the studies that this server hosts           |
 //! | `fold`        | a study as its log makes it                  |
@@ -18,22 +20,22 @@
 //! | `records`     | a study's records as they are                |
 //! | `events`      | both as server-sent events                   |
 //! | `served`      | what all requests share                      |
-//! | `fields`      | the fields of a request's body               |
 //! | `problem`     | why a request is refused                     |
 //! | `file`        | the page as one file                         |
 //! | `server`      | listens and answers                          |
 //! | `options`     | what is served, to whom, and how much of it  |
 //! | `error`       | why there is no page                         |
 
+mod answers;
 mod connections;
 mod error;
 mod events;
-mod fields;
 mod file;
 mod fold;
 mod folder;
 mod folds;
 mod guard;
+mod openapi;
 mod options;
 mod owner;
 mod problem;

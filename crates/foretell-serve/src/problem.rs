@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use foretell_run::HostError;
+use foretell_run::wire::Refused;
 use foretell_search::Refusal;
-use serde_json::{Value, json};
 
 /// Why a request is refused.
 #[derive(Debug)]
@@ -58,17 +58,9 @@ impl Problem {
         Self { field: Some(name.to_owned()), ..self }
     }
 
-    pub(crate) fn document(text: &str, field: Option<&str>) -> Value {
-        let mut document = json!({"schema": "foretell.error/1", "error": text});
-        if let Some(field) = field {
-            document["field"] = field.into();
-        }
-        document
-    }
-
     /// The problem as a document.
-    pub(crate) fn described(&self) -> Value {
-        Self::document(&self.text, self.field.as_deref())
+    fn described(self) -> Refused {
+        Refused { error: self.text, field: self.field }
     }
 }
 

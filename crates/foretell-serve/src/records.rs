@@ -1,6 +1,8 @@
 //! A study's records as the page gets them: each as its line in the log has it, with the line's time.
 
-use foretell_run::{EventLogError, LogReader, Position, Stamp};
+use foretell_run::{LogReader, Position, Stamp};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::value::RawValue;
 use std::path::Path;
 
@@ -16,22 +18,28 @@ pub(crate) fn timed(record: &RawValue, stamp: Option<Stamp>) -> String {
     }
 }
 
-/// All records of `log` as a JSON list.
-///
-/// # Errors
-/// What the log's reader says.
-pub(crate) fn all(log: &Path) -> Result<String, EventLogError> {
-    let mut reader = Reader::open(log, Position::START)?;
-    let mut records = Vec::new();
-    while let Some(record) = reader.next() {
-        records.push(timed(&record?, reader.stamp()));
-    }
-    Ok(list(&records))
+/// All records of a study.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.records/1")]
+pub(crate) struct Records {
+    pub(crate) study: String,
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    pub(crate) records: Vec<Box<RawValue>>,
 }
 
-/// Records as a JSON list.
-pub(crate) fn list(records: &[String]) -> String {
-    format!("[{}]", records.join(","))
+/// All records of `log`.
+///
+/// # Errors
+/// The text of the log's reader.
+pub(crate) fn all(log: &Path) -> Result<Vec<Box<RawValue>>, String> {
+    let mut reader = Reader::open(log, Position::START).map_err(|error| error.to_string())?;
+    let mut records = Vec::new();
+    while let Some(record) = reader.next() {
+        let record = record.map_err(|error| error.to_string())?;
+        records
+            .push(RawValue::from_string(timed(&record, reader.stamp())).map_err(|error| error.to_string())?);
+    }
+    Ok(records)
 }
 
 #[cfg(test)]

@@ -1,95 +1,246 @@
-//! The addresses and their answers.
+//! The addresses: who answers at each, and their description.
 
 use std::sync::{Arc, LazyLock};
 
-use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
+use axum::extract::DefaultBodyLimit;
 use axum::handler::Handler;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{Html, IntoResponse, Response};
-use axum::routing::{MethodFilter, MethodRouter, on};
-use axum::{Json, Router, middleware};
-use foretell_run::{HostError, Printed};
-use foretell_search::{Study, StudyRequest};
-use serde_json::{Value, json};
+use axum::http::StatusCode;
+use axum::response::Html;
+use axum::{Router, middleware};
+use foretell_run::wire;
+use foretell_search::StudyRequest;
+use serde_json::{Map, Value, json};
 
-use crate::fold::Fold;
+use crate::openapi::{self, Route};
 use crate::problem::Problem;
-use crate::served::{Served, blocking};
-use crate::{events, file, guard, verbs, views};
+use crate::records::Records;
+use crate::served::Served;
+use crate::verbs::{Found, Made};
+use crate::views::{Details, Importance, Measured, Output, Progressed, Surfaced};
+use crate::{answers, file, guard, verbs};
 
-/// The interface's description.
-/// The description of the interface; what a study can be made of is the schema of [`StudyRequest`].
-static OPEN_API: LazyLock<String> = LazyLock::new(|| {
-    let mut described: Value = serde_json::from_str(include_str!("page/openapi.json")).unwrap_or_default();
-    let body = "/paths/~1api~1studies~1{study}/put/requestBody/content/application~1json/schema/properties";
-    if let Some(fields) = described.pointer_mut(body) {
-        let mut schema = StudyRequest::schema();
-        for field in schema.values_mut().filter_map(Value::as_object_mut) {
-            field.retain(|key, _| !key.starts_with("x-"));
-        }
-        *fields = Value::Object(schema);
-    }
-    described.to_string()
-});
+/// The description of the interface.
+static OPEN_API: LazyLock<String> = LazyLock::new(|| openapi::document(&routes()).to_string());
 
-type Reply = Result<Response, Problem>;
+const DAMAGED: &str = "The log is damaged";
+const WRITTEN: &str = "Another process writes the study's log, or the log is damaged";
+const ELSEWHERE: &str =
+    "The trial has ended otherwise, or runs elsewhere; or another process writes the study's log";
+const FOLLOWED: &str = "`Last-Event-ID`, or `after` in the query, continues after that record.";
+const TROUBLE: &str =
+    "The event `trouble` carries a refusal while the log cannot be read, `mended` follows once it can.";
+const NEXT: &str = "What to do next";
+const RECORDED: &str = "It is recorded";
+const HANDED_ON: &str = "The process that runs the study records it within a second";
 
-/// One address and method, and who answers.
-struct Route {
-    #[cfg_attr(not(test), expect(dead_code, reason = "compared with the interface's description"))]
-    method: &'static str,
+fn get<T: 'static>(
     path: &'static str,
-    answers: MethodRouter<Arc<Served>>,
+    id: &'static str,
+    handler: impl Handler<T, Arc<Served>>,
+    summary: &'static str,
+) -> Route {
+    Route::new("get", path, id, handler, summary)
 }
 
-fn route<T: 'static>(
-    method: &'static str,
+fn post<T: 'static>(
     path: &'static str,
+    id: &'static str,
     handler: impl Handler<T, Arc<Served>>,
+    summary: &'static str,
 ) -> Route {
-    let filter = match method {
-        "get" => MethodFilter::GET,
-        "put" => MethodFilter::PUT,
-        _ => MethodFilter::POST,
-    };
-    Route { method, path, answers: on(filter, handler) }
+    Route::new("post", path, id, handler, summary)
 }
 
 /// All that is answered.
 fn routes() -> Vec<Route> {
-    vec![
-        route("get", "/", || async { Html(file::empty()) }),
-        route("get", "/openapi.json", || async {
-            ([("content-type", "application/json")], OPEN_API.as_str())
-        }),
-        route("get", "/api/studies", studies),
-        route("put", "/api/studies/{study}", verbs::create),
-        route("get", "/api/studies/{study}/records", records),
-        route("get", "/api/studies/{study}/events", follow),
-        route("get", "/api/studies/{study}/state", state),
-        route("get", "/api/studies/{study}/progress", progress),
-        route("get", "/api/studies/{study}/importance", importance),
-        route("get", "/api/studies/{study}/surface", surface),
-        route("get", "/api/studies/{study}/metrics/{metric}", metric),
-        route("get", "/api/studies/{study}/best", verbs::best),
-        route("post", "/api/studies/{study}/ask", verbs::ask),
-        route("post", "/api/studies/{study}/enqueue", verbs::enqueue),
-        route("post", "/api/studies/{study}/trials/{trial}/report", verbs::report),
-        route("post", "/api/studies/{study}/trials/{trial}/tell", verbs::tell),
-        route("post", "/api/studies/{study}/trials/{trial}/renew", verbs::renew),
-        route("post", "/api/studies/{study}/trials/{trial}/begin", verbs::begin),
-        route("get", "/api/studies/{study}/work", verbs::work),
-        route("get", "/api/studies/{study}/workers", verbs::workers),
-        route("get", "/api/studies/{study}/trials/{trial}", trial),
-        route("get", "/api/studies/{study}/trials/{trial}/output", output),
-        route("get", "/api/studies/{study}/trials/{trial}/should_stop", verbs::should_stop),
-        route("post", "/api/studies/{study}/trials/{trial}/stop", verbs::stop),
-        route("post", "/api/studies/{study}/trials/{trial}/keep", verbs::keep),
+    let described = || async { ([("content-type", "application/json")], OPEN_API.as_str()) };
+    let mut routes = vec![
+        get("/", "page", || async { Html(file::empty()) }, "The page").sends("text/html", "The page"),
+        get("/openapi.json", "openapi", described, "This description")
+            .answers::<Map<String, Value>>(200, "This description"),
+        get("/api/studies", "studies", answers::studies, "The names of the studies")
+            .answers::<wire::Studies>(200, "The names"),
+    ];
+    routes.extend(records());
+    routes.extend(results());
+    routes.extend(work());
+    routes.extend(verbs_of_trials());
+    routes.extend(trials());
+    routes
+}
+
+/// A study and its records.
+fn records() -> [Route; 4] {
+    let request =
+        json!({"type": "object", "properties": StudyRequest::schema(), "additionalProperties": false});
+    let example =
+        json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 5, "trials": 4, "burn_in": 3});
+    [
+        Route::new("put", "/api/studies/{study}", "create", verbs::create, "Makes a study, or continues it")
+            .about(&["The same request again changes nothing; more `trials` extend the study. Settings that are given with a `space` must be those of the study."])
+            .takes_such(request, example)
+            .answers::<Made>(200, "It was there")
+            .answers::<Made>(201, "It is new")
+            .conflicts("Another study of that name is there, or another process writes its log"),
+        get("/api/studies/{study}/records", "records", answers::records, "All records of a study, as in its log")
+            .answers::<Records>(200, "The records")
+            .conflicts(DAMAGED),
+        followed("/api/studies/{study}/events", "events", answers::follow, "The same records as server-sent events, and those that follow")
+            .about(&["Each event is a list of records; its id is the number of the last of them, from 1.", FOLLOWED, "The event `anew` follows when the study was started again from scratch.", TROUBLE]),
+        followed("/api/studies/{study}/state", "state", answers::state, "The study by its records as server-sent events: totals, and what is new of each trial")
+            .about(&["Each event is a `foretell.state/1`: `study`, `totals`, and of each trial that has changed its state, and the points and decisions from number `from` and `decided` on; `settings` are in the first of several at a time. Its id is the number of the last record.", FOLLOWED, "`anew` in it tells the reader to forget what was sent before.", TROUBLE])
+            .with("query", "decisions", "`none` leaves the decisions out, which are most of what is sent; `trials/{trial}` has them", json!({"enum": ["all", "none"]})),
+    ]
+}
+
+/// A stream of events after a record.
+fn followed<T: 'static>(
+    path: &'static str,
+    id: &'static str,
+    handler: impl Handler<T, Arc<Served>>,
+    summary: &'static str,
+) -> Route {
+    let number = json!({"type": "integer", "minimum": 0});
+    get(path, id, handler, summary)
+        .with("header", "Last-Event-ID", "The last record that the reader has", number.clone())
+        .with("query", "after", "The same", number)
+        .sends("text/event-stream", "The stream")
+}
+
+/// The results of a study.
+fn results() -> [Route; 5] {
+    [
+        get("/api/studies/{study}/progress", "progress", answers::progress, "Totals, and the best score so far against the epochs spent")
+            .answers::<Progressed>(200, "The progress")
+            .conflicts(DAMAGED),
+        get("/api/studies/{study}/importance", "importance", answers::importance, "How much of the results each parameter explains")
+            .about(&["From a Gaussian process over configurations. Empty below `needed` trials."])
+            .answers::<Importance>(200, "The parameters, the most important first")
+            .conflicts(DAMAGED),
+        get("/api/studies/{study}/surface", "surface", answers::surface, "The results as a surface: a slice along each parameter, and a contour over two")
+            .about(&["From the same process as the importance; the other parameters are as the trial `through` has them. Empty below ten trials with a result."])
+            .with("query", "x", "A parameter of the contour", json!({"type": "string"}))
+            .with("query", "y", "The other one", json!({"type": "string"}))
+            .answers::<Surfaced>(200, "Means and standard deviations in the metric's unit")
+            .conflicts(DAMAGED),
+        get("/api/studies/{study}/metrics/{metric}", "metric", answers::metric, "The values of a metric that trials report besides the study's own")
+            .about(&["The state of a study names these metrics, and has the last value of each in its trials."])
+            .answers::<Measured>(200, "The values, of each trial that reported any"),
+        get("/api/studies/{study}/best", "best", verbs::best, "The best trial so far")
+            .answers::<Found>(200, "The best")
+            .conflicts(DAMAGED),
+    ]
+}
+
+/// The work of a study.
+fn work() -> [Route; 4] {
+    [
+        post("/api/studies/{study}/ask", "ask", verbs::ask, "The next training to do")
+            .about(&["A trial whose worker was silent for longer than `--lease` is given out again. A `worker` that asks again gets the trial that it has."])
+            .takes::<wire::Ask>(json!({"worker": "gpu-0"}))
+            .answers::<wire::Asked>(200, "`start` is null while there is nothing to do: until a trial ends, or for good if `done`")
+            .conflicts(WRITTEN),
+        post("/api/studies/{study}/enqueue", "enqueue", verbs::enqueue, "A person has a configuration tried next")
+            .about(&["The next new trial has it; the sampler chooses what it leaves open. Where all trials are started, there is one more."])
+            .takes::<wire::Enqueue>(json!({"configuration": {"lr": 0.1}}))
+            .answers::<wire::Enqueued>(200, RECORDED)
+            .answers::<wire::Enqueued>(202, HANDED_ON)
+            .conflicts("The study's log cannot be written"),
+        get("/api/studies/{study}/work", "work", verbs::work, "How the study's trials are run, for `foretell worker`")
+            .about(&["Only for studies of `foretell search`. With `?version=0.1.0`, a worker of another version is refused."])
+            .answers::<wire::StudyWork>(200, "Command, metric, folders and limits")
+            .conflicts("The study has no command, or the worker is of another version"),
+        get("/api/studies/{study}/workers", "workers", verbs::workers, "The workers that ask in turns, as far as they were heard in the last ten minutes")
+            .answers::<wire::Workers>(200, "Each with its trial and its last sign of life"),
+    ]
+}
+
+/// The verbs by which a worker runs a trial.
+fn verbs_of_trials() -> [Route; 4] {
+    [
+        post("/api/studies/{study}/trials/{trial}/report", "report", verbs::report, "A training reports its metric; the answer tells whether to stop")
+            .about(&["Steps increase. The same report again changes nothing, and answers 200 with `recorded` false; another value at the same step is refused."])
+            .takes::<wire::Report>(json!({"step": 1, "value": 0.5, "metrics": {"loss": 0.9}}))
+            .answers::<wire::Answer>(200, NEXT)
+            .conflicts("The step has another value, or is earlier than the last; the trial has ended, or runs elsewhere; or another process writes the log"),
+        post("/api/studies/{study}/trials/{trial}/begin", "begin", verbs::begin, "A training continues after fewer epochs than it has reported, or starts again")
+            .about(&["Send it before the first report of a training whose checkpoint is older than `from`, or that has none. The epochs that it repeats count as trained; their first values are kept."])
+            .takes::<wire::Begin>(json!({"after": 0}))
+            .answers::<wire::Answer>(200, NEXT)
+            .conflicts(ELSEWHERE),
+        post("/api/studies/{study}/trials/{trial}/tell", "tell", verbs::tell, "A training has ended, by itself or because it was to stop")
+            .about(&["Told twice, it changes nothing."])
+            .takes::<wire::Tell>(json!({}))
+            .answers::<wire::Told>(200, "Where the trial stands")
+            .conflicts(ELSEWHERE),
+        post("/api/studies/{study}/trials/{trial}/renew", "renew", verbs::renew, "A worker shows that it is alive, and hears whether its training is to stop")
+            .about(&["Renew every third of `lease_seconds`: from the first time on the lease is as short as that."])
+            .takes::<wire::Renew>(json!({}))
+            .answers::<wire::Answer>(200, NEXT)
+            .conflicts(ELSEWHERE),
+    ]
+}
+
+/// A trial, for people.
+fn trials() -> [Route; 5] {
+    [
+        get(
+            "/api/studies/{study}/trials/{trial}",
+            "trial",
+            answers::trial,
+            "All metrics of a trial, its command, and who runs it",
+        )
+        .about(&["Its state, curve and decisions are in the events of `state`."])
+        .answers::<Details>(200, "The trial")
+        .conflicts(DAMAGED),
+        get(
+            "/api/studies/{study}/trials/{trial}/output",
+            "output",
+            answers::output,
+            "What a trial has printed: the last 64 KiB, or from a byte on",
+        )
+        .about(&["Not here where a worker on another machine keeps it."])
+        .with(
+            "query",
+            "from",
+            "The byte to read from: `to` of the answer before",
+            json!({"type": "integer", "minimum": 0}),
+        )
+        .answers::<Output>(200, "The text")
+        .conflicts(DAMAGED),
+        get(
+            "/api/studies/{study}/trials/{trial}/should_stop",
+            "should_stop",
+            verbs::should_stop,
+            "Whether a training is to stop, and the last decision about it",
+        )
+        .about(&["By the study's log: it neither takes the study over nor counts as a sign of life."])
+        .answers::<wire::Answer>(200, NEXT)
+        .conflicts(DAMAGED),
+        post("/api/studies/{study}/trials/{trial}/stop", "stop", verbs::stop, "A person stops a trial")
+            .about(&[
+                "Recorded as a decision with the reason `by_hand`; nothing promotes the trial any more.",
+            ])
+            .takes::<wire::Nothing>(json!({}))
+            .answers::<wire::Answer>(200, RECORDED)
+            .answers::<wire::Answer>(202, HANDED_ON)
+            .conflicts("The trial does not run"),
+        post(
+            "/api/studies/{study}/trials/{trial}/keep",
+            "keep",
+            verbs::keep,
+            "A person keeps a trial from being stopped",
+        )
+        .about(&["Recorded as a decision with the reason `kept`. A training that diverges still ends."])
+        .takes::<wire::Nothing>(json!({}))
+        .answers::<wire::Answer>(200, RECORDED)
+        .answers::<wire::Answer>(202, HANDED_ON)
+        .conflicts("The trial does not run"),
     ]
 }
 
 pub(crate) fn router(served: Arc<Served>) -> Router {
-    let add = |router: Router<Arc<Served>>, route: Route| router.route(route.path, route.answers);
+    let add = |router: Router<Arc<Served>>, route: Route| router.route(route.path, route.handler);
     routes()
         .into_iter()
         .fold(Router::new(), add)
@@ -103,177 +254,4 @@ pub(crate) fn router(served: Arc<Served>) -> Router {
         .layer(DefaultBodyLimit::disable())
         .layer(middleware::from_fn_with_state(Arc::clone(&served), guard::check))
         .with_state(served)
-}
-
-async fn studies(State(served): State<Arc<Served>>) -> Reply {
-    let names: Vec<String> = served.studies()?.into_iter().map(|(name, _)| name).collect();
-    let latest = served.latest().map(|(name, _)| name);
-    Ok(Json(json!({"schema": "foretell.studies/1", "studies": names, "latest": latest})).into_response())
-}
-
-async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
-    let log = served.log(&study)?;
-    let read = move || crate::records::all(&log).map_err(|error| Problem::conflict(error.to_string()));
-    let records = blocking(read).await?;
-    let head = json!({"schema": "foretell.records/1", "study": study}).to_string();
-    let text = format!("{},\"records\":{records}}}", head.trim_end_matches('}'));
-    Ok(([("content-type", "application/json")], text).into_response())
-}
-
-async fn follow(
-    State(served): State<Arc<Served>>,
-    Path(study): Path<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Reply {
-    let log = served.log(&study)?;
-    Ok(events::records(log, seen(query.as_deref(), &headers)?).into_response())
-}
-
-async fn state(
-    State(served): State<Arc<Served>>,
-    Path(study): Path<String>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Reply {
-    let log = served.log(&study)?;
-    let is_brief = match guard::word(query.as_deref(), "decisions").as_deref() {
-        None | Some("all") => false,
-        Some("none") => true,
-        Some(other) => {
-            return Err(Problem::field("decisions", format!("expected all or none, found {other:?}")));
-        }
-    };
-    let seen = seen(query.as_deref(), &headers)?;
-    Ok(events::state(served.folds.of(&log), seen, is_brief).into_response())
-}
-
-/// The number of the last record that a reader has seen.
-fn seen(query: Option<&str>, headers: &HeaderMap) -> Result<u64, Problem> {
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
-    match last.or_else(|| guard::word(query, "after")) {
-        None => Ok(0),
-        Some(text) => text
-            .parse()
-            .map_err(|_| Problem::field("after", format!("expected the number of a record, found {text:?}"))),
-    }
-}
-
-async fn progress(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
-    let log = served.log(&study)?;
-    let found = move || {
-        let progress = |fold: &Fold, found: &Study| views::progress(&study, fold, found);
-        served.folds.read(&study, &log, progress)
-    };
-    Ok(Json(blocking(found).await?).into_response())
-}
-
-async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
-    let log = served.log(&study)?;
-    let found = move || {
-        let importance = |fold: &Fold, found: &Study| views::importance(&study, fold, found);
-        served.folds.read(&study, &log, importance)
-    };
-    Ok(Json(blocking(found).await?).into_response())
-}
-
-async fn surface(
-    State(served): State<Arc<Served>>,
-    Path(study): Path<String>,
-    RawQuery(query): RawQuery,
-) -> Reply {
-    let log = served.log(&study)?;
-    let word = |name: &str| guard::word(query.as_deref(), name);
-    let asked = match (word("x"), word("y")) {
-        (None, None) => Vec::new(),
-        (Some(x), Some(y)) => vec![(x, y)],
-        (None, _) => return Err(Problem::field("x", "missing; a contour is over two parameters, x and y")),
-        (_, None) => return Err(Problem::field("y", "missing; a contour is over two parameters, x and y")),
-    };
-    let found = move || {
-        served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
-            let names = found.spec().space.names();
-            let unknown = |(field, name): &(&str, &String)| {
-                (!names.contains(&name.as_str())).then(|| {
-                    Problem::field(
-                        field,
-                        format!("the study has no parameter {name:?}; it has {}", names.join(", ")),
-                    )
-                })
-            };
-            let wrong =
-                asked.iter().flat_map(|(x, y)| [("x", x), ("y", y)]).find_map(|named| unknown(&named));
-            wrong.map_or_else(|| Ok(views::surface(&study, fold, found, &asked)), Err)
-        })?
-    };
-    Ok(Json(blocking(found).await?).into_response())
-}
-
-async fn trial(State(served): State<Arc<Served>>, Path((study, trial)): Path<(String, String)>) -> Reply {
-    let (number, log) = (verbs::number(&trial)?, served.log(&study)?);
-    let found = move || {
-        let folder = log.parent().unwrap_or(&log);
-        let details = |fold: &Fold, found: &Study| views::details(&study, folder, number, fold, found);
-        let mut details =
-            served.folds.read(&study, &log, details)?.ok_or(HostError::NoTrial { trial: number })?;
-        let workers = served.owner.workers(&study)?;
-        details["worker"] = json!(workers.into_iter().find(|worker| worker.trial == Some(number)));
-        Ok(details)
-    };
-    Ok(Json(blocking(found).await?).into_response())
-}
-
-async fn output(
-    State(served): State<Arc<Served>>,
-    Path((study, trial)): Path<(String, String)>,
-    RawQuery(query): RawQuery,
-) -> Reply {
-    let (number, log) = (verbs::number(&trial)?, served.log(&study)?);
-    let from = guard::word(query.as_deref(), "from");
-    let from = from.map(|text| {
-        text.parse::<u64>()
-            .map_err(|_| Problem::field("from", format!("expected the number of a byte, found {text:?}")))
-    });
-    let from = from.transpose()?;
-    let read = move || {
-        let folder = log.parent().unwrap_or(&log);
-        Printed::read(folder, number, from).map_err(|error| Problem::midway(&error))
-    };
-    let (head, read) =
-        (json!({"schema": "foretell.output/1", "study": study, "trial": number}), blocking(read).await?);
-    let mut answer = head;
-    answer["is_here"] = read.is_some().into();
-    if let Some(Printed { from, to, text }) = read {
-        (answer["from"], answer["to"], answer["text"]) = (from.into(), to.into(), text.into());
-    }
-    Ok(Json(answer).into_response())
-}
-
-async fn metric(State(served): State<Arc<Served>>, Path((study, metric)): Path<(String, String)>) -> Reply {
-    let log = served.log(&study)?;
-    let found = move || {
-        let values = |fold: &Fold, _: &Study| views::metric(&study, &metric, fold);
-        served.folds.read(&study, &log, values)
-    };
-    Ok(Json(blocking(found).await?).into_response())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::Value;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn the_description_names_every_route_and_no_other() {
-        let described: Value = serde_json::from_str(&OPEN_API).expect("it is JSON");
-        let paths = described["paths"].as_object().expect("paths");
-        let mut named = BTreeSet::new();
-        for (path, operations) in paths {
-            let methods = operations.as_object().expect("operations").keys();
-            named.extend(methods.map(|method| (method.clone(), path.clone())));
-        }
-        let answered = routes().into_iter().map(|route| (route.method.to_owned(), route.path.to_owned()));
-        assert_eq!(named, answered.collect());
-    }
 }

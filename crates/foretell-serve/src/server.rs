@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use foretell_run::wire::Refused;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -13,7 +14,6 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::connections::Connections;
 use crate::error::ServeError;
 use crate::options::{Limits, Options};
-use crate::problem::Problem;
 use crate::routes;
 use crate::served::Served;
 
@@ -114,7 +114,8 @@ async fn answer(stream: TcpStream, router: Router, limits: Limits) {
 
 /// Tells a client that is one too many, without waiting for what it asks.
 async fn refuse(mut stream: TcpStream, why: String) {
-    let body = Problem::document(&why, None).to_string();
+    let refused = Refused { error: why, field: None };
+    let body = serde_json::to_string(&refused).unwrap_or_default();
     let text = format!(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: {}\r\nretry-after: 5\r\nconnection: close\r\n\r\n{body}",
         body.len()

@@ -1,6 +1,5 @@
 //! The four verbs over HTTP, and what a person orders.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -8,11 +7,18 @@ use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use foretell_run::{EventStore, HostError, Hosted, Next, Reading, Task, Work};
-use foretell_search::{Order, Queued, Start, StudyRequest, TrialState};
-use serde_json::{Value, json};
+use foretell::Direction;
+use foretell_run::wire::{
+    Answer, Ask, Asked, Begin, Enqueue, Enqueued, Given, Nothing, Renew, Report, StudyWork, Tell, Told,
+    Workers,
+};
+use foretell_run::{EventStore, HostError, Hosted, Next, Work};
+use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, TrialState, read_fields};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
-use crate::fields::{self, Fields};
 use crate::guard::word;
 use crate::owner::Ordered;
 use crate::problem::Problem;
@@ -20,27 +26,45 @@ use crate::served::{Served, blocking};
 
 type Shared = State<Arc<Served>>;
 type Reply = Result<Response, Problem>;
+/// The study and the trial in an address.
+type OfTrial = Path<(String, String)>;
 
-const WHOLE: &str = "a whole number from 0";
+/// A study that was made, or is there.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.study/1")]
+pub(crate) struct Made {
+    study: String,
+    metric: String,
+    direction: Direction,
+    epochs: u64,
+    trials: u64,
+    burn_in: u64,
+    seed: u64,
+}
 
-/// Makes a study, or goes on with it.
+/// The best trial of a study so far.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.best/1")]
+pub(crate) struct Found {
+    study: String,
+    best: Option<Best>,
+    trials: Tally,
+    done: bool,
+}
+
+/// Makes a study, or continues it.
 pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
-    let asked = StudyRequest::from_fields(&fields::object(&body)?).map_err(Problem::from)?;
+    let asked = StudyRequest::from_fields(&object(&body)?).map_err(Problem::from)?;
     let name = study.clone();
     let (is_new, spec) = blocking(move || served.owner.create(&name, &asked)).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    let text = json!({
-        "schema": "foretell.study/1", "study": study, "metric": spec.metric, "direction": spec.direction,
-        "epochs": spec.max_resource, "trials": spec.trials, "burn_in": spec.burn_in, "seed": spec.seed,
-    });
-    Ok((status, Json(text)).into_response())
+    let StudySpec { metric, direction, max_resource: epochs, trials, burn_in, seed, .. } = spec;
+    Ok((status, Json(Made { study, metric, direction, epochs, trials, burn_in, seed })).into_response())
 }
 
 /// The next training to do.
 pub(crate) async fn ask(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
-    let mut fields = Fields::read(&body, &["worker", "turn"])?;
-    let worker: Option<String> = fields.take("worker", "a text")?;
-    let turn: Option<u64> = fields.take("turn", WHOLE)?;
+    let Ask { worker, turn } = read(&body)?;
     if turn.is_some() && worker.is_none() {
         return Err(Problem::field("worker", "missing; a turn is that of a worker"));
     }
@@ -49,66 +73,30 @@ pub(crate) async fn ask(State(served): Shared, Path(study): Path<String>, body: 
         _ => host.ask(worker.as_deref()),
     };
     let (task, done) = blocking(move || served.owner.call(&study, asked)).await?;
-    Ok(Json(json!({"schema": "foretell.ask/1", "done": done, "start": task.map(described)})).into_response())
-}
-
-fn described(task: Task) -> Value {
-    let Start { trial, configuration, seed, from, until } = task.start;
-    let (lease, time) = task.lease.unwrap_or_default();
-    json!({
-        "trial": trial, "configuration": configuration, "seed": seed, "from": from, "until": until, "lease": lease,
-        "lease_seconds": time.as_secs_f64(),
-    })
+    Ok(Json(Asked { done, start: task.map(Given::from) }).into_response())
 }
 
 /// A training reports.
-pub(crate) async fn report(
-    State(served): Shared,
-    Path((study, trial)): Path<(String, String)>,
-    body: Bytes,
-) -> Reply {
-    let trial = number(&trial)?;
-    let mut fields = Fields::read(&body, &["step", "value", "metrics", "late", "lease"])?;
-    let step = fields.need("step", WHOLE)?;
-    if !fields.has("value") {
-        return Err(Problem::field("value", "missing; expected a number, or null if it is not finite"));
-    }
-    let value: Option<f64> = fields.take("value", "a number, or null if it is not finite")?;
-    let metrics: Option<BTreeMap<String, Option<f64>>> = fields.take("metrics", "an object of numbers")?;
-    let metrics = metrics.unwrap_or_default();
-    let metrics = metrics.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let lease: Option<String> = fields.take("lease", "a text")?;
-    let late: Option<bool> = fields.take("late", "true or false")?;
-    let reading = Reading { step, value, metrics, late: late.unwrap_or_default() };
+pub(crate) async fn report(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
+    let (study, trial) = of_trial(place)?;
+    let mut report: Report = read(&body)?;
+    let (lease, reading) = (report.lease.take(), report.into());
     let next = move || served.owner.call(&study, move |host| host.report(trial, reading, lease.as_deref()));
-    let (next, _) = blocking(next).await?;
-    let recorded = next.recorded;
-    Ok(answer(next, Some(recorded)))
+    Ok(answer(blocking(next).await?.0, true))
 }
 
 /// A worker shows that it is alive.
-pub(crate) async fn renew(
-    State(served): Shared,
-    Path((study, trial)): Path<(String, String)>,
-    body: Bytes,
-) -> Reply {
-    let trial = number(&trial)?;
-    let lease: Option<String> = Fields::read(&body, &["lease"])?.take("lease", "a text")?;
+pub(crate) async fn renew(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
+    let (study, trial) = of_trial(place)?;
+    let Renew { lease } = read(&body)?;
     let next = move || served.owner.call(&study, move |host| host.renew(trial, lease.as_deref()));
-    Ok(answer(blocking(next).await?.0, None))
+    Ok(answer(blocking(next).await?.0, false))
 }
 
 /// A training has ended.
-pub(crate) async fn tell(
-    State(served): Shared,
-    Path((study, trial)): Path<(String, String)>,
-    body: Bytes,
-) -> Reply {
-    let trial = number(&trial)?;
-    let mut fields = Fields::read(&body, &["failure", "handed_back", "lease"])?;
-    let handed_back = fields.take("handed_back", "true or false")?.unwrap_or(false);
-    let failure: Option<String> = fields.take("failure", "a text that says what went wrong")?;
-    let lease: Option<String> = fields.take("lease", "a text")?;
+pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
+    let (study, trial) = of_trial(place)?;
+    let Tell { failure, handed_back, lease } = read(&body)?;
     if handed_back && failure.is_some() {
         return Err(Problem::field(
             "failure",
@@ -120,22 +108,15 @@ pub(crate) async fn tell(
         false => host.tell(trial, failure, lease.as_deref()).map(TrialState::name),
     };
     let (state, done) = blocking(move || served.owner.call(&study, told)).await?;
-    Ok(Json(json!({"schema": "foretell.told/1", "trial": trial, "state": state, "done": done}))
-        .into_response())
+    Ok(Json(Told { trial, state: state.to_owned(), done }).into_response())
 }
 
-/// A training goes on after fewer epochs than it has reported, or begins again.
-pub(crate) async fn begin(
-    State(served): Shared,
-    Path((study, trial)): Path<(String, String)>,
-    body: Bytes,
-) -> Reply {
-    let trial = number(&trial)?;
-    let mut fields = Fields::read(&body, &["after", "lease"])?;
-    let after = fields.need("after", WHOLE)?;
-    let lease: Option<String> = fields.take("lease", "a text")?;
+/// A training continues after fewer epochs than it has reported, or starts again.
+pub(crate) async fn begin(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
+    let (study, trial) = of_trial(place)?;
+    let Begin { after, lease } = read(&body)?;
     let next = move || served.owner.call(&study, move |host| host.begin(trial, after, lease.as_deref()));
-    Ok(answer(blocking(next).await?.0, None))
+    Ok(answer(blocking(next).await?.0, false))
 }
 
 /// How the study's trials are run, for workers of this version.
@@ -161,7 +142,7 @@ pub(crate) async fn work(
             );
             Err(Problem::conflict(text).at("version"))
         }
-        _ => Ok(Json(json!({"schema": "foretell.work/1", "study": study, "work": work})).into_response()),
+        _ => Ok(Json(StudyWork { study, work }).into_response()),
     }
 }
 
@@ -169,16 +150,13 @@ pub(crate) async fn work(
 pub(crate) async fn workers(State(served): Shared, Path(study): Path<String>) -> Reply {
     served.log(&study)?;
     let name = study.clone();
-    let seen = blocking(move || served.owner.workers(&name)).await?;
-    Ok(Json(json!({"schema": "foretell.workers/1", "study": study, "workers": seen})).into_response())
+    let workers = blocking(move || served.owner.workers(&name)).await?;
+    Ok(Json(Workers { study, workers }).into_response())
 }
 
 /// Whether a training is to stop, by the study's log: whoever drives the study is not disturbed, and the study not taken over.
-pub(crate) async fn should_stop(
-    State(served): Shared,
-    Path((study, trial)): Path<(String, String)>,
-) -> Reply {
-    let trial = number(&trial)?;
+pub(crate) async fn should_stop(State(served): Shared, place: OfTrial) -> Reply {
+    let (study, trial) = of_trial(place)?;
     let log = served.log(&study)?;
     let next = move || {
         served.folds.read(&study, &log, |_, study| {
@@ -191,16 +169,18 @@ pub(crate) async fn should_stop(
             })
         })
     };
-    Ok(answer(blocking(next).await??, None))
+    Ok(answer(blocking(next).await??, false))
 }
 
 /// The best trial so far.
 pub(crate) async fn best(State(served): Shared, Path(study): Path<String>) -> Reply {
     let log = served.log(&study)?;
     let found = blocking(move || {
-        served.folds.read(&study, &log, |_, found| {
-            let trials = found.progress().trials;
-            json!({"schema": "foretell.best/1", "study": study, "best": found.best(), "trials": trials, "done": found.is_done()})
+        served.folds.read(&study, &log, |_, there| Found {
+            study: study.clone(),
+            best: there.best(),
+            trials: there.progress().trials,
+            done: there.is_done(),
         })
     });
     Ok(Json(found.await?).into_response())
@@ -208,56 +188,63 @@ pub(crate) async fn best(State(served): Shared, Path(study): Path<String>) -> Re
 
 /// A person enqueues a configuration, be it that another process drives the study.
 pub(crate) async fn enqueue(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
-    let mut fields = Fields::read(&body, &["configuration"])?;
-    let expected = "a text such as \"lr=0.1,opt=sgd\", or an object of values";
-    let queued: Queued = fields.need("configuration", expected)?;
+    let Enqueue { configuration: queued } = read(&body)?;
     let recorded = blocking(move || served.owner.enqueue(&served.folds, &study, &queued)).await?;
     let status = if recorded { StatusCode::OK } else { StatusCode::ACCEPTED };
-    Ok((status, Json(json!({"schema": "foretell.enqueued/1", "recorded": recorded}))).into_response())
+    Ok((status, Json(Enqueued { recorded })).into_response())
 }
 
 /// A person stops a trial.
-pub(crate) async fn stop(served: Shared, place: Path<(String, String)>, body: Bytes) -> Reply {
+pub(crate) async fn stop(served: Shared, place: OfTrial, body: Bytes) -> Reply {
     by_hand(served, place, &body, Order::Stop).await
 }
 
 /// A person keeps a trial from being stopped.
-pub(crate) async fn keep(served: Shared, place: Path<(String, String)>, body: Bytes) -> Reply {
+pub(crate) async fn keep(served: Shared, place: OfTrial, body: Bytes) -> Reply {
     by_hand(served, place, &body, Order::Keep).await
 }
 
-async fn by_hand(
-    State(served): Shared,
-    Path((study, trial)): Path<(String, String)>,
-    body: &[u8],
-    order: Order,
-) -> Reply {
-    let trial = number(&trial)?;
-    Fields::read(body, &[])?;
+async fn by_hand(State(served): Shared, place: OfTrial, body: &[u8], order: Order) -> Reply {
+    let (study, trial) = of_trial(place)?;
+    let Nothing {} = read(body)?;
     match blocking(move || served.owner.by_hand(&served.folds, &study, trial, order)).await? {
-        Ordered::Recorded(next) => {
-            let recorded = next.recorded;
-            Ok(answer(next, Some(recorded)))
-        }
+        Ordered::Recorded(next) => Ok(answer(next, true)),
         Ordered::HandedOn => {
-            let text = json!({"schema": "foretell.answer/1", "trial": trial, "recorded": false});
-            Ok((StatusCode::ACCEPTED, Json(text)).into_response())
+            let answer = Answer { trial, stop: None, recorded: Some(false), decision: None };
+            Ok((StatusCode::ACCEPTED, Json(answer)).into_response())
         }
     }
 }
 
-/// What a training does next; `recorded` where something was to be.
-fn answer(next: Next, recorded: Option<bool>) -> Response {
-    let Next { trial, stop, decision, .. } = next;
-    let mut text = json!({"schema": "foretell.answer/1", "trial": trial, "stop": stop});
-    if let Some(recorded) = recorded {
-        text["recorded"] = recorded.into();
-    }
-    text["decision"] = json!(decision);
-    Json(text).into_response()
+/// The answer `next`; with whether something was recorded if something was to be.
+fn answer(next: Next, is_record: bool) -> Response {
+    Json(Answer::new(next, is_record)).into_response()
+}
+
+/// The study and the trial that an address names.
+fn of_trial(Path((study, trial)): OfTrial) -> Result<(String, u64), Problem> {
+    let trial = number(&trial)?;
+    Ok((study, trial))
 }
 
 /// The number that names a trial.
 pub(crate) fn number(trial: &str) -> Result<u64, Problem> {
     trial.parse().map_err(|_| Problem::field("trial", format!("expected a trial's number, found {trial:?}")))
+}
+
+/// The object that `body` is; no body is an empty one.
+fn object(body: &[u8]) -> Result<Map<String, Value>, Problem> {
+    let body = if body.trim_ascii().is_empty() { b"{}" } else { body };
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
+        Problem::field("body", format!("not JSON: {error}; a value that is not finite is written null"))
+    })?;
+    match value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(Problem::field("body", "expected a JSON object, such as {\"step\": 1, \"value\": 0.5}")),
+    }
+}
+
+/// What `body` asks for.
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    Ok(read_fields(&object(body)?)?)
 }

@@ -3,8 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use foretell_run::{command_of, shell_line};
-use foretell_search::{Contour, Front, Study, Summary, relevances_of};
+use foretell::Direction;
+use foretell_run::{Printed, WorkerView, command_of, shell_line};
+use foretell_search::{
+    Best, Contour, Decision, Front, Relevances, Slice, Spent, Study, Summary, Tally, relevances_of,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::{Fold, Seen, Series};
@@ -147,39 +152,108 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
     view
 }
 
-/// What readers of one trial are shown besides its state: all its metrics, and the command that trains it.
-pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study: &Study) -> Option<Value> {
+/// The metrics of a trial, its command, its decisions, and who runs it.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.trial/1")]
+pub(crate) struct Details {
+    study: String,
+    trial: u64,
+    metrics: BTreeMap<String, Series>,
+    /// As a shell reads it; null where others start the trainings.
+    command: Option<String>,
+    decisions: Vec<Decision>,
+    /// The worker that runs it, as in `workers`.
+    pub(crate) worker: Option<WorkerView>,
+}
+
+/// Reads them.
+pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study: &Study) -> Option<Details> {
     let known = study.trial(number)?;
     let seen = fold.trials().get(usize::try_from(number).ok()?)?;
     let command = command_of(folder, study.spec(), number, &known.configuration);
-    let series = |series: &Series| json!({"steps": series.steps, "values": series.values});
-    let metrics: BTreeMap<&String, Value> =
-        seen.metrics.iter().map(|(name, values)| (name, series(values))).collect();
-    Some(json!({
-        "schema": "foretell.trial/1", "study": name, "trial": number, "metrics": metrics,
-        "command": command.as_deref().map(shell_line), "decisions": seen.decisions,
-    }))
+    Some(Details {
+        study: name.to_owned(),
+        trial: number,
+        metrics: seen.metrics.clone(),
+        command: command.as_deref().map(shell_line),
+        decisions: seen.decisions.clone(),
+        worker: None,
+    })
+}
+
+/// A part of what a trial has printed.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.output/1")]
+pub(crate) struct Output {
+    pub(crate) study: String,
+    pub(crate) trial: u64,
+    /// Whether the text is on this machine.
+    pub(crate) is_here: bool,
+    #[serde(flatten)]
+    pub(crate) printed: Option<Printed>,
 }
 
 /// The values of one metric that is not the study's, of each trial that reported it.
-pub(crate) fn metric(name: &str, metric: &str, fold: &Fold) -> Value {
-    let reported = |(trial, seen): (usize, &Seen)| {
-        let series = seen.metrics.get(metric)?;
-        Some(json!({"trial": trial, "steps": series.steps, "values": series.values}))
-    };
-    let trials: Vec<Value> = fold.trials().iter().enumerate().filter_map(reported).collect();
-    json!({"schema": "foretell.metric/1", "study": name, "metric": metric, "trials": trials})
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.metric/1")]
+pub(crate) struct Measured {
+    study: String,
+    metric: String,
+    trials: Vec<MeasuredTrial>,
 }
 
-/// The best score so far against the epochs spent, and the totals.
-pub(crate) fn progress(name: &str, fold: &Fold, study: &Study) -> Value {
+/// Those of one trial.
+#[derive(Serialize, JsonSchema)]
+struct MeasuredTrial {
+    trial: usize,
+    #[serde(flatten)]
+    series: Series,
+}
+
+/// Reads them.
+pub(crate) fn metric(name: &str, metric: &str, fold: &Fold) -> Measured {
+    let reported = |(trial, seen): (usize, &Seen)| {
+        Some(MeasuredTrial { trial, series: seen.metrics.get(metric)?.clone() })
+    };
+    let trials = fold.trials().iter().enumerate().filter_map(reported).collect();
+    Measured { study: name.to_owned(), metric: metric.to_owned(), trials }
+}
+
+/// The totals of a study, and the best score so far against the epochs spent.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.progress/1")]
+pub(crate) struct Progressed {
+    study: String,
+    metric: String,
+    direction: Direction,
+    epochs_per_trial: u64,
+    /// The number of trials that the study is to have.
+    planned: u64,
+    done: bool,
+    best: Option<Best>,
+    trials: Tally,
+    epochs: Spent,
+    speedup: f64,
+    /// [epochs spent, best score] wherever the best changes; at most 1,000.
+    best_so_far: Vec<(u64, f64)>,
+}
+
+/// Reads them.
+pub(crate) fn progress(name: &str, fold: &Fold, study: &Study) -> Progressed {
     let (spec, summary) = (study.spec(), Summary::of(study));
-    json!({
-        "schema": "foretell.progress/1", "study": name, "metric": spec.metric, "direction": spec.direction,
-        "epochs_per_trial": spec.max_resource, "planned": study.settings().trials, "done": study.is_done(),
-        "best": summary.best, "trials": summary.trials, "epochs": summary.epochs, "speedup": summary.speedup,
-        "best_so_far": thinned(fold.best_so_far()),
-    })
+    Progressed {
+        study: name.to_owned(),
+        metric: spec.metric.clone(),
+        direction: spec.direction,
+        epochs_per_trial: spec.max_resource,
+        planned: study.settings().trials,
+        done: study.is_done(),
+        best: summary.best,
+        trials: summary.trials,
+        epochs: summary.epochs,
+        speedup: summary.speedup,
+        best_so_far: thinned(fold.best_so_far()),
+    }
 }
 
 /// At most so many points, first and last kept.
@@ -190,23 +264,36 @@ fn thinned(line: &[(u64, f64)]) -> Vec<(u64, f64)> {
     (0..POINTS).map(|i| line[i * (line.len() - 1) / (POINTS - 1)]).collect()
 }
 
-/// Which parameters matter.
-pub(crate) fn importance(name: &str, fold: &Fold, study: &Study) -> Value {
-    let found = relevances_of(&fold.surface(study));
-    json!({
-        "schema": "foretell.importance/1", "study": name, "trials": found.trials, "needed": found.needed, "used": found.used,
-        "explained": found.explained, "parameters": found.parameters,
-    })
+/// The parameters that matter.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.importance/1")]
+pub(crate) struct Importance {
+    study: String,
+    #[serde(flatten)]
+    found: Relevances,
 }
 
-/// The results as a surface: a slice along each parameter, and the contours over the pairs that are `asked` for.
-pub(crate) fn surface(name: &str, fold: &Fold, study: &Study, asked: &[(String, String)]) -> Value {
+/// Finds them.
+pub(crate) fn importance(name: &str, fold: &Fold, study: &Study) -> Importance {
+    Importance { study: name.to_owned(), found: relevances_of(&fold.surface(study)) }
+}
+
+/// The results as a surface: a slice along each parameter, and contours over two.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.surface/1")]
+pub(crate) struct Surfaced {
+    study: String,
+    /// The best trial.
+    through: Option<u64>,
+    slices: Vec<Slice>,
+    contours: Vec<Contour>,
+}
+
+/// Finds them, the contours over the pairs that are `asked` for.
+pub(crate) fn surface(name: &str, fold: &Fold, study: &Study, asked: &[(String, String)]) -> Surfaced {
     let surface = fold.surface(study);
-    let contours: Vec<Contour> = asked.iter().filter_map(|(x, y)| surface.contour(x, y)).collect();
-    json!({
-        "schema": "foretell.surface/1", "study": name, "through": surface.through(), "slices": surface.slices(),
-        "contours": contours,
-    })
+    let contours = asked.iter().filter_map(|(x, y)| surface.contour(x, y)).collect();
+    Surfaced { study: name.to_owned(), through: surface.through(), slices: surface.slices(), contours }
 }
 
 /// All pairs of the parameters that matter most.

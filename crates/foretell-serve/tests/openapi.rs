@@ -3,7 +3,6 @@
 mod common;
 
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
 
 use common::{call, done, get, made, send};
 use serde_json::Value;
@@ -13,12 +12,12 @@ fn every_address_of_the_description_answers_as_described() {
     let folder = tempfile::tempdir().expect("a folder");
     let address = made(folder.path());
     foretell_run::Work::default().write(&folder.path().join("s")).expect("it is written");
-    let described = done(address, "GET", "/openapi.json", "");
-    assert_eq!(described["openapi"], "3.1.0");
+    let document = done(address, "GET", "/openapi.json", "");
+    assert_eq!(document["openapi"], "3.1.0");
     for _ in 0..3 {
         done(address, "POST", "/api/studies/s/ask", "");
     }
-    let paths = described["paths"].as_object().expect("paths");
+    let paths = document["paths"].as_object().expect("paths");
     for (path, operations) in paths {
         for (method, operation) in operations.as_object().expect("operations") {
             let example = &operation["requestBody"]["content"]["application/json"]["example"];
@@ -44,65 +43,70 @@ fn every_address_of_the_description_answers_as_described() {
             let (status, answer) = call(address, &method.to_uppercase(), &path, &body);
             assert!(status < 300 && described(status), "{method} {path} gave {status}: {answer}");
             let schema = &operation["responses"][status.to_string()]["content"]["application/json"]["schema"];
-            fits(
-                &answer,
-                schema,
-                &described_schemas(&described_document(address)),
-                &format!("{method} {path}"),
-            );
+            let wrong = misfit(&answer, schema, &document["components"]["schemas"]);
+            assert_eq!(wrong, None, "{method} {path} gave {answer}");
         }
     }
     assert!(paths.len() >= 20, "{} addresses", paths.len());
 }
 
-fn described_document(address: SocketAddr) -> Value {
-    done(address, "GET", "/openapi.json", "")
-}
-
-fn described_schemas(document: &Value) -> Value {
-    document["components"]["schemas"].clone()
-}
-
-/// Checks an answer against the part of JSON Schema that the description uses.
-fn fits(value: &Value, schema: &Value, schemas: &Value, place: &str) {
+/// Where `value` breaks the part of JSON Schema that the description uses.
+fn misfit(value: &Value, schema: &Value, schemas: &Value) -> Option<String> {
     if let Some(name) = schema["$ref"].as_str() {
-        return fits(value, &schemas[name.rsplit('/').next().expect("a name")], schemas, place);
+        let named = &schemas[name.rsplit('/').next().expect("a name")];
+        assert!(named.is_object(), "{name} is no component");
+        return misfit(value, named, schemas);
     }
-    if let Some(any) = schema["anyOf"].as_array() {
-        let other =
-            any.iter().find(|schema| (schema["type"] == "null") == value.is_null()).expect("one fits");
-        return fits(value, other, schemas, place);
+    if let Some(ways) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+        let wrong: Option<Vec<String>> = ways.iter().map(|way| misfit(value, way, schemas)).collect();
+        return wrong.map(|wrong| wrong.join(", or "));
     }
-    if !schema["const"].is_null() {
-        assert_eq!(value, &schema["const"], "{place}");
+    let is_wrong = |known: &Value| !known.is_null() && value != known;
+    if is_wrong(&schema["const"]) || schema["enum"].as_array().is_some_and(|known| !known.contains(value)) {
+        return Some(format!("{value} is not among {schema}"));
     }
-    let of = |kind: &str| match kind {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_u64(),
-        "number" => value.is_number(),
-        "null" => value.is_null(),
-        other => panic!("{place}: unknown type {other}"),
+    let kinds = match &schema["type"] {
+        Value::Array(kinds) => kinds.clone(),
+        kind => vec![kind.clone()],
     };
-    match &schema["type"] {
-        Value::String(kind) => assert!(of(kind), "{place}: {value} is no {kind}"),
-        Value::Array(kinds) => {
-            assert!(kinds.iter().any(|kind| of(kind.as_str().expect("a type"))), "{place}: {value}")
+    if !kinds.iter().any(|kind| is_kind(value, kind.as_str())) {
+        return Some(format!("{value} is no {kinds:?}"));
+    }
+    let mut names = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    if let Some(missing) = names.find(|name| value.get(name).is_none()) {
+        return Some(format!("there is no {missing}"));
+    }
+    misfit_inside(value, schema, schemas)
+}
+
+fn misfit_inside(value: &Value, schema: &Value, schemas: &Value) -> Option<String> {
+    for (name, field) in value.as_object().into_iter().flatten() {
+        let Some(properties) = schema["properties"].as_object() else { break };
+        let wrong = match properties.get(name) {
+            Some(property) => misfit(field, property, schemas),
+            None => Some("it is not described".to_owned()),
+        };
+        if let Some(wrong) = wrong {
+            return Some(format!("{name}: {wrong}"));
         }
-        _ => {}
     }
-    for name in schema["required"].as_array().into_iter().flatten() {
-        assert!(value.get(name.as_str().expect("a name")).is_some(), "{place} has no {name}: {value}");
-    }
-    if let (Some(fields), Some(properties)) = (value.as_object(), schema["properties"].as_object()) {
-        for (name, field) in fields {
-            let property = properties.get(name).unwrap_or_else(|| panic!("{place}: {name} is not described"));
-            fits(field, property, schemas, &format!("{place} {name}"));
-        }
-    }
-    for item in value.as_array().into_iter().flatten() {
-        fits(item, &schema["items"], schemas, place);
+    let mut items = value.as_array().into_iter().flatten().enumerate();
+    items.find_map(|(place, item)| {
+        let schema = schema["prefixItems"].get(place).unwrap_or(&schema["items"]);
+        misfit(item, schema, schemas).map(|wrong| format!("[{place}] {wrong}"))
+    })
+}
+
+fn is_kind(value: &Value, kind: Option<&str>) -> bool {
+    match kind {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer") => value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("null") => value.is_null(),
+        None => true,
+        Some(other) => panic!("unknown type {other}"),
     }
 }

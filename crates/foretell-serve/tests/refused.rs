@@ -29,7 +29,7 @@ const WRONG: &[Wrong] = &[
         r#"{"step": 1, "value": 1, "metrics": {"a": "b"}}"#,
         400,
         "metrics",
-        "an object of numbers",
+        "expected a number",
     ),
     ("POST", REPORT, r#"{"step": 1, "val": 1}"#, 400, "val", "known are step, value"),
     ("POST", REPORT, r#"{"step": 1, "value": 1, "lease": "other"}"#, 409, "lease", "runs elsewhere"),

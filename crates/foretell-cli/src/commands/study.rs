@@ -313,7 +313,7 @@ fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
     let state = match &trial.state {
         TrialState::Paused { .. } => "paused at its rung".to_owned(),
         TrialState::Completed { .. } => "trained to its end".to_owned(),
-        TrialState::Stopped { reason, .. } => format!("stopped: {}", report::because(reason)),
+        TrialState::Stopped { reason, .. } => format!("stopped: {}", reason),
         TrialState::Failed { .. } => "failed".to_owned(),
         _ => "unfinished".to_owned(),
     };
@@ -379,7 +379,7 @@ fn judged(decision: &Decision) -> Vec<String> {
         let (low, high) = forecast.interval;
         format!("{} to {}", metric_value(low), metric_value(high))
     });
-    vec![forecast, quantiles, against, sure, then.to_owned(), report::because(&decision.reason)]
+    vec![forecast, quantiles, against, sure, then.to_owned(), decision.reason.to_string()]
 }
 
 #[cfg(test)]

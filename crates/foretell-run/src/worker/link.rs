@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use foretell::Configuration;
 use foretell_search::Start;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::client::{Client, Trouble};
 use crate::access::Access;
 use crate::hosted::Reading;
+use crate::wire;
 use crate::work::Work;
 
 /// A worker's line to a study.
@@ -48,85 +50,85 @@ impl Link {
     /// The names of the studies that are served.
     pub(crate) fn studies(access: Access) -> Result<Vec<String>, Trouble> {
         let answer = Client::new(access).call("GET", "/api/studies", &Value::Null)?;
-        serde_json::from_value(answer["studies"].clone()).map_err(unusable)
+        Ok(read::<wire::Studies>(answer)?.studies)
     }
 
     /// How the study's trials are run.
     pub(crate) fn work(&mut self, version: &str) -> Result<Work, Trouble> {
-        let answer = self.call("GET", &format!("work?version={version}"), &Value::Null)?;
-        serde_json::from_value(answer["work"].clone()).map_err(unusable)
+        let answer: wire::StudyWork = self.call("GET", &format!("work?version={version}"), None::<()>)?;
+        Ok(answer.work)
     }
 
     /// Asks for a training. One that gets no answer is asked for by the same number again.
     pub(crate) fn ask(&mut self) -> Result<Asked, Trouble> {
-        let answer = self.call("POST", "ask", &json!({"worker": self.name, "turn": self.turn}))?;
+        let body = wire::Ask { worker: Some(self.name.clone()), turn: Some(self.turn) };
+        let wire::Asked { done, start } = self.call("POST", "ask", Some(body))?;
         self.turn += 1;
-        let start = &answer["start"];
-        if start.is_null() {
-            return Ok(if answer["done"] == true { Asked::Done } else { Asked::Nothing });
+        match start {
+            Some(given) => Ok(Asked::Task(Given::from_wire(given)?)),
+            None => Ok(if done { Asked::Done } else { Asked::Nothing }),
         }
-        let configuration: Configuration =
-            serde_json::from_value(start["configuration"].clone()).map_err(unusable)?;
-        let whole = |name: &str| start[name].as_u64().ok_or_else(|| unusable(name));
-        let seed = u32::try_from(whole("seed")?).map_err(unusable)?;
-        let lease = Duration::try_from_secs_f64(start["lease_seconds"].as_f64().unwrap_or(60.0));
-        Ok(Asked::Task(Given {
-            start: Start {
-                trial: whole("trial")?,
-                configuration,
-                seed,
-                from: whole("from")?,
-                until: whole("until")?,
-            },
-            key: start["lease"].as_str().unwrap_or_default().to_owned(),
-            lease: lease.map_err(unusable)?,
-        }))
     }
 
     /// Reports; answers whether to stop.
     pub(crate) fn report(&mut self, given: &Given, reading: &Reading) -> Result<bool, Trouble> {
-        let Reading { step, value, metrics, late } = reading;
-        let mut body = json!({"step": step, "value": value, "metrics": metrics, "lease": given.key});
-        if *late {
-            body["late"] = true.into();
-        }
-        self.of_trial(given, "report", &body)
+        self.verb(given, "report", wire::Report::new(reading, Some(&given.key)))
     }
 
     /// Shows that it is alive; answers whether to stop.
     pub(crate) fn renew(&mut self, given: &Given) -> Result<bool, Trouble> {
-        self.of_trial(given, "renew", &json!({"lease": given.key}))
+        self.verb(given, "renew", wire::Renew { lease: Some(given.key.clone()) })
     }
 
     /// Says after how many epochs the training goes on; answers whether to stop.
     pub(crate) fn begin(&mut self, given: &Given, after: u64) -> Result<bool, Trouble> {
-        self.of_trial(given, "begin", &json!({"after": after, "lease": given.key}))
+        self.verb(given, "begin", wire::Begin { after, lease: Some(given.key.clone()) })
     }
 
-    fn of_trial(&mut self, given: &Given, verb: &str, body: &Value) -> Result<bool, Trouble> {
-        let answer = self.call("POST", &format!("trials/{}/{verb}", given.start.trial), body)?;
-        Ok(answer["stop"] == true)
+    fn verb(&mut self, given: &Given, verb: &str, body: impl Serialize) -> Result<bool, Trouble> {
+        let path = format!("trials/{}/{verb}", given.start.trial);
+        let answer: wire::Answer = self.call("POST", &path, Some(body))?;
+        Ok(answer.stop == Some(true))
     }
 
     /// Says how the training ended; answers how the trial is then.
     pub(crate) fn tell(&mut self, given: &Given, failure: Option<&str>) -> Result<String, Trouble> {
-        let body = json!({"failure": failure, "lease": given.key});
-        self.end(given, &body)
+        self.end(given, wire::Tell { failure: failure.map(str::to_owned), ..wire::Tell::default() })
     }
 
     /// Hands the training back.
     pub(crate) fn hand_back(&mut self, given: &Given) -> Result<String, Trouble> {
-        self.end(given, &json!({"handed_back": true, "lease": given.key}))
+        self.end(given, wire::Tell { handed_back: true, ..wire::Tell::default() })
     }
 
-    fn end(&mut self, given: &Given, body: &Value) -> Result<String, Trouble> {
-        let answer = self.call("POST", &format!("trials/{}/tell", given.start.trial), body)?;
-        Ok(answer["state"].as_str().unwrap_or_default().to_owned())
+    fn end(&mut self, given: &Given, body: wire::Tell) -> Result<String, Trouble> {
+        let body = wire::Tell { lease: Some(given.key.clone()), ..body };
+        let told: wire::Told =
+            self.call("POST", &format!("trials/{}/tell", given.start.trial), Some(body))?;
+        Ok(told.state)
     }
 
-    fn call(&mut self, method: &str, path: &str, body: &Value) -> Result<Value, Trouble> {
-        self.client.call(method, &format!("/api/studies/{}/{path}", self.study), body)
+    fn call<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: Option<impl Serialize>,
+    ) -> Result<T, Trouble> {
+        let body = serde_json::to_value(body).map_err(unusable)?;
+        read(self.client.call(method, &format!("/api/studies/{}/{path}", self.study), &body)?)
     }
+}
+
+impl Given {
+    fn from_wire(given: wire::Given) -> Result<Self, Trouble> {
+        let lease = Duration::try_from_secs_f64(given.lease_seconds).map_err(unusable)?;
+        let wire::Given { trial, configuration, seed, from, until, lease: key, .. } = given;
+        Ok(Self { start: Start { trial, configuration, seed, from, until }, key, lease })
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Trouble> {
+    serde_json::from_value(answer).map_err(unusable)
 }
 
 /// A server of another version, say.

@@ -1,28 +1,15 @@
 //! Reports that wait on disk while the server is away: whoever takes the trial up next sends them.
 
-use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::hosted::Reading;
 use crate::no_links;
+use crate::wire::Report;
 
 /// The file, in a trial's folder.
 const FILE: &str = "unsent.jsonl";
-
-/// A report as it is written.
-#[derive(Serialize, Deserialize)]
-struct Line {
-    step: u64,
-    value: Option<f64>,
-    #[serde(default)]
-    metrics: BTreeMap<String, f64>,
-    #[serde(default)]
-    late: bool,
-}
 
 /// The reports of one trial that wait on disk.
 pub(crate) struct Unsent {
@@ -36,16 +23,14 @@ impl Unsent {
         let path = directory.join(FILE);
         let text = fs::read_to_string(&path).unwrap_or_default();
         // the last line may be torn: that report is lost, as the training's checkpoint may be, and made again
-        let read = |line: &str| serde_json::from_str(line).ok();
-        let reading = |Line { step, value, metrics, late }: Line| Reading { step, value, metrics, late };
-        let left = text.lines().filter_map(read).map(reading).collect();
+        let read = |line: &str| serde_json::from_str::<Report>(line).ok();
+        let left = text.lines().filter_map(read).map(Reading::from).collect();
         (Self { is_there: path.is_file(), path }, left)
     }
 
     /// Keeps `reading` until the server is back. That it cannot be written costs nothing as long as this worker lives.
     pub(crate) fn keep(&mut self, reading: &Reading) {
-        let Reading { step, value, metrics, late } = reading.clone();
-        let Ok(line) = serde_json::to_string(&Line { step, value, metrics, late }) else { return };
+        let Ok(line) = serde_json::to_string(&Report::new(reading, None)) else { return };
         let opened = no_links::open(OpenOptions::new().append(true).create(true), &self.path);
         self.is_there |= opened.is_ok();
         let _ = opened.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));

@@ -10,9 +10,10 @@ mod schema;
 mod space;
 #[cfg(feature = "schema")]
 mod usual;
+mod written;
 
 pub use names::{Refit, Rungs, SamplerName, SchedulerName};
-pub use refusal::Refusal;
+pub use refusal::{Refusal, read_fields};
 pub use resolve::MOST_TRIALS;
 
 #[cfg(feature = "schema")]
@@ -32,7 +33,7 @@ use std::collections::BTreeMap;
 /// A configuration to try first, as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a text such as \"lr=0.1,opt=sgd\", or an object of values")]
 pub enum Queued {
     /// `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`.
     Text(String),
@@ -223,15 +224,12 @@ impl StudyRequest {
     /// # Errors
     /// The [`Refusal`] of the first field that is unknown or of another type.
     pub fn from_fields(fields: &Map<String, Value>) -> Result<Self, Refusal> {
-        let mut request = Map::new();
-        for (key, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
-            let (name, value) = named(key, value);
-            let one = Map::from_iter([(name.clone(), value.clone())]);
-            let one: Self =
-                serde_json::from_value(Value::Object(one)).map_err(|error| refusal(key, &error))?;
-            request.extend(one.fields());
-        }
-        serde_json::from_value(Value::Object(request)).map_err(|error| refusal("study", &error))
+        let given = || fields.iter().filter(|(_, value)| !value.is_null());
+        let request: Map<_, _> = given().map(|(key, value)| named(key, value)).collect();
+        read_fields(&request).map_err(|refusal| {
+            let as_written = given().find(|(key, value)| named(key, value).0 == refusal.field);
+            Refusal { field: as_written.map_or(refusal.field, |(key, _)| key.clone()), ..refusal }
+        })
     }
 
     /// What it says, by field; what is left open is not there.
@@ -269,30 +267,6 @@ fn named(key: &str, value: &Value) -> (String, Value) {
         }
         _ => (name, value.clone()),
     }
-}
-
-/// The refusal of the field `key` for what is wrong with its value, in words that name no type of Rust.
-fn refusal(key: &str, error: &serde_json::Error) -> Refusal {
-    let text = error.to_string();
-    if text.starts_with("unknown field") {
-        let known = text.split('`').skip(3).step_by(2).collect::<Vec<_>>().join(", ");
-        return Refusal::new(key, format!("unknown; known are {known}"));
-    }
-    let words = [
-        (" u64", " a whole number from 0"),
-        (" u32", " a whole number from 0"),
-        (" usize", " a whole number from 0"),
-        (" f64", " a number"),
-        (" a string", " a text"),
-        (" a sequence", " a list"),
-        (" a boolean", " true or false"),
-        ("unknown variant", "unknown"),
-        ("expected one of", "known are"),
-        ("invalid type: ", ""),
-        ("invalid value: ", ""),
-    ];
-    let text = words.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours));
-    Refusal::new(key, text)
 }
 
 #[cfg(test)]

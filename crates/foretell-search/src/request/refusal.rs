@@ -4,7 +4,12 @@ use crate::objective::ObjectiveError;
 use crate::parameter_space::ParameterSpaceError;
 use crate::study::StudyError;
 use foretell::StopCriterionError;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use std::fmt;
+
+/// The longest value that a refusal shows.
+const SHOWN: usize = 60;
 
 /// A request that is no study: which field, and why. The reason names fields in backticks. The caller words both in its own terms: as
 /// flags, keys or arguments.
@@ -32,6 +37,53 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+/// Reads `fields`, an object of JSON, as a `T`.
+///
+/// # Errors
+/// The [`Refusal`] of the first field that is unknown, missing or of another type, in words that name no type of Rust.
+pub fn read_fields<T: DeserializeOwned>(fields: &Map<String, Value>) -> Result<T, Refusal> {
+    let read = serde_path_to_error::deserialize(Value::Object(fields.clone()));
+    read.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
+        let path = error.path().to_string();
+        let field = path.split(['.', '[']).next().unwrap_or_default();
+        worded(field, fields.get(field), &error.into_inner().to_string())
+    })
+}
+
+/// The refusal of `field`, whose value is `found`, for serde's `text`.
+fn worded(field: &str, found: Option<&Value>, text: &str) -> Refusal {
+    let mut quoted = text.split('`').skip(1).step_by(2);
+    let named = quoted.next().unwrap_or(field);
+    if text.starts_with("missing field") {
+        return Refusal::new(named, "missing");
+    }
+    if text.starts_with("unknown field") {
+        let known = quoted.collect::<Vec<_>>().join(", ");
+        let known = if known.is_empty() { "no fields are".to_owned() } else { format!("known are {known}") };
+        return Refusal::new(named, format!("unknown; {known}"));
+    }
+    const WORDS: [(&str, &str); 9] = [
+        (" u64", " a whole number from 0"),
+        (" u32", " a whole number from 0"),
+        (" usize", " a whole number from 0"),
+        (" f64", " a number"),
+        (" a string", " a text"),
+        (" a sequence", " a list"),
+        (" a boolean", " true or false"),
+        ("unknown variant", "unknown"),
+        ("expected one of", "known are"),
+    ];
+    let text = WORDS.iter().fold(text.to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
+    match (text.split_once("expected "), found) {
+        // of serde's "invalid type: integer `1`, expected …" the value is shown as it was written
+        (Some((_, expected)), Some(found)) if text.starts_with("invalid") || text.starts_with("expected") => {
+            let shown: String = found.to_string().chars().take(SHOWN).collect();
+            Refusal::new(field, format!("expected {expected}, found {shown}"))
+        }
+        _ => Refusal::new(field, text),
+    }
+}
 
 impl From<ParameterSpaceError> for Refusal {
     fn from(error: ParameterSpaceError) -> Self {

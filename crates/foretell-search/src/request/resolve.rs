@@ -278,14 +278,17 @@ impl StudyRequest {
         let plan =
             plan(max_resource, eta).map_err(|error| Refusal::new("eta", ScheduleError::from(error)))?;
         let a_run = plan.totals().configurations;
+        let planned = runs.saturating_mul(a_run);
         match self.trials {
-            Some(trials) if there.is_none_or(|there| there.trials != trials) => Err(Refusal::new(
-                "trials",
-                format!(
-                    "{trials}: Hyperband's brackets say how many trials there are, {a_run} a run of {max_resource} epochs with an eta of {eta}; say how many runs by `runs`"
-                ),
-            )),
-            _ => Ok(runs.saturating_mul(a_run)),
+            Some(trials) if trials != planned && there.is_none_or(|there| there.trials != trials) => {
+                Err(Refusal::new(
+                    "trials",
+                    format!(
+                        "{trials}: Hyperband's brackets say how many trials there are, {a_run} a run of {max_resource} epochs with an eta of {eta}; say how many runs by `runs`"
+                    ),
+                ))
+            }
+            _ => Ok(planned),
         }
     }
 
@@ -383,7 +386,8 @@ pub(super) fn name_of(there: &StudySpec) -> SchedulerName {
         Schedule::Full | Schedule::IEpoch { .. } => SchedulerName::Full,
         Schedule::SuccessiveHalving { .. } => SchedulerName::SuccessiveHalving,
         Schedule::Asha { .. } => SchedulerName::Asha,
-        Schedule::Hyperband { .. } => SchedulerName::Hyperband,
+        Schedule::Hyperband { .. } if there.policy == Policy::None => SchedulerName::Hyperband,
+        Schedule::Hyperband { .. } => SchedulerName::FHyperband,
     }
 }
 

@@ -147,6 +147,34 @@ fn what_is_wrong_is_named_by_its_field() {
 }
 
 #[test]
+fn a_study_names_all_its_settings_and_they_make_the_same_study() {
+    let ways = [
+        "{}",
+        r#"{"caution": "safe", "shadow": true, "exempt": 0.1, "enqueue": ["lr=0.01"], "until_no_improvement": 9}"#,
+        r#"{"paper": true, "trials": 120, "nth_best": 2, "offset": 0.01, "error_budget": "per-run"}"#,
+        r#"{"scheduler": "hyperband", "epochs": 27, "runs": 2}"#,
+        r#"{"scheduler": "f-hyperband", "epochs": 9, "kappa": 0.25, "kappa_of": "rung", "reference": "rung"}"#,
+        r#"{"scheduler": "asha", "rungs": 2, "rank": "mean", "budget_epochs": 200, "epochs": 27}"#,
+        r#"{"scheduler": "successive-halving", "eta": 2, "epochs": 8}"#,
+        r#"{"policy": "patience", "patience": 4, "score": "best", "seed": 8}"#,
+        r#"{"policy": "asha", "eta": 4}"#,
+        r#"{"policy": "lce-optimistic"}"#,
+        r#"{"stopping": false, "sampler": "gp"}"#,
+        r#"{"objective": ["val_acc", "lr:min", "latency:min"], "limit": "latency<=20"}"#,
+        r#"{"space": "metaqnn", "sampler": "q-learning", "alpha": 0.1, "reward": "val_acc - 1e-8*weights"}"#,
+    ];
+    for way in ways {
+        let mut asked = fields(SPACE);
+        asked.extend(fields(way));
+        let spec = StudyRequest::from_fields(&asked).and_then(|request| request.resolve(None)).expect(way);
+        let named = spec.request();
+        assert_eq!(named.clone().resolve(None).as_ref(), Ok(&spec), "{way}");
+        // also as it is written down
+        assert_eq!(StudyRequest::from_fields(&named.fields()).expect(way), named, "{way}");
+    }
+}
+
+#[test]
 fn one_request_lies_over_another() {
     let file = request(r#"{"trials": 30, "seed": 4}"#);
     let flags = request(r#"{"trials": 20, "metric": "val_acc"}"#);

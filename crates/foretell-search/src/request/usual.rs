@@ -1,9 +1,7 @@
 //! Defaults that depend on other choices, in words: what [`StudyRequest::resolve`] answers to some requests.
 
 use super::{SchedulerName, StudyRequest};
-use crate::samplers::SamplerSpec;
 use crate::schedulers::rank::Rank;
-use crate::schedulers::schedule::Schedule;
 use crate::space::Space;
 use crate::stopping::caution::Caution;
 use crate::study::StudySpec;
@@ -91,29 +89,10 @@ pub(super) fn in_words(name: &str, values: &[(&str, String)]) -> String {
 
 /// What `spec` has for the field `name`, as it is written in a request.
 fn value(name: &str, spec: &StudySpec) -> String {
-    match name {
-        "sampler" => written(&match &spec.sampler {
-            SamplerSpec::QLearning(_) => serde_json::Value::from("q-learning"),
-            other => serde_json::to_value(other).unwrap_or_default(),
-        }),
-        "scheduler" => super::resolve::name_of(spec).name().to_owned(),
-        "rungs" => match spec.schedule {
-            Schedule::Asha { rungs: Some(rungs), .. } => rungs.to_string(),
-            _ => "all".to_owned(),
-        },
-        "policy" => written(&spec.policy.name()),
-        "burn_in" => spec.burn_in.to_string(),
-        "stop_probability" => spec.criterion.stop_probability.to_string(),
-        "agreeing_checks" => spec.criterion.agreeing_checks.to_string(),
-        "refit" => spec.refit.map_or_else(|| "once".to_owned(), |factor| factor.to_string()),
-        _ => spec.predictor.clone(),
-    }
-}
-
-/// A name as serde writes it.
-fn written(name: &impl serde::Serialize) -> String {
-    match serde_json::to_value(name) {
-        Ok(serde_json::Value::String(name)) => name,
-        other => format!("{other:?}"),
+    match spec.request().fields().get(name) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        // of the fields that depend on others only the number of rungs may be left open
+        None => "all".to_owned(),
     }
 }

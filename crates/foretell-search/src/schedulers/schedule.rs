@@ -84,6 +84,16 @@ pub enum ScheduleError {
 }
 
 impl Schedule {
+    /// η, the reduction factor of its rungs; `None` without such.
+    pub(crate) fn eta(&self) -> Option<u64> {
+        match *self {
+            Self::SuccessiveHalving { eta } | Self::Hyperband { eta, .. } | Self::Asha { eta, .. } => {
+                Some(eta)
+            }
+            Self::Full | Self::IEpoch { .. } => None,
+        }
+    }
+
     /// Checks the numbers for `trials` trials of `max_resource` each.
     ///
     /// # Errors

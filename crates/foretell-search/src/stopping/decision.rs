@@ -2,9 +2,11 @@
 
 use foretell::Action;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Why a decision is what it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
@@ -44,8 +46,34 @@ pub enum Reason {
     Own(String),
 }
 
+/// The reason in a few words; of a stop rule that the caller brought, its own.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BurnIn => "burn-in",
+            Self::NoIncumbent => "nothing to compare with",
+            Self::MayWin => "may win",
+            Self::WillNotWin => "will not win",
+            Self::EndKnown => "its end is known",
+            Self::AwaitingConfirmation => "will not win, if the next check agrees",
+            Self::BelowMedian => "below the median",
+            Self::NoImprovement => "no improvement",
+            Self::BelowRung => "not among the best of its rung",
+            Self::Exempt => "exempt from stopping",
+            Self::Diverged => "diverged",
+            Self::AlreadyStopped => "would have been stopped before",
+            Self::ByHand => "by hand",
+            Self::Kept => "kept by hand",
+            Self::BreaksLimit(limit) => return write!(f, "breaks {limit}"),
+            Self::NoForecast(why) => return write!(f, "no forecast: {why}"),
+            Self::Own(words) => words,
+        })
+    }
+}
+
 /// A forecast as it is recorded: on the scale the study forecasts on, and in the user's metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecordedForecast {
     /// The expected final value, in the metric's unit and direction.
     pub mean: f64,
@@ -57,6 +85,7 @@ pub struct RecordedForecast {
 
 /// A judgement of a running trial and the facts it rests on; recorded for "continue" too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
     /// The trial's number.
     pub trial: u64,
@@ -81,4 +110,16 @@ pub struct Decision {
     /// Whether the study only watches: the decision was recorded, not carried out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadow: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reason;
+
+    #[test]
+    fn a_stop_rule_of_ones_own_gives_its_reason_in_its_own_words() {
+        assert_eq!(Reason::Own("below the bar".to_owned()).to_string(), "below the bar");
+        assert_eq!(Reason::NoForecast("too short".to_owned()).to_string(), "no forecast: too short");
+        assert_eq!(Reason::WillNotWin.to_string(), "will not win");
+    }
 }

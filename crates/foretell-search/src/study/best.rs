@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// The best trial of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Best {
     /// Its number.
     pub trial: u64,
@@ -16,6 +17,7 @@ pub struct Best {
 
 /// How many trials ended how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tally {
     /// Trials of the study.
     pub total: u64,

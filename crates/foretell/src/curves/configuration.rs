@@ -6,6 +6,7 @@ use std::fmt;
 
 /// One value of a configuration.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Value {
     /// A finite number: a learning rate, a count.

@@ -11,8 +11,8 @@ use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
 use foretell::{Configuration, RunScore, Value};
 use foretell_search::{
-    Front, NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerSpec, Schedule, Space, StoppedTrial,
-    Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
+    Front, NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerName, Schedule, SchedulerName, Space,
+    StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,8 @@ pub(crate) struct Document {
     /// The folder that keeps it.
     study: String,
     metric: String,
-    sampler: &'static str,
-    scheduler: &'static str,
+    sampler: Option<SamplerName>,
+    scheduler: Option<SchedulerName>,
     seed: u64,
     /// What trials count with: `last` or `best`.
     score: RunScore,
@@ -52,19 +52,13 @@ pub(crate) struct Document {
 impl Document {
     /// The result of `study`, kept in `directory`, as it stands.
     pub(crate) fn new(schema: &'static str, study: &Study, times: &Times, directory: &Path) -> Self {
-        let spec = study.spec();
+        let (spec, asked) = (study.spec(), study.spec().request());
         Self {
             schema,
             study: directory.display().to_string(),
             metric: spec.metric.clone(),
-            sampler: match spec.sampler {
-                SamplerSpec::Random => "random",
-                SamplerSpec::Tpe => "tpe",
-                SamplerSpec::Gp => "gp",
-                SamplerSpec::TpeGp => "tpe-gp",
-                SamplerSpec::QLearning(_) => "q-learning",
-            },
-            scheduler: scheduler(spec),
+            sampler: asked.sampler,
+            scheduler: asked.scheduler,
             seed: spec.seed,
             score: spec.run_score,
             burn_in: spec.burn_in,
@@ -83,18 +77,6 @@ impl Document {
     /// The same with the `most` best trials.
     pub(crate) fn with_top(self, study: &Study, metrics: &LastMetrics, most: usize) -> Self {
         Self { top: Some(ranked_with(study, metrics, most)), ..self }
-    }
-}
-
-/// The scheduler's name on the command line.
-fn scheduler(spec: &StudySpec) -> &'static str {
-    match spec.schedule {
-        Schedule::Full => "full",
-        Schedule::IEpoch { .. } => "i-epoch",
-        Schedule::SuccessiveHalving { .. } => "successive-halving",
-        Schedule::Hyperband { .. } if spec.policy == Policy::None => "hyperband",
-        Schedule::Hyperband { .. } => "f-hyperband",
-        Schedule::Asha { .. } => "asha",
     }
 }
 
@@ -531,7 +513,7 @@ fn stopped(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<Strin
     let title = if watching { "trials that would have been stopped" } else { "stopped trials" };
     let cells = |s: &StoppedTrial| {
         let after = study.trial(s.trial).map_or(s.step, |trial| trial.trained_at(s.step));
-        let mut cells = vec![s.trial.to_string(), after.to_string(), because(&s.reason)];
+        let mut cells = vec![s.trial.to_string(), after.to_string(), s.reason.to_string()];
         cells.extend(grounds(s.forecast, s.incumbent, s.probability));
         if watching {
             cells.push(number(s.truth));
@@ -543,30 +525,6 @@ fn stopped(study: &Study, stopped: &[StoppedTrial], most: usize) -> Option<Strin
         headings.push("really");
     }
     newest(title, &headings, &stopped.iter().map(cells).collect::<Vec<_>>(), most)
-}
-
-/// Why a decision was made, in a few words.
-pub(crate) fn because(reason: &Reason) -> String {
-    match reason {
-        Reason::BurnIn => "burn-in",
-        Reason::NoIncumbent => "nothing to compare with",
-        Reason::MayWin => "may win",
-        Reason::WillNotWin => "will not win",
-        Reason::EndKnown => "its end is known",
-        Reason::AwaitingConfirmation => "will not win, if the next check agrees",
-        Reason::BelowMedian => "below the median",
-        Reason::NoImprovement => "no improvement",
-        Reason::BelowRung => "not among the best of its rung",
-        Reason::Exempt => "exempt from stopping",
-        Reason::Diverged => "diverged",
-        Reason::AlreadyStopped => "would have been stopped before",
-        Reason::ByHand => "by hand",
-        Reason::Kept => "kept by hand",
-        Reason::BreaksLimit(limit) => return format!("breaks {limit}"),
-        Reason::NoForecast(why) => return format!("no forecast: {why}"),
-        _ => "",
-    }
-    .to_owned()
 }
 
 /// What a decision rests on: the forecast, what it was compared with, and how sure it is.

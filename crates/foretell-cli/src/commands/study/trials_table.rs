@@ -1,6 +1,6 @@
 //! `foretell study export --trials`: one row a trial, for notebooks and spreadsheets.
 
-use crate::commands::search::report::{LastMetrics, because};
+use crate::commands::search::report::LastMetrics;
 use crate::failure::Failure;
 use crate::output::date;
 use foretell_run::Stored;
@@ -75,7 +75,7 @@ fn own_columns(
     let forecast = decision.and_then(|decision| decision.forecast);
     let last = trial.curve.last().map(|(_, score)| spec.direction.value(score));
     let (reason, error) = match &trial.state {
-        TrialState::Stopped { reason, .. } => (Some(because(reason)), None),
+        TrialState::Stopped { reason, .. } => (Some(reason.to_string()), None),
         TrialState::Failed { reason } => (None, Some(reason.clone())),
         _ => (None, None),
     };

@@ -14,6 +14,7 @@ const DRAWS: usize = 256;
 
 /// How much of a study's results each parameter explains.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Relevances {
     /// How many trials they rest on: those with a result, and those that failed.
     pub trials: usize,
@@ -29,6 +30,7 @@ pub struct Relevances {
 
 /// How much of a study's results one parameter explains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Relevance {
     /// Its name.
     pub name: String,

@@ -51,6 +51,7 @@ pub(super) struct Fitted {
 
 /// The surface along one parameter, the others as the best trial has them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slice {
     /// The parameter.
     pub name: String,
@@ -64,6 +65,7 @@ pub struct Slice {
 
 /// The surface over two parameters, the others as the best trial has them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contour {
     /// The parameter along each row.
     pub x: String,

@@ -1,0 +1,289 @@
+//! The wire: the bodies and answers of the four verbs over HTTP, for whoever serves a study and whoever works on it.
+
+use std::collections::BTreeMap;
+
+use foretell::Configuration;
+use foretell_search::{Decision, Queued};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::hosted::{Next, Reading, Task};
+use crate::leases::WorkerView;
+use crate::work::Work;
+
+/// A worker asks for the next training.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Ask {
+    /// Your own name for the worker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    /// Number of this question of the worker's: the same for a question that is sent again, larger for the next. A late copy of an
+    /// earlier question then hands out nothing. Such a worker must renew its lease.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+}
+
+/// A training reports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// Epochs trained since its beginning.
+    pub step: u64,
+    /// The metric; null if it is not finite.
+    #[serde(deserialize_with = "said")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "number_or_null"))]
+    pub value: Option<f64>,
+    /// Everything else that was measured.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, Option<f64>>,
+    /// Whether the training had ended by then: the report is recorded, and nothing is decided.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
+    /// The lease that `ask` gave with the trial. A worker whose trial was given to another one meanwhile gets 409.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<String>,
+}
+
+/// A training continues after fewer epochs than it has reported, or starts again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Begin {
+    /// The epochs that its checkpoint has; 0 if it has none.
+    pub after: u64,
+    /// The lease that `ask` gave with the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<String>,
+}
+
+/// A worker shows that it is alive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Renew {
+    /// The lease that `ask` gave with the trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<String>,
+}
+
+/// A training has ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Tell {
+    /// What went wrong, if anything did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// The worker ends and the training has not: the trial has not failed, and the next worker that asks gets it.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
+    pub handed_back: bool,
+    /// The lease that `ask` gave with the trial. A worker whose trial was given to another one meanwhile gets 409.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease: Option<String>,
+}
+
+/// A person has a configuration tried next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Enqueue {
+    /// A text such as `lr=0.1,opt=sgd`, or a value for each parameter, or for some.
+    pub configuration: Queued,
+}
+
+/// An order about a trial, which needs no fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// The answer to [`Ask`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "schema", rename = "foretell.ask/1")]
+pub struct Asked {
+    /// Whether the study is done.
+    pub done: bool,
+    /// The training; null while there is none.
+    pub start: Option<Given>,
+}
+
+/// A training that a worker is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Given {
+    /// The trial's number.
+    pub trial: u64,
+    /// Its configuration: a value for each parameter, null where it does not apply.
+    pub configuration: Configuration,
+    /// The seed of its training.
+    pub seed: u32,
+    /// The step that it has reached already: continue from its checkpoint.
+    pub from: u64,
+    /// The step to train to.
+    pub until: u64,
+    /// The lease, to be sent with each report. A worker whose trial was given to another one meanwhile gets 409.
+    pub lease: String,
+    /// How long a worker that renews may be silent; one that only reports has ten times the study's mean pause between reports, from
+    /// this to an hour.
+    pub lease_seconds: f64,
+}
+
+/// What a training does next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "schema", rename = "foretell.answer/1")]
+pub struct Answer {
+    /// The trial's number.
+    pub trial: u64,
+    /// Whether the training is to stop now; absent where another process answers that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<bool>,
+    /// Whether this was recorded now: not if it was there already, or the trial has ended, or another process will record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<bool>,
+    /// The decision about it: the one made now, or the one by which it was stopped.
+    pub decision: Option<Decision>,
+}
+
+/// The answer to [`Tell`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "schema", rename = "foretell.told/1")]
+pub struct Told {
+    /// The trial's number.
+    pub trial: u64,
+    /// Where it stands: `running`, `interrupted`, `paused`, `completed`, `stopped`, `failed` or `handed_back`.
+    pub state: String,
+    /// Whether the study is done.
+    pub done: bool,
+}
+
+/// The answer to [`Enqueue`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "schema", rename = "foretell.enqueued/1")]
+pub struct Enqueued {
+    /// Whether it is recorded; if not, the process that runs the study records it within a second.
+    pub recorded: bool,
+}
+
+/// How a study's trials are run, for workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "schema", rename = "foretell.work/1")]
+pub struct StudyWork {
+    /// The study's name.
+    pub study: String,
+    /// Command, metric, folders and limits.
+    pub work: Work,
+}
+
+/// The workers of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "schema", rename = "foretell.workers/1")]
+pub struct Workers {
+    /// The study's name.
+    pub study: String,
+    /// Each with its trial and its last sign of life.
+    pub workers: Vec<WorkerView>,
+}
+
+/// The studies that are served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "schema", rename = "foretell.studies/1")]
+pub struct Studies {
+    /// Their names.
+    pub studies: Vec<String>,
+    /// The one that was written last.
+    pub latest: Option<String>,
+}
+
+/// A refusal.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "schema", rename = "foretell.error/1")]
+pub struct Refused {
+    /// What is wrong, and what to do.
+    pub error: String,
+    /// The field, or the part of the address, that is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+}
+
+/// A value that must be there, be it null.
+fn said<'de, D: Deserializer<'de>>(field: D) -> Result<Option<f64>, D::Error> {
+    Option::deserialize(field)
+}
+
+/// A field that may be left out, be it by null.
+fn or_default<'de, T: Default + Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(field)?.unwrap_or_default())
+}
+
+#[cfg(feature = "schema")]
+fn number_or_null(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"type": ["number", "null"]})
+}
+
+impl From<Report> for Reading {
+    fn from(Report { step, value, metrics, late, .. }: Report) -> Self {
+        let metrics = metrics.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        Self { step, value, metrics, late }
+    }
+}
+
+impl Report {
+    /// The report of `reading` by the worker that holds `lease`.
+    pub fn new(reading: &Reading, lease: Option<&str>) -> Self {
+        let Reading { step, value, metrics, late } = reading.clone();
+        let metrics = metrics.into_iter().map(|(name, value)| (name, Some(value))).collect();
+        Self { step, value, metrics, late, lease: lease.map(str::to_owned) }
+    }
+}
+
+impl From<Task> for Given {
+    fn from(Task { start, lease }: Task) -> Self {
+        let (lease, time) = lease.unwrap_or_default();
+        let foretell_search::Start { trial, configuration, seed, from, until } = start;
+        Self { trial, configuration, seed, from, until, lease, lease_seconds: time.as_secs_f64() }
+    }
+}
+
+impl Answer {
+    /// The answer `next`; with whether something was recorded if something was to be.
+    pub fn new(next: Next, is_record: bool) -> Self {
+        let Next { trial, stop, recorded, decision } = next;
+        Self { trial, stop: Some(stop), recorded: is_record.then_some(recorded), decision }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, Ask, Report};
+    use crate::hosted::Reading;
+
+    #[test]
+    fn a_report_needs_its_value_be_it_null_and_names_its_fields() {
+        let read = |text: &str| serde_json::from_str::<Report>(text).map_err(|error| error.to_string());
+        let report = read(r#"{"step": 3, "value": null, "metrics": {"a": null, "b": 2}}"#).expect("a report");
+        let reading = Reading::from(report);
+        assert_eq!((reading.step, reading.value, reading.metrics["b"]), (3, None, 2.0));
+        assert_eq!(reading.metrics.len(), 1, "null is no measurement");
+        assert!(read(r#"{"step": 3}"#).is_err_and(|error| error.contains("missing field `value`")));
+        assert!(read(r#"{"step": 3, "value": 1, "val": 2}"#).is_err_and(|error| error.contains("`val`")));
+    }
+
+    #[test]
+    fn documents_begin_with_their_schema_and_bodies_leave_out_the_rest() {
+        let answer = Answer { trial: 2, stop: Some(true), recorded: None, decision: None };
+        let text = serde_json::to_string(&answer).expect("JSON");
+        assert_eq!(text, r#"{"schema":"foretell.answer/1","trial":2,"stop":true,"decision":null}"#);
+        assert_eq!(serde_json::from_str::<Answer>(&text).expect("it is read"), answer);
+        assert_eq!(serde_json::to_string(&Ask::default()).expect("JSON"), "{}");
+    }
+}

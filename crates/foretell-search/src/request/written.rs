@@ -1,0 +1,119 @@
+//! From a study back to a request: every setting under the name by which it is asked for.
+
+use super::names::{Refit, SamplerName};
+use super::resolve::name_of;
+use super::{Queued, StudyRequest};
+use crate::objective::{Limit, Objective};
+use crate::samplers::SamplerSpec;
+use crate::schedulers::schedule::Schedule;
+use crate::stopping::policy::Policy;
+use crate::study::StudySpec;
+use foretell::Direction;
+
+impl StudySpec {
+    /// The request that names every setting of this study, also those that were chosen by default. What another choice rules out is
+    /// left open; so is `paper`, which stands for others.
+    pub fn request(&self) -> StudyRequest {
+        StudyRequest {
+            space: Some(self.space.clone()),
+            metric: Some(self.metric.clone()),
+            direction: Some(self.direction),
+            objective: self.written_objectives(),
+            limit: written(&self.limits, Limit::to_string),
+            trials: Some(self.trials),
+            budget_epochs: self.budget_epochs,
+            checkpoints: None,
+            enqueue: written(&self.queue, |configuration| Queued::Values(configuration.clone())),
+            until_no_improvement: self.until_no_improvement,
+            epochs: Some(self.max_resource),
+            score: Some(self.run_score),
+            seed: Some(self.seed),
+            sampler: Some(SamplerName::from(&self.sampler)),
+            scheduler: Some(name_of(self)),
+            rank: Some(self.rank),
+            reward: self.reward.as_ref().map(ToString::to_string),
+            policy: Some(self.policy.name()),
+            caution: match self.policy {
+                Policy::RungsFirst(caution) => Some(caution),
+                _ => None,
+            },
+            paper: None,
+            burn_in: Some(self.burn_in),
+            learn_from: None,
+            stop_probability: Some(self.criterion.stop_probability),
+            offset: Some(self.criterion.offset),
+            nth_best: Some(self.criterion.nth_best),
+            agreeing_checks: Some(self.criterion.agreeing_checks),
+            error_budget: Some(self.criterion.error_budget),
+            refit: Some(self.refit.map_or(Refit::Once, Refit::Growth)),
+            exempt: Some(self.exempt),
+            patience: match self.policy {
+                Policy::Patience(reports) => Some(reports),
+                _ => None,
+            },
+            predictor: Some(self.predictor.clone()),
+            stopping: Some(self.policy != Policy::None),
+            shadow: Some(self.shadow),
+            ends_by_time: false,
+            workload: self.workload.clone(),
+            ..self.numbers()
+        }
+    }
+
+    /// The numbers of its rungs and of Q-learning.
+    fn numbers(&self) -> StudyRequest {
+        let learning = match &self.sampler {
+            SamplerSpec::QLearning(settings) => Some(settings),
+            _ => None,
+        };
+        let (brackets, rungs) = match self.schedule {
+            Schedule::Hyperband { runs, kappa, reference, .. } => (Some((runs, kappa, reference)), None),
+            Schedule::Asha { rungs, .. } => (None, rungs),
+            _ => (None, None),
+        };
+        StudyRequest {
+            eta: self.schedule.eta().or(match self.policy {
+                Policy::Asha(eta) => Some(eta),
+                _ => None,
+            }),
+            rungs,
+            runs: brackets.map(|(runs, ..)| runs),
+            kappa: brackets.map(|(_, kappa, _)| kappa.kappa),
+            kappa_of: brackets.map(|(_, kappa, _)| kappa.of),
+            reference: brackets.map(|(.., reference)| reference),
+            epsilon_trials: learning.map(|settings| settings.schedule.total()),
+            alpha: learning.map(|settings| settings.learning_rate),
+            gamma: learning.map(|settings| settings.discount),
+            initial_value: learning.map(|settings| settings.initial_value),
+            replay: learning.map(|settings| settings.replay_number),
+            ..StudyRequest::default()
+        }
+    }
+
+    /// All objectives, the metric first; `None` where there is no other.
+    fn written_objectives(&self) -> Option<Vec<String>> {
+        let way = match self.direction {
+            Direction::Maximize => "max",
+            Direction::Minimize => "min",
+        };
+        let others = written(&self.objectives, Objective::to_string)?;
+        Some(std::iter::once(format!("{}:{way}", self.metric)).chain(others).collect())
+    }
+}
+
+/// What is written for each of `all`; `None` where there is none.
+fn written<T, W>(all: &[T], write: impl Fn(&T) -> W) -> Option<Vec<W>> {
+    (!all.is_empty()).then(|| all.iter().map(write).collect())
+}
+
+impl From<&SamplerSpec> for SamplerName {
+    fn from(sampler: &SamplerSpec) -> Self {
+        match sampler {
+            SamplerSpec::Random => Self::Random,
+            SamplerSpec::Tpe => Self::Tpe,
+            SamplerSpec::Gp => Self::Gp,
+            SamplerSpec::TpeGp => Self::TpeGp,
+            SamplerSpec::QLearning(_) => Self::QLearning,
+        }
+    }
+}

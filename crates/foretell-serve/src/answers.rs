@@ -1,0 +1,172 @@
+//! The answers to readers.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use foretell_run::wire::Studies;
+use foretell_run::{HostError, Printed};
+use foretell_search::Study;
+
+use crate::fold::Fold;
+use crate::guard::word;
+use crate::problem::Problem;
+use crate::records::Records;
+use crate::served::{Served, blocking};
+use crate::verbs::number;
+use crate::views::Output;
+use crate::{events, views};
+
+type Reply = Result<Response, Problem>;
+
+pub(crate) async fn studies(State(served): State<Arc<Served>>) -> Reply {
+    let names: Vec<String> = served.studies()?.into_iter().map(|(name, _)| name).collect();
+    let latest = served.latest().map(|(name, _)| name);
+    Ok(Json(Studies { studies: names, latest }).into_response())
+}
+
+pub(crate) async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+    let log = served.log(&study)?;
+    let read = move || crate::records::all(&log).map_err(Problem::conflict);
+    Ok(Json(Records { records: blocking(read).await?, study }).into_response())
+}
+
+pub(crate) async fn follow(
+    State(served): State<Arc<Served>>,
+    Path(study): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Reply {
+    let log = served.log(&study)?;
+    Ok(events::records(log, seen(query.as_deref(), &headers)?).into_response())
+}
+
+pub(crate) async fn state(
+    State(served): State<Arc<Served>>,
+    Path(study): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Reply {
+    let log = served.log(&study)?;
+    let is_brief = match word(query.as_deref(), "decisions").as_deref() {
+        None | Some("all") => false,
+        Some("none") => true,
+        Some(other) => {
+            return Err(Problem::field("decisions", format!("expected all or none, found {other:?}")));
+        }
+    };
+    let seen = seen(query.as_deref(), &headers)?;
+    Ok(events::state(served.folds.of(&log), seen, is_brief).into_response())
+}
+
+/// The number of the last record that a reader has seen.
+fn seen(query: Option<&str>, headers: &HeaderMap) -> Result<u64, Problem> {
+    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+    match last.or_else(|| word(query, "after")) {
+        None => Ok(0),
+        Some(text) => text
+            .parse()
+            .map_err(|_| Problem::field("after", format!("expected the number of a record, found {text:?}"))),
+    }
+}
+
+pub(crate) async fn progress(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+    let log = served.log(&study)?;
+    let found = move || {
+        let progress = |fold: &Fold, found: &Study| views::progress(&study, fold, found);
+        served.folds.read(&study, &log, progress)
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
+
+pub(crate) async fn importance(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+    let log = served.log(&study)?;
+    let found = move || {
+        let importance = |fold: &Fold, found: &Study| views::importance(&study, fold, found);
+        served.folds.read(&study, &log, importance)
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
+
+pub(crate) async fn surface(
+    State(served): State<Arc<Served>>,
+    Path(study): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Reply {
+    let log = served.log(&study)?;
+    let named = |name: &str| word(query.as_deref(), name);
+    let asked = match (named("x"), named("y")) {
+        (None, None) => Vec::new(),
+        (Some(x), Some(y)) => vec![(x, y)],
+        (None, _) => return Err(Problem::field("x", "missing; a contour is over two parameters, x and y")),
+        (_, None) => return Err(Problem::field("y", "missing; a contour is over two parameters, x and y")),
+    };
+    let found = move || {
+        served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
+            let names = found.spec().space.names();
+            let unknown = |(field, name): &(&str, &String)| {
+                (!names.contains(&name.as_str())).then(|| {
+                    Problem::field(
+                        field,
+                        format!("the study has no parameter {name:?}; it has {}", names.join(", ")),
+                    )
+                })
+            };
+            let wrong =
+                asked.iter().flat_map(|(x, y)| [("x", x), ("y", y)]).find_map(|named| unknown(&named));
+            wrong.map_or_else(|| Ok(views::surface(&study, fold, found, &asked)), Err)
+        })?
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
+
+pub(crate) async fn trial(
+    State(served): State<Arc<Served>>,
+    Path((study, trial)): Path<(String, String)>,
+) -> Reply {
+    let (number, log) = (number(&trial)?, served.log(&study)?);
+    let found = move || {
+        let folder = log.parent().unwrap_or(&log);
+        let details = |fold: &Fold, found: &Study| views::details(&study, folder, number, fold, found);
+        let mut details =
+            served.folds.read(&study, &log, details)?.ok_or(HostError::NoTrial { trial: number })?;
+        let workers = served.owner.workers(&study)?;
+        details.worker = workers.into_iter().find(|worker| worker.trial == Some(number));
+        Ok(details)
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
+
+pub(crate) async fn output(
+    State(served): State<Arc<Served>>,
+    Path((study, trial)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Reply {
+    let (number, log) = (number(&trial)?, served.log(&study)?);
+    let from = word(query.as_deref(), "from");
+    let from = from.map(|text| {
+        text.parse::<u64>()
+            .map_err(|_| Problem::field("from", format!("expected the number of a byte, found {text:?}")))
+    });
+    let from = from.transpose()?;
+    let read = move || {
+        let folder = log.parent().unwrap_or(&log);
+        Printed::read(folder, number, from).map_err(|error| Problem::midway(&error))
+    };
+    let printed = blocking(read).await?;
+    Ok(Json(Output { study, trial: number, is_here: printed.is_some(), printed }).into_response())
+}
+
+pub(crate) async fn metric(
+    State(served): State<Arc<Served>>,
+    Path((study, metric)): Path<(String, String)>,
+) -> Reply {
+    let log = served.log(&study)?;
+    let found = move || {
+        let values = |fold: &Fold, _: &Study| views::metric(&study, &metric, fold);
+        served.folds.read(&study, &log, values)
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
