@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""MetaQNN's search by Q-learning over its whole schedule of ε, with and without stopping from the same seed, the best five trained anew.
+"""MetaQNN's search by Q-learning over its whole schedule of ε, with and without stopping from the same seed, and the best five trained again.
 
     python3 benches/q_learning.py CIFAR [foretell] [--networks 270] [--seeds 1]
 
@@ -40,15 +40,22 @@ def stages(networks):
 
 
 def search(arguments, variant, seed):
-    """The result of a search; the score of each network, its last value or of a stopped one what was forecast; the last values of the best anew."""
+    """The result of a search; the score of each network (the forecast of a stopped one); the scores of the best five, trained again for longer."""
     study = Path(arguments.studies) / f"{arguments.networks}-{variant.replace(' ', '-')}-{seed}"
     command = [arguments.foretell, "search", "--data", f"cifar10:{arguments.cifar}", *SIZES]
     command += ["--sampler", "q-learning", "--trials", str(arguments.networks), "--seed", str(seed)]
-    command += ["--workers", "1", "--retrain-best", "5", "--retrain-epochs", "24", "--out", str(study), "--format", "json"]
+    command += ["--workers", "1", "--out", str(study), "--format", "json"]
     found = json.loads(answer([*command, *variants(arguments.networks)[variant]]))
     scores = lasts(arguments, study)
     scores |= {stopped["trial"]: stopped["forecast"]["mean"] for stopped in found["stopped"] if stopped.get("forecast")}
-    return found, scores, lasts(arguments, study / "retrained")
+    best = sorted(scores, key=scores.get, reverse=True)[:5]
+    return found, scores, [again(arguments, study, trial) for trial in best]
+
+
+def again(arguments, study, trial):
+    """The score of a trial that is trained again for 24 epochs."""
+    command = [arguments.foretell, "study", "run", str(study), "--trial", str(trial), "--epochs", "24", "--format", "json"]
+    return json.loads(answer(command))["mean"]
 
 
 def lasts(arguments, study):
@@ -77,11 +84,11 @@ def main():
                 here = [scores[number] for number in numbers if number in scores]
                 cells.append(f"{sum(here) / len(here):.3f}" if here else "–")
             print("| " + " | ".join(cells) + " |")
-        print("\n| | epochs | stopped | best | the best five trained anew |\n|---|---|---|---|---|")
+        print("\n| | epochs | stopped | best | the best five, trained again |\n|---|---|---|---|---|")
         for variant, (found, _, anew) in results.items():
             best = found["best"]
             cells = [variant, found["epochs"]["spent"], found["trials"]["stopped"], f"{best['score']:.3f}" if best else "–"]
-            cells.append(", ".join(f"{score:.3f}" for score in sorted(anew.values(), reverse=True)) or "–")
+            cells.append(", ".join(f"{score:.3f}" for score in sorted(anew, reverse=True)) or "–")
             print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 

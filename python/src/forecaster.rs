@@ -49,6 +49,7 @@ impl Source {
 impl Forecaster {
     #[new]
     #[pyo3(signature = (runs, predictor_name, seed, target, scale, score))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         py: Python<'_>,
         runs: &Runs,

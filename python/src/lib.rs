@@ -1,15 +1,5 @@
 //! The native module of the Python package `foretell`: converts, calls the core, converts back. The package's Python files are the
 //! interface; this module is theirs alone.
-//!
-//! | file | what it has |
-//! |---|---|
-//! | `background` | long work without the interpreter |
-//! | `convert` | Python's values to the core's and back |
-//! | `runs`, `forecast`, `forecaster` | recorded runs, forecasts and decisions, who makes them |
-//! | `regressor` | the predictors as regressors of a table |
-//! | `judge` | what a study would decide on other tools' trials |
-//! | `study` | studies: ask, report, tell, best |
-//! | `view` | what a study stands at, as plain values |
 
 mod background;
 mod convert;

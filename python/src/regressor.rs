@@ -21,6 +21,7 @@ type Predictions<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 impl Regressor {
     /// Fits the predictor `name` on the rows of `x` and their `targets`.
     #[staticmethod]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn fit(
         py: Python<'_>,
         name: &str,

@@ -96,6 +96,11 @@ def test_files_folders_and_globs(tmp_path):
     assert len(collect(str(tmp_path / "**" / "a.jsonl"))) == 8
     with pytest.raises(ValueError, match="no file or folder is named so"):
         collect(str(tmp_path / "*.parquet"))
+    polars = pytest.importorskip("polars")
+    wide = {"run": [str(n) for n in range(12)], "lr": RATES, "tags": [["a"]] * 12}
+    wide |= {f"acc_{epoch}": [curve_of(rate, n)[epoch] for n, rate in enumerate(RATES)] for epoch in range(20)}
+    polars.DataFrame(wide).write_parquet(tmp_path / "runs.parquet")
+    assert len(collect(tmp_path / "runs.parquet", direction="maximize")) == 12
     lines(tmp_path / "loss.jsonl", RATES[:6], "val_loss")
     with pytest.raises(ValueError, match="`val_acc` is to maximize, and `val_loss` to minimize: give metric="):
         collect(str(tmp_path / "*.jsonl"))

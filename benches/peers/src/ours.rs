@@ -5,7 +5,8 @@ use crate::best_of::best_of;
 use crate::clock::Clock;
 use foretell::Model;
 use foretell::forest::search_forests;
-use foretell::svr::{Kernel, NuSvr, SequentialSvr, solve};
+use foretell::svr::{Kernel, NuSvr, SvrModel, solve};
+use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::hint::black_box;
 
@@ -40,13 +41,12 @@ fn stateless(arrays: &Arrays, model: &impl Model) -> f64 {
 /// All τ, and the decisions of all test runs through every one of them.
 pub fn all_taus(arrays: &Arrays) -> Outcome<Value> {
     let last = arrays.curves.columns() - 1;
-    let training = arrays.training(last);
-    let draw = |_| (arrays.draws.clone(), arrays.folds.clone());
-    let (seconds, models) = best_of(2, || SequentialSvr::fit_drawn(&NuSvr::default(), &training, draw));
+    let fit = |tau| NuSvr::default().fit_drawn(&arrays.training(tau), &arrays.draws, &arrays.folds);
+    let all = || (1..=last).into_par_iter().map(fit).collect::<Result<Vec<SvrModel>, _>>();
+    let (seconds, models) = best_of(2, all);
     let models = models?;
     let (decisions, _) = best_of(10, || decide(arrays, &models));
-    let indices: Vec<usize> =
-        (1..=last).filter_map(|tau| models.model(tau)).map(|m| m.choice().index).collect();
+    let indices: Vec<usize> = models.iter().map(|model| model.choice().index).collect();
     let count = arrays.test_curves.rows() * last;
     Ok(json!({
         "seconds": seconds, "indices": indices, "decisions": count, "decisions_seconds": decisions,
@@ -55,16 +55,13 @@ pub fn all_taus(arrays: &Arrays) -> Outcome<Value> {
 }
 
 /// Every test run reports every epoch and is judged against a fixed incumbent; how many verdicts were to stop.
-fn decide(arrays: &Arrays, models: &SequentialSvr) -> usize {
-    let last = arrays.curves.columns() - 1;
+fn decide(arrays: &Arrays, models: &[SvrModel]) -> usize {
     let (incumbent, z) = (0.8, 1.644_853_626_951_472_2);
     let mut stops = 0;
     for i in 0..arrays.test_curves.rows() {
-        let mut trial = models.watch(arrays.test_configurations.row(i));
-        for &score in &arrays.test_curves.row(i)[..last] {
-            if let Some(forecast) = trial.report(score) {
-                stops += usize::from(forecast.mean + z * forecast.scale <= incumbent);
-            }
+        for (at, model) in models.iter().enumerate() {
+            let forecast = model.forecast(&arrays.query(i, at + 1));
+            stops += usize::from(forecast.mean + z * forecast.scale <= incumbent);
         }
     }
     black_box(stops)

@@ -13,6 +13,10 @@ use std::sync::LazyLock;
 /// Fields that have flags of other forms: `--param`, `--space`; a pattern for `--metric`; `--minimize`, `--maximize`.
 const OTHERWISE: [&str; 3] = ["space", "metric", "direction"];
 
+/// Headings, and further fields, for the few who tune them: keys of a study file. Their flags still work, and no help lists them.
+const FILE_ONLY: [&str; 8] =
+    ["Rungs", "Q-learning", "checkpoints", "agreeing_checks", "error_budget", "refit", "exempt", "patience"];
+
 /// What the flags of a study say.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestFlags {
@@ -111,7 +115,12 @@ fn json(schema: &Value, text: &str) -> Value {
 
 impl Args for RequestFlags {
     fn augment_args(command: Command) -> Command {
-        FIELDS.iter().fold(command, |command, (name, schema)| command.arg(arg(name, schema)))
+        FIELDS.iter().fold(command, |command, (name, schema)| {
+            let heading = schema["x-heading"].as_str().unwrap_or_default();
+            command.arg(
+                arg(name, schema).hide(FILE_ONLY.contains(&heading) || FILE_ONLY.contains(&name.as_str())),
+            )
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {

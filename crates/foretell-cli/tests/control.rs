@@ -2,6 +2,9 @@
 
 mod common;
 
+#[path = "../../../tests/needed.rs"]
+mod needed;
+
 use common::{foretell, json, records, text};
 use serde_json::Value;
 use std::path::Path;
@@ -447,7 +450,6 @@ fn output_that_nobody_reads_ends_no_command_in_a_panic() {
 struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
-    #[allow(clippy::print_stderr, reason = "a test that cannot be run here is skipped by name")]
     fn mount(place: &Path, size: &str) -> Option<Self> {
         let size = format!("size={size}");
         let words = ["-t", "tmpfs", "-o", &size, "tmpfs"];
@@ -455,7 +457,7 @@ impl SmallDisk {
         if mounted.is_ok_and(|status| status.success()) {
             return Some(Self(place.to_owned()));
         }
-        eprintln!("skipped the tests on a full disk: mounting a small one needs more rights");
+        needed::skipped("mounting a small disk needs more rights", false);
         None
     }
 }
@@ -587,11 +589,10 @@ fn epochs_that_count_from_0_are_shown_as_so_many_as_were_trained() {
 }
 
 /// `search` where it finds no control groups; `None`, said by name, where this user cannot hide them.
-#[allow(clippy::print_stderr, reason = "a test that cannot be run here is skipped by name")]
 fn without_control_groups(folder: &Path, search: &Command) -> Option<Command> {
     let probe = Command::new("unshare").args(["-m", "true"]).stderr(Stdio::null()).status();
     if !probe.is_ok_and(|status| status.success()) {
-        eprintln!("skipped a search without control groups: hiding them needs more rights");
+        needed::skipped("hiding control groups needs more rights", false);
         return None;
     }
     let mut hidden = Command::new("unshare");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// All predictors.
-const ALL: &str = "auto,gp,svr-rbf,svr-linear,random-forest,ols,ridge,kernel-ridge,last-value";
+const ALL: &str = "auto,gp,svr-rbf,svr-linear,random-forest,ols,ridge,last-value";
 
 type Tested = Result<(), Box<dyn Error>>;
 

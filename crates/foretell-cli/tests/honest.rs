@@ -1,6 +1,7 @@
 //! `evaluate` measures what `forecast` does: bit for bit the same forecasts when the runs of a split are in files of their own.
 
-#![allow(clippy::print_stderr, reason = "a set that is not there is skipped by name")]
+#[path = "../../../tests/needed.rs"]
+mod needed;
 
 use foretell::evaluate::{Cut, EvaluationOptions, evaluate, splits};
 use foretell::{
@@ -21,17 +22,12 @@ type Tested = Result<(), Box<dyn Error>>;
 /// The recorded sets of the repository, and those beside the checkout where they are there.
 fn sets() -> Vec<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let beside = here.join("../../../shared/data");
-    let data = std::env::var_os("FORETELL_DATA").map_or(beside, PathBuf::from).join("curves");
     let own = ["cifar10-random", "cifar10-q-learning", "shapes-q-learning"];
     let mut sets: Vec<PathBuf> =
         own.map(|name| here.join(format!("../../benches/curves/{name}.jsonl.gz"))).into();
     for folder in ["others", "paper"] {
-        let Ok(entries) = fs::read_dir(data.join(folder)) else {
-            eprintln!("skipped {folder}: set FORETELL_DATA to the folder that holds curves/{folder}");
-            continue;
-        };
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let Some(folder) = needed::recorded(&format!("curves/{folder}")) else { continue };
+        let paths = fs::read_dir(folder).expect("a folder").filter_map(|entry| Some(entry.ok()?.path()));
         sets.extend(paths.filter(|path| path.is_dir() || path.extension().is_some_and(|e| e == "csv")));
     }
     sets.sort();

@@ -152,27 +152,6 @@ fn killed_ten_times_a_study_ends_like_an_undisturbed_one() {
 }
 
 #[test]
-fn the_best_are_trained_anew_for_longer_once_and_the_same_command_repeats_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let again = ["--retrain-best", "2", "--retrain-epochs", "12", "--plot", "study.svg"];
-    let answer = json(&search(folder.path(), &again).output().unwrap());
-    let (best, retrained) = (&answer["best"], &answer["retrained"]);
-    assert_eq!(retrained["trials"]["completed"], 2);
-    assert_eq!(retrained["epochs"]["spent"], 24);
-    // the curve rises with the epochs, and the same configuration stays the best
-    assert_eq!(retrained["best"]["configuration"], best["configuration"]);
-    assert!(retrained["best"]["score"].as_f64() > best["score"].as_f64());
-    assert!(folder.path().join("study.svg").is_file() && folder.path().join("study-retrained.svg").is_file());
-    let log = folder.path().join("study/retrained/events.jsonl");
-    let before = std::fs::read(&log).unwrap();
-    assert_eq!(json(&search(folder.path(), &again).output().unwrap())["retrained"], *retrained);
-    assert_eq!(std::fs::read(&log).unwrap(), before);
-    let alone = search(folder.path(), &["--retrain-best", "2"]).output().unwrap();
-    assert_eq!(alone.status.code(), Some(2));
-    assert!(text(&alone.stderr).contains("--retrain-best needs --retrain-epochs"));
-}
-
-#[test]
 fn an_interrupted_study_says_how_to_go_on_and_exits_as_a_shell_does() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = search(folder.path(), &[]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,8 +1,9 @@
 //! Scripts of strangers, untouched: what Foretell says of them against the epochs that they count in files of their own.
 
-#![allow(clippy::print_stderr, reason = "programs in C are left out by name where there is no compiler")]
-
 mod common;
+
+#[path = "../../../tests/needed.rs"]
+mod needed;
 
 use common::{foretell, json, records, text};
 use serde_json::Value;
@@ -94,7 +95,7 @@ fn compiled(folder: &Path) -> bool {
     let built = Command::new("cc").arg("-o").arg(folder.join("train")).arg(source).arg("-lm").status();
     let is_built = built.is_ok_and(|status| status.success());
     if !is_built {
-        eprintln!("skipped the programs in C: there is no cc");
+        needed::skipped("there is no cc", true);
     }
     is_built
 }

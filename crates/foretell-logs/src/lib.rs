@@ -3,15 +3,6 @@
 //! [`read()`] finds the file, a reader for its format reads its runs, and these become [`Recorded`]: curves
 //! turned so that larger is better, the configuration columns that are features, which runs repeat which, and notes of
 //! everything that was dropped or found on the way. [`write_json_lines`] writes such a file.
-//!
-//! | files | what they have |
-//! |---|---|
-//! | `read`, `locate`, `source` | the file or folder that was named, its format, its lines |
-//! | `wide`, `long`, `json_lines`, `table` | one reader a format, each with the line of whatever is wrong |
-//! | `raw`, `collect`, `columns`, `repeats`, `names` | from the cells of a file to runs: direction, features, repeats |
-//! | `parquet` | Parquet files, as the text of a table, and how one is written |
-//! | `old` | the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell |
-//! | `options`, `recorded`, `note`, `error` | what a user may declare, what a reader returns, what can be wrong |
 // docs.rs shows which feature brings an item
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -33,6 +24,7 @@ mod repeats;
 mod source;
 mod table;
 mod wide;
+mod yaml;
 
 pub use error::Error;
 pub use foretell::direction_of;
@@ -46,3 +38,4 @@ pub use parquet::{Values, write_parquet};
 pub use read::{is_log, read, read_logs, read_watched, update_logs};
 pub use recorded::Recorded;
 pub use source::Limits;
+pub use yaml::{YamlContent, YamlNode, yaml_documents};

@@ -76,7 +76,7 @@ impl Source {
         let start = raw.fill_buf().map_err(fail)?;
         let (gzip, parquet) = (start.starts_with(&[0x1f, 0x8b]), start.starts_with(b"PAR1"));
         let plain: Box<dyn Read> = if parquet {
-            Box::new(parquet::Text::open(raw.into_inner()).map_err(fail)?)
+            parquet::text(raw.into_inner()).map_err(fail)?
         } else if gzip {
             let packed = raw.get_ref().metadata().map_err(fail)?.len();
             Box::new(Expanding { left: limits.expanded(packed), packed, inner: MultiGzDecoder::new(raw) })

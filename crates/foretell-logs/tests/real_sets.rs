@@ -3,24 +3,16 @@
 //! They are not part of the repository: `FORETELL_DATA` names their folder, by default the one beside the checkout.
 //! Where they are missing, the tests say by name that they were skipped.
 
+#[path = "../../../tests/needed.rs"]
+mod needed;
+
 use foretell::{Direction, FeatureGroup};
 use foretell_logs::{ReadOptions, Recorded, Topic, read};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The path of a set; `None`, said aloud, if it is not here.
-fn set(test: &str, name: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let data = std::env::var_os("FORETELL_DATA").map_or_else(beside, PathBuf::from);
-    let path = data.join("curves").join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    let skipped = format!(
-        "skipped {test}: {name} is not here; set FORETELL_DATA to the folder that holds curves/{name}\n"
-    );
-    std::io::stderr().write_all(skipped.as_bytes()).expect("stderr is open");
-    None
+/// The path of a set; `None` skips the test.
+fn set(name: &str) -> Option<PathBuf> {
+    needed::recorded(&format!("curves/{name}"))
 }
 
 fn load(path: &Path) -> Recorded {
@@ -48,7 +40,7 @@ use FeatureGroup::{Architecture, Hyperparameter};
 
 #[test]
 fn metaqnn_has_1000_networks_of_20_epochs() {
-    let Some(path) = set("metaqnn_has_1000_networks_of_20_epochs", "paper/metaqnn_cifar10.csv") else {
+    let Some(path) = set("paper/metaqnn_cifar10.csv") else {
         return;
     };
     let recorded = load(&path);
@@ -62,7 +54,7 @@ fn metaqnn_has_1000_networks_of_20_epochs() {
 #[test]
 fn deep_resnets_have_684_runs_with_known_repeats() {
     let name = "paper/deep_resnets_tinyimagenet.csv";
-    let Some(path) = set("deep_resnets_have_684_runs_with_known_repeats", name) else { return };
+    let Some(path) = set(name) else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (684, (141, 141)));
     assert_eq!(recorded.runs[0].curve.steps()[0].to_bits(), 0.0_f64.to_bits(), "from epoch 0");
@@ -79,7 +71,7 @@ fn deep_resnets_have_684_runs_with_known_repeats() {
 
 #[test]
 fn lstm_columns_do_not_say_perplexity_but_fall() {
-    let Some(path) = set("lstm_columns_do_not_say_perplexity_but_fall", "paper/lstm_ptb.csv") else { return };
+    let Some(path) = set("paper/lstm_ptb.csv") else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (280, (60, 60)));
     assert_eq!(recorded.metric.direction, Direction::Minimize);
@@ -90,7 +82,7 @@ fn lstm_columns_do_not_say_perplexity_but_fall() {
 #[test]
 fn naap_outcomes_and_split_flags_are_no_features() {
     let name = "others/naap440_cnn_cifar10";
-    let Some(path) = set("naap_outcomes_and_split_flags_are_no_features", name) else { return };
+    let Some(path) = set(name) else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (440, (90, 90)));
     assert_eq!((recorded.name.as_str(), recorded.metric.name.as_str()), ("naap440_cnn_cifar10", "test_acc"));
@@ -104,7 +96,7 @@ fn naap_outcomes_and_split_flags_are_no_features() {
 #[test]
 fn deepobs_has_135_runs_of_101_points_of_which_many_diverge() {
     let name = "others/deepobs_cifar10_3c3d";
-    let Some(path) = set("deepobs_has_135_runs_of_101_points_of_which_many_diverge", name) else { return };
+    let Some(path) = set(name) else { return };
     let accuracy = load(&path);
     assert_eq!(
         (accuracy.runs.len(), lengths(&accuracy), accuracy.metric.name.as_str()),
@@ -124,8 +116,7 @@ fn taskset_runs_are_losses_some_of_which_diverge() {
     let sets =
         [("taskset_imdb_patch128_LSTM128_bs64", 4633, 99), ("taskset_imdb_patch32_GRU128_bs128", 50, 1)];
     for (name, not_finite, diverged) in sets {
-        let Some(path) = set("taskset_runs_are_losses_some_of_which_diverge", &format!("others/{name}"))
-        else {
+        let Some(path) = set(&format!("others/{name}")) else {
             return;
         };
         // its nan are written as nothing
@@ -146,7 +137,7 @@ fn taskset_runs_are_losses_some_of_which_diverge() {
 #[test]
 fn nmt_runs_are_ragged_and_half_repeat_a_configuration() {
     let name = "others/nmt_ted-ru-en";
-    let Some(path) = set("nmt_runs_are_ragged_and_half_repeat_a_configuration", name) else { return };
+    let Some(path) = set(name) else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (193, (18, 165)));
     assert_eq!((recorded.metric.name.as_str(), recorded.metric.direction), ("val_ppl", Direction::Minimize));
@@ -160,7 +151,7 @@ fn nmt_runs_are_ragged_and_half_repeat_a_configuration() {
 #[test]
 fn algoperf_repetitions_stay_together() {
     let name = "others/algoperf_imagenet_resnet";
-    let Some(path) = set("algoperf_repetitions_stay_together", name) else { return };
+    let Some(path) = set(name) else { return };
     let recorded = load(&path);
     assert_eq!((recorded.runs.len(), lengths(&recorded)), (478, (68, 372)));
     assert_eq!(recorded.metric.name, "val_acc");

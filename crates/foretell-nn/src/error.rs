@@ -217,20 +217,6 @@ pub enum Error {
         /// The known names.
         known: String,
     },
-    /// The name of a device is not known.
-    #[error("unknown device `{name}`; known are cpu, gpu and gpu:N, such as gpu:0")]
-    UnknownDevice {
-        /// The name as given.
-        name: String,
-    },
-    /// There is no such device.
-    #[error("no device {device}: {reason}")]
-    NoGpu {
-        /// The device.
-        device: String,
-        /// Why, and what to do.
-        reason: &'static str,
-    },
     /// A data set cannot be fetched by a name that is not known.
     #[error("cannot fetch `{name}`; known are {known}")]
     UnknownDownload {

@@ -6,7 +6,7 @@ use crate::layers::parameter::Module;
 use crate::lessons::{Judgement, Lessons, Steps};
 use crate::optimizer::Optimizer;
 use crate::stream::Purpose;
-use crate::tensor::{Device, Tensor};
+use crate::tensor::Tensor;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -31,7 +31,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
         1.0 / self.train.classes as f64
     }
 
-    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps<'_>) -> f64 {
+    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps) -> f64 {
         let mut order: Vec<usize> = (0..self.train.len()).collect();
         order.shuffle(&mut steps.chance.stream(Purpose::Order));
         let mut mirror = steps.chance.stream(Purpose::Mirror);
@@ -39,7 +39,7 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
         let mut total = 0.0;
         for batch in order.chunks(steps.batch_size) {
             let mirrored: Vec<bool> = batch.iter().map(|_| self.mirror && mirror.random()).collect();
-            let images = inputs(self, &self.train, batch, &mirrored, steps.device);
+            let images = inputs(self, &self.train, batch, &mirrored);
             let logits = network.logits(images, Some(&mut dropout));
             let labels = batch.iter().map(|&index| usize::from(self.train.labels[index]));
             let loss = mean_cross_entropy(logits, labels.collect());
@@ -54,14 +54,14 @@ impl<N: ImageNetwork> Lessons<N> for DataSet {
     }
 
     /// An image whose logits are not all finite counts as wrong.
-    fn judge(&self, network: &N, device: &Device) -> Judgement {
+    fn judge(&self, network: &N) -> Judgement {
         let mut network = network.valid();
         let images = &self.validation;
         let indices: Vec<usize> = (0..images.len()).collect();
         let (mut right, mut total) = (0_usize, 0.0);
         for batch in indices.chunks(JUDGED_AT_ONCE) {
             let plain = vec![false; batch.len()];
-            let input = inputs(self, images, batch, &plain, device);
+            let input = inputs(self, images, batch, &plain);
             let logits = network.logits(input, None).into_values();
             for (row, &index) in logits.chunks_exact(images.classes).zip(batch) {
                 let label = usize::from(images.labels[index]);
@@ -89,13 +89,13 @@ pub(crate) fn cross_entropy(logits: &[f32], label: usize) -> f64 {
     sum.ln() + f64::from(largest - logits[label])
 }
 
-fn inputs(data: &DataSet, images: &Images, batch: &[usize], mirrored: &[bool], device: &Device) -> Tensor<4> {
+fn inputs(data: &DataSet, images: &Images, batch: &[usize], mirrored: &[bool]) -> Tensor<4> {
     let mut values = Vec::with_capacity(batch.len() * images.values());
     for (&index, &mirrored) in batch.iter().zip(mirrored) {
         images.push_inputs(index, &data.normalization, mirrored, &mut values);
     }
     let shape = [batch.len(), images.shape.channels, images.shape.height, images.shape.width];
-    Tensor::constant(values, shape, device)
+    Tensor::constant(values, shape)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::layers::parameter::Module;
 use crate::optimizer::Optimizer;
 use crate::stream::{Purpose, stream};
-use crate::tensor::{Device, Tensor};
+use crate::tensor::Tensor;
 
 /// Data that a network of type `N` learns from and is judged by.
 pub(crate) trait Lessons<N> {
@@ -16,10 +16,10 @@ pub(crate) trait Lessons<N> {
     /// Trains for one epoch; gives the mean training loss (dropout on, weights as they change).
     ///
     /// The epoch ends at the first step whose loss is not finite: that network has diverged.
-    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps<'_>) -> f64;
+    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps) -> f64;
 
     /// Judges the network on the validation part.
-    fn judge(&self, network: &N, device: &Device) -> Judgement;
+    fn judge(&self, network: &N) -> Judgement;
 }
 
 /// How good a network is on the validation part.
@@ -50,7 +50,7 @@ impl Chance {
 }
 
 /// The steps of an epoch.
-pub(crate) struct Steps<'a> {
+pub(crate) struct Steps {
     /// Examples per step.
     pub batch_size: usize,
     /// Learning rate.
@@ -59,11 +59,9 @@ pub(crate) struct Steps<'a> {
     pub clip: Option<f64>,
     /// Seeds.
     pub chance: Chance,
-    /// Where the network is.
-    pub device: &'a Device,
 }
 
-impl Steps<'_> {
+impl Steps {
     /// One step down the gradient of `loss`.
     pub(crate) fn step<N: Module>(&self, network: &mut N, optimizer: &mut Optimizer, loss: Tensor<1>) {
         optimizer.step(self.rate, network, loss, self.clip);

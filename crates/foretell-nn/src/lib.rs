@@ -8,7 +8,6 @@ mod checkpoint;
 mod cifar10;
 mod cost;
 mod data_spec;
-mod device;
 mod error;
 mod fetch;
 mod folders;
@@ -39,7 +38,6 @@ mod training;
 
 pub use cost::Cost;
 pub use data_spec::{DataOptions, DataSpec};
-pub use device::Accelerator;
 pub use error::Error;
 pub use fetch::{Archive, Download, Fetch, RemoteFile, catalogue};
 pub use images::{DataSet, Images, Normalization};

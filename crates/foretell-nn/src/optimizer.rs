@@ -1,8 +1,8 @@
 //! How parameters are changed by their gradients.
 
 use crate::layers::parameter::{Module, Parameter};
+use crate::tensor::Tensor;
 use crate::tensor::graph::dot;
-use crate::tensor::{Device, Tensor, wherever};
 
 /// An optimizer with its state. To the gradient of a parameter it first adds the L2 penalty, λ times the parameter.
 #[derive(Clone)]
@@ -96,9 +96,9 @@ impl Optimizer {
     ) -> Result<Self, E> {
         let mut all = Vec::new();
         for parameter in network.parameters().iter().filter(|parameter| steps > 0 && parameter.is_trained()) {
-            let (count, device) = (parameter.count(), parameter.values.device());
+            let count = parameter.count();
             let remembered = (0..self.rule.memories())
-                .map(|_| memories(count).map(|values| Tensor::constant(values, [count], &device)));
+                .map(|_| memories(count).map(|values| Tensor::constant(values, [count])));
             all.push(remembered.collect::<Result<_, _>>()?);
         }
         self.progress = Progress { steps, memories: all };
@@ -108,11 +108,11 @@ impl Optimizer {
     /// Changes the parameters of `network` by the gradients of `loss` at this learning rate. A gradient whose norm over all parameters is
     /// larger than `clip` is shortened to it.
     pub(crate) fn step<N: Module>(&mut self, rate: f64, network: &mut N, loss: Tensor<1>, clip: Option<f64>) {
-        let mut gradients = loss.backward();
+        let mut gradients = loss.backward(vec![1.0]);
         let mut slopes = Vec::new();
         network.visit(&mut |parameter| {
             if parameter.is_trained() {
-                slopes.push(gradients.take(&parameter.values));
+                slopes.push(gradients.take(&parameter.values.source()));
             }
         });
         drop(gradients);
@@ -127,9 +127,9 @@ impl Optimizer {
         });
     }
 
-    fn change(&mut self, place: usize, parameter: &mut Parameter, slope: Option<Tensor<1>>, step: Step) {
+    fn change(&mut self, place: usize, parameter: &mut Parameter, slope: Option<Vec<f32>>, step: Step) {
         if self.progress.memories.len() == place {
-            let zeros = || Tensor::zeros([parameter.count()], &parameter.values.device());
+            let zeros = || Tensor::zeros([parameter.count()]);
             self.progress.memories.push((0..self.rule.memories()).map(|_| zeros()).collect());
         }
         let Some(slope) = slope else { return };
@@ -137,20 +137,12 @@ impl Optimizer {
         let Progress { steps, memories } = &mut self.progress;
         let (rule, steps, memories) = (self.rule, *steps, &mut memories[place]);
         parameter.change(|values| {
-            wherever!(values, values => {
-                let mut lists: Vec<Vec<f32>> = memories.drain(..).map(Tensor::into_values).collect();
-                let (mut values, mut slope) = (values.into_values(), slope.into_values());
-                penalise(&mut slope, &values, step.shorten, penalty);
-                move_list(rule, step.rate, steps, &mut values, &slope, &mut lists);
-                memories.extend(lists.into_iter().map(constant));
-                constant(values)
-            }, values => {
-                let slope = slope.burning().mul_scalar(step.shorten) + values.clone().mul_scalar(penalty);
-                let mut lists = memories.drain(..).map(Tensor::burning).collect();
-                let by = on_gpu(rule, steps, slope, &mut lists);
-                memories.extend(lists.into_iter().map(Tensor::Gpu));
-                Tensor::Gpu(values - by.mul_scalar(step.rate))
-            })
+            let mut lists: Vec<Vec<f32>> = memories.drain(..).map(Tensor::into_values).collect();
+            let (mut values, mut slope) = (values.into_values(), slope);
+            penalise(&mut slope, &values, step.shorten, penalty);
+            move_list(rule, step.rate, steps, &mut values, &slope, &mut lists);
+            memories.extend(lists.into_iter().map(constant));
+            constant(values)
         });
     }
 }
@@ -164,18 +156,14 @@ struct Step {
 }
 
 /// The norm of a whole gradient.
-fn norm(slopes: &[Option<Tensor<1>>]) -> f64 {
-    let squares = slopes.iter().flatten().map(|slope| {
-        wherever!(slope, slope => f64::from(dot(slope.values(), slope.values())), slope => {
-            Tensor::Gpu(slope.clone().square().sum()).value()
-        })
-    });
+fn norm(slopes: &[Option<Vec<f32>>]) -> f64 {
+    let squares = slopes.iter().flatten().map(|slope| f64::from(dot(slope, slope)));
     squares.sum::<f64>().sqrt()
 }
 
 fn constant(values: Vec<f32>) -> Tensor<1> {
     let count = values.len();
-    Tensor::constant(values, [count], &Device::Processor)
+    Tensor::constant(values, [count])
 }
 
 /// `shorten` · slope + `penalty` · value.
@@ -243,36 +231,6 @@ fn adam(steps: u64) -> (f64, f64) {
     (second.sqrt() / first, EPSILON * second.sqrt())
 }
 
-/// What the rule moves values by, at a rate of 1.
-#[cfg(feature = "gpu")]
-fn on_gpu(
-    rule: Rule,
-    steps: u64,
-    slope: burn::tensor::Tensor<1>,
-    memories: &mut Vec<burn::tensor::Tensor<1>>,
-) -> burn::tensor::Tensor<1> {
-    let mut remember = |place: usize, old: f64, fresh: burn::tensor::Tensor<1>| {
-        memories[place] = memories[place].clone().mul_scalar(old) + fresh;
-        memories[place].clone()
-    };
-    match rule {
-        Rule::Descent => slope,
-        Rule::Momentum { momentum } => remember(0, momentum, slope),
-        Rule::Nesterov { momentum } => remember(0, momentum, slope.clone()).mul_scalar(momentum) + slope,
-        Rule::Adam => {
-            let [beta_1, beta_2] = BETAS;
-            let mean = remember(0, beta_1, slope.clone().mul_scalar(1.0 - beta_1));
-            let square = remember(1, beta_2, slope.square().mul_scalar(1.0 - beta_2));
-            let (factor, epsilon) = adam(steps);
-            mean.mul_scalar(factor) / square.sqrt().add_scalar(epsilon)
-        }
-        Rule::RmsProp { alpha } => {
-            let square = remember(0, alpha, slope.clone().square().mul_scalar(1.0 - alpha));
-            slope / square.sqrt().add_scalar(EPSILON)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,7 +258,7 @@ mod tests {
     }
 
     fn parameter() -> Param<2> {
-        Param::new(vec![0.0; 2], [1, 2], true, &Device::Processor)
+        Param::new(vec![0.0; 2], [1, 2], true)
     }
 
     #[test]
@@ -337,7 +295,7 @@ mod tests {
 
     #[test]
     fn what_is_not_trained_stays() {
-        let mut memory = Param::new(vec![0.5; 2], [1, 2], false, &Device::Processor);
+        let mut memory = Param::new(vec![0.5; 2], [1, 2], false);
         let mut network = vec![parameter(), memory.clone()];
         let loss = mean_cross_entropy(network[0].val(), vec![0]);
         Optimizer::new(Rule::Adam).step(0.1, &mut network, loss, None);

@@ -1,7 +1,6 @@
 //! What to train, on what, and how long; and the outcome.
 
 use crate::data_spec::{DataOptions, DataSpec};
-use crate::device::Accelerator;
 use crate::error::Error;
 use crate::identity::Identity;
 use crate::images::DataSet;
@@ -44,8 +43,6 @@ pub struct TrainSpec {
     pub schedule: Option<RateSchedule>,
     /// Seed of starting weights, order, mirroring and dropout.
     pub seed: u64,
-    /// What it is trained on. Numbers of different devices differ in their last digits.
-    pub accelerator: Accelerator,
     /// Where to keep checkpoints; none are kept if `None`.
     pub checkpoint_dir: Option<PathBuf>,
     /// Whether to go on from the newest checkpoint, if there is one; otherwise old checkpoints are deleted.
@@ -71,7 +68,6 @@ impl TrainSpec {
             learning_rate: None,
             schedule: None,
             seed: 0,
-            accelerator: Accelerator::Cpu,
             checkpoint_dir: None,
             resume: false,
         }

@@ -8,7 +8,7 @@ use crate::layers::parameter::Module;
 use crate::lessons::{Judgement, Lessons, Steps};
 use crate::optimizer::Optimizer;
 use crate::stream::Purpose;
-use crate::tensor::{Device, Tensor};
+use crate::tensor::Tensor;
 use crate::text::Corpus;
 use rand_chacha::ChaCha8Rng;
 
@@ -20,7 +20,7 @@ const JUDGED_SIDE_BY_SIDE: usize = 10;
 /// A network that predicts the next token.
 pub(crate) trait TextNetwork: Module {
     /// The states of its layers before any token.
-    fn start(&self, sequences: usize, device: &Device) -> Vec<State>;
+    fn start(&self, sequences: usize) -> Vec<State>;
 
     /// Logits of the next tokens, shape (steps · sequences, words), for `tokens`, and the last states.
     ///
@@ -73,10 +73,10 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
         1.0 / self.words.len() as f64
     }
 
-    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps<'_>) -> f64 {
+    fn epoch(&self, network: &mut N, optimizer: &mut Optimizer, steps: &Steps) -> f64 {
         let parts = Parts::new(&self.train, steps.batch_size);
         let mut dropout = steps.chance.stream(Purpose::Dropout);
-        let mut states = network.start(parts.sequences, steps.device);
+        let mut states = network.start(parts.sequences);
         let (mut total, mut count) = (0.0, 0.0);
         for (from, length) in parts.stretches() {
             let (logits, last) = network.logits(parts.inputs((from, length)), states, Some(&mut dropout));
@@ -95,10 +95,10 @@ impl<N: TextNetwork> Lessons<N> for Corpus {
         total / count
     }
 
-    fn judge(&self, network: &N, device: &Device) -> Judgement {
+    fn judge(&self, network: &N) -> Judgement {
         let network = network.valid();
         let parts = Parts::new(&self.validation, JUDGED_SIDE_BY_SIDE);
-        let mut states = network.start(parts.sequences, device);
+        let mut states = network.start(parts.sequences);
         let (mut right, mut total, mut count) = (0_usize, 0.0, 0_usize);
         for (from, length) in parts.stretches() {
             let (logits, last) = network.logits(parts.inputs((from, length)), states, None);

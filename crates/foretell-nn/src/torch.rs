@@ -10,7 +10,7 @@ use crate::layers::parameter::Module;
 use crate::layers::weights::Weights;
 use crate::lessons::{Chance, Steps};
 use crate::stream::{Purpose, stream};
-use crate::tensor::{Device, Tensor};
+use crate::tensor::Tensor;
 use crate::text_lessons::TextNetwork;
 use crate::training::Recipe;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ pub(crate) fn check_images<R: Recipe<Network: ImageNetwork>>(
     let batch = |batch: usize| {
         let images: Vec<f32> = (0..count).map(|i| (scale * pattern(i, 1000 + batch)) as f32).collect();
         let labels: Vec<usize> = (0..IMAGES).map(|image| (image * 3 + batch) % CLASSES).collect();
-        (Tensor::constant(images, [IMAGES, 3, side, side], &Device::Processor), labels)
+        (Tensor::constant(images, [IMAGES, 3, side, side]), labels)
     };
     check(name, recipe, rate, |network, step| {
         let (images, labels) = batch(step % BATCHES);
@@ -95,7 +95,7 @@ pub(crate) fn check_text<R: Recipe<Network: TextNetwork>>(name: &str, recipe: &R
     check(name, recipe, rate, |network, step| {
         let batch = step % BATCHES;
         let input = Tokens { shape: TEXT, values: tokens(batch, 0) };
-        let states: Vec<State> = network.start(parts, &Device::Processor);
+        let states: Vec<State> = network.start(parts);
         let (logits, _) = network.logits(input, states, None);
         mean_cross_entropy(logits, tokens(batch, 1))
     });
@@ -103,7 +103,7 @@ pub(crate) fn check_text<R: Recipe<Network: TextNetwork>>(name: &str, recipe: &R
 
 fn check<R: Recipe>(name: &str, recipe: &R, rate: f64, loss: impl Fn(&mut R::Network, usize) -> Tensor<1>) {
     let losses: BTreeMap<String, Vec<f64>> = serde_json::from_str(LOSSES).unwrap();
-    let mut network = recipe.network(&mut Weights::new(0, 0, &Device::Processor));
+    let mut network = recipe.network(&mut Weights::new(0, 0));
     set_by_formula(&mut network);
     let mut optimizer = recipe.optimizer();
     let steps = Steps {
@@ -111,7 +111,6 @@ fn check<R: Recipe>(name: &str, recipe: &R, rate: f64, loss: impl Fn(&mut R::Net
         rate,
         clip: recipe.clip(),
         chance: Chance { seed: 0, attempt: 0, epoch: 1 },
-        device: &Device::Processor,
     };
     assert_eq!(losses[name].len(), 50);
     for (step, expected) in losses[name].iter().enumerate() {

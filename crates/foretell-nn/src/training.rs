@@ -10,7 +10,6 @@ use crate::plan::{TrainOutcome, TrainSpec};
 use crate::report::EpochReport;
 use crate::schedule::{PROBATION, least_accuracy};
 use crate::space::Report;
-use crate::tensor::Device;
 use std::path::PathBuf;
 
 /// How the networks of a space are made and trained.
@@ -52,7 +51,6 @@ struct Training<'a, R: Recipe, L> {
     recipe: &'a R,
     data: &'a L,
     starts: Vec<f64>,
-    device: Device,
     header: Header,
     learner: Option<Learner<R::Network>>,
     damaged: Vec<PathBuf>,
@@ -60,8 +58,7 @@ struct Training<'a, R: Recipe, L> {
 
 impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
     fn start(spec: &'a TrainSpec, recipe: &'a R, data: &'a L) -> Result<Self, Error> {
-        let device = spec.accelerator.device()?;
-        let fresh = || (recipe.network(&mut Weights::new(spec.seed, 0, &device)), recipe.optimizer());
+        let fresh = || (recipe.network(&mut Weights::new(spec.seed, 0)), recipe.optimizer());
         let restored = match &spec.checkpoint_dir {
             Some(directory) if spec.resume => checkpoint::load(directory, &spec.identity(), fresh)?,
             Some(directory) => checkpoint::clear(directory).map(|()| None)?,
@@ -79,7 +76,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
         });
         let starts = spec.learning_rate.map_or_else(|| recipe.starts(), |rate| vec![rate]);
         let Restored { header, learner, damaged } = restored;
-        Ok(Self { spec, recipe, data, starts, device, header, learner, damaged })
+        Ok(Self { spec, recipe, data, starts, header, learner, damaged })
     }
 
     fn run(mut self, report: &mut Report<'_>) -> Result<TrainOutcome, Error> {
@@ -154,10 +151,9 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
             rate: learning_rate,
             clip: self.recipe.clip(),
             chance: Chance { seed: self.spec.seed, attempt, epoch },
-            device: &self.device,
         };
         let loss = self.data.epoch(&mut network, &mut optimizer, &steps);
-        let Judgement { accuracy, loss: validation_loss } = self.data.judge(&network, &self.device);
+        let Judgement { accuracy, loss: validation_loss } = self.data.judge(&network);
         self.learner = Some((network, optimizer));
         self.header.reports.push(EpochReport {
             epoch,
@@ -174,7 +170,7 @@ impl<'a, R: Recipe, L: Lessons<R::Network>> Training<'a, R, L> {
     fn next_attempt(&mut self, attempt: usize) {
         self.header.attempt = Some(attempt).filter(|&attempt| attempt < self.starts.len());
         self.learner = self.header.attempt.map(|attempt| {
-            let mut weights = Weights::new(self.spec.seed, attempt, &self.device);
+            let mut weights = Weights::new(self.spec.seed, attempt);
             (self.recipe.network(&mut weights), self.recipe.optimizer())
         });
     }

@@ -1,5 +1,8 @@
 //! Fetching data sets from a server on this machine.
 
+#[path = "../../../tests/needed.rs"]
+mod needed;
+
 use flate2::{Compression, write::GzEncoder};
 use foretell_nn::{Archive, Download, Error, Fetch, RemoteFile};
 use sha2::{Digest, Sha256};
@@ -52,16 +55,6 @@ fn fetch(into: &Path) -> Fetch {
     Fetch { into: into.to_owned(), mirror: None, progress: false }
 }
 
-/// Whether the program curl is there; says which test was skipped if not.
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn has_curl(test: &str) -> bool {
-    let there = std::process::Command::new("curl").arg("--version").output().is_ok();
-    if !there {
-        eprintln!("skipped {test}: the program curl is not installed");
-    }
-    there
-}
-
 fn archive() -> Archive {
     Archive { root: "set-1/".to_owned(), members: vec!["part.".to_owned()] }
 }
@@ -91,7 +84,7 @@ fn zip() -> Vec<u8> {
 
 #[test]
 fn a_file_is_fetched_once_and_an_interrupted_download_goes_on() {
-    if !has_curl("a_file_is_fetched_once_and_an_interrupted_download_goes_on") {
+    if !needed::has_program("curl", &["--version"]) {
         return;
     }
     let content: Vec<u8> = (0..100_000_u32).map(|i| (i * i % 251) as u8).collect();
@@ -114,7 +107,7 @@ fn a_file_is_fetched_once_and_an_interrupted_download_goes_on() {
 
 #[test]
 fn archives_are_unpacked_without_their_root_and_removed() {
-    if !has_curl("archives_are_unpacked_without_their_root_and_removed") {
+    if !needed::has_program("curl", &["--version"]) {
         return;
     }
     for (name, content) in [("set.tar.gz", tar_gz()), ("set.zip", zip())] {
@@ -143,7 +136,7 @@ fn archives_are_unpacked_without_their_root_and_removed() {
 
 #[test]
 fn another_file_than_the_published_one_is_refused() {
-    if !has_curl("another_file_than_the_published_one_is_refused") {
+    if !needed::has_program("curl", &["--version"]) {
         return;
     }
     let (address, _) = serve("words.txt", b"not the words".to_vec());
@@ -157,7 +150,7 @@ fn another_file_than_the_published_one_is_refused() {
 
 #[test]
 fn without_the_file_or_a_server_the_error_says_where_to_put_it() {
-    if !has_curl("without_the_file_or_a_server_the_error_says_where_to_put_it") {
+    if !needed::has_program("curl", &["--version"]) {
         return;
     }
     let (address, _) = serve("words.txt", b"the words".to_vec());

@@ -2,22 +2,15 @@
 //!
 //! Looked for in `$FORETELL_DATA/train`, else in `shared/data/train` beside the project.
 
-#![expect(clippy::print_stderr, reason = "a skipped test says so by name")]
+#[path = "../../../tests/needed.rs"]
+mod needed;
 
 use foretell_nn::{DataOptions, DataSet, DataSpec, TrainSpec, train};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-fn directory(name: &str, test: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("FORETELL_DATA").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
-        PathBuf::from,
-    );
-    let found = Some(data.join("train").join(name)).filter(|path| path.is_dir());
-    if found.is_none() {
-        eprintln!("skipped: {test} (no {name}; set FORETELL_DATA to the folder that holds train/{name})");
-    }
-    found
+fn directory(name: &str) -> Option<PathBuf> {
+    needed::recorded(&format!("train/{name}"))
 }
 
 fn count(data: &DataSet, class: u8) -> (usize, usize) {
@@ -27,8 +20,7 @@ fn count(data: &DataSet, class: u8) -> (usize, usize) {
 
 #[test]
 fn the_mnist_test_part_is_cut_into_8000_and_2000() {
-    let test = "the_mnist_test_part_is_cut_into_8000_and_2000";
-    let Some(directory) = directory("mnist-10k", test) else { return };
+    let Some(directory) = directory("mnist-10k") else { return };
     let data = DataSpec::Mnist { directory }.load(&DataOptions::default()).unwrap();
     assert_eq!((data.train.len(), data.validation.len()), (8000, 2000));
     assert!((0..10).all(|class| count(&data, class).1 == 200));
@@ -38,8 +30,7 @@ fn the_mnist_test_part_is_cut_into_8000_and_2000() {
 
 #[test]
 fn a_part_of_cifar_10_is_balanced_and_a_small_network_learns_it() {
-    let test = "a_part_of_cifar_10_is_balanced_and_a_small_network_learns_it";
-    let Some(directory) = directory("cifar10-subset", test) else { return };
+    let Some(directory) = directory("cifar10-subset") else { return };
     let mut spec = TrainSpec::new(
         &"[C(8,5,2), P(2,2), FC(32), SM(10)]".parse().unwrap(),
         DataSpec::Cifar10 { directory },

@@ -4,8 +4,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use foretell_logs::{YamlNode, yaml_documents};
 use serde_json::{Map, Value};
 use thiserror::Error;
+use toml_edit::{DocumentMut, Item};
+
+mod names;
+mod yaml;
+
+use names::levels;
 
 /// The placeholder for a trial's copy of the command's configuration file.
 pub const CONFIG: &str = "config";
@@ -28,9 +35,9 @@ pub enum ConfigFileError {
         /// The file.
         path: PathBuf,
     },
-    /// It is no JSON.
+    /// It is no JSON, YAML or TOML.
     #[error("{path}: {problem}", path = path.display())]
-    Json {
+    Invalid {
         /// The file.
         path: PathBuf,
         /// What the decoder said, with line and column.
@@ -48,6 +55,16 @@ pub enum ConfigFileError {
         name: String,
         /// The entries there are.
         known: String,
+    },
+    /// A parameter has a place that cannot take its value.
+    #[error("{path}: a value for `{name}` cannot be put in: {problem}", path = path.display())]
+    Place {
+        /// The file.
+        path: PathBuf,
+        /// The parameter.
+        name: String,
+        /// What is wrong with its place.
+        problem: &'static str,
     },
 }
 
@@ -67,18 +84,11 @@ pub struct ConfigFile {
     text: String,
 }
 
-/// An entry with a value of its own in YAML or TOML, and where the value stands.
-struct Entry {
-    name: String,
-    from: usize,
-    to: usize,
-}
-
 impl ConfigFile {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`ConfigFileError`] but [`Missing`](ConfigFileError::Missing).
+    /// [`ConfigFileError::File`], and those of [`with_text`](Self::with_text).
     pub fn read(path: &Path) -> Result<Self, ConfigFileError> {
         form_of(path)?;
         let text = fs::read_to_string(path)
@@ -89,11 +99,11 @@ impl ConfigFile {
     /// The file at `path`, which was read elsewhere as `text`.
     ///
     /// # Errors
-    /// [`ConfigFileError::Unknown`] and [`ConfigFileError::Json`].
+    /// [`ConfigFileError::Unknown`] and [`ConfigFileError::Invalid`].
     pub fn with_text(path: &Path, text: String) -> Result<Self, ConfigFileError> {
         let form = form_of(path)?;
         let this = Self { path: path.to_owned(), form, text };
-        this.json()?;
+        this.documents()?;
         Ok(this)
     }
 
@@ -118,44 +128,66 @@ impl ConfigFile {
 
     /// All entries with a number or a text, by name (levels joined by dots), each with its value as text.
     pub fn entries(&self) -> Vec<(String, String)> {
-        if let Ok(Some(json)) = self.json() {
-            let mut found = Vec::new();
-            leaves(&json, String::new(), &mut found);
-            return found;
-        }
-        let plain = |entry: Entry| {
-            let value = self.text[entry.from..entry.to].trim_matches(['"', '\'']).to_owned();
-            let is_plain = !value.is_empty() && !value.starts_with(['[', '{', '|', '>', '&', '*', '-'])
-                || value.parse::<f64>().is_ok();
-            is_plain.then_some((entry.name, value))
-        };
-        self.lines().into_iter().filter_map(plain).collect()
+        let mut found = Vec::new();
+        let documents = self.documents().unwrap_or_default();
+        documents.iter().for_each(|document| leaves(document, String::new(), &mut found));
+        found
     }
 
-    /// The file with the values of `parameters` in the places of their names.
+    /// The file with the values of `parameters` in the places of their names. A list's items are named by their numbers, from 0.
     ///
     /// # Errors
-    /// [`ConfigFileError::Missing`] if a parameter has no place in it.
+    /// [`ConfigFileError::Missing`] and [`ConfigFileError::Place`].
     pub fn with(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
-        if let Some(mut json) = self.json()? {
-            for (name, value) in parameters {
-                *place(&mut json, name).ok_or_else(|| self.missing(name))? = value.clone();
+        let mut documents = self.documents()?;
+        let is_flag = |name: &str, documents: &mut [Value]| {
+            documents
+                .iter_mut()
+                .find_map(|document| place(document, name))
+                .is_some_and(|old| old.is_boolean())
+        };
+        let mut values = parameters.clone();
+        for (name, value) in &mut values {
+            // true and false are texts among the parameters; a script that reads the text "false" takes it for true
+            let flag = value.as_str().and_then(|text| text.to_ascii_lowercase().parse::<bool>().ok());
+            if let Some(flag) = flag.filter(|_| is_flag(name, &mut documents)) {
+                *value = flag.into();
             }
-            return Ok(format!("{json:#}\n"));
         }
-        let entries = self.lines();
-        let mut changes = Vec::new();
+        match self.form {
+            Form::Json => self.json_with(&values),
+            Form::Yaml => {
+                yaml::with(&self.text, &self.yaml()?, &values).map_err(|wrong| self.unplaced(wrong))
+            }
+            Form::Toml => self.toml_with(&values),
+        }
+    }
+
+    fn unplaced(&self, wrong: yaml::Unplaced) -> ConfigFileError {
+        match wrong.problem {
+            None => self.missing(&wrong.name),
+            Some(problem) => ConfigFileError::Place { path: self.path.clone(), name: wrong.name, problem },
+        }
+    }
+
+    fn json_with(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
+        let mut json: Value = serde_json::from_str(&self.text).map_err(|error| self.invalid(error))?;
         for (name, value) in parameters {
-            let entry = entries.iter().find(|entry| entry.name == *name);
-            let entry = entry.ok_or_else(|| self.missing(name))?;
-            changes.push((entry.from, entry.to, self.written(value)));
+            *place(&mut json, name).ok_or_else(|| self.missing(name))? = value.clone();
         }
-        changes.sort_by_key(|change| std::cmp::Reverse(change.0));
-        let mut text = self.text.clone();
-        for (from, to, value) in changes {
-            text.replace_range(from..to, &value);
+        Ok(format!("{json:#}\n"))
+    }
+
+    fn toml_with(&self, parameters: &Map<String, Value>) -> Result<String, ConfigFileError> {
+        let mut document: DocumentMut = self.text.parse().map_err(|error| self.invalid(error))?;
+        for (name, value) in parameters {
+            let item = toml_place(document.as_item_mut(), name).ok_or_else(|| self.missing(name))?;
+            let place = item.as_value_mut().ok_or_else(|| self.missing(name))?;
+            let decor = place.decor().clone();
+            *place = toml_value(value);
+            *place.decor_mut() = decor;
         }
-        Ok(text)
+        Ok(document.to_string())
     }
 
     fn missing(&self, name: &str) -> ConfigFileError {
@@ -163,69 +195,24 @@ impl ConfigFile {
         ConfigFileError::Missing { path: self.path.clone(), name: name.to_owned(), known: known.join(", ") }
     }
 
-    fn json(&self) -> Result<Option<Value>, ConfigFileError> {
-        if self.form != Form::Json {
-            return Ok(None);
-        }
-        let parsed = serde_json::from_str(&self.text);
-        parsed
-            .map(Some)
-            .map_err(|error| ConfigFileError::Json { path: self.path.clone(), problem: error.to_string() })
+    fn invalid(&self, error: impl ToString) -> ConfigFileError {
+        ConfigFileError::Invalid { path: self.path.clone(), problem: error.to_string() }
     }
 
-    /// A value as the form writes it. A parameter that does not apply is null, or an empty text in TOML, which has no null.
-    fn written(&self, value: &Value) -> String {
-        let text = value.to_string();
-        match value {
-            Value::Null if self.form == Form::Toml => "\"\"".to_owned(),
-            // YAML takes 1e-5 for a text, and TOML 1.0e-5 for a number, too
-            Value::Number(_) => match text.split_once('e') {
-                Some((digits, exponent)) if !digits.contains('.') => {
-                    let sign = if exponent.starts_with('-') { "" } else { "+" };
-                    format!("{digits}.0e{sign}{exponent}")
-                }
-                Some((digits, exponent)) if !exponent.starts_with('-') => format!("{digits}e+{exponent}"),
-                _ => text,
-            },
-            _ => text,
-        }
+    fn yaml(&self) -> Result<Vec<YamlNode>, ConfigFileError> {
+        yaml_documents(&self.text).map_err(|problem| self.invalid(problem))
     }
 
-    /// The entries of a YAML or TOML file, line by line; lists are passed over.
-    fn lines(&self) -> Vec<Entry> {
-        let mut entries = Vec::new();
-        let mut levels: Vec<(usize, String)> = Vec::new();
-        let mut start = 0;
-        for line in self.text.split_inclusive('\n') {
-            let (begin, indent) = (start, line.len() - line.trim_start().len());
-            start += line.len();
-            let content = line.trim();
-            if content.is_empty() || content.starts_with(['#', '-']) {
-                continue;
+    /// The values of its documents, of which JSON and TOML have one.
+    fn documents(&self) -> Result<Vec<Value>, ConfigFileError> {
+        Ok(match self.form {
+            Form::Json => vec![serde_json::from_str(&self.text).map_err(|error| self.invalid(error))?],
+            Form::Yaml => self.yaml()?.iter().map(YamlNode::json).collect(),
+            Form::Toml => {
+                let document: DocumentMut = self.text.parse().map_err(|error| self.invalid(error))?;
+                vec![toml_json(document.as_item())]
             }
-            if self.form == Form::Toml && content.starts_with('[') {
-                let header = content.split('#').next().unwrap_or_default().trim();
-                levels = vec![(0, header.trim_matches(['[', ']']).trim().replace('"', ""))];
-                continue;
-            }
-            let Some((key, rest)) = line.split_once(if self.form == Form::Toml { '=' } else { ':' }) else {
-                continue;
-            };
-            if self.form == Form::Yaml {
-                levels.retain(|(level, _)| *level < indent);
-            }
-            let key = key.trim().trim_matches(['"', '\'']).to_owned();
-            let names = levels.iter().map(|(_, name)| name.as_str()).chain([key.as_str()]);
-            let name = names.collect::<Vec<_>>().join(".");
-            let value = without_comment(rest);
-            if value.is_empty() && self.form == Form::Yaml {
-                levels.push((indent, key));
-                continue;
-            }
-            let from = begin + (line.len() - rest.len()) + (rest.len() - rest.trim_start().len());
-            entries.push(Entry { name, from, to: from + value.len() });
-        }
-        entries
+        })
     }
 }
 
@@ -237,18 +224,6 @@ fn form_of(path: &Path) -> Result<Form, ConfigFileError> {
         Some("toml") => Ok(Form::Toml),
         _ => Err(ConfigFileError::Unknown { path: path.to_owned() }),
     }
-}
-
-/// The value in the rest of a line.
-fn without_comment(rest: &str) -> &str {
-    let text = rest.trim();
-    if let Some(quote) = text.chars().next().filter(|first| ['"', '\''].contains(first)) {
-        return text[1..].find(quote).map_or(text, |end| &text[..end + 2]);
-    }
-    if text.starts_with('#') {
-        return "";
-    }
-    text.find(" #").map_or(text, |end| text[..end].trim_end())
 }
 
 /// Adds the numbers and texts in `value`, named after their places.
@@ -266,17 +241,70 @@ fn leaves(value: &Value, name: String, found: &mut Vec<(String, String)>) {
     }
 }
 
-/// The value called `name`: a key, or keys joined by dots.
+/// The value called `name`: a key or the number of an item, or several of them joined by dots.
 fn place<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
-    let fields = value.as_object_mut()?;
-    if fields.contains_key(name) {
-        return fields.get_mut(name);
+    if name.is_empty() {
+        return Some(value);
     }
-    let (first, rest) = name
-        .match_indices('.')
-        .map(|(at, _)| (&name[..at], &name[at + 1..]))
-        .find(|(first, _)| fields.contains_key(*first))?;
-    place(fields.get_mut(first)?, rest)
+    match value {
+        Value::Object(fields) => {
+            let (first, rest) = levels(name).find(|(first, _)| fields.contains_key(*first))?;
+            place(fields.get_mut(first)?, rest)
+        }
+        Value::Array(items) => {
+            let (first, rest) = levels(name).last()?;
+            place(items.get_mut(first.parse::<usize>().ok()?)?, rest)
+        }
+        _ => None,
+    }
+}
+
+/// The same in TOML.
+fn toml_place<'a>(item: &'a mut Item, name: &str) -> Option<&'a mut Item> {
+    if name.is_empty() {
+        return Some(item);
+    }
+    let (first, rest) = levels(name).find(|(first, _)| match first.parse::<usize>() {
+        Ok(index) if !item.is_table_like() => item.get(index).is_some(),
+        _ => item.get(*first).is_some(),
+    })?;
+    match first.parse::<usize>() {
+        Ok(index) if !item.is_table_like() => toml_place(item.get_mut(index)?, rest),
+        _ => toml_place(item.get_mut(first)?, rest),
+    }
+}
+
+/// A value in TOML, which has no null: a parameter that does not apply is an empty text.
+fn toml_value(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Bool(flag) => (*flag).into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => whole.into(),
+            None => number.as_f64().unwrap_or_default().into(),
+        },
+        Value::String(text) => text.into(),
+        _ => "".into(),
+    }
+}
+
+/// TOML as JSON; dates are texts.
+fn toml_json(item: &Item) -> Value {
+    if let Some(table) = item.as_table_like() {
+        return table
+            .iter()
+            .map(|(name, item)| (name.to_owned(), toml_json(item)))
+            .collect::<Map<_, _>>()
+            .into();
+    }
+    let items = || (0..).map_while(|index: usize| item.get(index));
+    match item {
+        Item::Value(toml_edit::Value::String(text)) => text.value().as_str().into(),
+        Item::Value(toml_edit::Value::Integer(number)) => (*number.value()).into(),
+        Item::Value(toml_edit::Value::Float(number)) => (*number.value()).into(),
+        Item::Value(toml_edit::Value::Boolean(flag)) => (*flag.value()).into(),
+        Item::Value(toml_edit::Value::Array(_)) | Item::ArrayOfTables(_) => items().map(toml_json).collect(),
+        other => other.to_string().trim().into(),
+    }
 }
 
 #[cfg(test)]
@@ -312,6 +340,59 @@ mod tests {
             written,
             json!({"epochs": 3, "optim": {"lr": 1e-7, "betas": [0.9, null]}, "model": {"act": "gelu"}})
         );
+    }
+
+    #[test]
+    fn the_value_that_is_set_is_the_one_that_a_script_loads() {
+        //  file, parameters, the line that changes, with what stands there afterwards
+        let cases = [
+            ("note: |\n  lr: 5\nlr: 0.1\n", json!({"lr": 2}), "lr: 0.1", "lr: 2"),
+            ("gen: &x\n  lr: 0.1\ndisc: &y\n  lr: 0.2\n", json!({"disc.lr": 5.5}), "lr: 0.2", "lr: 5.5"),
+            ("gen: &x\n  lr: 0.1\n  b: yes\ndisc: *x\n", json!({"disc.lr": 5}), "*x", "{lr: 5, b: yes}"),
+            ("b: &b {lr: 0.1}\nown:\n  <<: *b\n", json!({"own.lr": 5}), "*b", "{lr: 5}"),
+            ("lr: &l 0.1 # rate\nwd: *l\n", json!({"wd": 1e-5}), "*l", "1.0e-5"),
+            ("lr: &l 0.1 # rate\nwd: *l\n", json!({"lr": 3}), "0.1", "3"),
+            ("opt: {name: adam, lr: 0.1, b: [0.9, 0.99]}\n", json!({"opt.lr": 2}), "0.1", "2"),
+            ("opt: {name: adam, b: [0.9, 0.99]}\n", json!({"opt.b.1": 2}), "0.99", "2"),
+            ("layers:\n- width: 3\n- width: 4\n", json!({"layers.1.width": 9}), "4", "9"),
+            ("'a.b': 1\n\"c d\": 2\n", json!({"a.b": 7, "c d": 2}), "1", "7"),
+            ("lr: 0.1\nlr: 0.2\n", json!({"lr": 3}), "0.2", "3"),
+            ("a: 1\n---\nlr: 2 # two\n", json!({"lr": 3}), "2 #", "3 #"),
+            ("drop:   # none\nn: 1\n", json!({"drop": 0.5}), "drop:", "drop: 0.5"),
+            ("drop: &d\nn: 1\n", json!({"drop": 0.5}), "&d", "&d 0.5"),
+            ("lr: !!float 1\n", json!({"lr": 0.5}), "float 1", "float 0.5"),
+            ("amp: no\n", json!({"amp": "true"}), "no", "true"),
+            ("name: >-\n  a\n  b\nn: 1\n", json!({"name": "c"}), ">-\n  a\n  b", "\"c\""),
+            ("lr:\n  - 1\n  - 2\nn: 1\n", json!({"lr": 3}), "- 1\n  - 2", "3"),
+            ("é: 'ü'\nlr: 0.1\n", json!({"lr": 2}), "0.1", "2"),
+        ];
+        for (text, values, old, new) in cases {
+            let written = file("a.yaml", text)
+                .with(&parameters(values))
+                .unwrap_or_else(|error| panic!("{text}{error}"));
+            let at = text.rfind(old).expect("it is in the text");
+            let expected = format!("{}{new}{}", &text[..at], &text[at + old.len()..]);
+            assert_eq!(written, expected, "{text}");
+        }
+        let toml = "note = \"\"\"\nlr = 5\n\"\"\"\nlr = 0.1 # rate\na.b = [1, 2]\n[[c]]\nx = {y = true}\n";
+        let values = parameters(json!({"lr": 2, "a.b.1": 3, "c.0.x.y": "false"}));
+        let expected = toml.replace("0.1", "2").replace("[1, 2]", "[1, 3]").replace("true", "false");
+        assert_eq!(file("a.toml", toml).with(&values).expect("all are there"), expected);
+    }
+
+    #[test]
+    fn a_value_that_would_be_read_as_another_is_refused() {
+        let cases =
+            [("lr: 1\n---\nlr: 2\n", "several documents"), ("lr: !!str 1\n", "would read another one")];
+        for (text, expected) in cases {
+            let error = file("a.yaml", text).with(&parameters(json!({"lr": 3}))).expect_err(text).to_string();
+            assert!(error.contains("`lr`") && error.contains(expected), "{text}{error}");
+        }
+        for (name, text) in [("a.yaml", "a: [1\nb: 2\n"), ("a.toml", "a = \n"), ("a.json", "{")] {
+            let error =
+                ConfigFile::with_text(name.as_ref(), text.to_owned()).expect_err("a mistake").to_string();
+            assert!(error.contains("line"), "{error}");
+        }
     }
 
     #[test]

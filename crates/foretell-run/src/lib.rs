@@ -8,50 +8,6 @@
 //! - [`Driver`] runs a study over an [`Executor`] (local processes: [`LocalTrials`]) and a store (the event log:
 //!   [`EventStore`]).
 //!
-//! | module        | what it is                                                             |
-//! |---------------|------------------------------------------------------------------------|
-//! | `log`         | the event log: open, append, read, sync                                |
-//! | `trial`       | what to start: command, parameters, environment, directories           |
-//! | `start_error` | why a trial was not started                                            |
-//! | `placeholder` | `{lr}` in a command                                                    |
-//! | `command_line`| the command of a trial, as a person types it                           |
-//! | `config_file` | a trial's copy of the command's configuration file                     |
-//! | `protocol`    | what a trial's output line says: a report, nothing, or an unusable report |
-//! | `reader`      | reads reports line by line                                             |
-//! | [`scan`]      | names and numbers in a line                                            |
-//! | `report`      | one report                                                             |
-//! | `pattern`     | the `--metric` pattern                                                 |
-//! | `output`      | a trial's output: lines, `output.log`, the last twenty                 |
-//! | `printed`     | what a trial has printed, for who looks at it                          |
-//! | `message`     | what is heard of a trial                                               |
-//! | `outbox`      | messages on their way through a channel that may be full               |
-//! | `group`       | process groups: who is in one, signalling it                           |
-//! | `control_group`| where the system has them: all that a trial has started               |
-//! | `strays`      | what has left its trial, and is a child of this process by now         |
-//! | `process`     | the life of one trial's process                                        |
-//! | `watcher`     | one thread that watches the processes of all trials                    |
-//! | `executor`    | many trials, one channel                                               |
-//! | `door`        | by which other threads reach a study that a driver runs                |
-//! | `driver`      | runs a study: the loop between its session, an executor and an observer |
-//! | `local_trials`| the executor of local processes                                        |
-//! | `event_store` | the event log as a study's store                                       |
-//! | `hosted`      | a study that this process hosts for trainings elsewhere                 |
-//! | `access`      | where a study's server is, and the token that it asks for              |
-//! | [`wire`]      | bodies and answers of the verbs over HTTP                              |
-//! | `work`        | what a worker needs to run a study's trials                            |
-//! | `worker`      | takes trials from a study on another machine, and runs them            |
-//! | `leases`      | who runs which of them                                                 |
-//! | `room`        | waiting for room on a full disk                                        |
-//! | `orders`      | what a person orders about trials that another process drives          |
-//! | `abandoned`   | processes that a killed Foretell left running                          |
-//! | `flusher`     | flushes a file to its device on a thread of its own                    |
-//! | `followed`    | a file that a trial appends its metrics to                             |
-//! | `params_watch`| whether a trial opens its parameters                                   |
-//! | `parent`      | a child that ends when its parent is gone                              |
-//! | `guardian`    | a process that ends the trials of a search that was killed             |
-//! | `atomic_write`| small files that are written whole                                     |
-//! | `no_links`    | files are opened as themselves, not through symbolic links             |
-//!
 //! # Systems
 //!
 //! Linux runs everything. On other Unix systems the crate compiles and the event log works, but [`LocalProcesses::start`]

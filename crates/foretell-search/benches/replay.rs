@@ -61,7 +61,7 @@ fn main() {
         reference: Reference::Level,
     };
     let hyperband = ReplaySpec { schedule: schedule(40), orderings: 1, ..full };
-    for name in ["kernel-ridge", "auto"] {
+    for name in ["ridge", "auto"] {
         replayed(&format!("{runs} runs x 10 orderings x 60 epochs"), &table, name, full);
         replayed("the same with refits", &table, name, refitting);
         replayed("40 runs of f-Hyperband, R = 60", &table, name, hyperband);

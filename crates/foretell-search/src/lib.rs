@@ -2,25 +2,6 @@
 //!
 //! Everything here is pure: no files, processes, clock, threads or global random state. [`Study::step`] takes what
 //! happened outside and returns what to do; the same function drives a live search, a replay, and a restart after a crash.
-//!
-//! | files | what they have |
-//! |---|---|
-//! | `parameter`, `parameter_space`, `layer_space/`, `space` | what is searched: [`ParameterSpace`], [`LayerSpace`], [`Space`] |
-//! | `objective/` | further objectives, formulas over parameters and reports, limits: [`Objective`], [`Formula`], [`Limit`] |
-//! | `samplers/` | which configuration is tried next, one file each: [`Sampler`], [`SamplerSpec`], [`RandomSampler`], [`QLearner`] |
-//! | `schedulers/` | which trial is trained next, and how far, one file each: [`Scheduler`], [`Schedule`]; how trials are ranked at a rung: [`Rank`]; what spends a budget best: [`Choice`] |
-//! | `stopping/` | stop rules, one file each: [`StopRule`], [`Policy`], [`Caution`] |
-//! | `study/`, `record`, `summary` | a study as a fold over its records, and the judge of its running trials: [`Study`], [`Record`], [`Summary`] |
-//! | `judge` | the same for trials that another tool runs: [`Judge`] |
-//! | `front` | the trials that no other dominates: [`Front`] |
-//! | `saving` | what stopping saves, total over total: [`Saving`] |
-//! | `times` | how long it took, by the times in its log: [`Times`] |
-//! | [`colours`] | the colours of its trials, by what they came to |
-//! | `request/` | a study as anybody asks for it, every choice optional, and all defaults: [`StudyRequest`] |
-//! | `defaults` | those that stand nowhere else |
-//! | `difference` | in what two descriptions differ |
-//! | `session/`, `store` | the four verbs by which any program drives a study: [`Session`]; where its records go: [`Store`] |
-//! | `replay/` | the same on recorded runs: [`replay()`] |
 // docs.rs shows which feature brings an item
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,7 +1,8 @@
 //! Replays decide as live studies do: a recorded table is fed to a live study and to a replay, and their logs are compared
 //! record by record.
 
-#![allow(clippy::print_stderr, reason = "a set that is not there is skipped by name")]
+#[path = "../../../tests/needed.rs"]
+mod needed;
 
 use foretell::{
     Action, Columns, Configuration, Curve, Direction, ErrorBudget, HistoryOptions, Metric, Predictor,
@@ -15,7 +16,6 @@ use foretell_search::{
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What a live study and a replay are compared on.
@@ -340,16 +340,11 @@ fn what_runs_do_later_changes_no_decision_before() {
 
 #[test]
 fn replays_of_recorded_sets_decide_as_live_studies() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/curves/paper");
     for (name, metric, direction) in [
         ("metaqnn_cifar10.csv", "val_acc", Direction::Maximize),
         ("lstm_ptb.csv", "perplexity", Direction::Minimize),
     ] {
-        let path = folder.join(name);
-        if !path.is_file() {
-            eprintln!("skipped {name}: it is not there");
-            continue;
-        }
+        let Some(path) = needed::recorded(&format!("curves/paper/{name}")) else { continue };
         let options = ReadOptions { direction: Some(direction), ..ReadOptions::default() };
         let recorded = read(&path, &options).unwrap();
         let whole = |run: &Run| {

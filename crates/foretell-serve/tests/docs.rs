@@ -1,6 +1,8 @@
 //! The worked examples of `docs/how-to/http.md`, run as they are written.
 
 mod common;
+#[path = "../../../tests/needed.rs"]
+mod needed;
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +10,8 @@ use std::process::Command;
 use common::{done, local, serve};
 
 /// Runs the first code block of `language` with `program`, if there is such a program; returns what it printed.
-#[expect(clippy::print_stderr, reason = "says what was skipped")]
 fn run(language: &str, program: &str, address: &str) -> Option<String> {
-    if Command::new(program).arg("--version").output().is_err() {
-        eprintln!("skipped: the {language} example of http.md, because there is no {program}");
+    if !needed::has_program(program, &["--version"]) {
         return None;
     }
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/http.md");

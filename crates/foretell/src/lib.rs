@@ -1,16 +1,4 @@
 #![doc = include_str!("../README.md")]
-//!
-//! The folders, in the order of the data; each uses only those before it:
-//!
-//! | folder or file | what it has |
-//! |---|---|
-//! | `linalg/`, `statistics.rs` | matrices, decompositions, quantiles, the normal distribution, and inner loops for each instruction set |
-//! | `curves/` | what trainings report: [`Metric`], [`Curve`], [`Configuration`], [`Run`]; runs on a common grid: [`History`]; configurations as numbers: [`Encoder`]; what a predictor is fitted on: [`TrainingSet`] |
-//! | `features/` | the features that predictors compute from a training set |
-//! | `predict/` | one file or folder a predictor: [`Predictor`] is fitted and becomes a [`Model`], which gives a [`Forecast`]; by name: [`predictor()`]; the promises of all of them: [`check_predictor`] |
-//! | `stop.rs` | from a forecast to a decision: [`StopCriterion`], [`Verdict`] |
-//! | `forecaster.rs` | all of this for running trainings: [`Forecaster`] |
-//! | `evaluate.rs` | all of this measured on recorded runs: [`mod@evaluate`] |
 
 /// The README's own code, as a test.
 #[cfg(doctest)]
@@ -46,7 +34,6 @@ pub use predict::conformance::check_predictor;
 pub use predict::forecast::{CurveEnd, Forecast, Shape};
 pub use predict::forest::{self, RandomForest};
 pub use predict::gp::GaussianProcess;
-pub use predict::kernel_ridge::KernelRidge;
 pub use predict::last_value::LastValue;
 pub use predict::lce::{self, Lce};
 pub use predict::linear::{Ols, Ridge};

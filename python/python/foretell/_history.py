@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ._foretell import Runs
+from ._values import direction_for, plain
 
 try:
     import fcntl
@@ -43,18 +44,11 @@ def runs_of_view(view: Mapping[str, Any], options: Mapping[str, Any]) -> Runs:
     """The trials of a study of ours. One that ends before the study's last epoch was stopped, or still runs."""
     settings = view["settings"]
     records = [
-        (str(trial["number"]), plain_of(trial["config"]), trial["steps"], trial["values"])
+        (str(trial["number"]), plain(trial["config"]), trial["steps"], trial["values"])
         for trial in view["trials"]
         if trial["values"]
     ]
     return Runs.of(records, settings["direction"], settings["metric"], dict(options), settings["epochs"])
-
-
-def plain_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration as numbers, texts and `None`."""
-    from ._runs import plain
-
-    return plain(config)
 
 
 def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
@@ -74,7 +68,7 @@ def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Ma
             continue
         logarithmic |= {name for name, of in trial.distributions.items() if getattr(of, "log", False)}
         steps = sorted(trial.intermediate_values)
-        records.append((str(trial.number), plain_of(trial.params), steps, [trial.intermediate_values[step] for step in steps]))
+        records.append((str(trial.number), plain(trial.params), steps, [trial.intermediate_values[step] for step in steps]))
     if not records:
         raise ValueError(
             f"none of the {len(trials)} Optuna trials is complete and has reported values (trial.report); {silent} are complete without any"
@@ -102,7 +96,7 @@ def _of_ray(runs: Any, metric: str | None, direction: str | None, options: Mappi
         curve: dict[float, float] = {}
         for step, value in zip(steps, rows[metric]):
             curve.setdefault(float(step), float(value))
-        records.append((name, plain_of(config), sorted(curve), [curve[step] for step in sorted(curve)]))
+        records.append((name, plain(config), sorted(curve), [curve[step] for step in sorted(curve)]))
     if not records:
         raise ValueError(f"none of Ray's {len(found)} results has reported {metric!r}")
     return _made(records, metric, direction, options)
@@ -120,8 +114,6 @@ def _ray_results(runs: Any) -> Iterable[tuple[str, Any, Mapping[str, Any]]]:
 
 
 def _made(records: list[Any], metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
-    from ._runs import direction_for
-
     return Runs.of(records, direction_for(metric, direction), metric or "score", dict(options))
 
 
@@ -152,7 +144,7 @@ class Additions:
             "id": uuid.uuid4().hex,
             "metric": self.metric,
             "direction": self.direction,
-            "configuration": {name: _finite(value) for name, value in plain_of(config).items()},
+            "configuration": {name: _finite(value) for name, value in plain(config).items()},
             "values": [_finite(value) for value in values],
             "steps": list(steps),
             "ended": ended,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
-import reprlib
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +11,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from ._foretell import Runs, direction_of, stored
+from ._foretell import Runs, stored
 from ._history import of_tool, runs_of_view
+from ._values import direction_for
 
 
 class Reading(TypedDict, total=False):
@@ -69,34 +68,6 @@ def _kind(array: np.ndarray) -> str:
     return str(array.dtype)
 
 
-#: Texts for what is neither number nor text, short whatever is in it.
-_SHORT = reprlib.Repr()
-_SHORT.maxtuple = _SHORT.maxlist = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxfrozenset = 50
-_SHORT.maxstring = _SHORT.maxother = 200
-
-
-def plain(config: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
-    """A configuration as numbers, texts and `None`: nested settings as `outer.inner`; lists, classes and other objects as a text that
-    tells them apart in every process."""
-    flat: dict[str, Any] = {}
-    for name, value in (config or {}).items():
-        if isinstance(value, Mapping):
-            flat.update(plain(value, f"{prefix}{name}."))
-        else:
-            flat[f"{prefix}{name}"] = value if value is None or isinstance(value, (bool, str)) else told(value)
-    return flat
-
-
-def told(value: Any) -> float | str:
-    """A number, or a text."""
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        pass
-    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-        return f"{value.__module__}.{value.__qualname__}"
-    # an object's address differs from process to process
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", _SHORT.repr(value))
 
 
 def is_frame(given: Any) -> bool:
@@ -163,10 +134,29 @@ def named_by(given: str | os.PathLike[str]) -> list[Path]:
 def _of_path(path: Path, asked: dict[str, Any]) -> Runs:
     if (path / "events.jsonl").is_file():
         return runs_of_view(stored(path), asked)
+    if path.suffix == ".parquet":
+        return _of_frame(_parquet(path), asked, str(path))
     return Runs.read(path, asked)
 
 
-def _of_frame(frame: Any, asked: dict[str, Any]) -> Runs:
+def _parquet(path: Path) -> Any:
+    """The table in a Parquet file, without its columns of lists."""
+    try:
+        import polars
+
+        frame = polars.read_parquet(path)
+        return frame.select([name for name, kind in frame.schema.items() if not kind.is_nested()])
+    except ImportError:
+        pass
+    try:
+        import pandas
+
+        return pandas.read_parquet(path)
+    except ImportError as error:
+        raise ValueError(f"{path}: install polars, or pandas with pyarrow, to read Parquet ({error})") from None
+
+
+def _of_frame(frame: Any, asked: dict[str, Any], name: str = "the frame") -> Runs:
     """A frame is written as the table that it is, and read by the command's rules."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frame.csv"
@@ -178,16 +168,7 @@ def _of_frame(frame: Any, asked: dict[str, Any]) -> Runs:
         try:
             return Runs.read(path, asked)
         except ValueError as error:
-            raise ValueError(str(error).replace(str(path), "the frame")) from None
-
-
-def direction_for(metric: str | None, direction: str | None) -> str:
-    """Which way is better: as given, or by the metric's name."""
-    if direction is None and metric is not None:
-        direction = direction_of(metric)
-    if direction is None:
-        raise ValueError("give direction='maximize' or direction='minimize', or the name of a metric that tells")
-    return direction
+            raise ValueError(str(error).replace(str(path), name)) from None
 
 
 def _of_lists(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._foretell import Judge as _Core
-from ._runs import Runs, are_paths, collect, is_frame, is_path, numbers, plain
+from ._runs import Runs, are_paths, collect, is_frame, is_path, numbers
+from ._values import plain
 from ._search import why
 from ._settings import PrunerSettings, StopSettings
 

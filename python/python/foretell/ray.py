@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
-from ._runs import plain
+from ._values import plain
 from .judge import Judge, JudgeSettings, ToolSettings, as_dict
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Union
 
+from ._values import cell
+
 #: More steps than this are no list of choices any more.
 MOST_STEPS = 100
 
@@ -154,9 +156,7 @@ class Space:
 def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter | str | Mapping[str, Any]]:
     """The parameters of a space, those of other tools as ours, each after the one that it depends on."""
     if type(given).__module__.split(".")[0] == "ConfigSpace":
-        from ._configspace import parameters
-
-        return parameters(given)
+        return _of_configspace(given)
     return {name: _parameter(name, of) for name, of in given.items()}
 
 
@@ -169,9 +169,7 @@ def _parameter(name: str, given: Any) -> Parameter | str | Mapping[str, Any]:
     if tool == "optuna":
         return _of_optuna(name, given)
     if tool == "ConfigSpace":
-        from ._configspace import parameter
-
-        return parameter(given)
+        return _hyperparameter(given)
     if isinstance(given, tuple) and len(given) == 2 and all(map(_is_number, given)):
         raise TypeError(
             f"parameter {name}: {given!r} may be a range or two options; write foretell.float{given!r} or foretell.log{given!r}, "
@@ -229,9 +227,7 @@ def _label(option: Any) -> str:
         # a written list of options is separated by commas
         return json.dumps(option, sort_keys=True).replace(",", ";")
     except (TypeError, ValueError):
-        from ._runs import told
-
-        return re.sub(r"\s+", " ", str(told(option))).replace(",", ";")
+        return re.sub(r"\s+", " ", str(cell(option))).replace(",", ";")
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -257,3 +253,50 @@ def _whole(value: Any, what: str) -> builtins.int:
     if isinstance(value, str) or value != builtins.int(value):
         raise TypeError(f"{what}={value!r}: give a whole number, or use float or log")
     return builtins.int(value)
+
+
+def _of_configspace(space: Any) -> dict[str, Any]:
+    """The parameters of a `ConfigurationSpace`, each after the one that it depends on."""
+    if getattr(space, "forbidden_clauses", None):
+        raise ValueError(
+            "the ConfigurationSpace has forbidden clauses, which are not known here; leave them out, and let the objective "
+            "fail for what is forbidden"
+        )
+    found = {name: _hyperparameter(one) for name, one in space.items()}
+    for condition in space.conditions:
+        child, parent, value = _condition_of(condition)
+        if found[child].condition is not None:
+            raise ValueError(f"parameter {child} has several conditions; one is known here")
+        found[child] = found[child].when(parent, value)
+    ordered: dict[str, Any] = {}
+    while len(ordered) < len(found):
+        # a ConfigurationSpace has no circles
+        ready = [n for n, of in found.items() if n not in ordered and (of.condition is None or of.condition[0] in ordered)]
+        ordered.update((name, found[name]) for name in ready)
+    return ordered
+
+
+def _condition_of(condition: Any) -> tuple[str, str, Any]:
+    """Child, parent and value of a condition that one value fulfils."""
+    kind = type(condition).__name__
+    if kind == "EqualsCondition":
+        return condition.child.name, condition.parent.name, condition.value
+    if kind == "InCondition" and len(condition.values) == 1:
+        return condition.child.name, condition.parent.name, condition.values[0]
+    raise ValueError(f"{condition}: only conditions on one value of another parameter are known here (EqualsCondition)")
+
+
+def _hyperparameter(given: Any) -> Parameter:
+    """A hyperparameter of ConfigSpace, which is not imported: its objects say what they are."""
+    kind = type(given).__name__
+    if kind in ("UniformFloatHyperparameter", "UniformIntegerHyperparameter"):
+        whole = kind == "UniformIntegerHyperparameter"
+        make = (logint if given.log else int) if whole else (log if given.log else float)
+        return make(given.lower, given.upper)
+    if kind == "CategoricalHyperparameter":
+        return choice(*given.choices)
+    if kind == "OrdinalHyperparameter":
+        return choice(*given.sequence)
+    if kind == "Constant":
+        return choice(given.value)
+    raise TypeError(f"parameter {given.name}: {kind} is not known here; use Uniform…, Categorical…, Ordinal… or Constant")

@@ -55,9 +55,6 @@ pub(crate) struct Arguments {
     /// Seed of weights, order and dropout.
     #[arg(long, env = "FORETELL_SEED", default_value_t = 0)]
     seed: u64,
-    /// What to train on: cpu, gpu (the best there is), gpu:1 (GPUs need a program built with --features gpu).
-    #[arg(long, default_value = "cpu")]
-    device: String,
     /// The folder for checkpoints (default: no checkpoints).
     #[arg(long, env = "FORETELL_CHECKPOINT_DIR")]
     checkpoint_dir: Option<PathBuf>,
@@ -85,7 +82,6 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         learning_rate: arguments.learning_rate,
         schedule: arguments.schedule,
         seed: arguments.seed,
-        accelerator: arguments.device.parse().map_err(Failure::input)?,
         checkpoint_dir: arguments.checkpoint_dir.clone(),
         resume: arguments.resume || std::env::var_os("FORETELL_RESUME_FROM").is_some(),
         ..TrainSpec::new(&LayerSequence(Vec::new()), data)

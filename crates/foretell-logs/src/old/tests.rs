@@ -144,6 +144,7 @@ fn keras_lightning_ray_and_transformers_are_read_as_they_were_written() -> Teste
     ["keras", "lightning-csv", "ray", "transformers"].into_iter().try_for_each(check)
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn parquet_is_read_as_pandas_reads_it() -> Tested {
     for kind in ["snappy", "zstd", "gzip", "plain", "v2", "delta"] {
@@ -319,6 +320,7 @@ fn damaged_tables_and_json_do_not_panic() -> Tested {
     ["keras", "lightning-csv", "ray", "transformers"].into_iter().try_for_each(|name| fuzz(name, false))
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn damaged_parquet_files_do_not_panic() -> Tested {
     for kind in ["snappy", "zstd", "gzip", "plain", "v2", "delta"] {

@@ -2,8 +2,8 @@
 
 use crate::layers::parameter::{Param, module};
 use crate::layers::weights::Weights;
-use crate::tensor::graph::{Array, dot, sum, sum_with};
-use crate::tensor::{Tensor, wherever};
+use crate::tensor::Tensor;
+use crate::tensor::graph::{dot, sum, sum_with};
 
 /// Added to the variance.
 const EPSILON: f64 = 1e-5;
@@ -43,31 +43,15 @@ impl BatchNorm {
         let (gamma, beta) = (self.gamma.val(), self.beta.val());
         if !training {
             let (mean, variance) = (self.running_mean.val(), self.running_variance.val());
-            return wherever!(maps, maps => {
-                Tensor::Processor(judged(maps, &[gamma, beta, mean, variance].map(Tensor::array)))
-            }, maps => {
-                let [gamma, beta, mean, variance] = [gamma, beta, mean, variance].map(Tensor::burning);
-                Tensor::Gpu(burn::tensor::module::batch_norm(maps, gamma, beta, mean, variance, EPSILON))
-            });
+            return judged(maps, &[gamma, beta, mean, variance]);
         }
         let [images, _, height, width] = maps.dims();
         let count = (images * height * width) as f64;
         let unbiased = count / (count - 1.0).max(1.0);
-        wherever!(maps, maps => {
-            let batch = normalised(maps, &gamma.array(), &beta.array());
-            self.running_mean.change(|running| towards(running, &batch.mean, 1.0));
-            self.running_variance.change(|running| towards(running, &batch.variance, unbiased));
-            Tensor::Processor(batch.output)
-        }, maps => {
-            let (gamma, beta) = (gamma.burning(), beta.burning());
-            let batch = burn::tensor::module::batch_norm_train(maps, gamma, beta, EPSILON);
-            let towards = |running: Tensor<1>, batch: burn::tensor::Tensor<1>| {
-                Tensor::Gpu(running.burning() * (1.0 - MOMENTUM) + batch.inner() * MOMENTUM)
-            };
-            self.running_mean.change(|running| towards(running, batch.mean));
-            self.running_variance.change(|running| towards(running, batch.variance * unbiased));
-            Tensor::Gpu(batch.output)
-        })
+        let batch = normalised(maps, &gamma, &beta);
+        self.running_mean.change(|running| towards(running, &batch.mean, 1.0));
+        self.running_variance.change(|running| towards(running, &batch.variance, unbiased));
+        batch.output
     }
 }
 
@@ -78,20 +62,20 @@ fn towards(running: Tensor<1>, batch: &[f64], factor: f64) -> Tensor<1> {
         *running = (f64::from(*running) * (1.0 - MOMENTUM) + batch * factor * MOMENTUM) as f32;
     }
     let count = values.len();
-    Tensor::Processor(Array::constant(values, [count]))
+    Tensor::constant(values, [count])
 }
 
 /// A batch, normalised.
 struct Batch {
-    output: Array<4>,
+    output: Tensor<4>,
     /// Of each channel.
     mean: Vec<f64>,
     /// Of each channel.
     variance: Vec<f64>,
 }
 
-fn normalised(maps: Array<4>, gamma: &Array<1>, beta: &Array<1>) -> Batch {
-    let (shape, sources) = (maps.shape(), [maps.source(), gamma.source(), beta.source()]);
+fn normalised(maps: Tensor<4>, gamma: &Tensor<1>, beta: &Tensor<1>) -> Batch {
+    let (shape, sources) = (maps.dims(), [maps.source(), gamma.source(), beta.source()]);
     let mean = means(shape, |place| sum(map(maps.values(), shape, place)));
     let variance = means(shape, |place| {
         let mean = mean[place % shape[1]] as f32;
@@ -111,7 +95,7 @@ fn normalised(maps: Array<4>, gamma: &Array<1>, beta: &Array<1>) -> Batch {
     });
     let gamma = gamma.shared();
     let output =
-        Array::made(made, shape, sources, move |mut above, [to_maps, to_gamma, to_beta], gradients| {
+        Tensor::made(made, shape, sources, move |mut above, [to_maps, to_gamma, to_beta], gradients| {
             let for_beta = means(shape, |place| sum(map(&above, shape, place)));
             let for_gamma = means(shape, |place| dot(map(&above, shape, place), map(&normal, shape, place)));
             each_map(&mut above, shape, |place, channel, above| {
@@ -131,15 +115,15 @@ fn normalised(maps: Array<4>, gamma: &Array<1>, beta: &Array<1>) -> Batch {
 }
 
 /// Maps normalised by running statistics, as a constant: networks are judged so, not trained.
-fn judged(maps: Array<4>, [gamma, beta, mean, variance]: &[Array<1>; 4]) -> Array<4> {
-    let shape = maps.shape();
+fn judged(maps: Tensor<4>, [gamma, beta, mean, variance]: &[Tensor<1>; 4]) -> Tensor<4> {
+    let shape = maps.dims();
     let mut values = maps.into_values();
     each_map(&mut values, shape, |_, channel, map| {
         let factor = gamma.values()[channel] / (variance.values()[channel] + EPSILON as f32).sqrt();
         let start = beta.values()[channel] - mean.values()[channel] * factor;
         map.iter_mut().for_each(|x| *x = *x * factor + start);
     });
-    Array::constant(values, shape)
+    Tensor::constant(values, shape)
 }
 
 /// Map number `place` of all images.
@@ -164,20 +148,19 @@ fn means([images, channels, height, width]: [usize; 4], of_map: impl Fn(usize) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::Device;
 
     fn values() -> Vec<f32> {
         (0..36).map(|i| (i as f32 * 0.9).sin() + if i % 18 < 9 { 0.0 } else { 2.0 }).collect()
     }
 
     fn norm() -> BatchNorm {
-        let mut norm = BatchNorm::new(2, &mut Weights::new(0, 0, &Device::Processor));
+        let mut norm = BatchNorm::new(2, &mut Weights::new(0, 0));
         norm.gamma.set_list(vec![0.7, 1.4]);
         norm
     }
 
-    fn array(values: &[f32]) -> Array<4> {
-        Array::constant(values.to_vec(), [2, 2, 3, 3])
+    fn array(values: &[f32]) -> Tensor<4> {
+        Tensor::constant(values.to_vec(), [2, 2, 3, 3])
     }
 
     fn weights() -> Vec<f32> {
@@ -186,7 +169,7 @@ mod tests {
 
     /// Σ of the outputs weighted by sin(i).
     fn weighted(norm: &BatchNorm, values: &[f32]) -> f32 {
-        let made = norm.clone().forward(Tensor::Processor(array(values)), true).into_values();
+        let made = norm.clone().forward(array(values), true).into_values();
         made.iter().zip(weights()).map(|(value, weight)| value * weight).sum()
     }
 
@@ -194,7 +177,7 @@ mod tests {
     fn gradients_agree_with_finite_differences() {
         let (values, norm) = (values(), norm());
         let input = array(&values).into_parameter();
-        let made = norm.clone().forward(Tensor::Processor(input.clone()), true).array();
+        let made = norm.clone().forward(input.clone(), true);
         let mut gradients = made.backward(weights());
         let close = |slope: f32, gradient: f32, what: &str| {
             assert!((slope - gradient).abs() < 2e-3, "{what}: {slope}, not {gradient}");
@@ -210,7 +193,7 @@ mod tests {
         }
         for (name, of) in [("gamma", 0), ("beta", 1)] {
             let part = |norm: &mut BatchNorm| if of == 0 { norm.gamma.clone() } else { norm.beta.clone() };
-            let gradient = gradients.take(&part(&mut norm.clone()).values.clone().array().source()).unwrap();
+            let gradient = gradients.take(&part(&mut norm.clone()).values.clone().source()).unwrap();
             let moved = |by: f32| {
                 let mut norm = norm.clone();
                 let mut list = part(&mut norm).values.clone().into_values();
@@ -230,14 +213,14 @@ mod tests {
     fn running_statistics_move_a_tenth_towards_the_batch_and_are_used_to_judge() {
         let mut norm = norm();
         let values = values();
-        drop(norm.forward(Tensor::Processor(array(&values)), true));
+        drop(norm.forward(array(&values), true));
         let first: Vec<f32> = (0..36).filter(|i| i % 18 < 9).map(|i| values[i]).collect();
         let mean = first.iter().sum::<f32>() / 18.0;
         let variance = first.iter().map(|v| (v - mean) * (v - mean)).sum::<f32>() / 17.0;
         let running = |param: &Param<1>| param.val().into_values()[0];
         assert!((running(&norm.running_mean) - 0.1 * mean).abs() < 1e-6);
         assert!((running(&norm.running_variance) - (0.9 + 0.1 * variance)).abs() < 1e-6);
-        let judged = norm.forward(Tensor::Processor(array(&values)), false).into_values();
+        let judged = norm.forward(array(&values), false).into_values();
         let expected = 0.7 * (values[0] - 0.1 * mean) / (0.9 + 0.1 * variance + 1e-5).sqrt();
         assert!((judged[0] - expected).abs() < 1e-5);
     }

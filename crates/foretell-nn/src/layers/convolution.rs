@@ -3,7 +3,7 @@
 use crate::layers::parameter::{Param, module};
 use crate::layers::patches::{Window, convolve};
 use crate::layers::weights::Weights;
-use crate::tensor::{Tensor, wherever};
+use crate::tensor::Tensor;
 
 /// Convolution; its output is ⌈size/stride⌉ large.
 #[derive(Clone)]
@@ -38,22 +38,8 @@ impl Convolution {
             .map(|(size, kernel)| same_padding(size, kernel, self.stride));
         let (weight, bias) = (self.weight.val(), self.bias.as_ref().map(Param::val));
         let window = Window { stride: self.stride, vertical, horizontal };
-        wherever!(images, images => {
-            Tensor::Processor(convolve(&images, &weight.array(), bias.map(Tensor::array).as_ref(), window))
-        }, images => Tensor::Gpu(on_gpu(images, weight, bias, window)))
+        convolve(&images, &weight, bias.as_ref(), window)
     }
-}
-
-#[cfg(feature = "gpu")]
-fn on_gpu(
-    images: burn::tensor::Tensor<4>,
-    weight: Tensor<4>,
-    bias: Option<Tensor<1>>,
-    window: Window,
-) -> burn::tensor::Tensor<4> {
-    let padding = [window.vertical, window.horizontal];
-    let options = burn::tensor::ops::ConvOptions::new_with_padding([window.stride; 2], padding, [1, 1], 1);
-    burn::tensor::module::conv2d(images, weight.burning(), bias.map(Tensor::burning), options)
 }
 
 /// Padding (before, after) that makes the output of a convolution ⌈size/stride⌉ large; the odd one comes after.

@@ -1,9 +1,9 @@
 //! A fully connected layer.
 
 use crate::layers::parameter::{Param, module};
-use crate::tensor::graph::{Array, Gradients, Source};
+use crate::tensor::Tensor;
+use crate::tensor::graph::{Gradients, Source};
 use crate::tensor::product::{Matrix, multiply, product};
-use crate::tensor::{Tensor, wherever};
 
 /// x ↦ x·W + b.
 #[derive(Clone)]
@@ -24,15 +24,9 @@ impl Dense {
 
 /// x·W + b.
 pub(crate) fn linear(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>) -> Tensor<2> {
-    wherever!(x, x => Tensor::Processor(linear_array(&x, &weight.array(), &bias.array())), x => {
-        Tensor::Gpu(burn::tensor::module::linear(x, weight.burning(), Some(bias.burning())))
-    })
-}
-
-fn linear_array(x: &Array<2>, weight: &Array<2>, bias: &Array<1>) -> Array<2> {
-    let ([rows, inputs], outputs) = (x.shape(), weight.shape()[1]);
+    let ([rows, inputs], outputs) = (x.dims(), weight.dims()[1]);
     let mut made: Vec<f32> = bias.values().iter().copied().cycle().take(rows * outputs).collect();
-    multiply(matrix(x), matrix(weight), 1.0, &mut made);
+    multiply(matrix(&x), matrix(&weight), 1.0, &mut made);
     let sources = [x.source(), weight.source(), bias.source()];
     let (x, weight) = (x.shared(), weight.shared());
     let backward = move |above: Vec<f32>,
@@ -51,9 +45,9 @@ fn linear_array(x: &Array<2>, weight: &Array<2>, bias: &Array<1>) -> Array<2> {
         }
         gradients.add(&to_bias, sums);
     };
-    Array::made(made, [rows, outputs], sources, backward)
+    Tensor::made(made, [rows, outputs], sources, backward)
 }
 
-fn matrix(array: &Array<2>) -> Matrix<'_> {
-    Matrix::new(array.values(), array.shape())
+fn matrix(array: &Tensor<2>) -> Matrix<'_> {
+    Matrix::new(array.values(), array.dims())
 }

@@ -40,12 +40,11 @@ impl Dropout {
 mod tests {
     use super::*;
     use crate::stream::{Purpose, stream};
-    use crate::tensor::Device;
 
     #[test]
     fn dropout_drops_its_rate_keeps_the_mean_and_rests_when_judging() {
         let dropout = Dropout::new(0.5);
-        let ones = Tensor::constant(vec![1.0; 10_000], [100, 100], &Device::Processor);
+        let ones = Tensor::constant(vec![1.0; 10_000], [100, 100]);
         let mut rng = stream(1, Purpose::Dropout, 0);
         let values = |rng| dropout.forward(ones.clone(), rng).into_values();
         let dropped = values(Some(&mut rng));

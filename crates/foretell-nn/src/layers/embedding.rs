@@ -1,7 +1,7 @@
 //! Vectors of words.
 
-use crate::tensor::graph::{Array, Gradients, Source};
-use crate::tensor::{Tensor, wherever};
+use crate::tensor::Tensor;
+use crate::tensor::graph::{Gradients, Source};
 
 /// Tokens of several sequences, step by step.
 #[derive(Clone, Debug)]
@@ -14,13 +14,7 @@ pub(crate) struct Tokens {
 
 /// The rows of `words`, shape (words, inputs), that `tokens` name: shape (steps, sequences, inputs).
 pub(crate) fn embedding(words: Tensor<2>, tokens: Tokens) -> Tensor<3> {
-    wherever!(words, words => Tensor::Processor(embedding_array(&words, tokens)), words => {
-        Tensor::Gpu(burn::tensor::module::embedding(words.clone(), on_gpu(&tokens, &words.device().inner())))
-    })
-}
-
-fn embedding_array(words: &Array<2>, tokens: Tokens) -> Array<3> {
-    let ([count, inputs], [steps, sequences]) = (words.shape(), tokens.shape);
+    let ([count, inputs], [steps, sequences]) = (words.dims(), tokens.shape);
     let made: Vec<f32> = tokens
         .values
         .iter()
@@ -34,11 +28,5 @@ fn embedding_array(words: &Array<2>, tokens: Tokens) -> Array<3> {
         }
         gradients.add(&source, sums);
     };
-    Array::made(made, [steps, sequences, inputs], [words.source()], backward)
-}
-
-#[cfg(feature = "gpu")]
-fn on_gpu(tokens: &Tokens, device: &burn::tensor::Device) -> burn::tensor::Tensor<2, burn::tensor::Int> {
-    let values: Vec<i32> = tokens.values.iter().map(|&token| token as i32).collect();
-    burn::tensor::Tensor::from_data(burn::tensor::TensorData::new(values, tokens.shape), device)
+    Tensor::made(made, [steps, sequences, inputs], [words.source()], backward)
 }

@@ -4,7 +4,7 @@ use crate::layers::dense::linear;
 use crate::layers::parameter::{Param, module};
 pub(crate) use crate::layers::recurrence::State;
 use crate::layers::recurrence::recur;
-use crate::tensor::{Tensor, wherever};
+use crate::tensor::Tensor;
 
 /// LSTM cells without peepholes.
 ///
@@ -31,37 +31,10 @@ impl Lstm {
         let inputs = inputs.reshape([steps * sequences, size]);
         let gates = linear(inputs, self.input.val(), self.bias.val()).reshape([steps, sequences, 4 * cells]);
         let (recurrent, State { hidden, cell }) = (self.recurrent.val(), state);
-        wherever!(gates, gates => {
-            let (outputs, last) = recur(&gates, &recurrent.array(), &hidden.array(), &cell.array());
-            let [hidden, cell] = last.map(Tensor::Processor);
-            (Tensor::Processor(outputs), State { hidden, cell })
-        }, gates => {
-            let (outputs, last) = on_gpu(gates, recurrent.burning(), [hidden, cell].map(Tensor::burning));
-            let [hidden, cell] = last.map(Tensor::Gpu);
-            (Tensor::Gpu(outputs), State { hidden, cell })
-        })
+        let (outputs, last) = recur(&gates, &recurrent, &hidden, &cell);
+        let [hidden, cell] = last;
+        (outputs, State { hidden, cell })
     }
-}
-
-/// The steps one by one, by burn's operations.
-#[cfg(feature = "gpu")]
-fn on_gpu(
-    gates: burn::tensor::Tensor<3>,
-    recurrent: burn::tensor::Tensor<2>,
-    [mut hidden, mut memory]: [burn::tensor::Tensor<2>; 2],
-) -> (burn::tensor::Tensor<3>, [burn::tensor::Tensor<2>; 2]) {
-    use burn::tensor::activation::{sigmoid, tanh};
-    let mut outputs = Vec::with_capacity(gates.dims()[0]);
-    for step in gates.split(1, 0) {
-        let gates = step.squeeze_dim::<2>(0) + hidden.matmul(recurrent.clone());
-        let mut gates = gates.split(recurrent.dims()[0], 1).into_iter();
-        let mut gate = || gates.next().expect("there are four gates");
-        let (enter, keep, fresh, show) = (sigmoid(gate()), sigmoid(gate()), tanh(gate()), sigmoid(gate()));
-        memory = keep * memory + enter * fresh;
-        hidden = show * tanh(memory.clone());
-        outputs.push(hidden.clone());
-    }
-    (burn::tensor::Tensor::stack(outputs, 0), [hidden.inner(), memory.inner()])
 }
 
 #[cfg(test)]
@@ -69,13 +42,12 @@ mod tests {
     use super::*;
     use crate::layers::parameter::Module;
     use crate::layers::weights::Weights;
-    use crate::tensor::Device;
-    use crate::tensor::graph::{Array, Gradients};
+    use crate::tensor::graph::Gradients;
 
     const SHAPE: [usize; 3] = [4, 2, 3];
 
     fn layer() -> Lstm {
-        let mut weights = Weights::new(3, 0, &Device::Processor);
+        let mut weights = Weights::new(3, 0);
         Lstm {
             input: weights.uniform([3, 20], 0.8),
             recurrent: weights.uniform([5, 20], 0.8),
@@ -85,7 +57,7 @@ mod tests {
 
     fn state() -> State {
         let values: Vec<f32> = (0..20).map(|i| (i as f32 * 1.3).sin() / 2.0).collect();
-        let part = |values: &[f32]| Tensor::constant(values.to_vec(), [2, 5], &Device::Processor);
+        let part = |values: &[f32]| Tensor::constant(values.to_vec(), [2, 5]);
         State { hidden: part(&values[..10]), cell: part(&values[10..]) }
     }
 
@@ -98,9 +70,8 @@ mod tests {
     }
 
     /// Σ of all outputs weighted by sin(i), and all its gradients.
-    fn weighted(layer: &Lstm, inputs: Array<3>) -> (f32, Gradients) {
-        let (outputs, _) = layer.forward(Tensor::Processor(inputs), state());
-        let outputs = outputs.array();
+    fn weighted(layer: &Lstm, inputs: Tensor<3>) -> (f32, Gradients) {
+        let (outputs, _) = layer.forward(inputs, state());
         let sum = outputs.values().iter().zip(weights()).map(|(value, weight)| value * weight).sum();
         (sum, outputs.backward(weights()))
     }
@@ -111,13 +82,13 @@ mod tests {
 
     #[test]
     fn gradients_through_time_agree_with_finite_differences() {
-        let input = Array::constant(inputs(), SHAPE).into_parameter();
+        let input = Tensor::constant(inputs(), SHAPE).into_parameter();
         let gradient = weighted(&layer(), input.clone()).1.take(&input.source()).unwrap();
         for at in [0, 5, 11, 23] {
             let moved = |by: f32| {
                 let mut moved = inputs();
                 moved[at] += by;
-                weighted(&layer(), Array::constant(moved, SHAPE)).0
+                weighted(&layer(), Tensor::constant(moved, SHAPE)).0
             };
             assert_close((moved(0.01) - moved(-0.01)) / 0.02, gradient[at], "input", at);
         }
@@ -127,9 +98,9 @@ mod tests {
     #[test]
     fn gradients_of_the_weights_agree_with_finite_differences() {
         let layer = layer();
-        let mut gradients = weighted(&layer, Array::constant(inputs(), SHAPE)).1;
+        let mut gradients = weighted(&layer, Tensor::constant(inputs(), SHAPE)).1;
         for (number, parameter) in layer.parameters().into_iter().enumerate() {
-            let gradient = gradients.take(&parameter.values.clone().array().source()).unwrap();
+            let gradient = gradients.take(&parameter.values.clone().source()).unwrap();
             for at in [0, 7, 13, 19] {
                 let moved = |by: f32| {
                     let (mut layer, mut seen) = (layer.clone(), 0);
@@ -139,7 +110,7 @@ mod tests {
                         parameter.set_list(list);
                         seen += 1;
                     });
-                    weighted(&layer, Array::constant(inputs(), SHAPE)).0
+                    weighted(&layer, Tensor::constant(inputs(), SHAPE)).0
                 };
                 assert_close(
                     (moved(0.01) - moved(-0.01)) / 0.02,
@@ -153,8 +124,8 @@ mod tests {
 
     #[test]
     fn the_last_state_continues_where_the_steps_ended() {
-        let (whole, last) = layer().forward(Tensor::constant(inputs(), SHAPE, &Device::Processor), state());
-        let half = |values: &[f32]| Tensor::constant(values.to_vec(), [2, 2, 3], &Device::Processor);
+        let (whole, last) = layer().forward(Tensor::constant(inputs(), SHAPE), state());
+        let half = |values: &[f32]| Tensor::constant(values.to_vec(), [2, 2, 3]);
         let (first, between) = layer().forward(half(&inputs()[..12]), state());
         let (second, end) = layer().forward(half(&inputs()[12..]), between);
         let parts = [first.into_values(), second.into_values()].concat();

@@ -1,6 +1,6 @@
 //! Parameters, and the networks and layers that have them.
 
-use crate::tensor::{Device, Tensor};
+use crate::tensor::Tensor;
 use std::ops::{Deref, DerefMut};
 
 /// A parameter of a network, in whatever shape.
@@ -40,13 +40,13 @@ impl Parameter {
 
     /// As [`set`](Self::set), from a list.
     pub(crate) fn set_list(&mut self, values: Vec<f32>) {
-        let (device, count) = (self.values.device(), values.len());
-        self.set(Tensor::constant(values, [count], &device));
+        let count = values.len();
+        self.set(Tensor::constant(values, [count]));
     }
 
     /// Changes its values without a copy; `Tensor` is a constant in `change`.
     pub(crate) fn change(&mut self, change: impl FnOnce(Tensor<1>) -> Tensor<1>) {
-        let empty = Tensor::zeros([0], &Device::Processor);
+        let empty = Tensor::zeros([0]);
         let values = std::mem::replace(&mut self.values, empty).detach();
         self.set(change(values));
     }
@@ -63,10 +63,10 @@ pub(crate) struct Param<const D: usize>(Parameter);
 
 impl<const D: usize> Param<D> {
     /// A parameter with these values; one that is not trained the network keeps for itself.
-    pub(crate) fn new(values: Vec<f32>, shape: [usize; D], trained: bool, device: &Device) -> Self {
+    pub(crate) fn new(values: Vec<f32>, shape: [usize; D], trained: bool) -> Self {
         let count = values.len();
-        let values = Tensor::constant(values, [count], device);
-        let empty = Tensor::zeros([0], &Device::Processor);
+        let values = Tensor::constant(values, [count]);
+        let empty = Tensor::zeros([0]);
         let mut parameter =
             Parameter { values: empty, shape: shape.to_vec(), trained, rate: 1.0, penalty: None };
         parameter.set(values);

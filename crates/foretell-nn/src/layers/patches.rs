@@ -1,6 +1,7 @@
 //! Convolution on the processor as matrix products: the patches that a kernel sees, as the columns of a matrix.
 
-use crate::tensor::graph::{Array, Gradients, Source, sum};
+use crate::tensor::Tensor;
+use crate::tensor::graph::{Gradients, Source, sum};
 use crate::tensor::product::{Matrix, multiply};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,14 +25,14 @@ pub(crate) struct Window {
 ///
 /// Complexity: time of the matrix products, memory of a few images' patches.
 pub(crate) fn convolve(
-    images: &Array<4>,
-    weight: &Array<4>,
-    bias: Option<&Array<1>>,
+    images: &Tensor<4>,
+    weight: &Tensor<4>,
+    bias: Option<&Tensor<1>>,
     window: Window,
-) -> Array<4> {
-    let sizes = Sizes::new(images.shape(), weight.shape(), window);
-    let maps = forward(&sizes, images.values(), weight.values(), bias.map(Array::values));
-    let sources = [images.source(), weight.source(), bias.and_then(Array::source)];
+) -> Tensor<4> {
+    let sizes = Sizes::new(images.dims(), weight.dims(), window);
+    let maps = forward(&sizes, images.values(), weight.values(), bias.map(Tensor::values));
+    let sources = [images.source(), weight.source(), bias.and_then(Tensor::source)];
     let (images, weight) = (images.shared(), weight.shared());
     let backward =
         move |above: Vec<f32>, [to_images, to_weight, to_bias]: [Source; 3], gradients: &mut Gradients| {
@@ -44,7 +45,7 @@ pub(crate) fn convolve(
                 gradients.add(&to_bias, sizes.bias_gradient(&above));
             }
         };
-    Array::made(maps, sizes.maps(), sources, backward)
+    Tensor::made(maps, sizes.maps(), sources, backward)
 }
 
 /// The sizes of a convolution.
@@ -267,10 +268,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn values<const D: usize>(shape: [usize; D], seed: f32) -> Array<D> {
+    fn values<const D: usize>(shape: [usize; D], seed: f32) -> Tensor<D> {
         let count: usize = shape.iter().product();
         let values: Vec<f32> = (0..count).map(|i| (i as f32 * 0.7 + seed).sin()).collect();
-        Array::constant(values, shape).into_parameter()
+        Tensor::constant(values, shape).into_parameter()
     }
 
     /// The maps and, for maps weighted by `above`, the gradients of images, weights and bias: the sums written out.
@@ -322,11 +323,11 @@ mod tests {
             let images = values([count, channels, height, width], 0.1);
             let (weight, bias) = (values([filters, channels, tall, wide], 0.4), values([filters], 0.9));
             let maps = convolve(&images, &weight, with_bias.then_some(&bias), window);
-            let sizes = Sizes::new(images.shape(), weight.shape(), window);
-            prop_assert_eq!(maps.shape(), sizes.maps());
+            let sizes = Sizes::new(images.dims(), weight.dims(), window);
+            prop_assert_eq!(maps.dims(), sizes.maps());
             let none = vec![0.0; filters];
             let used = if with_bias { bias.values() } else { &none };
-            let weights = values(maps.shape(), 0.3);
+            let weights = values(maps.dims(), 0.3);
             let expected = written_out(&sizes, images.values(), weight.values(), used, weights.values());
             let mut found = vec![maps.values().to_vec()];
             let mut gradients = maps.backward(weights.into_values());

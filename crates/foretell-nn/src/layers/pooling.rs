@@ -1,11 +1,7 @@
 //! Pooling.
 
-use crate::tensor::graph::{Array, Gradients, Source, sum};
-use crate::tensor::{Tensor, wherever};
-#[cfg(feature = "gpu")]
-use burn::tensor::module::{avg_pool2d, max_pool2d};
-#[cfg(feature = "gpu")]
-use burn::tensor::ops::{AvgPoolOptions, MaxPoolOptions};
+use crate::tensor::Tensor;
+use crate::tensor::graph::{Gradients, Source, sum};
 
 /// Maxima over windows of `kernel` × `kernel`, without padding; windows that do not fit are left out.
 pub(crate) fn max_pool(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
@@ -26,19 +22,19 @@ pub(crate) fn pooled(size: usize, poolings: usize) -> usize {
 /// Means over windows that may reach over the border; only values inside count.
 pub(crate) fn mean_pool_ceiling(images: Tensor<4>, kernel: usize, stride: usize) -> Tensor<4> {
     let windows = Windows { kernel, stride, ceiling: true };
-    wherever!(images, images => Tensor::Processor(means(&images, windows)), images => {
-        let mut options = AvgPoolOptions::new([kernel; 2]);
-        (options.stride, options.ceil_mode, options.count_include_pad) = ([stride; 2], true, false);
-        Tensor::Gpu(avg_pool2d(images, options))
-    })
+    means(&images, windows)
 }
 
 /// The mean of each map: shape (images, channels).
 pub(crate) fn global_mean(images: Tensor<4>) -> Tensor<2> {
-    wherever!(images, images => Tensor::Processor(means_of_maps(&images)), images => {
-        let maps: burn::tensor::Tensor<3> = images.flatten(2, 3);
-        Tensor::Gpu(maps.mean_dim(2).squeeze_dim(2))
-    })
+    let [count, channels, height, width] = images.dims();
+    let share = 1.0 / (height * width) as f32;
+    let made: Vec<f32> = images.values().chunks_exact(height * width).map(|map| sum(map) * share).collect();
+    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
+        let slopes = above.iter().flat_map(|above| std::iter::repeat_n(above * share, height * width));
+        gradients.add(&source, slopes.collect());
+    };
+    Tensor::made(made, [count, channels], [images.source()], backward)
 }
 
 /// Square windows over maps.
@@ -68,15 +64,7 @@ impl Windows {
 }
 
 fn maxima(images: Tensor<4>, windows: Windows) -> Tensor<4> {
-    wherever!(images, images => Tensor::Processor(maxima_array(&images, windows)), images => {
-        let mut options = MaxPoolOptions::new([windows.kernel; 2]);
-        (options.stride, options.ceil_mode) = ([windows.stride; 2], windows.ceiling);
-        Tensor::Gpu(max_pool2d(images, options))
-    })
-}
-
-fn maxima_array(images: &Array<4>, windows: Windows) -> Array<4> {
-    let [count, channels, height, width] = images.shape();
+    let [count, channels, height, width] = images.dims();
     let [rows, columns] = [height, width].map(|size| windows.count(size));
     let mut made = Vec::with_capacity(count * channels * rows * columns);
     // where in its map each maximum is
@@ -110,11 +98,11 @@ fn maxima_array(images: &Array<4>, windows: Windows) -> Array<4> {
         }
         gradients.add(&source, slopes);
     };
-    Array::made(made, [count, channels, rows, columns], [images.source()], backward)
+    Tensor::made(made, [count, channels, rows, columns], [images.source()], backward)
 }
 
-fn means(images: &Array<4>, windows: Windows) -> Array<4> {
-    let [count, channels, height, width] = images.shape();
+fn means(images: &Tensor<4>, windows: Windows) -> Tensor<4> {
+    let [count, channels, height, width] = images.dims();
     let [rows, columns] = [height, width].map(|size| windows.count(size));
     let mut made = vec![0.0_f32; count * channels * rows * columns];
     // calls `each` with every window: its number, its lines, its columns, and one over its number of values
@@ -146,24 +134,12 @@ fn means(images: &Array<4>, windows: Windows) -> Array<4> {
         }
         gradients.add(&source, slopes);
     };
-    Array::made(made, [count, channels, rows, columns], [images.source()], backward)
-}
-
-fn means_of_maps(images: &Array<4>) -> Array<2> {
-    let [count, channels, height, width] = images.shape();
-    let share = 1.0 / (height * width) as f32;
-    let made: Vec<f32> = images.values().chunks_exact(height * width).map(|map| sum(map) * share).collect();
-    let backward = move |above: Vec<f32>, [source]: [Source; 1], gradients: &mut Gradients| {
-        let slopes = above.iter().flat_map(|above| std::iter::repeat_n(above * share, height * width));
-        gradients.add(&source, slopes.collect());
-    };
-    Array::made(made, [count, channels], [images.source()], backward)
+    Tensor::made(made, [count, channels, rows, columns], [images.source()], backward)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::Device;
 
     const POOLS: [fn(Tensor<4>, usize, usize) -> Tensor<4>; 4] =
         [max_pool, max_pool_ceiling, mean_pool_ceiling, |images, _, _| {
@@ -173,7 +149,7 @@ mod tests {
     #[test]
     fn gradients_agree_with_finite_differences() {
         let values: Vec<f32> = (0..2 * 3 * 7 * 6).map(|i| (i as f32 * 0.7).sin()).collect();
-        let tensor = |values: &[f32]| Tensor::constant(values.to_vec(), [2, 3, 7, 6], &Device::Processor);
+        let tensor = |values: &[f32]| Tensor::constant(values.to_vec(), [2, 3, 7, 6]);
         for (pool, (kernel, stride)) in
             POOLS.into_iter().flat_map(|pool| [(3, 2), (2, 3), (1, 2)].map(|sizes| (pool, sizes)))
         {
@@ -181,8 +157,8 @@ mod tests {
                 let made = pool(tensor(values), kernel, stride).into_values();
                 made.iter().enumerate().map(|(i, value)| value * (i as f32).cos()).sum()
             };
-            let input = tensor(&values).array().into_parameter();
-            let made = pool(Tensor::Processor(input.clone()), kernel, stride).array();
+            let input = tensor(&values).into_parameter();
+            let made = pool(input.clone(), kernel, stride);
             let above = (0..made.values().len()).map(|i| (i as f32).cos()).collect();
             let gradient = made.backward(above).take(&input.source()).unwrap();
             for at in (0..values.len()).step_by(11) {
@@ -202,7 +178,7 @@ mod tests {
 
     fn pooled(pool: fn(Tensor<4>, usize, usize) -> Tensor<4>) -> Vec<f32> {
         let image = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 8.0, 7.0, 6.0], [5.0, 4.0, 3.0, 2.0]];
-        pool(Tensor::constant(image.concat(), [1, 1, 4, 4], &Device::Processor), 3, 2).into_values()
+        pool(Tensor::constant(image.concat(), [1, 1, 4, 4]), 3, 2).into_values()
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The steps of a layer of long short-term memory on the processor, in one piece.
 
 use crate::tensor::Tensor;
-use crate::tensor::graph::Array;
 use crate::tensor::product::{Matrix, multiply, product};
 use std::rc::Rc;
 
@@ -17,18 +16,18 @@ pub(crate) struct State {
 /// The outputs, shape (steps, sequences, cells), and the last output and memory, from the inputs of the gates, shape (steps, sequences,
 /// 4 · cells), U, shape (cells, 4 · cells), and the output and memory before. Those two count as constant.
 pub(crate) fn recur(
-    gates: &Array<3>,
-    recurrent: &Array<2>,
-    hidden: &Array<2>,
-    memory: &Array<2>,
-) -> (Array<3>, [Array<2>; 2]) {
-    let [steps, sequences, wide] = gates.shape();
+    gates: &Tensor<3>,
+    recurrent: &Tensor<2>,
+    hidden: &Tensor<2>,
+    memory: &Tensor<2>,
+) -> (Tensor<3>, [Tensor<2>; 2]) {
+    let [steps, sequences, wide] = gates.dims();
     let sizes = Sizes { steps, sequences, cells: wide / 4 };
     let sources = [gates.source(), recurrent.source()];
     let run = Run::forward(sizes, gates.values(), recurrent.shared(), hidden.values(), memory.values());
     let (outputs, last) = (run.outputs(), run.last());
     let outputs =
-        Array::made(outputs, [steps, sequences, sizes.cells], sources, move |above, sources, gradients| {
+        Tensor::made(outputs, [steps, sequences, sizes.cells], sources, move |above, sources, gradients| {
             let [to_gates, to_recurrent] = sources;
             let slopes = run.backward(&above);
             let before = &run.hidden[..steps * sequences * sizes.cells];
@@ -36,7 +35,7 @@ pub(crate) fn recur(
             gradients.add(&to_recurrent, product(before, Matrix::new(&slopes, [steps * sequences, wide])));
             gradients.add(&to_gates, slopes);
         });
-    (outputs, last.map(|part| Array::constant(part, [sequences, sizes.cells])))
+    (outputs, last.map(|part| Tensor::constant(part, [sequences, sizes.cells])))
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,6 @@
 //! Response normalisation within channels, of cuda-convnet.
 
-use crate::tensor::graph::Array;
-use crate::tensor::{Tensor, wherever};
+use crate::tensor::Tensor;
 
 /// x ↦ x / (1 + (`scale`/9) · Σ x²)^`power`, the sum over the 3 × 3 window around x in its own channel.
 ///
@@ -11,19 +10,11 @@ use crate::tensor::{Tensor, wherever};
 /// | `power` | strength of the normalisation      | ≥ 0   |
 ///
 /// Source: A. Krizhevsky, cuda-convnet, layer `rnorm`; Caffe's `LRN` within channels.
-pub(crate) fn response_norm(images: Tensor<4>, scale: f64, power: f64) -> Tensor<4> {
-    wherever!(images, images => Tensor::Processor(response_norm_array(images, scale as f32, power as f32)), images => {
-        let mut options = burn::tensor::ops::AvgPoolOptions::new([3; 2]);
-        (options.stride, options.padding) = ([1; 2], [(1, 1); 2]);
-        // a mean over nine values is their sum over nine
-        let squares = burn::tensor::module::avg_pool2d(images.clone().square(), options);
-        Tensor::Gpu(images * squares.mul_scalar(scale).add_scalar(1.0).powf_scalar(-power))
-    })
-}
-
+///
 /// With s = 1 + (scale/9)·Σ x²: the gradient of xⱼ is aboveⱼ·sⱼ^−power − 2·power·(scale/9)·xⱼ · Σ aboveᵢ·xᵢ·sᵢ^(−power−1) over its window.
-fn response_norm_array(images: Array<4>, scale: f32, power: f32) -> Array<4> {
-    let shape = images.shape();
+pub(crate) fn response_norm(images: Tensor<4>, scale: f64, power: f64) -> Tensor<4> {
+    let (scale, power) = (scale as f32, power as f32);
+    let shape = images.dims();
     let [_, _, height, width] = shape;
     let share = scale / 9.0;
     let (values, source) = (images.shared(), images.source());
@@ -32,7 +23,7 @@ fn response_norm_array(images: Array<4>, scale: f32, power: f32) -> Array<4> {
     sums.iter_mut().for_each(|sum| *sum = 1.0 + share * *sum);
     let factors: Vec<f32> = sums.iter().map(|sum| sum.powf(-power)).collect();
     let made: Vec<f32> = values.iter().zip(&factors).map(|(x, factor)| x * factor).collect();
-    Array::made(made, shape, [source], move |mut above, [source], gradients| {
+    Tensor::made(made, shape, [source], move |mut above, [source], gradients| {
         let mut through = sums;
         for (place, sum) in through.iter_mut().enumerate() {
             *sum = above[place] * values[place] * factors[place] / *sum;
@@ -90,8 +81,8 @@ mod tests {
     fn values_and_gradients_agree_with_the_formula_written_out() {
         for (scale, power) in [(5e-5, 0.75), (0.8, 0.75), (5.0, 3.0), (2.0, 0.01)] {
             let values = images();
-            let input = Array::constant(values.clone(), SHAPE).into_parameter();
-            let normed = response_norm(Tensor::Processor(input.clone()), scale, power).array();
+            let input = Tensor::constant(values.clone(), SHAPE).into_parameter();
+            let normed = response_norm(input.clone(), scale, power);
             let weights: Vec<f32> = (0..120).map(|i| (i as f32).sin()).collect();
             let found: f64 = normed.values().iter().zip(&weights).map(|(a, b)| f64::from(a * b)).sum();
             let gradient = normed.backward(weights).take(&input.source()).unwrap();

@@ -2,20 +2,18 @@
 
 use crate::layers::parameter::Param;
 use crate::stream::{Purpose, stream};
-use crate::tensor::Device;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Makes the parameters of a network one after the other.
 pub(crate) struct Weights {
     rng: ChaCha8Rng,
-    device: Device,
 }
 
 impl Weights {
     /// The weights of attempt `attempt` of the trial with this `seed`.
-    pub(crate) fn new(seed: u64, attempt: usize, device: &Device) -> Self {
-        Self { rng: stream(seed, Purpose::Weights, attempt as u64), device: device.clone() }
+    pub(crate) fn new(seed: u64, attempt: usize) -> Self {
+        Self { rng: stream(seed, Purpose::Weights, attempt as u64) }
     }
 
     /// Values of U(−`bound`, `bound`).
@@ -46,7 +44,7 @@ impl Weights {
     }
 
     fn parameter<const D: usize>(&self, values: Vec<f32>, shape: [usize; D], trained: bool) -> Param<D> {
-        Param::new(values, shape, trained, &self.device)
+        Param::new(values, shape, trained)
     }
 }
 
@@ -56,7 +54,7 @@ mod tests {
 
     #[test]
     fn normal_values_have_their_mean_and_deviation() {
-        let mut weights = Weights::new(1, 0, &Device::Processor);
+        let mut weights = Weights::new(1, 0);
         let drawn = weights.normal([100, 100], 0.01);
         let values = drawn.val().into_values();
         let mean = values.iter().sum::<f32>() / 1e4;

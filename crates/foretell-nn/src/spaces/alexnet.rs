@@ -191,16 +191,14 @@ impl ImageNetwork for Network {
 mod tests {
     use super::*;
     use crate::layers::parameter::Module;
-    use crate::tensor::Device;
 
     #[test]
     fn at_the_paper_s_width_a_network_has_alexnet_s_parameters_without_its_halves() {
-        let device = Device::Processor;
         let recipe = |width, side| {
             let input = ImageShape { channels: 3, height: side, width: side };
             Steps { learning_rate: 0.01, reductions: 2, width, input, classes: 1000 }
         };
-        let build = |width, side| recipe(width, side).network(&mut Weights::new(0, 0, &device));
+        let build = |width, side| recipe(width, side).network(&mut Weights::new(0, 0));
         // weights of the convolutions, then biases; 64 pixels leave 2 × 2 maps
         let kernels = 96 * 363 + 256 * 96 * 25 + 384 * 256 * 9 + 384 * 384 * 9 + 256 * 384 * 9;
         let matrices = 1024 * 4096 + 4096 * 4096 + 4096 * 1000;
@@ -213,7 +211,7 @@ mod tests {
         let places = 96 * 363 * 256 + 256 * 96 * 25 * 64 + thirds * 16 + matrices;
         assert_eq!(cost.multiply_adds as usize, places);
         let mut small = build(0.05, 75);
-        let images = Tensor::zeros([2, 3, 75, 75], &device);
+        let images = Tensor::zeros([2, 3, 75, 75]);
         assert_eq!(small.logits(images, None).dims(), [2, 1000]);
     }
 

@@ -184,7 +184,6 @@ impl ImageNetwork for Network {
 mod tests {
     use super::*;
     use crate::layers::parameter::Module;
-    use crate::tensor::Device;
 
     #[test]
     fn the_network_of_the_paper_has_89578_parameters() {
@@ -197,14 +196,14 @@ mod tests {
             input: ImageShape { channels: 3, height: 32, width: 32 },
             classes: 10,
         };
-        let mut network = recipe.network(&mut Weights::new(0, 0, &Device::Processor));
+        let mut network = recipe.network(&mut Weights::new(0, 0));
         assert_eq!(network.num_params(), 89_578);
         // biases: 32 + 32 + 64 + 10
         let cost = recipe.cost();
         assert_eq!(cost.weights, 89_578 - 138);
         // images of 32 × 32, pooled to 16 × 16 and 8 × 8
         assert_eq!(cost.multiply_adds, 2_400 * 1_024 + 25_600 * 256 + 51_200 * 64 + 10_240);
-        let images = Tensor::zeros([2, 3, 32, 32], &Device::Processor);
+        let images = Tensor::zeros([2, 3, 32, 32]);
         assert_eq!(network.logits(images, None).dims(), [2, 10]);
     }
 

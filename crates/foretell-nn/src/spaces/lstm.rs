@@ -15,7 +15,7 @@ use crate::layers::weights::Weights;
 use crate::optimizer::{Optimizer, Rule};
 use crate::plan::{TrainOutcome, TrainSpec};
 use crate::space::{Plan, Report, Searched, Size, Small, Space, telling};
-use crate::tensor::{Device, Tensor};
+use crate::tensor::Tensor;
 use crate::text_lessons::{TextNetwork, UNROLLED};
 use crate::training::{Recipe, run};
 use rand_chacha::ChaCha8Rng;
@@ -171,8 +171,8 @@ struct Network {
 module!(Network { words, layers, last });
 
 impl TextNetwork for Network {
-    fn start(&self, sequences: usize, device: &Device) -> Vec<State> {
-        let zeros = |layer: &Lstm| Tensor::zeros([sequences, layer.recurrent.dims()[0]], device);
+    fn start(&self, sequences: usize) -> Vec<State> {
+        let zeros = |layer: &Lstm| Tensor::zeros([sequences, layer.recurrent.dims()[0]]);
         self.layers.iter().map(|layer| State { hidden: zeros(layer), cell: zeros(layer) }).collect()
     }
 
@@ -214,9 +214,8 @@ mod tests {
 
     #[test]
     fn a_network_has_its_parameters_and_predicts_from_the_words_before() {
-        let device = Device::Processor;
         let recipe = descent(2, 5, 3, 7);
-        let network = recipe.network(&mut Weights::new(0, 0, &device));
+        let network = recipe.network(&mut Weights::new(0, 0));
         assert_eq!(network.num_params(), 7 * 3 + (3 + 5 + 1) * 20 + (5 + 5 + 1) * 20 + 5 * 7 + 7);
         let cost = recipe.cost();
         // biases: 20 a layer and 7
@@ -224,7 +223,7 @@ mod tests {
         assert_eq!(cost.multiply_adds, cost.weights - 7 * 3);
         let logits = |tokens: [[usize; 2]; 3]| -> Vec<f32> {
             let tokens = Tokens { shape: [3, 2], values: tokens.concat() };
-            let (logits, states) = network.logits(tokens, network.start(2, &device), None);
+            let (logits, states) = network.logits(tokens, network.start(2), None);
             assert_eq!((logits.dims(), states.len()), ([6, 7], 2));
             logits.into_values()
         };

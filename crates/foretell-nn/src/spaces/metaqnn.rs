@@ -252,19 +252,18 @@ impl Signal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::Device;
     use foretell::Layer as Kind;
     use proptest::prelude::*;
 
     const SHAPE: ImageShape = ImageShape { channels: 3, height: 9, width: 11 };
 
     fn build(sequence: &LayerSequence) -> Network {
-        Network::new(sequence, SHAPE, &mut Weights::new(1, 0, &Device::Processor))
+        Network::new(sequence, SHAPE, &mut Weights::new(1, 0))
     }
 
     fn images(count: usize) -> Tensor<4> {
         let values: Vec<f32> = (0..count * 3 * 9 * 11).map(|i| (i as f32 * 0.7).sin()).collect();
-        Tensor::constant(values, [count, 3, 9, 11], &Device::Processor)
+        Tensor::constant(values, [count, 3, 9, 11])
     }
 
     fn image_layer() -> impl Strategy<Value = Kind> {
@@ -307,7 +306,7 @@ mod tests {
     fn starting_weights_fill_the_xavier_range_and_differ_by_attempt() {
         let sequence = "[C(64,3,1), GAP(10), SM(10)]".parse().unwrap();
         let weights = |attempt| {
-            let network = Network::new(&sequence, SHAPE, &mut Weights::new(1, attempt, &Device::Processor));
+            let network = Network::new(&sequence, SHAPE, &mut Weights::new(1, attempt));
             let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
             first.weight.val().into_values()
         };
@@ -344,11 +343,11 @@ mod tests {
 
     /// Σ of the logits weighted by 1, 2, … and its gradient with respect to the first parameter.
     fn weighted_logits(network: &Network) -> (f64, Vec<f32>) {
-        let logits = network.clone().logits(images(2), None).array();
+        let logits = network.clone().logits(images(2), None);
         let weights: Vec<f32> = (1..=logits.values().len()).map(|i| i as f32).collect();
         let sum = logits.values().iter().zip(&weights).map(|(logit, weight)| f64::from(logit * weight)).sum();
         let Layer::Convolution(first) = &network.layers[0] else { panic!("a convolution comes first") };
-        let source = first.weight.values.clone().array().source();
+        let source = first.weight.values.clone().source();
         (sum, logits.backward(weights).take(&source).unwrap())
     }
 

@@ -253,7 +253,6 @@ impl ImageNetwork for Network {
 mod tests {
     use super::*;
     use crate::layers::parameter::Module;
-    use crate::tensor::Device;
 
     #[test]
     fn linked_maps_are_appended_and_two_poolings_leave_a_sixteenth_of_the_pixels() {
@@ -262,8 +261,7 @@ mod tests {
         // with the second block and the fourth
         blocks[8] = Shape { height: 5, width: 1, filters: 24, links: 0b1010 };
         let recipe = RmsProp { blocks, channels: 3, pixels: 6, classes: 10 };
-        let device = Device::Processor;
-        let mut network = recipe.network(&mut Weights::new(0, 0, &device));
+        let mut network = recipe.network(&mut Weights::new(0, 0));
         let weight = network.blocks[8].convolutions[0].weight.dims();
         assert_eq!(weight, [24, 6 + 12 + 6, 5, 1]);
         let cost = recipe.cost(9, 13);
@@ -281,7 +279,7 @@ mod tests {
         assert_eq!(cost.multiply_adds, places as u64 + 6 * 6 * 10);
         let convolutions: usize = network.blocks.iter().map(|block| block.convolutions.len()).sum();
         assert_eq!(convolutions, 36);
-        assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 13], &device), None).dims(), [2, 10]);
+        assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 13]), None).dims(), [2, 10]);
     }
 
     #[test]

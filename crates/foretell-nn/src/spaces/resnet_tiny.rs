@@ -228,7 +228,7 @@ fn shortcut(x: Tensor<4>, stride: usize, filters: usize) -> Tensor<4> {
     if channels == filters {
         return x;
     }
-    let zeros = Tensor::zeros([images, filters - channels, height, width], &x.device());
+    let zeros = Tensor::zeros([images, filters - channels, height, width]);
     joined(vec![x, zeros])
 }
 
@@ -245,13 +245,11 @@ impl ImageNetwork for Network {
 mod tests {
     use super::*;
     use crate::layers::parameter::Module;
-    use crate::tensor::Device;
 
     #[test]
     fn stages_double_their_filters_and_halve_their_maps() {
         let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 2, channels: 3, classes: 5 };
-        let device = Device::Processor;
-        let mut network = recipe.network(&mut Weights::new(0, 0, &device));
+        let mut network = recipe.network(&mut Weights::new(0, 0));
         // convolutions 3→4, four of 4→4, 4→8, three of 8→8, 8→16, three of 16→16; a normalisation has 4 numbers a map
         let kernels = 3 * 4 + 4 * 16 + 32 + 3 * 64 + 128 + 3 * 256;
         let norms = 4 * (5 * 4 + 4 * 8 + 4 * 16);
@@ -261,21 +259,20 @@ mod tests {
         // maps of 9 × 7, 5 × 4 and 3 × 2
         let places = (3 * 4 + 4 * 16) * 63 + (32 + 3 * 64) * 20 + (128 + 3 * 256) * 6;
         assert_eq!(cost.multiply_adds, 9 * places + 80);
-        let images = Tensor::zeros([2, 3, 9, 7], &device);
+        let images = Tensor::zeros([2, 3, 9, 7]);
         assert_eq!(network.logits(images.clone(), None).dims(), [2, 5]);
         assert_eq!(network.blocks.len(), 6);
-        let halved = network.blocks[2].forward(Tensor::zeros([2, 4, 9, 7], &device), false);
+        let halved = network.blocks[2].forward(Tensor::zeros([2, 4, 9, 7]), false);
         assert_eq!(halved.dims(), [2, 8, 5, 4]);
     }
 
     #[test]
     fn blocks_of_three_convolutions_make_as_many_layers_in_two_thirds_of_the_blocks() {
-        let device = Device::Processor;
         for n in [2, 5, 18] {
             let build = |convolutions| {
                 let recipe =
                     Nesterov { blocks: n, filters: 2, kernel: 3, convolutions, channels: 3, classes: 5 };
-                let network = recipe.network(&mut Weights::new(0, 0, &device));
+                let network = recipe.network(&mut Weights::new(0, 0));
                 let layers: usize = network.blocks.iter().map(|block| block.convolutions.len()).sum();
                 let strided = network.blocks.iter().filter(|block| block.stride == 2).count();
                 (layers + 2, network.blocks.len(), strided)
@@ -284,11 +281,11 @@ mod tests {
             assert_eq!(build(3), (6 * n + 2, 2 * n, 2));
         }
         let recipe = Nesterov { blocks: 2, filters: 4, kernel: 3, convolutions: 3, channels: 3, classes: 5 };
-        let mut network = recipe.network(&mut Weights::new(0, 0, &device));
+        let mut network = recipe.network(&mut Weights::new(0, 0));
         // a normalisation after the first convolution, three in each of the blocks of 4, 4, 8 and 16 maps; it has 4 numbers a map
         let maps = 4 + 3 * (4 + 4 + 8 + 16);
         assert_eq!(recipe.cost(9, 7).weights as usize, network.num_params() - 4 * maps - 5);
-        assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 7], &device), None).dims(), [2, 5]);
+        assert_eq!(network.logits(Tensor::zeros([2, 3, 9, 7]), None).dims(), [2, 5]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Arrays on the processor, and gradients by going back through the operations that made them.
+//! Values in several dimensions, and gradients by going back through the operations that made them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::btree_map::Entry;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// Values in row-major order, with the operation that made them, if gradients go back through it.
 #[derive(Clone)]
-pub(crate) struct Array<const D: usize> {
+pub(crate) struct Tensor<const D: usize> {
     values: Rc<Vec<f32>>,
     shape: [usize; D],
     source: Source,
@@ -34,16 +34,21 @@ impl Node {
     }
 }
 
-impl<const D: usize> Array<D> {
+impl<const D: usize> Tensor<D> {
     /// A constant.
     pub(crate) fn constant(values: impl Into<Rc<Vec<f32>>>, shape: [usize; D]) -> Self {
         let values = values.into();
         assert_eq!(
             values.len(),
             shape.iter().product::<usize>(),
-            "an array has as many values as its shape says"
+            "a tensor has as many values as its shape says"
         );
         Self { values, shape, source: None }
+    }
+
+    /// Zeros.
+    pub(crate) fn zeros(shape: [usize; D]) -> Self {
+        Self::constant(vec![0.0; shape.iter().product()], shape)
     }
 
     /// The same values as a parameter.
@@ -82,7 +87,7 @@ impl<const D: usize> Array<D> {
     }
 
     /// The shape.
-    pub(crate) fn shape(&self) -> [usize; D] {
+    pub(crate) fn dims(&self) -> [usize; D] {
         self.shape
     }
 
@@ -107,9 +112,9 @@ impl<const D: usize> Array<D> {
     }
 
     /// The same values in another shape.
-    pub(crate) fn reshape<const E: usize>(self, shape: [usize; E]) -> Array<E> {
+    pub(crate) fn reshape<const E: usize>(self, shape: [usize; E]) -> Tensor<E> {
         let pass = |above, [source]: [Source; 1], gradients: &mut Gradients| gradients.add(&source, above);
-        Array::made(self.values, shape, [self.source], pass)
+        Tensor::made(self.values, shape, [self.source], pass)
     }
 
     /// The gradients of Σ `above` · values, for every parameter that they were made of. It uses the operations up.
@@ -125,6 +130,21 @@ impl<const D: usize> Array<D> {
             }
         }
         gradients
+    }
+}
+
+impl Tensor<4> {
+    /// A vector for each image: shape (images, channels · height · width).
+    pub(crate) fn flatten(self) -> Tensor<2> {
+        let [images, rest @ ..] = self.shape;
+        self.reshape([images, rest.iter().product()])
+    }
+}
+
+impl Tensor<1> {
+    /// The only value.
+    pub(crate) fn value(&self) -> f64 {
+        f64::from(self.values[0])
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use thiserror::Error;
 
-use super::checksum::crc32;
+use crc32fast::hash as crc32;
 
 /// The version of the line format that this crate writes. It reads version 1, too: lines without number, run and time.
 pub(crate) const VERSION: u32 = 2;

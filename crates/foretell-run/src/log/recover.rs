@@ -1,7 +1,8 @@
 //! A damaged line read all the same, where its checksum proves what it was.
 
-use super::checksum::{crc32, flipped_bit};
+use super::checksum::flipped_bit;
 use super::line::{LineProblem, UNNUMBERED, parts};
+use crc32fast::hash as crc32;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The bytes of `{"v":2,"crc":"9ae0daaf",`, which no checksum covers.

@@ -1,11 +1,13 @@
 //! The layer space against the paper's rules and its released networks.
 
+#[path = "../../../../tests/needed.rs"]
+mod needed;
+
 use super::state::read_layer;
 use super::{LayerSpace, Pool, State, StateKey, Trajectory};
 use crate::samplers::random::trial_stream;
 use foretell::Layer;
 use proptest::prelude::*;
-use std::path::PathBuf;
 
 fn state(last: &str, depth: usize, fully_connected: usize, size: usize) -> State {
     let last = if last == "start" { None } else { Some(read_layer(last).unwrap()) };
@@ -163,19 +165,15 @@ proptest! {
     }
 }
 
-/// The released networks, or none (and a word on it) where the data are not at hand.
+/// The released networks; none skip the test.
 fn released_networks() -> Vec<String> {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let data = std::env::var_os("FORETELL_DATA").map_or(here, PathBuf::from);
-    let Ok(text) = std::fs::read_to_string(data.join("curves/paper/metaqnn_cifar10.csv")) else {
-        return Vec::new();
-    };
+    let Some(path) = needed::recorded("curves/paper/metaqnn_cifar10.csv") else { return Vec::new() };
+    let text = std::fs::read_to_string(path).expect("it is readable");
     let quoted = text.lines().skip(1).filter_map(|line| line.strip_prefix('"')?.split_once('"'));
     quoted.map(|(network, _)| network.to_owned()).collect()
 }
 
 #[test]
-#[allow(clippy::print_stderr)]
 fn released_networks_have_our_dropout_and_lie_in_our_space() {
     let released = released_networks();
     if released.is_empty() {

@@ -1,4 +1,6 @@
 //! Hyperband's brackets, computed in integers.
+//!
+//! A rung with too few results promotes fewer trials. With new trials in place of failed ones the plan would depend on luck.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,4 +1,7 @@
 //! Schedulers: who is trained next, and how far.
+//!
+//! A paused trial knows R and also where to pause, because schedules of the learning rate depend on R. It pauses by itself: ended at the
+//! report of a rung's last epoch, it may not have written its checkpoint yet.
 
 pub(crate) mod asha;
 pub(crate) mod brackets;

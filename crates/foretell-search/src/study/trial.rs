@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 /// Where a trial stands.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum TrialState {
     /// It runs.
     Running,

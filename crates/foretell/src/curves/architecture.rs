@@ -1,4 +1,7 @@
 //! Layer sequences: the notation of MetaQNN's networks, read, printed, and counted.
+//!
+//! Weights are counted without biases, as in 297 of the 1000 released CIFAR-10 networks, those that end in global average pooling. The
+//! other released counts agree with a dense head of c × c weights, which is no network.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,7 @@
 //! Learning curves: a metric at increasing steps of a resource, turned so that larger is better.
+//!
+//! With [`RunScore::Best`] the running best takes the place of the curve wherever curves are laid on a grid, so that features, baselines and
+//! results mean the same. The best value as the target of the unchanged curve was no better, and `last-value` would be no lower bound.
 
 use crate::curves::metric::Direction;
 use serde::{Deserialize, Serialize};

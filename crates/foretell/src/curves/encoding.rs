@@ -1,4 +1,7 @@
 //! Configurations as numbers: logs of wide positive columns, indicators of categories, architecture counts.
+//!
+//! A positive column is taken as a logarithm if its largest value is more than 20 times its smallest, or if it is declared so. A list of
+//! names would have to be maintained.
 
 use crate::curves::architecture::{ImageShape, Layer, LayerSequence};
 use crate::curves::columns::Columns;

@@ -1,4 +1,8 @@
 //! Recorded runs on a common grid of steps: the door between curves as they are and what predictors are fitted on.
+//!
+//! Scores have a floor: one loss of 1e12 would decide every regression. Runs below it are not dropped, because a predictor must learn to
+//! recognize them, and no fixed cap fits all metrics. Points below the floor are compressed instead of cut off: the depth of a curve
+//! distinguishes a run that recovers from one that is lost. The logarithm of the depth, which has no end, was worse on recorded sets.
 
 use crate::curves::columns::Columns;
 use crate::curves::configuration::{Configuration, Run};

@@ -1,4 +1,7 @@
 //! The metric: its name, its direction and its bounds. The only place where "lower is better" is turned round.
+//!
+//! A share (0 to 1, or 0 to 100) is recognized by its name, and its values decide between 1 and 100. By values alone, a reward that lies
+//! between 0 and 1 so far would be taken for one. `auto` and `gp` forecast no share above its end; the paper's regressors are not clipped.
 
 use crate::curves::names::words_of_name;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,6 @@
 //! The scale on which scores are forecast: the metric as it is, or its logarithm.
+//!
+//! Positive metrics that are minimized are forecast as logarithms: differences of losses are ratios.
 
 use crate::curves::curve::Curve;
 use crate::curves::metric::Direction;

@@ -1,4 +1,7 @@
 //! The paper's features: the curve so far with its differences, the architecture, the hyperparameters.
+//!
+//! Every column and the target are standardized on the training rows of each fold: the RBF kernel depends on the scale of its columns, and
+//! C bounds every dual coefficient. With raw columns, the kernel sees only the number of weights.
 
 use crate::curves::configuration::FeatureGroup;
 use crate::curves::training::{Query, TrainingSet};

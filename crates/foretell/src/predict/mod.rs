@@ -6,7 +6,6 @@ pub(crate) mod conformance;
 pub(crate) mod forecast;
 pub mod forest;
 pub(crate) mod gp;
-pub(crate) mod kernel_ridge;
 pub(crate) mod last_value;
 pub mod lce;
 pub(crate) mod linear;

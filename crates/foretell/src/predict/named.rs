@@ -5,7 +5,6 @@ use crate::predict::auto::Auto;
 use crate::predict::bnn::{Bnn, DynamicsOptions};
 use crate::predict::forest::RandomForest;
 use crate::predict::gp::GaussianProcess;
-use crate::predict::kernel_ridge::KernelRidge;
 use crate::predict::last_value::LastValue;
 use crate::predict::lce::{Lce, LceOptions};
 use crate::predict::linear::{Ols, Ridge};
@@ -27,7 +26,6 @@ pub const PREDICTORS: &[&str] = &[
     "random-forest",
     "ols",
     "ridge",
-    "kernel-ridge",
     "lce",
     "lce-domhan2015",
     "bnn",
@@ -62,8 +60,8 @@ macro_rules! names_with_spread {
         [$(concat!($name, "+gaussian"), concat!($name, "+calibrated")),*]
     };
 }
-const NAMES_WITH_SPREAD: [&str; 28] = names_with_spread!(
-    "last-value" "mean-gain" "svr-rbf" "svr-linear" "gp" "auto" "random-forest" "ols" "ridge" "kernel-ridge"
+const NAMES_WITH_SPREAD: [&str; 26] = names_with_spread!(
+    "last-value" "mean-gain" "svr-rbf" "svr-linear" "gp" "auto" "random-forest" "ols" "ridge"
     "lce" "lce-domhan2015" "bnn" "bnn-plain"
 );
 
@@ -131,7 +129,6 @@ fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Pre
         "ridge" => Box::new(Ridge { features: options.features }),
         "bnn" => masked(Box::new(network(Bnn::default(), options)), options.features),
         "bnn-plain" => masked(Box::new(network(Bnn::plain(), options)), options.features),
-        "kernel-ridge" => Box::new(KernelRidge { features: options.features }),
         _ => {
             let extrapolation = LceOptions::named(name);
             let lce = extrapolation.map(|lce| Lce::limited(lce, options.draws, options.seed));

@@ -1,4 +1,7 @@
 //! `foretell reproduce`: the paper's tables and figures that its released data allow, ours beside the published.
+//!
+//! The paper does not say how it prepared the columns, or whether it removed repeats. Several preparations of the LSTMs are shown, and the
+//! ResNets once with their repeats: any single preparation misses published cells that another one reaches.
 
 mod claims;
 mod measure;

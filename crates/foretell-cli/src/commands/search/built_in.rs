@@ -1,10 +1,9 @@
 //! The built-in networks of a search: what is searched, and the flags of `foretell train` that train one of them.
 
 use super::flags::Arguments;
-use super::gpu_probe;
 use crate::failure::Failure;
 use foretell::Direction;
-use foretell_nn::{Accelerator, DataOptions, DataSpec, Material, Plan, RateSchedule, Searched, Size};
+use foretell_nn::{DataOptions, DataSpec, Material, Plan, RateSchedule, Searched, Size};
 use foretell_search::{LayerSpace, ParameterSpace, Space};
 
 /// The epochs of a whole training on drawn data.
@@ -73,12 +72,6 @@ impl BuiltIn {
         if let Some(schedule) = &arguments.schedule {
             let schedule: RateSchedule = schedule.parse().map_err(Failure::input)?;
             flags.push(("schedule", schedule.to_string()));
-        }
-        if let Some(device) = &arguments.device {
-            let device: Accelerator = device.parse().map_err(Failure::input)?;
-            device.check().map_err(Failure::input)?;
-            gpu_probe::check(device)?;
-            flags.push(("device", device.to_string()));
         }
         Ok(Self { space, flags, metric: plan.material.metric(), about, epochs })
     }

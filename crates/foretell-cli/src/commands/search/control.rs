@@ -45,35 +45,29 @@ pub(crate) struct Control {
     #[arg(long, value_name = "ENGINE", help_heading = "More machines")]
     pub(super) on: Option<On>,
     /// What `sbatch` is told for each worker, NAME=VALUE or a whole option: partition=gpu, time=4:00:00, gres=gpu:1, account=lab.
-    #[arg(long, hide_short_help = true, value_name = "OPTION", help_heading = "More machines")]
+    #[arg(long, hide = true, value_name = "OPTION", help_heading = "More machines")]
     pub(super) slurm: Vec<String>,
     /// What Ray is told for each worker: address=ray://HOST:10001, cpus=2, gpus=1.
-    #[arg(long, hide_short_help = true, value_name = "OPTION", help_heading = "More machines")]
+    #[arg(long, hide = true, value_name = "OPTION", help_heading = "More machines")]
     pub(super) ray: Vec<String>,
     /// Which process owns a study on Slurm: this one (here), or a job of its own that is queued again before its time is over (job).
-    #[arg(
-        long,
-        hide_short_help = true,
-        value_name = "WHERE",
-        default_value = "here",
-        help_heading = "More machines"
-    )]
+    #[arg(long, hide = true, value_name = "WHERE", default_value = "here", help_heading = "More machines")]
     pub(super) owner: OwnerPlace,
     /// How long a worker on another machine may be silent before another one gets its trial.
-    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, default_value = "1m", help_heading = "More machines")]
+    #[arg(long, hide = true, value_name = "DURATION", value_parser = duration, default_value = "1m", help_heading = "More machines")]
     pub(super) lease: Duration,
     /// GPUs to use, such as 0,1; each worker gets one, through CUDA_VISIBLE_DEVICES.
     #[arg(long, value_delimiter = ',', value_name = "IDS", help_heading = "Control")]
     pub(super) gpus: Vec<String>,
     /// Interval between progress lines when the output is not a terminal.
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s", hide_short_help = true, help_heading = "Output")]
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s", hide = true, help_heading = "Output")]
     pub(super) heartbeat: Duration,
     /// Trials that run longer than this fail.
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     trial_timeout: Option<Duration>,
     /// Trials that report nothing for this many times their mean interval between reports fail. Before the second report, the
     /// longest wait of another trial counts as the interval, or 10 min.
-    #[arg(long, hide_short_help = true, value_name = "TIMES", help_heading = "Control")]
+    #[arg(long, hide = true, value_name = "TIMES", help_heading = "Control")]
     stall: Option<f64>,
     /// Number of times to restart a failed trial, from its last checkpoint.
     #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", help_heading = "Control")]
@@ -85,7 +79,7 @@ pub(crate) struct Control {
     #[arg(long, hide_short_help = true, value_name = "EPOCHS", help_heading = "Control")]
     max_epochs: Option<u64>,
     /// End the search after this many hours times the number of GPUs, earlier runs included.
-    #[arg(long, hide_short_help = true, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
+    #[arg(long, hide = true, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
     max_gpu_hours: Option<f64>,
 }
 

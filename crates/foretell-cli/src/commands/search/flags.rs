@@ -48,13 +48,6 @@ pub(crate) struct Arguments {
     /// that still run are then interrupted; a larger budget continues them.
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = duration)]
     pub(super) budget_time: Option<Duration>,
-    /// Number of the best trials to train again after the search, for --retrain-epochs and without stopping, in the folder
-    /// `retrained` of the study.
-    #[arg(long, hide_short_help = true, value_name = "K", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) retrain_best: Option<u64>,
-    /// Epochs for which --retrain-best trains (the paper: 300).
-    #[arg(long, hide_short_help = true, value_name = "EPOCHS", help_heading = "Search", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(super) retrain_epochs: Option<u64>,
     /// Number of trials to run at a time (default: one per core; with --gpus one per GPU).
     #[arg(long, help_heading = "Search", value_parser = clap::value_parser!(u16).range(1..))]
     pub(super) workers: Option<u16>,
@@ -91,23 +84,18 @@ pub(crate) struct Arguments {
     #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
     pub(super) train_size: Option<usize>,
     /// Number of validation examples, balanced by class (quickstart: 500).
-    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
+    #[arg(long, hide = true, help_heading = "Built-in networks")]
     pub(super) validation_size: Option<usize>,
     /// Largest number of layers before the softmax (the paper: 18, on MNIST and SVHN 12; quickstart: 8).
-    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
+    #[arg(long, hide = true, help_heading = "Built-in networks")]
     pub(super) max_layers: Option<usize>,
     /// Batch size: images per step of the optimizer (the paper: 128; quickstart: 16).
-    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
+    #[arg(long, hide = true, help_heading = "Built-in networks")]
     pub(super) batch_size: Option<usize>,
 
     /// How the learning rate falls over the epochs: step, exponential, cosine, constant (default: the space's own way).
-    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
+    #[arg(long, hide = true, help_heading = "Built-in networks")]
     pub(super) schedule: Option<String>,
-
-    /// Device that trains the networks: cpu, gpu, gpu:1; trials share a GPU. GPUs need a program built with --features gpu
-    /// (default: cpu).
-    #[arg(long, hide_short_help = true, help_heading = "Built-in networks")]
-    pub(super) device: Option<String>,
 
     #[command(flatten)]
     pub(super) control: Control,

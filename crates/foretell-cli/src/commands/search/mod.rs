@@ -19,15 +19,12 @@ mod fleet;
 #[path = "no_fleet.rs"]
 mod fleet;
 pub(crate) mod front_report;
-#[cfg(feature = "nn")]
-mod gpu_probe;
 mod heartbeat;
 mod lengths;
 mod notices;
 #[cfg(feature = "serve")]
 mod ray;
 pub(crate) mod report;
-mod retrain;
 pub(crate) mod rows;
 #[cfg(feature = "serve")]
 mod slurm;
@@ -69,7 +66,6 @@ pub(crate) fn run(given: &Arguments, words: &[OsString]) -> Outcome {
 fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     let workload = Workload::of(arguments)?;
     arguments.control.check(arguments.workers())?;
-    retrain::check(arguments)?;
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
     let learn_from = arguments.learn_from();
@@ -111,8 +107,7 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     // why an engine ended the search says more than that it was ended
     fleet.map_or(Ok(()), Fleet::end)?;
     ran?;
-    let retrained = retrain::best(&search, arguments, &interrupt)?;
-    tell(&search, retrained.as_ref(), arguments)?;
+    tell(&search, arguments)?;
     if search.study().best().is_none() {
         return Err(Failure::midway(match search.study().is_done() {
             true if search.study().progress().trials.completed > 0 => {
@@ -140,18 +135,12 @@ fn explained(arguments: &Arguments, spec: &StudySpec, workload: &Workload, direc
 }
 
 /// The result on standard output, and in a picture if one is asked for.
-fn tell(search: &StudyRun, retrained: Option<&StudyRun>, arguments: &Arguments) -> Outcome {
-    let mut document =
+fn tell(search: &StudyRun, arguments: &Arguments) -> Outcome {
+    let document =
         report::Document::new("foretell.search/1", search.study(), search.times(), search.directory());
     match arguments.format {
-        Format::Json => {
-            document.retrained = retrained.map(retrain::document).map(Box::new);
-            print_json(&document)
-        }
-        Format::Table => {
-            print(&report::text(search.study(), &document, &report::LastMetrics::new(), false))?;
-            retrained.map_or(Ok(()), |again| print(&retrain::text(search.study(), again)))
-        }
+        Format::Json => print_json(&document),
+        Format::Table => print(&report::text(search.study(), &document, &report::LastMetrics::new(), false)),
     }?;
     if let Some(path) = &arguments.plot {
         let name = study_picture::name(search.directory());
@@ -159,9 +148,6 @@ fn tell(search: &StudyRun, retrained: Option<&StudyRun>, arguments: &Arguments) 
         let figure = study_picture::of(search.study(), &name, arguments.figure(), watched);
         plot::save(path, &figure).map_err(Failure::midway)?;
         note(&format!("drawn into {}", path.display()));
-        if let Some(again) = retrained {
-            retrain::draw(again, path)?;
-        }
     }
     Ok(())
 }

@@ -44,9 +44,6 @@ pub(crate) struct Document {
     /// The front, where there are several objectives.
     #[serde(skip_serializing_if = "Option::is_none")]
     front: Option<Front>,
-    /// What came of the best trained anew.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) retrained: Option<Box<Document>>,
 }
 
 impl Document {
@@ -68,7 +65,6 @@ impl Document {
             top: None,
             summary: Summary::of(study),
             front: Front::of(study),
-            retrained: None,
         }
     }
 }

@@ -130,7 +130,6 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
             format!("stopped after {} of {}{chance}", trial.trained_at(*step), trial.until)
         }
         TrialState::Failed { reason } => format!("failed: {}", in_one_line(reason)),
-        _ => String::new(),
     }
 }
 

@@ -73,20 +73,24 @@ fn plain(value: &Value) -> String {
 /// Writes `table` as CSV or as Parquet.
 pub(super) fn write(writer: &mut dyn Write, table: &Table, format: TableFormat) -> io::Result<()> {
     match format {
-        TableFormat::Parquet => write_parquet(&mut *writer, table)?,
+        TableFormat::Parquet => {
+            let mut bytes = Vec::new();
+            write_parquet(&mut bytes, table)?;
+            writer.write_all(&bytes)?;
+        }
         _ => write_csv(writer, table)?,
     }
     writer.flush()
 }
 
 fn write_csv(writer: &mut dyn Write, table: &Table) -> io::Result<()> {
-    let line = |cells: Vec<String>| cells.join(",");
-    writeln!(writer, "{}", line(table.iter().map(|(name, _)| quoted(name)).collect()))?;
+    let mut lines = csv::Writer::from_writer(writer);
+    lines.write_record(table.iter().map(|(name, _)| name))?;
     let rows = table.first().map_or(0, |(_, values)| values.len());
     for row in 0..rows {
-        writeln!(writer, "{}", line(table.iter().map(|(_, values)| cell(values, row)).collect()))?;
+        lines.write_record(table.iter().map(|(_, values)| cell(values, row)))?;
     }
-    Ok(())
+    lines.flush()
 }
 
 /// The text of a cell; empty if the value is missing.
@@ -95,18 +99,9 @@ fn cell(values: &Values, row: usize) -> String {
         Values::Integers(values) => values[row].map(|value| value.to_string()),
         Values::Numbers(values) => values[row].map(|value| Value::from(value).to_string()),
         Values::Flags(values) => values[row].map(|value| value.to_string()),
-        Values::Texts(values) => values[row].as_deref().map(quoted),
+        Values::Texts(values) => values[row].clone(),
     };
     cell.unwrap_or_default()
-}
-
-/// In quotes where it needs them.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
 //! The default predictor: a blend of Gaussian processes, trees, neighbours and the mean gain.
+//!
+//! A blend, weighted by held-out error, because no single regressor leads on all sets of curves. `docs/research/auto.md` has what was tried
+//! and left out: the ridge, stacking on the simplex, mixture weights.
 
 pub(crate) mod blend;
 pub(crate) mod neighbours;

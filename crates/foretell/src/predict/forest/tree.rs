@@ -338,9 +338,13 @@ impl Grower {
                     Thresholds::Best => {
                         self.best_threshold(recipe.columns, feature, start..end, weight, &mut best)
                     }
-                    Thresholds::Random => {
-                        self.random_threshold(recipe.columns, feature, start..end, weight, random, &mut best)
-                    }
+                    Thresholds::Random => self.random_threshold(
+                        recipe.columns,
+                        feature,
+                        (start..end, weight),
+                        random,
+                        &mut best,
+                    ),
                 };
                 if let Some(threshold) = found {
                     split = Some(Split { feature, threshold });
@@ -425,8 +429,7 @@ impl Grower {
         &mut self,
         columns: &Columns,
         feature: usize,
-        node: Range<usize>,
-        weight: f64,
+        (node, weight): (Range<usize>, f64),
         random: &mut Stream,
         best: &mut Gain,
     ) -> Option<f64> {

@@ -10,7 +10,6 @@ mod problem;
 mod program;
 mod scaling;
 mod search;
-mod sequence;
 mod solver;
 mod tour;
 
@@ -30,7 +29,6 @@ use program::{KernelMatrix, Penalty, Problem};
 use scaling::Scaled;
 pub use search::search;
 use search::search_in;
-pub use sequence::{RunningTrial, SequentialSvr};
 use solver::{Dual, Effort};
 
 /// ν-SVR as the paper uses it: features TS + AP + HP, everything standardised, (C, ν, γ) by random search with 3-fold

@@ -1,0 +1,172 @@
+//! Puts values into the text of a YAML file; every other letter stays as it is.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use foretell_logs::{YamlContent, YamlNode, yaml_documents};
+use serde_json::{Map, Value};
+
+use super::names::levels;
+
+/// A parameter whose value cannot be put in; without a problem, because it has no place.
+#[derive(Debug)]
+pub(super) struct Unplaced {
+    pub(super) name: String,
+    pub(super) problem: Option<&'static str>,
+}
+
+/// The way down from a document: the number of an item or of a field at each level. Aliases are no level.
+type Steps = Vec<usize>;
+
+/// `text`, whose documents are `documents`, with the values of `parameters` in the places of their names.
+///
+/// An alias on the way to a parameter is written out, so that its anchor keeps a value of its own.
+pub(super) fn with(
+    text: &str,
+    documents: &[YamlNode],
+    parameters: &Map<String, Value>,
+) -> Result<String, Unplaced> {
+    let mut changed = documents.to_vec();
+    let mut sites = BTreeSet::new();
+    for (name, value) in parameters {
+        let (document, steps) = find(documents, name)?;
+        let node = steps.iter().fold(&mut changed[document], |node, step| node.child_mut(*step));
+        node.content = scalar(value);
+        sites.insert((document, steps[..site(&documents[document], &steps)].to_vec()));
+    }
+    let mut edits = Vec::new();
+    for (document, steps) in &sites {
+        let node = steps.iter().fold(&changed[*document], |node, step| node.child(*step));
+        edits.push(edit(text, &documents[*document], steps, &YamlNode { tag: None, ..node.clone() }.flow()));
+    }
+    edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+    let mut result = text.to_owned();
+    let mut next = text.len();
+    for (range, new) in edits {
+        // one inside another that was written before is found missing below
+        if range.end <= next {
+            next = range.start;
+            result.replace_range(range, &new);
+        }
+    }
+    check(&result, parameters)?;
+    Ok(result)
+}
+
+/// The place of an entry: its document and the way down.
+fn find(documents: &[YamlNode], name: &str) -> Result<(usize, Steps), Unplaced> {
+    let mut found =
+        documents.iter().enumerate().filter_map(|(at, document)| Some((at, steps(document, name)?)));
+    match (found.next(), found.next()) {
+        (Some(place), None) => Ok(place),
+        (None, _) => Err(Unplaced { name: name.to_owned(), problem: None }),
+        _ => Err(Unplaced { name: name.to_owned(), problem: Some("several documents of the file have it") }),
+    }
+}
+
+/// The way from `node` to the entry called `name`: keys and numbers of items, joined by dots.
+fn steps(node: &YamlNode, name: &str) -> Option<Steps> {
+    if name.is_empty() {
+        return Some(Steps::new());
+    }
+    let below = |at: usize, node, rest| Some([vec![at], steps(node, rest)?].concat());
+    match &node.resolved().content {
+        YamlContent::List(items) => {
+            let (first, rest) = levels(name).last()?;
+            let at = first.parse().ok()?;
+            below(at, items.get(at)?, rest)
+        }
+        YamlContent::Map(fields) => {
+            let fields = || fields.iter().enumerate();
+            // of two fields of one name, the last counts; fields of a merged map count where there is none of their name
+            let own = fields().rev().find_map(|(at, (key, value))| {
+                let (_, rest) = levels(name).find(|(first, _)| key.text() == Some(first))?;
+                below(at, value, rest)
+            });
+            own.or_else(|| {
+                let mut merged = fields().filter(|(_, (key, _))| key.is_merge());
+                merged.find_map(|(at, (_, value))| Some([vec![at], merged_steps(value, name)?].concat()))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The way to an entry of a merged map, or of the first of several that has it.
+fn merged_steps(merged: &YamlNode, name: &str) -> Option<Steps> {
+    match &merged.resolved().content {
+        YamlContent::List(maps) => {
+            maps.iter().enumerate().find_map(|(at, map)| Some([vec![at], steps(map, name)?].concat()))
+        }
+        _ => steps(merged, name),
+    }
+}
+
+/// How many of the steps lead to what is written anew: all of them, or those to the first alias.
+fn site(document: &YamlNode, steps: &[usize]) -> usize {
+    let mut node = document;
+    for (depth, step) in steps.iter().enumerate() {
+        if matches!(node.content, YamlContent::Alias(_)) {
+            return depth;
+        }
+        node = node.child(*step);
+    }
+    steps.len()
+}
+
+/// The bytes of the node at the end of `steps`, without its anchor and its tag, and the text `new` as it stands in their place.
+fn edit(text: &str, document: &YamlNode, steps: &[usize], new: &str) -> (Range<usize>, String) {
+    let (last, above) = steps.split_last().expect("an entry has a name, and so one step at least");
+    let parent = above.iter().fold(document, |node, step| node.child(*step));
+    let span = parent.child(*last).span.clone();
+    if let (YamlContent::Map(fields), true) = (&parent.content, text[span.clone()].trim().is_empty()) {
+        // `name:` without a value, which stands nowhere: after the colon
+        let key = fields[*last].0.span.end;
+        let colon = text[key..].find(':').map_or(key, |at| key + at + 1);
+        return (colon..colon, format!(" {new}"));
+    }
+    let mut own = &text[span.clone()];
+    while own.starts_with(['&', '!']) {
+        own = own.find(char::is_whitespace).map_or("", |end| own[end..].trim_start());
+    }
+    if own.is_empty() {
+        return (span.end..span.end, format!(" {new}"));
+    }
+    // a block of lines ends with its last line
+    let end = if own.ends_with('\n') { "\n" } else { "" };
+    (span.end - own.len()..span.end, format!("{new}{end}"))
+}
+
+/// A value as YAML has it.
+fn scalar(value: &Value) -> YamlContent {
+    let plain = |text: String| YamlContent::Scalar { text, is_plain: true };
+    match value {
+        Value::String(text) => YamlContent::Scalar { text: text.clone(), is_plain: false },
+        // `1e-5` is a text for PyYAML: a number with an exponent needs a point and a sign
+        Value::Number(number) => plain(match number.to_string().split_once('e') {
+            None => number.to_string(),
+            Some((digits, exponent)) => {
+                let point = if digits.contains('.') { "" } else { ".0" };
+                let sign = if exponent.starts_with(['-', '+']) { "" } else { "+" };
+                format!("{digits}{point}e{sign}{exponent}")
+            }
+        }),
+        other => plain(other.to_string()),
+    }
+}
+
+/// The proof: each parameter is read from the new text as the value that it was given.
+fn check(text: &str, parameters: &Map<String, Value>) -> Result<(), Unplaced> {
+    let documents = yaml_documents(text).unwrap_or_default();
+    for (name, value) in parameters {
+        let (document, steps) = find(&documents, name)?;
+        let found = steps.iter().fold(&documents[document], |node, step| node.child(*step)).json();
+        let is_same_number = found.as_f64().is_some_and(|number| value.as_f64() == Some(number));
+        if found != *value && !is_same_number {
+            let problem =
+                Some("the script would read another one: write its entry in one line, as `name: 1`");
+            return Err(Unplaced { name: name.clone(), problem });
+        }
+    }
+    Ok(())
+}
