@@ -145,7 +145,8 @@ fn the_defaults_of_a_study_are_documented_as_they_are() {
 
 /// The lines of a help text that begin with a flag.
 fn listed(help: &str) -> usize {
-    help.lines().filter(|line| line.trim_start().starts_with('-')).count()
+    let is_flag = |line: &str| line.starts_with("--") || (line.starts_with('-') && line.contains(", --"));
+    help.lines().filter(|line| is_flag(line.trim_start())).count()
 }
 
 #[test]

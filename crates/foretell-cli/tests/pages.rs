@@ -109,6 +109,11 @@ impl Scene {
         for script in ["train.py", "fit.sh"] {
             std::fs::copy(root.join("examples/scripts").join(script), folder.path().join(script)).unwrap();
         }
+        let networks = folder.path().join("examples/networks");
+        std::fs::create_dir_all(&networks).unwrap();
+        for file in ["net.py", "metaqnn.toml", "cuda-convnet.toml"] {
+            std::fs::copy(root.join("examples/networks").join(file), networks.join(file)).unwrap();
+        }
         std::fs::create_dir(folder.path().join("data")).unwrap();
         for name in ["metaqnn-mnist", "cuda-convnet-cifar10", "lstm-characters"] {
             let recorded = format!("data/{name}.jsonl.gz");

@@ -87,7 +87,7 @@ fn a_file_is_fetched_once_and_an_interrupted_download_goes_on() {
     if !needed::has_program("curl", &["--version"]) {
         return;
     }
-    let content: Vec<u8> = (0..100_000_u32).map(|i| (i * i % 251) as u8).collect();
+    let content: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(i) % 251) as u8).collect();
     let (address, starts) = serve("words.txt", content.clone());
     let set = set(&address, "words.txt", &content, None);
     let into = tempfile::tempdir().unwrap();

