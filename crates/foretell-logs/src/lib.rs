@@ -11,6 +11,7 @@
 //! | `raw`, `collect`, `columns`, `repeats`, `names` | from the cells of a file to runs: direction, features, repeats |
 //! | `parquet` | Parquet files, as the text of a table, and how one is written |
 //! | `old` | the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell |
+//! | [`printed`] | what trainings print: the one reader of text for search, worker, import and init |
 //! | `options`, `recorded`, `note`, `error` | what a user may declare, what a reader returns, what can be wrong |
 // docs.rs shows which feature brings an item
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -26,6 +27,7 @@ mod note;
 mod old;
 mod options;
 mod parquet;
+pub mod printed;
 mod raw;
 mod read;
 mod recorded;

@@ -18,7 +18,7 @@ use crate::door::Calls;
 use crate::hosted::{HostError, Hosted};
 use crate::message::{Message, MessageKind, Status};
 use crate::orders::Orders;
-use crate::report::{Report, ReportProblem};
+use foretell_logs::printed::{Report, ReportProblem};
 pub use elsewhere::{Elsewhere, Patience};
 pub(crate) use failure::said_at_the_end;
 use fitter::Fitter;
@@ -79,6 +79,13 @@ pub enum Event<'a> {
         trial: u64,
         /// How many reports.
         reports: usize,
+    },
+    /// What is to be said of how a training's output is read.
+    Noted {
+        /// The trial's number.
+        trial: u64,
+        /// A sentence.
+        note: &'a str,
     },
     /// A training has reported nothing for long.
     Quiet {
@@ -380,8 +387,13 @@ impl<E: Executor, S: Store> Driver<E, S> {
         match kind {
             MessageKind::Report(report) => self.take_report(trial, &report, observe),
             MessageKind::Late { reports } => self.take_late(trial, &reports, observe),
+            MessageKind::Settled { reports } => self.record_late(trial, &reports, observe),
+            MessageKind::Noted { note } => self.notify(observe, Event::Noted { trial, note: &note }),
             MessageKind::Quiet { silence } => self.notify(observe, Event::Quiet { trial, silence }),
-            MessageKind::Unusable { line, problem: problem @ ReportProblem::Epoch { .. } } => {
+            MessageKind::Unusable {
+                line,
+                problem: problem @ (ReportProblem::Epoch { .. } | ReportProblem::Notation { .. }),
+            } => {
                 self.refuse(trial, format!("trial {trial} printed `{line}`: {problem}"))
             }
             MessageKind::Unusable { line, problem } => {
@@ -467,6 +479,17 @@ impl<E: Executor, S: Store> Driver<E, S> {
         reports: &[Report],
         observe: &mut Observer<'_>,
     ) -> Result<(), DriverError> {
+        self.record_late(trial, reports, observe)?;
+        self.notify(observe, Event::Late { trial, reports: reports.len() })
+    }
+
+    /// Records reports of a training that has ended: nothing is decided by them any more.
+    fn record_late(
+        &mut self,
+        trial: u64,
+        reports: &[Report],
+        observe: &mut Observer<'_>,
+    ) -> Result<(), DriverError> {
         for report in reports {
             self.show_report(trial, report, observe)?;
             let (value, metrics) = numbers(report);
@@ -474,7 +497,6 @@ impl<E: Executor, S: Store> Driver<E, S> {
             self.publish(observe)?;
             reported?;
         }
-        self.notify(observe, Event::Late { trial, reports: reports.len() })?;
         self.say_overrun(trial, observe)
     }
 

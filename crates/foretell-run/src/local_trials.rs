@@ -14,7 +14,7 @@ use crate::driver::{Begin, Executor, ExecutorError};
 use crate::executor::LocalProcesses;
 use crate::message::{Message, MessageKind, Status};
 use crate::params_watch::ParamsWatch;
-use crate::protocol::MetricSource;
+use foretell_logs::printed::MetricSource;
 use crate::room::Room;
 use crate::trial::{TrialSpec, Watch};
 

@@ -15,7 +15,7 @@ use crate::atomic_write::write_atomically;
 use crate::group::ProcessIdentity;
 use crate::parent;
 use crate::placeholder::{PARAMS_FILE, TRIAL_DIR, fill_in, substitute};
-use crate::protocol::MetricSource;
+use foretell_logs::printed::MetricSource;
 use crate::start_error::StartError;
 use crate::terminal::VARIABLES;
 

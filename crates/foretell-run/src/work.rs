@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::atomic_write::write_atomically;
 use crate::config_file::{ConfigFile, ConfigFileError};
-use crate::pattern::PatternError;
-use crate::protocol::MetricSource;
+use foretell_logs::printed::{MetricSource, PatternError};
 use crate::trial::Watch;
 
 /// The file, in a study's folder.
