@@ -42,7 +42,8 @@ fn same(got: &[Point], wanted: &[Point]) -> bool {
         (Some(a), Some(b)) => (a - b).abs() <= 1e-9 * b.abs().max(1.0),
         (a, b) => a.is_none() && b.is_none(),
     };
-    let equal = |shift: f64| got.iter().zip(&wanted).all(|(a, b)| (a.0 + shift - b.0).abs() < 1e-9 && near(a.1, b.1));
+    let equal =
+        |shift: f64| got.iter().zip(&wanted).all(|(a, b)| (a.0 + shift - b.0).abs() < 1e-9 && near(a.1, b.1));
     got.len() == wanted.len() && (equal(0.0) || equal(1.0))
 }
 
@@ -64,7 +65,10 @@ fn runs(path: &Path) -> Vec<(Vec<Point>, String, String)> {
 fn recorded(folder: &Path) -> Vec<Point> {
     let log = std::fs::read_to_string(folder.join("o/events.jsonl")).unwrap_or_default();
     let records = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].clone());
-    records.filter(|record| record["event"] == "reported").map(|record| (record["step"].as_f64().unwrap(), record["value"].as_f64())).collect()
+    records
+        .filter(|record| record["event"] == "reported")
+        .map(|record| (record["step"].as_f64().unwrap(), record["value"].as_f64()))
+        .collect()
 }
 
 /// What a case came to.
@@ -81,14 +85,22 @@ fn words<'a>(value: &'a Value) -> Vec<&'a str> {
 }
 
 fn import(case: &Value, folder: &Path) -> Outcome {
-    let arguments = [&["import"], &words(&case["input"])[..], &["--out", "c.jsonl", "--force"], &words(&case["args"])].concat();
+    let arguments =
+        [&["import"], &words(&case["input"])[..], &["--out", "c.jsonl", "--force"], &words(&case["args"])]
+            .concat();
     let output = foretell(folder, &arguments).output().unwrap();
     let said = text(&output.stderr) + &text(&output.stdout);
     let runs = runs(&folder.join("c.jsonl"));
     let taken = said.split("taken to be `").nth(1).and_then(|rest| rest.split('`').next());
     let (metric, direction) = runs.first().map(|run| (run.1.clone(), run.2.clone())).unwrap_or_default();
     let metric = taken.map_or(metric, str::to_owned);
-    Outcome { curves: runs.into_iter().map(|run| run.0).collect(), metric, direction, said, failed: !output.status.success() }
+    Outcome {
+        curves: runs.into_iter().map(|run| run.0).collect(),
+        metric,
+        direction,
+        said,
+        failed: !output.status.success(),
+    }
 }
 
 /// The command of a case that is run.
@@ -96,7 +108,8 @@ fn command(case: &Value, folder: &Path) -> Vec<String> {
     if folder.join("script.py").exists() {
         return vec!["python3".into(), "script.py".into()];
     }
-    let mut command: Vec<String> = ["python3", "play.py", "--log", words(&case["input"])[0]].map(str::to_owned).to_vec();
+    let mut command: Vec<String> =
+        ["python3", "play.py", "--log", words(&case["input"])[0]].map(str::to_owned).to_vec();
     if let Some(seconds) = case["seconds"].as_f64() {
         command.extend(["--seconds".to_owned(), seconds.to_string()]);
     }
@@ -106,26 +119,62 @@ fn command(case: &Value, folder: &Path) -> Vec<String> {
 fn live(case: &Value, folder: &Path) -> Outcome {
     let (metric, direction) = (case["metric_arg"].as_str().unwrap(), case["direction"].as_str().unwrap());
     let (epochs, way) = (case["epochs"].to_string(), format!("--{direction}"));
-    let mut arguments = vec!["search", "--trials", "1", "--no-stopping", "--out", "o", "--metric", metric, "--epochs", &epochs, &way, "--param", "lr=float:0:1", "--"];
+    let mut arguments = vec![
+        "search",
+        "--trials",
+        "1",
+        "--no-stopping",
+        "--out",
+        "o",
+        "--metric",
+        metric,
+        "--epochs",
+        &epochs,
+        &way,
+        "--param",
+        "lr=float:0:1",
+        "--",
+    ];
     let command = command(case, folder);
     arguments.extend(command.iter().map(String::as_str).chain(["--lr", "{lr}"]));
     let output = foretell(folder, &arguments).output().unwrap();
     let curve = recorded(folder);
     let failed = !output.status.success() || curve.is_empty();
-    Outcome { curves: vec![curve], metric: metric.to_owned(), direction: direction.to_owned(), said: text(&output.stderr), failed }
+    Outcome {
+        curves: vec![curve],
+        metric: metric.to_owned(),
+        direction: direction.to_owned(),
+        said: text(&output.stderr),
+        failed,
+    }
 }
 
 fn init(case: &Value, folder: &Path) -> Outcome {
     let command = command(case, folder);
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
-    let written = foretell(folder, &[&["init", "--yes", "--"], &command[..], &["--lr", "0.1"]].concat()).output().unwrap();
+    let written = foretell(folder, &[&["init", "--yes", "--"], &command[..], &["--lr", "0.1"]].concat())
+        .output()
+        .unwrap();
     let study = std::fs::read_to_string(folder.join("study.toml")).unwrap_or_default();
-    let metric = study.lines().find_map(|line| line.strip_prefix("metric = ")).unwrap_or_default().trim_matches(['"', '\'']).to_owned();
+    let metric = study
+        .lines()
+        .find_map(|line| line.strip_prefix("metric = "))
+        .unwrap_or_default()
+        .trim_matches(['"', '\''])
+        .to_owned();
     let direction = if study.contains("\nminimize = true") { "minimize" } else { "maximize" };
-    let output = foretell(folder, &["search", "study.toml", "--trials", "1", "--no-stopping", "--out", "o"]).output().unwrap();
+    let output = foretell(folder, &["search", "study.toml", "--trials", "1", "--no-stopping", "--out", "o"])
+        .output()
+        .unwrap();
     let curve = recorded(folder);
     let failed = !output.status.success() || curve.is_empty();
-    Outcome { curves: vec![curve], metric, direction: direction.to_owned(), said: text(&written.stderr) + &text(&output.stderr), failed }
+    Outcome {
+        curves: vec![curve],
+        metric,
+        direction: direction.to_owned(),
+        said: text(&written.stderr) + &text(&output.stderr),
+        failed,
+    }
 }
 
 /// What is wrong with a case; `None` where all is right.
@@ -144,12 +193,17 @@ fn wrong(case: &Value) -> Option<String> {
         "init" => init(case, folder),
         _ => return wrong_words(case, folder),
     };
-    let matches = |pattern: &Value, text: &str| pattern.as_str().is_none_or(|pattern| regex::Regex::new(pattern).unwrap().is_match(text));
+    let matches = |pattern: &Value, text: &str| {
+        pattern.as_str().is_none_or(|pattern| regex::Regex::new(pattern).unwrap().is_match(text))
+    };
     let refusals = words(&case["or_refused"]);
-    if outcome.failed && refusals.iter().any(|word| outcome.said.to_lowercase().contains(&word.to_lowercase())) {
+    if outcome.failed
+        && refusals.iter().any(|word| outcome.said.to_lowercase().contains(&word.to_lowercase()))
+    {
         return None;
     }
-    let wanted: Vec<Vec<Point>> = case["curves"].as_array().map(|curves| curves.iter().map(points).collect()).unwrap_or_default();
+    let wanted: Vec<Vec<Point>> =
+        case["curves"].as_array().map(|curves| curves.iter().map(points).collect()).unwrap_or_default();
     let all = wanted.iter().all(|wanted| outcome.curves.iter().any(|got| same(got, wanted)));
     let count = wanted.is_empty() || case["mode"] != "import" || wanted.len() == outcome.curves.len();
     let direction = case["expected_direction"].as_str().is_none_or(|wanted| wanted == outcome.direction);
@@ -167,7 +221,11 @@ fn wrong_words(case: &Value, folder: &Path) -> Option<String> {
         .output()
         .unwrap();
     let said = text(&output.stdout) + &text(&output.stderr);
-    let has = |key: &str| case[key].as_str().map(|pattern| regex::Regex::new(&format!("(?s){pattern}")).unwrap().is_match(&said));
+    let has = |key: &str| {
+        case[key]
+            .as_str()
+            .map(|pattern| regex::Regex::new(&format!("(?s){pattern}")).unwrap().is_match(&said))
+    };
     (has("wanted") != Some(true) || has("unwanted") == Some(true)).then_some(said)
 }
 
@@ -198,15 +256,25 @@ fn every_case_is_read_as_it_should_be_or_refused_with_the_reason() {
 /// What is wrong with what is read of a format.
 fn misread(case: &Value) -> Option<String> {
     let (log, wanted) = (case["log"].as_str().unwrap(), points(&case["curve"]));
-    let read = |whole: &foretell_logs::printed::Whole| whole.reports.iter().map(|report| (report.step as f64, report.value)).collect::<Vec<Point>>();
-    let named = ReportReader::new(MetricSource::parse(case["metric"].as_str().unwrap()).unwrap(), 0).read_all(log);
+    let read = |whole: &foretell_logs::printed::Whole| {
+        whole.reports.iter().map(|report| (report.step as f64, report.value)).collect::<Vec<Point>>()
+    };
+    let named =
+        ReportReader::new(MetricSource::parse(case["metric"].as_str().unwrap()).unwrap(), 0).read_all(log);
     let (mut got, mut said) = (read(&named), named.notes);
     if same(&got, &wanted) && case["guess"] == true {
         let found = guess(log);
         said.extend(found.as_ref().map(|found| format!("guessed {}", found.source)));
         got = found.map(|found| read(&found.whole)).unwrap_or_default();
     }
-    (!same(&got, &wanted)).then(|| format!("{:?}\nwanted {:?}\n{}", &got[..got.len().min(7)], &wanted[..wanted.len().min(7)], said.join("\n")))
+    (!same(&got, &wanted)).then(|| {
+        format!(
+            "{:?}\nwanted {:?}\n{}",
+            &got[..got.len().min(7)],
+            &wanted[..wanted.len().min(7)],
+            said.join("\n")
+        )
+    })
 }
 
 #[test]
@@ -219,7 +287,8 @@ fn every_format_is_read_without_a_wrong_digit_with_and_without_its_metric_named(
 
 #[test]
 fn every_format_is_read_alike_by_a_search_of_one_trial() {
-    let has_one_training = |case: &Value| !["resumed", "two-stages", "folds"].contains(&case["name"].as_str().unwrap());
+    let has_one_training =
+        |case: &Value| !["resumed", "two-stages", "folds"].contains(&case["name"].as_str().unwrap());
     let live_case = |case: Value| {
         let own = serde_json::json!({
             "name": case["name"], "mode": "live", "input": ["input.log"], "files": {"input.log": case["log"]},
@@ -241,12 +310,27 @@ fn page() -> String {
         if !titles.insert(title.to_owned()) {
             continue;
         }
-        let plain = |line: &str| foretell_logs::printed::plain(line.as_bytes()).text.trim_end().chars().take(150).collect::<String>();
+        let plain = |line: &str| {
+            foretell_logs::printed::plain(line.as_bytes())
+                .text
+                .trim_end()
+                .chars()
+                .take(150)
+                .collect::<String>()
+        };
         let lines = case["log"].as_str().unwrap().split(['\n', '\r']).filter(|line| !line.trim().is_empty());
         let shown: Vec<String> = lines.take(6).map(plain).collect();
         let read = points(&case["curve"]).into_iter().take(3);
-        let read: Vec<String> = read.map(|(step, value)| format!("{step}: {}", value.map_or("null".into(), |value| value.to_string()))).collect();
-        page.push_str(&format!("\n### {title}\n\n```text\n{}\n```\n\n`--metric '{metric}'` reads {} …\n", shown.join("\n"), read.join(", ")));
+        let read: Vec<String> = read
+            .map(|(step, value)| {
+                format!("{step}: {}", value.map_or("null".into(), |value| value.to_string()))
+            })
+            .collect();
+        page.push_str(&format!(
+            "\n### {title}\n\n```text\n{}\n```\n\n`--metric '{metric}'` reads {} …\n",
+            shown.join("\n"),
+            read.join(", ")
+        ));
     }
     page
 }

@@ -18,10 +18,10 @@ use crate::door::Calls;
 use crate::hosted::{HostError, Hosted};
 use crate::message::{Message, MessageKind, Status};
 use crate::orders::Orders;
-use foretell_logs::printed::{Report, ReportProblem};
 pub use elsewhere::{Elsewhere, Patience};
 pub(crate) use failure::said_at_the_end;
 use fitter::Fitter;
+use foretell_logs::printed::{Report, ReportProblem};
 
 /// How long the driver waits for messages before it looks for a cancellation.
 const TICK: Duration = Duration::from_millis(100);
@@ -388,14 +388,17 @@ impl<E: Executor, S: Store> Driver<E, S> {
             MessageKind::Report(report) => self.take_report(trial, &report, observe),
             MessageKind::Late { reports } => self.take_late(trial, &reports, observe),
             MessageKind::Settled { reports } => self.record_late(trial, &reports, observe),
+            MessageKind::Chosen { series } => {
+                let chosen = self.host.session.chose(&series);
+                self.publish(observe)?;
+                Ok(chosen?)
+            }
             MessageKind::Noted { note } => self.notify(observe, Event::Noted { trial, note: &note }),
             MessageKind::Quiet { silence } => self.notify(observe, Event::Quiet { trial, silence }),
             MessageKind::Unusable {
                 line,
                 problem: problem @ (ReportProblem::Epoch { .. } | ReportProblem::Notation { .. }),
-            } => {
-                self.refuse(trial, format!("trial {trial} printed `{line}`: {problem}"))
-            }
+            } => self.refuse(trial, format!("trial {trial} printed `{line}`: {problem}")),
             MessageKind::Unusable { line, problem } => {
                 self.notify(observe, Event::Unusable { trial, line: &line, problem: &problem })
             }

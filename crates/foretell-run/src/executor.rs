@@ -12,13 +12,13 @@ use crate::group::ProcessIdentity;
 use crate::message::Message;
 use crate::output::{OUTPUT, OutputLog};
 use crate::process::{Output, Process};
-use foretell_logs::printed::{Chosen, ReportReader};
 use crate::room::Room;
 use crate::start_error::StartError;
 use crate::strays::adopts;
 use crate::terminal::Terminal;
 use crate::trial::TrialSpec;
 use crate::watcher::{Running, Watcher};
+use foretell_logs::printed::{Chosen, ReportReader};
 
 /// How many messages wait for the consumer before trials have to wait for it.
 const MESSAGES: usize = 1024;
@@ -96,6 +96,12 @@ impl LocalProcesses {
         let (sender, receiver) = sync_channel(MESSAGES);
         let (running, watch) = (Running::default(), Watch::NotYet(sender));
         Self { grace, receiver, running, watch, room: Room::default(), chosen: Arc::default() }
+    }
+
+    /// The same, which reads the series that was `chosen` for earlier trials.
+    #[must_use]
+    pub(crate) fn with_chosen(self, chosen: Option<Chosen>) -> Self {
+        Self { chosen: Arc::new(Mutex::new(chosen)), ..self }
     }
 
     /// The same, which says by `room` that trials wait for room on a full disk.

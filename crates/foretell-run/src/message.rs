@@ -29,6 +29,11 @@ pub enum MessageKind {
         /// The reports, in order.
         reports: Vec<Report>,
     },
+    /// Its output has shown which of its series is the metric: the trials after it are read alike.
+    Chosen {
+        /// The series, as JSON.
+        series: String,
+    },
     /// What is to be said of how its output is read.
     Noted {
         /// A sentence.

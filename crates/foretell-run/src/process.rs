@@ -20,8 +20,8 @@ use crate::group::{Census, ProcessIdentity, reap, signal_group, signal_process};
 use crate::message::{Message, MessageKind, Status};
 use crate::outbox::Outbox;
 use crate::output::{Line, LineSplitter, OutputLog, Tail, shown};
-use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
 use crate::trial::Watch;
+use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
 
 /// How long orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH: Duration = Duration::from_secs(10);
@@ -102,7 +102,11 @@ impl Output {
         let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
         match (chosen.as_ref(), self.reports.chosen()) {
             (Some(chosen), None) => self.reports.follow(chosen),
-            (None, Some(own)) => *chosen = Some(own.clone()),
+            (None, Some(own)) => {
+                *chosen = Some(own.clone());
+                let series = serde_json::to_string(own).unwrap_or_default();
+                self.batch.push(MessageKind::Chosen { series });
+            }
             _ => {}
         }
     }
@@ -607,9 +611,9 @@ mod tests {
     use crate::message::MessageKind;
     use crate::outbox::Outbox;
     use crate::output::OutputLog;
-    use foretell_logs::printed::{MetricSource, ReportReader};
     use crate::room::Room;
     use crate::trial::Watch;
+    use foretell_logs::printed::{MetricSource, ReportReader};
     use std::os::unix::process::CommandExt;
     use std::path::Path;
     use std::process::Command;

@@ -316,7 +316,11 @@ fn direction(flags: &CurveFlags, name: &str) -> Result<Direction, Failure> {
     if let (Some(said), Some(named)) = (said, named)
         && said != named
     {
-        note(&format!("{} is better, as you say, though of `{name}` {} is better by its name", said.better(), named.better()));
+        note(&format!(
+            "{} is better, as you say, though of `{name}` {} is better by its name",
+            said.better(),
+            named.better()
+        ));
     }
     said.or(named).ok_or_else(|| {
         Failure::input(format!(

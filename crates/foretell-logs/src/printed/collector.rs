@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The most lines of a block.
 const MOST_LINES: usize = 300;
 /// The most series of which is kept count.
-const MOST_SERIES: usize = 4_096;
+const MOST_SERIES: usize = 1_024;
 /// The longest line without a number that names a stage for the lines below it.
 const TITLE: usize = 60;
 
@@ -114,7 +114,8 @@ impl Collector {
             line.fields.iter_mut().for_each(|field| field.is_past = true);
             line.place = Place::default();
         }
-        self.is_below_past = line.fields.is_empty() && text.trim_end().ends_with(':') && (is_past(text) || is_past_line(text));
+        self.is_below_past =
+            line.fields.is_empty() && text.trim_end().ends_with(':') && (is_past(text) || is_past_line(text));
         let shape = line.shape();
         self.finish_line(line, shape, text, is_transient);
     }
@@ -122,7 +123,10 @@ impl Collector {
     /// Marks the last records as drawn over.
     pub(crate) fn redraw(&mut self, held: &mut [Record]) {
         let last = self.lines;
-        held.iter_mut().rev().take_while(|record| record.line == last).for_each(|record| record.is_transient = true);
+        held.iter_mut()
+            .rev()
+            .take_while(|record| record.line == last)
+            .for_each(|record| record.is_transient = true);
     }
 
     /// Reads the end of the output.
@@ -144,7 +148,8 @@ impl Collector {
                 return true;
             }
         }
-        if let Some(table) = Table::headed(text).filter(|_| !text.trim_start().starts_with(['{', '"', '\''])) {
+        if let Some(table) = Table::headed(text).filter(|_| !text.trim_start().starts_with(['{', '"', '\'']))
+        {
             self.table = Some(table);
             return true;
         }
@@ -168,7 +173,9 @@ impl Collector {
         let braces = |text: &str| text.matches('{').count() as i32 - text.matches('}').count() as i32;
         let change = braces(trimmed);
         match &mut self.block {
-            None if change > 0 && (trimmed.starts_with(['{', '[']) || trimmed.ends_with(['{', ','])) => self.block = Some(Block::default()),
+            None if change > 0 && (trimmed.starts_with(['{', '[']) || trimmed.ends_with(['{', ','])) => {
+                self.block = Some(Block::default())
+            }
             None => return false,
             Some(_) => {}
         }
@@ -176,7 +183,9 @@ impl Collector {
         let line = parse(text);
         block.join(&line, text);
         block.depth += change;
-        let is_over = block.depth <= 0 || block.lines > MOST_LINES || (!trimmed.contains(':') && !trimmed.starts_with(['{', '}', '[', ']']));
+        let is_over = block.depth <= 0
+            || block.lines > MOST_LINES
+            || (!trimmed.contains(':') && !trimmed.starts_with(['{', '}', '[', ']']));
         if is_over {
             self.close_block();
         }
@@ -200,7 +209,8 @@ impl Collector {
     fn place(&mut self, own: Place, has_fields: bool) -> Place {
         if own.epoch.is_some() {
             let changed = self.heading.place.epoch != own.epoch;
-            self.heading.place = Place { step: if changed { None } else { self.heading.place.step }, batch: None, ..own };
+            self.heading.place =
+                Place { step: if changed { None } else { self.heading.place.step }, batch: None, ..own };
             self.heading.stage = None;
             if let Some(epochs) = own.epochs {
                 self.epochs = Some(epochs as u64);
@@ -210,7 +220,12 @@ impl Collector {
             self.heading.place = Place { epoch, epochs: self.heading.place.epochs, ..own };
         }
         let above = self.heading.place;
-        Place { epoch: own.epoch.or(above.epoch), epochs: own.epochs.or(above.epochs), step: own.step.or(above.step), ..own }
+        Place {
+            epoch: own.epoch.or(above.epoch),
+            epochs: own.epochs.or(above.epochs),
+            step: own.step.or(above.step),
+            ..own
+        }
     }
 
     fn finish_line(&mut self, mut line: Line, shape: u64, text: &str, is_transient: bool) {
@@ -224,10 +239,13 @@ impl Collector {
         if let Some(stage) = stage(text).filter(|_| is_title && is_titled(text)) {
             self.heading.stage = Some(stage);
         }
-        let is_batched = own.batch.is_some() || (own.step.is_some() && own.batches.is_some() && place.epoch.is_some());
+        let is_batched =
+            own.batch.is_some() || (own.step.is_some() && own.batches.is_some() && place.epoch.is_some());
         let mut found = Vec::new();
         for field in &mut line.fields {
-            if field.stage == Stage::Unsaid && let Some(stage) = self.heading.stage {
+            if field.stage == Stage::Unsaid
+                && let Some(stage) = self.heading.stage
+            {
                 field.stage = stage;
             }
             let key = Key::new(field, is_batched, shape);
@@ -236,12 +254,25 @@ impl Collector {
             }
         }
         if !found.is_empty() {
-            let others: Arc<[_]> = line.fields.iter().filter(|field| !field.is_past).map(|field| (field.name().to_owned(), field.reading)).collect();
+            let others: Arc<[_]> = line
+                .fields
+                .iter()
+                .filter(|field| !field.is_past)
+                .map(|field| (field.name().to_owned(), field.reading))
+                .collect();
             let is_own = own.epoch.is_some();
             for (series, reading) in found {
                 self.series[series].take(&place, reading, is_transient);
                 let others = Arc::clone(&others);
-                self.ready.push(Record { series, place, is_own, reading, line: self.lines, is_transient, others });
+                self.ready.push(Record {
+                    series,
+                    place,
+                    is_own,
+                    reading,
+                    line: self.lines,
+                    is_transient,
+                    others,
+                });
             }
         }
         self.last = line.fields;
@@ -284,11 +315,31 @@ impl Collector {
                 own = Place { epoch: Some(step as f64), ..Place::default() };
             }
             let place = self.place(own, true);
-            let field = Field { label: "*".to_owned(), stage: Stage::Unsaid, is_past: false, group: String::new(), reading: found.reading, nth: 0 };
+            let field = Field {
+                label: "*".to_owned(),
+                stage: Stage::Unsaid,
+                is_past: false,
+                group: String::new(),
+                reading: found.reading,
+                nth: 0,
+            };
             let Some(series) = self.series_of(Key::new(&field, false, 0), text) else { continue };
-            let others = line.fields.iter().filter(|field| !field.is_past).map(|field| (field.name().to_owned(), field.reading)).collect();
+            let others = line
+                .fields
+                .iter()
+                .filter(|field| !field.is_past)
+                .map(|field| (field.name().to_owned(), field.reading))
+                .collect();
             self.series[series].take(&place, found.reading, is_transient && nth == 0);
-            self.ready.push(Record { series, place, is_own: own.epoch.is_some(), reading: found.reading, line: self.lines, is_transient, others });
+            self.ready.push(Record {
+                series,
+                place,
+                is_own: own.epoch.is_some(),
+                reading: found.reading,
+                line: self.lines,
+                is_transient,
+                others,
+            });
         }
         if self.ready.is_empty() && !pattern.has_heading() {
             self.place(line.place, !line.fields.is_empty());
@@ -315,7 +366,9 @@ impl Block {
         let is_inside = self.section.ends_with('/') && !name.contains('/');
         let line = parse(&format!("{}{name}: {value}", if is_inside { self.section.as_str() } else { "" }));
         // a counter's name stands alone: time/total_timesteps
-        let own = counter(name).and_then(|_| parse(&format!("{name}: {value}")).place.is_named().then(|| parse(&format!("{name}: {value}"))));
+        let own = counter(name).and_then(|_| {
+            parse(&format!("{name}: {value}")).place.is_named().then(|| parse(&format!("{name}: {value}")))
+        });
         self.join(&own.unwrap_or(line), text);
     }
 
@@ -342,7 +395,8 @@ fn boxed(text: &str) -> Option<(&str, &str)> {
     let (name, value) = inside.split_once('|')?;
     let (name, value) = (name.trim(), value.trim());
     let is_name = name.starts_with(char::is_alphabetic) && !value.contains('|');
-    let is_value = value.is_empty() || super::number::tokens(value).first().is_some_and(|token| token.start == 0);
+    let is_value =
+        value.is_empty() || super::number::tokens(value).first().is_some_and(|token| token.start == 0);
     (is_name && is_value).then_some((name, value))
 }
 

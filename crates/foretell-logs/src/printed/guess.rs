@@ -36,7 +36,12 @@ pub fn guess(text: &str) -> Option<Guess> {
     let known = |series: &&Series| direction_of(&series.key.label).is_some() && !series.key.is_past;
     let best = series.iter().rev().filter(known).max_by_key(|series| rank(series, most))?;
     let label = best.key.label.clone();
-    let mut others: Vec<String> = series.iter().filter(known).map(|series| series.key.label.clone()).filter(|other| *other != label).collect();
+    let mut others: Vec<String> = series
+        .iter()
+        .filter(known)
+        .map(|series| series.key.label.clone())
+        .filter(|other| *other != label)
+        .collect();
     others.sort();
     others.dedup();
     let chosen = Chosen::new(&best.key, Unit::Epoch);
@@ -46,7 +51,11 @@ pub fn guess(text: &str) -> Option<Guess> {
         let parsed = MetricSource::parse(&source).ok()?;
         let read = ReportReader::new(parsed, 0).read_all(text);
         let same = read.reports.len() == wanted.reports.len()
-            && read.reports.iter().zip(&wanted.reports).all(|(one, other)| (one.step, one.value) == (other.step, other.value));
+            && read
+                .reports
+                .iter()
+                .zip(&wanted.reports)
+                .all(|(one, other)| (one.step, one.value) == (other.step, other.value));
         same.then_some((source, read))
     })?;
     Some(Guess { source, name: label, whole, others })
@@ -97,14 +106,36 @@ mod tests {
             (&["{'eval_loss': '0.5', 'epoch': '1.0'}"], "eval_loss"),
             (&["epoch,loss,val_acc", "1,0.9,0.5"], "val_acc"),
             (&["step 10: train_loss 2.0", "step 20: train_loss 1.0"], "train_loss"),
-            (&["epoch 1: train accuracy: 0.9, val accuracy: 0.7", "epoch 2: train accuracy: 0.9, val accuracy: 0.8"], "val accuracy"),
+            (
+                &[
+                    "epoch 1: train accuracy: 0.9, val accuracy: 0.7",
+                    "epoch 2: train accuracy: 0.9, val accuracy: 0.8",
+                ],
+                "val accuracy",
+            ),
             (&["lr=0.1 seed=3 val/acc=0.5"], "val/acc"),
             (&["epoch 1 of 5: perplexity 30.5"], "perplexity"),
-            (&["epoch 1 mAP50 0.6 mAP50-95 0.4 box_loss 1.2", "epoch 2 mAP50 0.7 mAP50-95 0.5 box_loss 1.1"], "mAP50-95"),
+            (
+                &[
+                    "epoch 1 mAP50 0.6 mAP50-95 0.4 box_loss 1.2",
+                    "epoch 2 mAP50 0.7 mAP50-95 0.5 box_loss 1.1",
+                ],
+                "mAP50-95",
+            ),
             (&["Epoch 1 Acc@5 90.1 Acc@1 70.2", "Epoch 2 Acc@5 91.1 Acc@1 71.2"], "Acc@1"),
             (&["epoch 1 val Acc 0.5 Best val Acc 0.5", "epoch 2 val Acc 0.4 Best val Acc 0.5"], "val Acc"),
             (&["target_acc 0.99", "epoch 1 train_loss 0.5", "epoch 2 train_loss 0.4"], "train_loss"),
-            (&["epoch 1", "[train] loss 0.5", "[val] loss 0.4", "epoch 2", "[train] loss 0.4", "[val] loss 0.3"], "loss"),
+            (
+                &[
+                    "epoch 1",
+                    "[train] loss 0.5",
+                    "[val] loss 0.4",
+                    "epoch 2",
+                    "[train] loss 0.4",
+                    "[val] loss 0.3",
+                ],
+                "loss",
+            ),
         ];
         for (lines, expected) in cases {
             let found = guess(&lines.join("\n")).unwrap_or_else(|| panic!("{lines:?}"));

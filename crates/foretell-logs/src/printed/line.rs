@@ -105,7 +105,12 @@ pub(crate) fn parse(text: &str) -> Line {
         parser.take(token);
     }
     if let Some(stage) = named_mode(text) {
-        parser.line.fields.iter_mut().filter(|field| stage_in_label(field).is_none()).for_each(|field| field.stage = stage);
+        parser
+            .line
+            .fields
+            .iter_mut()
+            .filter(|field| stage_in_label(field).is_none())
+            .for_each(|field| field.stage = stage);
     }
     parser.line
 }
@@ -152,7 +157,13 @@ impl Parser<'_> {
     }
 
     /// Takes a number with a label that is a counter, or the number of one of many.
-    fn count_named(&mut self, label: &str, value: f64, of: Option<f64>, (between, after): (&str, &str)) -> bool {
+    fn count_named(
+        &mut self,
+        label: &str,
+        value: f64,
+        of: Option<f64>,
+        (between, after): (&str, &str),
+    ) -> bool {
         let is_whole = value.fract() == 0.0;
         let place = &mut self.line.place;
         let is_late = self.is_past_line || self.line.fields.iter().any(|field| field.is_past);
@@ -234,7 +245,9 @@ fn words_alone(context: &str, label: &str) -> Option<Stage> {
     };
     let begin = context.len() - label.len().min(context.len());
     let before = context.get(..begin).unwrap_or(context);
-    alone(context).or_else(|| stage(before.rsplit(['{', '}']).next().unwrap_or_default()).filter(|_| before.contains('{')))
+    alone(context).or_else(|| {
+        stage(before.rsplit(['{', '}']).next().unwrap_or_default()).filter(|_| before.contains('{'))
+    })
 }
 
 /// Whether batches are counted right behind a number: `Train: 3 [  50/99 (50%)]`.
@@ -246,7 +259,8 @@ fn has_batches(after: &str) -> bool {
 
 /// Whether the word behind a number is `epoch`: `5th epoch`, `5. epoch`, `5 轮`.
 fn is_epoch_behind(after: &str) -> bool {
-    let rest = ["st", "nd", "rd", "th", "."].into_iter().find_map(|end| after.strip_prefix(end)).unwrap_or(after);
+    let rest =
+        ["st", "nd", "rd", "th", "."].into_iter().find_map(|end| after.strip_prefix(end)).unwrap_or(after);
     let rest = rest.trim_start_matches([' ', '个']);
     let word: String = rest.chars().take_while(|c| c.is_alphabetic()).collect();
     matches!(word.to_lowercase().as_str(), "epoch" | "epoche") || rest.starts_with(['轮', '期'])
@@ -266,19 +280,39 @@ mod tests {
         let cases: [(&str, Place, &[(&str, f64)]); 20] = [
             ("Epoch 3/10 - loss: 0.25 val_acc=.71", e(3.0), &[("loss", 0.25), ("val_acc", 0.71)]),
             ("Epoch 1/12, step 10/40, loss = 2.0401", [Some(1.0), Some(10.0), None], &[("loss", 2.0401)]),
-            ("Epoch: [0][ 20/60]\tTime  0.11 ( 0.12)\tAcc@1   47.00 ( 44.00)", [Some(0.0), None, Some(20.0)], &[("Time", 0.11), ("Acc@1", 47.0)]),
+            (
+                "Epoch: [0][ 20/60]\tTime  0.11 ( 0.12)\tAcc@1   47.00 ( 44.00)",
+                [Some(0.0), None, Some(20.0)],
+                &[("Time", 0.11), ("Acc@1", 47.0)],
+            ),
             ("Test: [ 0/20]\tAcc@1   56.06 ( 52.06)", [None, None, Some(0.0)], &[("Acc@1", 56.06)]),
             (" * Acc@1 50.560 Acc@5 97.100", [None; 3], &[("Acc@1", 50.56), ("Acc@5", 97.1)]),
-            ("2031-05-06 10:00:00 INFO Epoch: [  0/120] Iter [ 500/1500] || lr: 0.01 || Loss: 1.9", [Some(0.0), Some(500.0), None], &[("lr", 0.01), ("Loss", 1.9)]),
+            (
+                "2031-05-06 10:00:00 INFO Epoch: [  0/120] Iter [ 500/1500] || lr: 0.01 || Loss: 1.9",
+                [Some(0.0), Some(500.0), None],
+                &[("lr", 0.01), ("Loss", 1.9)],
+            ),
             ("[12]\ttrain-auc:0.8\teval-auc:0.7", s(12.0), &[("train-auc", 0.8), ("eval-auc", 0.7)]),
             ("12:\tlearn: 0.6\ttest: 0.5\ttotal: 50ms", s(12.0), &[("learn", 0.6), ("test", 0.5)]),
-            ("938/938 - 2s 2ms/step - val_accuracy: 0.97", [None, None, Some(938.0)], &[("val_accuracy", 0.97)]),
+            (
+                "938/938 - 2s 2ms/step - val_accuracy: 0.97",
+                [None, None, Some(938.0)],
+                &[("val_accuracy", 0.97)],
+            ),
             ("5th epoch: acc 0.5", e(5.0), &[("acc", 0.5)]),
             ("第 5 轮: 准确率 0.5", e(5.0), &[("准确率", 0.5)]),
-            ("Epoch(val) [3][20]  accuracy/top1: 0.5", [Some(3.0), None, Some(20.0)], &[("accuracy/top1", 0.5)]),
+            (
+                "Epoch(val) [3][20]  accuracy/top1: 0.5",
+                [Some(3.0), None, Some(20.0)],
+                &[("accuracy/top1", 0.5)],
+            ),
             ("Namespace(lr=0.1, epochs=10, target_acc=0.9)", [None; 3], &[]),
             ("Early stopping at epoch 9, val_acc 0.5", [None; 3], &[("val_acc", 0.5)]),
-            ("Epoch 0:  50%|# | 1/2 [00:01<00:01, 5it/s, acc=0.1]", [Some(0.0), None, Some(1.0)], &[("acc", 0.1)]),
+            (
+                "Epoch 0:  50%|# | 1/2 [00:01<00:01, 5it/s, acc=0.1]",
+                [Some(0.0), None, Some(1.0)],
+                &[("acc", 0.1)],
+            ),
             ("{'eval_loss': '1.5e-3', 'epoch': '2.0'}", e(2.0), &[("eval_loss", 1.5e-3)]),
             ("Train Epoch: 1 [640/60000 (1%)]\tLoss: 0.6", [Some(1.0), None, Some(640.0)], &[("Loss", 0.6)]),
             ("step 1,000 | val_loss 1.6331", s(1000.0), &[("val_loss", 1.6331)]),
@@ -287,8 +321,16 @@ mod tests {
         ];
         for (text, place, fields) in cases {
             let line = parse(&crate::printed::plain(text.as_bytes()).text);
-            let found: Vec<_> = line.fields.iter().map(|field| (field.label.as_str(), field.reading.value(Notation::Point))).collect();
-            assert_eq!(([line.place.epoch, line.place.step, line.place.batch], &found[..]), (place, fields), "{text}");
+            let found: Vec<_> = line
+                .fields
+                .iter()
+                .map(|field| (field.label.as_str(), field.reading.value(Notation::Point)))
+                .collect();
+            assert_eq!(
+                ([line.place.epoch, line.place.step, line.place.batch], &found[..]),
+                (place, fields),
+                "{text}"
+            );
         }
     }
 
@@ -297,14 +339,20 @@ mod tests {
         use Stage::{Test, Training, Unsaid, Validation};
         let cases: [(&str, &[(Stage, bool)]); 9] = [
             ("train Loss: 1.5 Acc: 0.6", &[(Training, false), (Training, false)]),
-            ("train: loss 0.5 | val: loss 0.4 acc 0.3", &[(Training, false), (Validation, false), (Validation, false)]),
+            (
+                "train: loss 0.5 | val: loss 0.4 acc 0.3",
+                &[(Training, false), (Validation, false), (Validation, false)],
+            ),
             ("train_loss=0.5 acc=0.6", &[(Training, false), (Unsaid, false)]),
             ("val_acc 0.51, best so far val_acc 0.51", &[(Validation, false), (Validation, true)]),
             ("Restored the best weights. Test: loss 0.31 val_acc 0.99", &[(Test, true), (Validation, true)]),
             ("max_val_acc 0.5 val_acc_std 0.02", &[(Validation, true), (Validation, true)]),
             (r#"{"loss": 0.3, "epoch": 1, "mode": "val"}"#, &[(Validation, false)]),
             (r#"{"train": {"loss": 0.5}, "val": {"loss": 0.4}}"#, &[(Training, false), (Validation, false)]),
-            ("| train acc 0.6 | val acc 0.5 | test acc 0.1", &[(Training, false), (Validation, false), (Test, false)]),
+            (
+                "| train acc 0.6 | val acc 0.5 | test acc 0.1",
+                &[(Training, false), (Validation, false), (Test, false)],
+            ),
         ];
         for (text, expected) in cases {
             let found: Vec<_> = parse(text).fields.iter().map(|field| (field.stage, field.is_past)).collect();

@@ -29,10 +29,10 @@ mod series;
 mod settle;
 mod table;
 mod template;
-mod text;
-mod words;
 #[cfg(test)]
 mod tests;
+mod text;
+mod words;
 
 pub use guess::{Guess, guess};
 pub use pattern::{MetricPattern, PatternError};

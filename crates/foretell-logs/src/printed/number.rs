@@ -158,12 +158,16 @@ fn token(bytes: &[u8], at: usize) -> Option<Token> {
 /// `nan`, `inf`, `null` or `None` as a word of its own.
 fn word_number(bytes: &[u8], at: usize) -> Option<Token> {
     let sign = usize::from(!bytes[at].is_ascii_alphabetic());
-    if sign == 0 && at.checked_sub(1).is_some_and(|before| is_word(bytes[before]) || b"-+./@".contains(&bytes[before])) {
+    if sign == 0
+        && at.checked_sub(1).is_some_and(|before| is_word(bytes[before]) || b"-+./@".contains(&bytes[before]))
+    {
         return None;
     }
     let letters = bytes[at + sign..].iter().take_while(|byte| is_word(**byte)).count();
     let end = at + sign + letters;
-    if bytes.get(end).is_some_and(|byte| b"-/.".contains(byte)) && bytes.get(end + 1).is_some_and(|&byte| is_word(byte)) {
+    if bytes.get(end).is_some_and(|byte| b"-/.".contains(byte))
+        && bytes.get(end + 1).is_some_and(|&byte| is_word(byte))
+    {
         return None;
     }
     let word = &bytes[at + sign..end];
@@ -193,7 +197,11 @@ fn other(bytes: &[u8], at: usize) -> Option<usize> {
     if clock || parts {
         let is_part = |byte: &&u8| byte.is_ascii_digit() || b":.,-/TZ+".contains(byte);
         let length = bytes[at..].iter().take_while(is_part).count();
-        let trailing = bytes[at..at + length].iter().rev().take_while(|byte| !byte.is_ascii_digit() && **byte != b'Z').count();
+        let trailing = bytes[at..at + length]
+            .iter()
+            .rev()
+            .take_while(|byte| !byte.is_ascii_digit() && **byte != b'Z')
+            .count();
         return Some(word_end(bytes, at + length - trailing));
     }
     let end = if is_point { after } else { at + first };
@@ -201,7 +209,8 @@ fn other(bytes: &[u8], at: usize) -> Option<usize> {
     if letters > 0 {
         let suffix = &bytes[end..end + letters];
         let is_scaled = matches!(suffix, b"k" | b"K" | b"M");
-        let is_exponent = b"eE".contains(&suffix[0]) && (letters > 1 || bytes.get(end + 1).is_some_and(|byte| b"+-".contains(byte)));
+        let is_exponent = b"eE".contains(&suffix[0])
+            && (letters > 1 || bytes.get(end + 1).is_some_and(|byte| b"+-".contains(byte)));
         let is_ordinal = matches!(suffix, b"st" | b"nd" | b"rd" | b"th");
         if !is_scaled && !is_ordinal && !(is_exponent && suffix[1..].iter().all(u8::is_ascii_digit)) {
             return Some(word_end(bytes, end));
@@ -213,7 +222,11 @@ fn other(bytes: &[u8], at: usize) -> Option<usize> {
     }
     // how much of a bar is drawn
     let rest = bytes[end..].strip_prefix(b"%").map(<[u8]>::trim_ascii_start)?;
-    rest.first().is_some_and(|byte| b"|#-".contains(byte) && bytes[end + 1..].iter().filter(|byte| **byte == b'|').count() != 1).then_some(end + 1)
+    rest.first()
+        .is_some_and(|byte| {
+            b"|#-".contains(byte) && bytes[end + 1..].iter().filter(|byte| **byte == b'|').count() != 1
+        })
+        .then_some(end + 1)
 }
 
 fn word_end(bytes: &[u8], at: usize) -> usize {
@@ -222,7 +235,8 @@ fn word_end(bytes: &[u8], at: usize) -> usize {
 
 /// The number that begins at `at`, sign included, and where it ends.
 fn number(bytes: &[u8], at: usize) -> (usize, Reading) {
-    let run = |at: usize| bytes.get(at..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let run =
+        |at: usize| bytes.get(at..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit()).count();
     let sign = usize::from(b"+-".contains(&bytes[at]));
     let begin = at + sign;
     let whole = run(begin);
@@ -238,7 +252,8 @@ fn number(bytes: &[u8], at: usize) -> (usize, Reading) {
         groups.push(run(end + 1));
         end += 1 + run(end + 1);
     }
-    let thousands = (1..=3).contains(&whole) && bytes[begin] != b'0' && groups.iter().all(|&group| group == 3);
+    let thousands =
+        (1..=3).contains(&whole) && bytes[begin] != b'0' && groups.iter().all(|&group| group == 3);
     let decimals = if bytes.get(end) == Some(&b'.') { run(end + 1) } else { 0 };
     if !groups.is_empty() && !thousands && (groups.len() > 1 || decimals > 0) {
         // a list without blanks
@@ -247,9 +262,14 @@ fn number(bytes: &[u8], at: usize) -> (usize, Reading) {
     let grouped = end;
     let decimals = if bytes.get(end) == Some(&b'.') { run(end + 1) } else { 0 };
     end += if decimals > 0 { 1 + decimals } else { 0 };
-    let point_thousands = groups.is_empty() && decimals == 3 && (1..=3).contains(&whole) && bytes[begin] != b'0';
+    let point_thousands =
+        groups.is_empty() && decimals == 3 && (1..=3).contains(&whole) && bytes[begin] != b'0';
     let tail = run(end + 1);
-    if point_thousands && bytes.get(end) == Some(&b',') && tail > 0 && bytes.get(end + 1 + tail) != Some(&b'.') {
+    if point_thousands
+        && bytes.get(end) == Some(&b',')
+        && tail > 0
+        && bytes.get(end + 1 + tail) != Some(&b'.')
+    {
         let end = end + 1 + tail;
         return (end, Reading { point: None, comma: parsed(&bytes[at..end], b'.') });
     }
@@ -257,7 +277,10 @@ fn number(bytes: &[u8], at: usize) -> (usize, Reading) {
     let text = &bytes[at..end];
     let reading = match groups.len() {
         0 if decimals == 0 => Reading { point: parsed(text, b','), comma: parsed(text, b'.') },
-        0 => Reading { point: parsed(text, b','), comma: if point_thousands { parsed(text, b'.') } else { None } },
+        0 => Reading {
+            point: parsed(text, b','),
+            comma: if point_thousands { parsed(text, b'.') } else { None },
+        },
         1 if grouped == end => {
             Reading { point: if thousands { parsed(text, b',') } else { None }, comma: parsed(text, b'.') }
         }
@@ -273,13 +296,15 @@ fn exponent(bytes: &[u8], at: usize) -> usize {
         return 0;
     }
     let sign = usize::from(bytes.get(at + 1).is_some_and(|byte| b"+-".contains(byte)));
-    let digits = bytes.get(at + 1 + sign..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits =
+        bytes.get(at + 1 + sign..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits > 0 { 1 + sign + digits } else { 0 }
 }
 
 /// `text` as a number, once the separators of thousands are left out.
 fn parsed(text: &[u8], thousands: u8) -> Option<f64> {
-    let plain: String = text.iter().filter(|&&byte| byte != thousands).map(|&byte| char::from(byte)).collect();
+    let plain: String =
+        text.iter().filter(|&&byte| byte != thousands).map(|&byte| char::from(byte)).collect();
     plain.replace(',', ".").parse().ok()
 }
 
@@ -292,19 +317,31 @@ fn finished(bytes: &[u8], start: usize, mut end: usize, mut reading: Reading) ->
     };
     if scale > 1.0 {
         let scaled = |value: f64| value * scale;
-        (reading, end) = (Reading { point: reading.point.map(scaled), comma: reading.comma.map(scaled) }, end + 1);
+        (reading, end) =
+            (Reading { point: reading.point.map(scaled), comma: reading.comma.map(scaled) }, end + 1);
     }
     let percent = bytes.get(end) == Some(&b'%');
     end += usize::from(percent);
     let blanks = |at: usize| bytes[at..].iter().take_while(|byte| **byte == b' ').count();
-    let digits = |at: usize| bytes.get(at..).unwrap_or(&[]).iter().take_while(|byte| byte.is_ascii_digit() || **byte == b',').count();
+    let digits = |at: usize| {
+        bytes
+            .get(at..)
+            .unwrap_or(&[])
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit() || **byte == b',')
+            .count()
+    };
     let sign = end + blanks(end);
     let total = if bytes.get(sign) == Some(&b'/') { Some(sign + 1) } else { None };
     let total = total.or_else(|| bytes[sign..].starts_with(b"of ").then_some(sign + 3));
     let mut of = None;
-    if let Some(total) = total.map(|total| total + blanks(total)).filter(|&total| digits(total) > 0 && !percent) {
+    if let Some(total) =
+        total.map(|total| total + blanks(total)).filter(|&total| digits(total) > 0 && !percent)
+    {
         let close = total + digits(total);
-        let goes_on = bytes.get(close).is_some_and(|&byte| is_word(byte) || byte == b'.' && bytes.get(close + 1).is_some_and(u8::is_ascii_digit));
+        let goes_on = bytes.get(close).is_some_and(|&byte| {
+            is_word(byte) || byte == b'.' && bytes.get(close + 1).is_some_and(u8::is_ascii_digit)
+        });
         of = parsed(&bytes[total..close], b',').filter(|_| !goes_on);
         end = if of.is_some() { close } else { end };
     }

@@ -26,6 +26,14 @@ pub enum PatternError {
         /// What is wrong with it.
         problem: String,
     },
+    /// It is a name, which finds its epochs by itself.
+    #[error(
+        "--step is for a metric that is a line or a pattern, and `{metric}` is a name: write '{metric} {{value}}', or leave --step out"
+    )]
+    Step {
+        /// The metric.
+        metric: String,
+    },
     /// It does not say which part of the match is the value.
     #[error(
         "the metric pattern `{pattern}` has {found} groups for the value, it needs 1, as in `val_acc=([\\d.]+)`; \
@@ -109,7 +117,8 @@ impl MetricPattern {
     /// # Errors
     /// [`PatternError`] if `step` has no `{step}` and no group.
     pub fn with_step(self, step: &str) -> Result<Self, PatternError> {
-        let text = if step.contains("{step}") { expression(step).replace("?P<step>", "") } else { step.to_owned() };
+        let text =
+            if step.contains("{step}") { expression(step).replace("?P<step>", "") } else { step.to_owned() };
         let found = Self::new(&text)?;
         Ok(Self { heading: Some(found.regex), ..self })
     }
@@ -144,7 +153,8 @@ impl MetricPattern {
         let value = captures.get(self.value)?;
         let before = String::from_utf8_lossy(&line[..value.start()]);
         let (label, _) = words::label(&before);
-        let is_epoch = words::counter(label).is_some_and(|named| named.counter == words::Counter::Epoch) && before.trim_end().ends_with(label);
+        let is_epoch = words::counter(label).is_some_and(|named| named.counter == words::Counter::Epoch)
+            && before.trim_end().ends_with(label);
         if captures.name(STEP).is_none() && is_epoch {
             let found = format!("{label} {}", String::from_utf8_lossy(value.as_bytes()));
             return Some(Err(ReportProblem::Epoch { found }));
@@ -205,15 +215,17 @@ fn contents(pattern: &str, group: usize) -> Option<Range<usize>> {
 
 fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
     let text = String::from_utf8_lossy(found.as_bytes());
-    let number = reading_at(text.trim().as_bytes(), 0).map(|reading| reading.value(super::number::Notation::Point));
+    let number =
+        reading_at(text.trim().as_bytes(), 0).map(|reading| reading.value(super::number::Notation::Point));
     number.and_then(whole_step).ok_or_else(|| ReportProblem::Step { found: text.into_owned() })
 }
 
 /// The number in the match; the whole one where the match cuts it short: `([\d.]+)` finds 1.2 in `loss=1.2e-05`.
 fn read_value(found: &Match<'_>, line: &[u8]) -> Result<Reading, ReportProblem> {
     let blanks = found.as_bytes().len() - found.as_bytes().trim_ascii_start().len();
-    reading_at(line, found.start() + blanks)
-        .ok_or_else(|| ReportProblem::Number { found: String::from_utf8_lossy(found.as_bytes()).into_owned() })
+    reading_at(line, found.start() + blanks).ok_or_else(|| ReportProblem::Number {
+        found: String::from_utf8_lossy(found.as_bytes()).into_owned(),
+    })
 }
 
 #[cfg(test)]

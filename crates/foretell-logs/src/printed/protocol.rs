@@ -57,6 +57,20 @@ impl MetricSource {
     }
 }
 
+impl MetricSource {
+    /// What `--metric TEXT` means with `--step STEP`, the line that has the epoch.
+    ///
+    /// # Errors
+    /// [`PatternError`]; [`PatternError::Step`] if the metric is a name.
+    pub fn parse_with(text: &str, step: Option<&str>) -> Result<Self, PatternError> {
+        match (Self::parse(text)?, step) {
+            (source, None) => Ok(source),
+            (Self::Pattern(pattern), Some(step)) => Ok(Self::Pattern(Box::new(pattern.with_step(step)?))),
+            (Self::Json { .. }, Some(_)) => Err(PatternError::Step { metric: text.to_owned() }),
+        }
+    }
+}
+
 /// The report in a JSON line; `None` when the line is no report.
 pub(crate) fn read_json(
     line: &[u8],

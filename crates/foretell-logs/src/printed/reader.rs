@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// How many names are kept to be suggested.
 const SEEN: usize = 30;
 /// The most records that are held back until a series is chosen.
-const MOST_HELD: usize = 2_000;
+const MOST_HELD: usize = 1_000;
 /// So many values that are counted show that they are not printed twice.
 const ENOUGH: usize = 4;
 
@@ -157,14 +157,26 @@ impl ReportReader {
         self.seen.as_ref()
     }
 
-    /// The series that is read, for the trials that follow; `None` while it is not chosen.
+    /// The series that is read, for the trials that follow; `None` while it is not chosen, and where a pattern says it.
     pub fn chosen(&self) -> Option<&Chosen> {
-        self.chosen.as_ref()
+        self.chosen.as_ref().filter(|_| matches!(self.source, MetricSource::Json { .. }))
     }
 
     /// What is to be said, a sentence each; each is said once.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
+    }
+
+    /// About how many bytes are held of what was read.
+    pub fn held_bytes(&self) -> usize {
+        let of_record = |record: &Record| {
+            size_of::<Record>() + record.others.iter().map(|(name, _)| name.len() + 64).sum::<usize>()
+        };
+        let records: usize = self.held.iter().map(of_record).sum();
+        let of_series = |series: &super::series::Series| {
+            size_of_val(series) + series.example.len() + 3 * series.key.label.len()
+        };
+        records + self.collector.series.iter().map(of_series).sum::<usize>()
     }
 
     /// Whether a value of the metric has come since this was asked last, be it certain or not.
@@ -263,7 +275,9 @@ impl ReportReader {
     fn best(&self) -> Option<Choice> {
         let series = &self.collector.series;
         if let Some(earlier) = &self.earlier {
-            let fits = |least: u8| (0..series.len()).filter(move |&index| self.collector.chosen(earlier, index) == least);
+            let fits = |least: u8| {
+                (0..series.len()).filter(move |&index| self.collector.chosen(earlier, index) == least)
+            };
             if let Some(primary) = fits(2).next().or_else(|| fits(1).next()) {
                 let secondary = fits(1).filter(|&index| index != primary).collect();
                 return Some(Choice { primary, secondary, others: Vec::new() });
@@ -271,7 +285,9 @@ impl ReportReader {
         }
         match &self.source {
             MetricSource::Json { field: Some(name) } => Name::new(name).choose(series),
-            MetricSource::Pattern(_) => (!series.is_empty()).then(|| Choice { primary: 0, secondary: Vec::new(), others: Vec::new() }),
+            MetricSource::Pattern(_) => {
+                (!series.is_empty()).then(|| Choice { primary: 0, secondary: Vec::new(), others: Vec::new() })
+            }
             MetricSource::Json { field: None } => None,
         }
     }
@@ -292,18 +308,26 @@ impl ReportReader {
         let series = &self.collector.series;
         let is_pattern = matches!(self.source, MetricSource::Pattern(_));
         let places = |of: fn(&Record) -> Option<f64>| {
-            let mut places: Vec<u64> = self.held.iter().filter_map(of).map(|place| place.ceil() as u64).collect();
+            let mut places: Vec<u64> =
+                self.held.iter().filter_map(of).map(|place| place.ceil() as u64).collect();
             places.sort_unstable();
             places.dedup();
             places.len()
         };
         let enough = if is_alone { 2 } else { 3 };
         match unit(&records, self.from) {
-            Unit::Epoch => (is_pattern && first.is_own && first.place.batch.is_none()) || places(|record| record.place.epoch) >= enough,
+            Unit::Epoch => {
+                (is_pattern && first.is_own && first.place.batch.is_none())
+                    || places(|record| record.place.epoch) >= enough
+            }
             Unit::Step => places(|record| record.place.step) >= enough && series[choice.primary].places >= 2,
             Unit::Bar => places(|record| record.place.batch) >= 3,
             // a heading may come late, and a value may come twice
-            Unit::Count => is_pattern || records.len() >= ENOUGH || (is_alone && records.len() >= 2 && !is_doubled_so_far(&records)),
+            Unit::Count => {
+                is_pattern
+                    || records.len() >= ENOUGH
+                    || (is_alone && records.len() >= 2 && !is_doubled_so_far(&records))
+            }
         }
     }
 
@@ -319,9 +343,14 @@ impl ReportReader {
             Err(problem) => return vec![Err(problem)],
         }
         chosen.doubled = unit == Unit::Count && is_doubled(&records, ENOUGH);
-        chosen.single = unit != Unit::Bar && series.repeats == 0 && series.places >= 2 && !series.key.is_batched && !records.iter().any(|record| record.is_transient);
+        chosen.single = unit != Unit::Bar
+            && series.repeats == 0
+            && series.places >= 2
+            && !series.key.is_batched
+            && !records.iter().any(|record| record.is_transient);
         if let Some(earlier) = &self.earlier {
-            (chosen.single, chosen.comma) = (chosen.single || (earlier.single && earlier.unit == unit), chosen.comma || earlier.comma);
+            (chosen.single, chosen.comma) =
+                (chosen.single || (earlier.single && earlier.unit == unit), chosen.comma || earlier.comma);
         }
         self.notes.extend(self.said_of(&choice));
         if chosen.doubled {
@@ -395,11 +424,34 @@ impl ReportReader {
         if self.settler.is_none() && !self.held.is_empty() {
             read.extend(self.choose());
         }
+        self.check_choice();
         let last = self.settler.as_mut().and_then(Settler::finish);
         read.extend(last.filter(|_| !self.is_over).map(Ok));
         let mut passed = self.pass(read);
         passed.extend(self.once.release().map(Ok));
         passed
+    }
+
+    /// Says so if the whole output would have another series read than its beginning.
+    fn check_choice(&mut self) {
+        let (Some(choice), None, MetricSource::Json { field: Some(name) }) =
+            (&self.choice, &self.earlier, &self.source)
+        else {
+            return;
+        };
+        let series = &self.collector.series;
+        let again = Name::new(name).choose(series);
+        if let (Some(again), Some(chosen)) = (again, &self.chosen)
+            && chosen.fit(&series[again.primary].key) == 0
+        {
+            let (read, other) = (&series[choice.primary], &series[again.primary]);
+            self.note(format!(
+                "{} was read from its first epochs on, but the whole output has {} too: if that is the metric, search again with --metric '{}'",
+                read.title(),
+                other.title(),
+                super::template::of_other(&other.example, &other.key.label)
+            ));
+        }
     }
 
     /// What `text` says, a whole output as it was recorded, carriage returns included.
@@ -422,7 +474,13 @@ impl ReportReader {
     }
 
     /// Reads a line of a whole output: its records are held until all is read.
-    fn gather(&mut self, line: &[u8], is_transient: bool, whole: &mut Whole, runs: &mut [BTreeMap<u64, Report>]) {
+    fn gather(
+        &mut self,
+        line: &[u8],
+        is_transient: bool,
+        whole: &mut Whole,
+        runs: &mut [BTreeMap<u64, Report>],
+    ) {
         if let Some(read) = self.enveloped(line) {
             self.put(read, whole, &mut runs[0]);
             return;
@@ -464,12 +522,17 @@ impl ReportReader {
         }
         if let (Some(settler), Some(choice)) = (self.settler.as_mut(), &self.choice) {
             let like = |series: usize| choice.primary == series || choice.secondary.contains(&series);
-            let settled = held.iter().filter(|record| like(record.series)).flat_map(|record| settler.take(record, record.series == choice.primary));
+            let settled = held
+                .iter()
+                .filter(|record| like(record.series))
+                .flat_map(|record| settler.take(record, record.series == choice.primary));
             let mut settled: Vec<Settled> = settled.collect();
             settled.extend(settler.finish().map(Settled::Report));
             for settled in settled {
                 match settled {
-                    Settled::Report(report) => drop(runs.last_mut().expect("there is one").insert(report.step, report)),
+                    Settled::Report(report) => {
+                        drop(runs.last_mut().expect("there is one").insert(report.step, report))
+                    }
                     Settled::Back { anew: true, .. } => runs.push(BTreeMap::new()),
                     Settled::Back { at, after, .. } => {
                         runs.last_mut().expect("there is one").retain(|&step, _| step < at);
@@ -479,7 +542,9 @@ impl ReportReader {
                 }
             }
         }
-        let stray = runs.len() > 1 && runs.last().is_some_and(|last| last.len() == 1) && runs[runs.len() - 2].len() > 2;
+        let stray = runs.len() > 1
+            && runs.last().is_some_and(|last| last.len() == 1)
+            && runs[runs.len() - 2].len() > 2;
         if stray {
             runs.pop();
         }
@@ -523,5 +588,7 @@ fn back(at: u64, after: u64, anew: bool) -> String {
             "the steps {BACK} to {at} after {after}: a training begins again (a fold, a stage, a repeat); only the first one is recorded"
         );
     }
-    format!("the steps {BACK} to {at} after {after}, as a resumed training does: the later values count where none was recorded")
+    format!(
+        "the steps {BACK} to {at} after {after}, as a resumed training does: the later values count where none was recorded"
+    )
 }

@@ -149,7 +149,9 @@ impl Name {
     /// Whether what stands before the name in `label` is a word of its own, a path or a stage: `mean reward`, `val/acc`, but not `box_loss`.
     fn is_apart(&self, label: &str) -> bool {
         let small = label.to_lowercase();
-        let Some(last) = small.split([' ', '/', '\'', '(', '[', ')']).rfind(|part| !part.is_empty()) else { return false };
+        let Some(last) = small.split([' ', '/', '\'', '(', '[', ')']).rfind(|part| !part.is_empty()) else {
+            return false;
+        };
         let (core, stage) = staged(last);
         let is_whole = self.core.ends_with(&core) || core == self.core;
         !core.is_empty() && is_whole && (stage.is_none() || self.stage.is_none() || stage == self.stage)
@@ -177,7 +179,10 @@ impl Name {
         let (primary, best) = fitting().min_by_key(rank)?;
         let like = |(index, other): &(usize, &Series)| *index != primary && other.key.is_like(&best.key);
         let is_other = |(index, other): &(usize, &Series)| {
-            *index != primary && !other.key.is_like(&best.key) && other.key.is_past == best.key.is_past && other.fit.min(4) == best.fit.min(4)
+            *index != primary
+                && !other.key.is_like(&best.key)
+                && other.key.is_past == best.key.is_past
+                && other.fit.min(4) == best.fit.min(4)
         };
         let others = fitting().filter(is_other).map(|(index, _)| index).collect();
         let secondary = fitting().filter(like).map(|(index, _)| index).collect();
@@ -232,7 +237,18 @@ pub(crate) enum Unit {
 impl Chosen {
     pub(crate) fn new(key: &Key, unit: Unit) -> Self {
         let Key { label, stage, is_batched, group, nth, shape, .. } = key.clone();
-        Self { label, stage, batched: is_batched, group, nth, shape, unit, doubled: false, single: false, comma: false }
+        Self {
+            label,
+            stage,
+            batched: is_batched,
+            group,
+            nth,
+            shape,
+            unit,
+            doubled: false,
+            single: false,
+            comma: false,
+        }
     }
 
     /// The same, whose last value of an epoch counts even where one alone is usual: all is known before anything is reported.
@@ -243,7 +259,8 @@ impl Chosen {
     /// Whether a series is this one: 2, or this one in another form of line: 1.
     pub(crate) fn fit(&self, key: &Key) -> u8 {
         let Self { label, stage, batched, group, nth, .. } = self;
-        let like = (label, stage, batched, group, nth) == (&key.label, &key.stage, &key.is_batched, &key.group, &key.nth);
+        let like = (label, stage, batched, group, nth)
+            == (&key.label, &key.stage, &key.is_batched, &key.group, &key.nth);
         u8::from(like) + u8::from(like && self.shape == key.shape)
     }
 }

@@ -10,9 +10,15 @@ use serde_json::{Map, Value};
 pub(crate) enum Settled {
     Report(Report),
     /// The steps go back to `at`, after they had come to `after`; `anew` if to the beginning.
-    Back { at: u64, after: u64, anew: bool },
+    Back {
+        at: u64,
+        after: u64,
+        anew: bool,
+    },
     /// An epoch whose value was reported has another one.
-    Again { at: u64 },
+    Again {
+        at: u64,
+    },
     /// Two values that should be the same one printed twice differ.
     NotDoubled,
 }
@@ -21,7 +27,8 @@ pub(crate) enum Settled {
 pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
     let half = |number: usize| number * 2 >= records.len();
     let distinct = |of: fn(&Record) -> Option<f64>| {
-        let mut all: Vec<u64> = records.iter().filter_map(|record| of(record)).map(|at| at.ceil() as u64).collect();
+        let mut all: Vec<u64> =
+            records.iter().filter_map(|record| of(record)).map(|at| at.ceil() as u64).collect();
         let named = all.len();
         all.sort_unstable();
         all.dedup();
@@ -32,12 +39,17 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
     let (batches, different_batches) = distinct(|record| record.place.batch);
     // a heading that never changes may be a setting
     let is_epoch = |record: &&Record| {
-        record.is_own || record.place.epochs.is_some() || record.place.epoch.is_some_and(|epoch| epoch <= from as f64 + 1.0)
+        record.is_own
+            || record.place.epochs.is_some()
+            || record.place.epoch.is_some_and(|epoch| epoch <= from as f64 + 1.0)
     };
-    let counts_steps = half(steps) && (different_steps > 1 || (records.len() == 1 && !records[0].place.is_plural));
-    let are_batches = records.iter().any(|record| record.place.batch.is_some() || record.place.batches.is_some());
+    let counts_steps =
+        half(steps) && (different_steps > 1 || (records.len() == 1 && !records[0].place.is_plural));
+    let are_batches =
+        records.iter().any(|record| record.place.batch.is_some() || record.place.batches.is_some());
     if half(epochs) && (different_epochs > 1 || records.iter().copied().any(|record| is_epoch(&record))) {
-        let one_epoch = different_epochs == 1 && different_steps == records.len() && records.len() > 2 && !are_batches;
+        let one_epoch =
+            different_epochs == 1 && different_steps == records.len() && records.len() > 2 && !are_batches;
         return if one_epoch { Unit::Step } else { Unit::Epoch };
     }
     if counts_steps {
@@ -50,7 +62,8 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
 /// How the numbers of `records` are written, if need be by what other numbers of the output show.
 pub(crate) fn notation(records: &[&Record], all: [u32; 2]) -> Result<Notation, ReportProblem> {
     let shows = |notation| records.iter().any(|record| record.reading.evidence() == Some(notation));
-    let is_comma = |record: &&&Record| record.reading.is_ambiguous() && record.reading.point > record.reading.comma;
+    let is_comma =
+        |record: &&&Record| record.reading.is_ambiguous() && record.reading.point > record.reading.comma;
     match (shows(Notation::Point), shows(Notation::Comma), all) {
         (true, _, _) => Ok(Notation::Point),
         (_, true, _) => Ok(Notation::Comma),
@@ -134,13 +147,15 @@ impl Settler {
             _ => settled.extend(self.finish().map(Settled::Report)),
         }
         self.first.get_or_insert(at);
-        let was_reported = self.pending.as_ref().is_some_and(|pending| pending.at == at && pending.is_reported);
+        let was_reported =
+            self.pending.as_ref().is_some_and(|pending| pending.at == at && pending.is_reported);
         let report = self.report(at, record);
         let is_reported = was_reported || (self.chosen.single && is_primary && !record.is_transient);
         if is_reported && !was_reported {
             settled.push(Settled::Report(report.clone()));
         }
-        self.pending = Some(Pending { at, report, is_primary, is_transient: record.is_transient, is_reported });
+        self.pending =
+            Some(Pending { at, report, is_primary, is_transient: record.is_transient, is_reported });
         settled
     }
 
@@ -181,7 +196,8 @@ impl Settler {
         let at = self.counted;
         let report = self.report(at, record);
         if record.is_transient {
-            self.pending = Some(Pending { at, report, is_primary: true, is_transient: true, is_reported: false });
+            self.pending =
+                Some(Pending { at, report, is_primary: true, is_transient: true, is_reported: false });
             return settled;
         }
         settled.into_iter().chain([Settled::Report(report)]).collect()
@@ -207,7 +223,9 @@ impl Settler {
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         let others = record.others.iter();
         let metrics: Map<String, Value> = others
-            .map(|(name, reading)| (name.clone(), finite(reading.value(notation)).map_or(Value::Null, Value::from)))
+            .map(|(name, reading)| {
+                (name.clone(), finite(reading.value(notation)).map_or(Value::Null, Value::from))
+            })
             .collect();
         Report { step, value: finite(record.reading.value(notation)), metrics }
     }

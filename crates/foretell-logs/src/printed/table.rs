@@ -35,7 +35,9 @@ pub(crate) struct Table {
 
 /// Whether a line is a rule: `-----`, `|:--:|:--:|`, `=====`.
 pub(crate) fn is_rule(text: &str) -> bool {
-    text.len() > 2 && text.chars().all(|c| "-=+|:_*#~ ".contains(c)) && text.contains(['-', '=', '_', '*', '#', '~'])
+    text.len() > 2
+        && text.chars().all(|c| "-=+|:_*#~ ".contains(c))
+        && text.contains(['-', '=', '_', '*', '#', '~'])
 }
 
 fn cells(text: &str, sign: Sign) -> Vec<&str> {
@@ -45,7 +47,11 @@ fn cells(text: &str, sign: Sign) -> Vec<&str> {
         Sign::Tab => text.split('\t').map(str::trim).collect(),
         Sign::Comma => text.split(',').map(cleared).collect(),
         Sign::Semicolon => text.split(';').map(cleared).collect(),
-        Sign::Blanks => text.split("  ").map(|cell| cell.trim_matches([' ', '\t'])).filter(|cell| !cell.is_empty()).collect(),
+        Sign::Blanks => text
+            .split("  ")
+            .map(|cell| cell.trim_matches([' ', '\t']))
+            .filter(|cell| !cell.is_empty())
+            .collect(),
         Sign::Blank => text.split_ascii_whitespace().collect(),
     }
 }
@@ -56,7 +62,9 @@ fn cleared(cell: &str) -> &str {
 
 /// A line without the progress bar at its end.
 fn without_bar(text: &str) -> &str {
-    let Some(percent) = ["%|", "% -", "% #", "%  -"].iter().filter_map(|bar| text.find(bar)).min() else { return text };
+    let Some(percent) = ["%|", "% -", "% #", "%  -"].iter().filter_map(|bar| text.find(bar)).min() else {
+        return text;
+    };
     let digits = text[..percent].trim_end_matches(|c: char| c.is_ascii_digit());
     digits.trim_end().trim_end_matches(':')
 }
@@ -79,13 +87,22 @@ impl Table {
         if text.trim_end().ends_with([':', '.', '!', '?']) {
             return None;
         }
-        let signs = [(Sign::Bar, '|', 2), (Sign::Tab, '\t', 2), (Sign::Comma, ',', 2), (Sign::Semicolon, ';', 2)];
-        let sign = signs.iter().find(|(_, sign, _)| text.contains(*sign)).map_or((Sign::Blanks, 3), |(sign, _, least)| (*sign, *least));
+        let signs =
+            [(Sign::Bar, '|', 2), (Sign::Tab, '\t', 2), (Sign::Comma, ',', 2), (Sign::Semicolon, ';', 2)];
+        let sign = signs
+            .iter()
+            .find(|(_, sign, _)| text.contains(*sign))
+            .map_or((Sign::Blanks, 3), |(sign, _, least)| (*sign, *least));
         let tried = if sign.0 == Sign::Blanks { vec![sign, (Sign::Blank, 3)] } else { vec![sign] };
         tried.into_iter().find_map(|(sign, least)| {
             let cells = cells(text, sign);
             let names: Vec<String> = cells.iter().filter_map(|cell| heading(cell)).collect();
-            (cells.len() >= least && names.len() == cells.len()).then_some(Self { sign, names, rows: 0, others: 0 })
+            (cells.len() >= least && names.len() == cells.len()).then_some(Self {
+                sign,
+                names,
+                rows: 0,
+                others: 0,
+            })
         })
     }
 
@@ -96,7 +113,11 @@ impl Table {
         let has_name = |cell: &&&str| cell.chars().any(char::is_alphabetic);
         let none_is_number = under.iter().all(|cell| tokens(cell).is_empty());
         (is_under && none_is_number && under.iter().any(|cell| has_name(&cell))).then(|| {
-            let names = self.names.iter().zip(&under).map(|(name, under)| format!("{name} {under}").trim().to_owned());
+            let names = self
+                .names
+                .iter()
+                .zip(&under)
+                .map(|(name, under)| format!("{name} {under}").trim().to_owned());
             Self { names: names.collect(), ..self.clone() }
         })
     }
@@ -160,7 +181,11 @@ fn value(cell: &str) -> Cell {
     match found.first().map(|token| (token, token.kind)) {
         Some((token, Kind::Number { reading, of, .. })) if token.start == 0 => {
             let rest = cell[token.end..].trim_start();
-            if rest.is_empty() || rest.starts_with(['(', '*', '±', '+']) { Cell::Number(reading, of) } else { Cell::Text }
+            if rest.is_empty() || rest.starts_with(['(', '*', '±', '+']) {
+                Cell::Number(reading, of)
+            } else {
+                Cell::Text
+            }
         }
         Some((token, Kind::Other)) if token.start == 0 => Cell::Other,
         _ => Cell::Text,
@@ -183,7 +208,8 @@ fn take(line: &mut Line, name: &str, reading: Reading, of: Option<f64>, has_hash
         Some(Counter::Step) => place.step = place.step.or(Some(value)),
         Some(Counter::Batch) => place.batch = Some(value),
         None => {
-            let notation = reading.evidence().map(|notation| usize::from(notation == super::number::Notation::Comma));
+            let notation =
+                reading.evidence().map(|notation| usize::from(notation == super::number::Notation::Comma));
             notation.into_iter().for_each(|at| line.notations[at] += 1);
             let nth = line.fields.iter().filter(|field| field.label == name).count().min(255) as u8;
             line.fields.push(Field {
@@ -207,24 +233,57 @@ mod tests {
     fn read(heading: &str, row: &str, name: &str) -> Option<(Option<f64>, f64, String)> {
         let (line, _) = Table::headed(heading)?.row(row)?;
         let field = line.fields.iter().find(|field| field.label == name)?;
-        Some((line.place.epoch.or(line.place.step), field.reading.value(Notation::Point), field.group.clone()))
+        Some((
+            line.place.epoch.or(line.place.step),
+            field.reading.value(Notation::Point),
+            field.group.clone(),
+        ))
     }
 
     #[test]
     fn rows_are_read_by_their_headings() {
         let cases = [
-            ("epoch     train_loss  valid_loss  accuracy  time    ", "0         1.533100    1.633100    0.510600  00:03     ", "accuracy", (Some(0.0), 0.5106, "")),
-            ("| Training Loss | Epoch | Step | Accuracy |", "| 1.5331 | 1.0 | 125 | 0.5106 |", "Accuracy", (Some(1.0), 0.5106, "")),
+            (
+                "epoch     train_loss  valid_loss  accuracy  time    ",
+                "0         1.533100    1.633100    0.510600  00:03     ",
+                "accuracy",
+                (Some(0.0), 0.5106, ""),
+            ),
+            (
+                "| Training Loss | Epoch | Step | Accuracy |",
+                "| 1.5331 | 1.0 | 125 | 0.5106 |",
+                "Accuracy",
+                (Some(1.0), 0.5106, ""),
+            ),
             ("epoch,loss,val_acc", "3,0.9,0.5", "val_acc", (Some(3.0), 0.5, "")),
-            ("      Epoch    GPU_mem   box_loss   Instances       Size", "        1/3      2.38G      1.215         22        640: 100%|####| 8/8 [00:01<00:00]", "box_loss", (Some(1.0), 1.215, "")),
-            ("     Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|##| 4/4 [00:01<00:00]", "      all        128        929       0.64      0.537      0.605      0.446", "mAP50-95", (None, 0.446, "all")),
-            ("E    #       LOSS TOK2VEC  ENTS_F  SCORE ", "  0     200        12.50    45.10    0.45", "SCORE", (Some(200.0), 0.45, "")),
+            (
+                "      Epoch    GPU_mem   box_loss   Instances       Size",
+                "        1/3      2.38G      1.215         22        640: 100%|####| 8/8 [00:01<00:00]",
+                "box_loss",
+                (Some(1.0), 1.215, ""),
+            ),
+            (
+                "     Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|##| 4/4 [00:01<00:00]",
+                "      all        128        929       0.64      0.537      0.605      0.446",
+                "mAP50-95",
+                (None, 0.446, "all"),
+            ),
+            (
+                "E    #       LOSS TOK2VEC  ENTS_F  SCORE ",
+                "  0     200        12.50    45.10    0.45",
+                "SCORE",
+                (Some(200.0), 0.45, ""),
+            ),
             ("epoch train_loss val_loss", "2 0.5 0.4", "val_loss", (Some(2.0), 0.4, "")),
         ];
         for (heading, row, name, (place, value, group)) in cases {
             assert_eq!(read(heading, row, name), Some((place, value, group.to_owned())), "{heading}\n{row}");
         }
-        for (heading, row) in [("Metrics: loss, acc, f1", "3, 224, 224"), ("loss, acc, f1", "Input size: 3, 224, 224"), ("a,b", "x,y")] {
+        for (heading, row) in [
+            ("Metrics: loss, acc, f1", "3, 224, 224"),
+            ("loss, acc, f1", "Input size: 3, 224, 224"),
+            ("a,b", "x,y"),
+        ] {
             assert_eq!(read(heading, row, "acc"), None, "{heading}");
         }
         assert!(is_rule("|:---:|:---:|") && is_rule("------") && !is_rule("- loss -"));

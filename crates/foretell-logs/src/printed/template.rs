@@ -5,7 +5,8 @@ pub(crate) fn of_line(line: &str, label: &str) -> String {
     let text = super::text::plain(line.as_bytes()).text.into_owned();
     let Some(at) = text.find(label) else { return format!("{label} {{value}}") };
     let behind = &text[at + label.len()..];
-    let sign: String = behind.chars().take_while(|c| !c.is_ascii_digit() && !"+-.".contains(*c)).take(6).collect();
+    let sign: String =
+        behind.chars().take_while(|c| !c.is_ascii_digit() && !"+-.".contains(*c)).take(6).collect();
     let before = text[..at].rsplit([',', ';', '|', '\t']).next().unwrap_or_default().trim_start();
     let before = if before.chars().any(|c| c.is_ascii_digit()) { "" } else { before };
     format!("{before}{label}{sign}{{value}}")

@@ -4,8 +4,18 @@ use std::borrow::Cow;
 
 /// What programs wrap a number in: `np.float64(0.93)`, `tensor(0.93, device='cuda:0')`.
 const WRAPPERS: [&str; 12] = [
-    "float64(", "float32(", "float16(", "bfloat16(", "int64(", "int32(", "tensor(", "Tensor(", "Array(",
-    "array(", "numpy=", "float(",
+    "float64(",
+    "float32(",
+    "float16(",
+    "bfloat16(",
+    "int64(",
+    "int32(",
+    "tensor(",
+    "Tensor(",
+    "Array(",
+    "array(",
+    "numpy=",
+    "float(",
 ];
 
 /// A line without what only a terminal understands.

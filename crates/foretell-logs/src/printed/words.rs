@@ -91,9 +91,14 @@ pub(crate) fn is_past_line(text: &str) -> bool {
 
 /// Whether a line with this text is of settings.
 pub(crate) fn is_settings(text: &str) -> bool {
-    let begin = text.trim_start_matches(|c: char| !c.is_alphabetic()).get(..14).unwrap_or(text).to_ascii_lowercase();
+    let begin =
+        text.trim_start_matches(|c: char| !c.is_alphabetic()).get(..14).unwrap_or(text).to_ascii_lowercase();
     let first = begin.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    text.contains("Namespace(") || within(first, "config configuration args arguments hparams hyperparameters hyperparams settings options usage command namespace parameters params")
+    text.contains("Namespace(")
+        || within(
+            first,
+            "config configuration args arguments hparams hyperparameters hyperparams settings options usage command namespace parameters params",
+        )
 }
 
 /// The words of `name` with the stage taken out, and that stage.
@@ -136,14 +141,19 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         return Some(Named { counter: Counter::Epoch, is_plural: false });
     }
     let label = label.split(['(', '[']).next().unwrap_or_default();
-    let mut tokens = label.split(|c: char| c.is_whitespace() || ",:|".contains(c)).filter(|token| token.chars().any(char::is_alphabetic)).rev();
+    let mut tokens = label
+        .split(|c: char| c.is_whitespace() || ",:|".contains(c))
+        .filter(|token| token.chars().any(char::is_alphabetic))
+        .rev();
     let mut token = tokens.next()?;
     let alone = words(token);
     if alone.len() == 1 && within(&alone[0], INDEX) {
         token = tokens.next()?;
     }
-    let mut parts: Vec<String> = if token.chars().any(|c| !c.is_ascii()) { words(token) } else { words_of_name(token) };
-    while parts.len() > 1 && parts.last().is_some_and(|last| within(last, INDEX) || stage_of(last).is_some()) {
+    let mut parts: Vec<String> =
+        if token.chars().any(|c| !c.is_ascii()) { words(token) } else { words_of_name(token) };
+    while parts.len() > 1 && parts.last().is_some_and(|last| within(last, INDEX) || stage_of(last).is_some())
+    {
         parts.pop();
     }
     let word = parts.pop()?;
@@ -153,7 +163,10 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         () if within(&word, BATCHES) => Counter::Batch,
         () => return None,
     };
-    let plural = word.len() > 2 && word.ends_with('s') && word != "timesteps" && !(word == "updates" && parts.iter().any(|part| part == "num"));
+    let plural = word.len() > 2
+        && word.ends_with('s')
+        && word != "timesteps"
+        && !(word == "updates" && parts.iter().any(|part| part == "num"));
     let settings = |part: &String| !within(part, COUNTED) || (part == "num" && counter == Counter::Epoch);
     if parts.iter().any(settings) || tokens.next().is_some_and(|before| names(before, NO_COUNTER)) {
         return None;
@@ -165,10 +178,13 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
 pub(crate) fn label(text: &str) -> (&str, &str) {
     let mut end = text.len();
     loop {
-        let trimmed = text[..end].trim_end_matches(|c: char| c.is_whitespace() || "=:\"'`{}[(<>~*|-→⇒≈#".contains(c));
+        let trimmed =
+            text[..end].trim_end_matches(|c: char| c.is_whitespace() || "=:\"'`{}[(<>~*|-→⇒≈#".contains(c));
         let trimmed = closed(trimmed);
         let last = trimmed.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-        let is_filler = last.len() < trimmed.len() && within(&last.to_ascii_lowercase(), FILLERS) && !trimmed[..trimmed.len() - last.len()].ends_with(['/', '.', '@']);
+        let is_filler = last.len() < trimmed.len()
+            && within(&last.to_ascii_lowercase(), FILLERS)
+            && !trimmed[..trimmed.len() - last.len()].ends_with(['/', '.', '@']);
         end = trimmed.len();
         if !is_filler {
             break;
@@ -238,7 +254,10 @@ mod tests {
             ("saving the best model (val_loss=", "val_loss"),
             ("[rank0] val_acc ", "val_acc"),
             ("loss (val): ", "loss (val)"),
-            ("Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = ", "Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ]"),
+            (
+                "Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = ",
+                "Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ]",
+            ),
             ("Pseudo dice [", "Pseudo dice"),
             ("Restored the best weights. Test: loss ", "loss"),
             ("]\ttrain-logloss:", "train-logloss"),
@@ -278,7 +297,13 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(counter(text).map(|found| (found.counter, found.is_plural)), expected, "{text}");
         }
-        assert_eq!((stage("valid_0's auc"), stage("Test"), stage("eval-logloss")), (Some(Stage::Validation), Some(Stage::Test), Some(Stage::Validation)));
-        assert_eq!((groups("[rank0] val"), groups("fold_2: x"), groups("conv2")), ("rank0".into(), "fold2".into(), String::new()));
+        assert_eq!(
+            (stage("valid_0's auc"), stage("Test"), stage("eval-logloss")),
+            (Some(Stage::Validation), Some(Stage::Test), Some(Stage::Validation))
+        );
+        assert_eq!(
+            (groups("[rank0] val"), groups("fold_2: x"), groups("conv2")),
+            ("rank0".into(), "fold2".into(), String::new())
+        );
     }
 }

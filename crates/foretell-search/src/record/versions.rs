@@ -20,6 +20,7 @@ const NEWEST: [(&str, u32); 11] = [
     ("created", 1),
     ("changed", 2), // 2: space, sampler, length and command may change, too
     ("enqueued", 1),
+    ("chosen", 1),
     ("warm_start", 1),
     ("handed_in", 1), // what `warm_start` was called until November 2026; read, but not written
     ("started", 1),
@@ -42,6 +43,7 @@ impl Record {
             Self::Changed { .. } => "changed",
             Self::WarmStart { .. } => "warm_start",
             Self::Enqueued { .. } => "enqueued",
+            Self::Chosen { .. } => "chosen",
             Self::Started { .. } => "started",
             Self::Reported { .. } => "reported",
             Self::Decided(_) => "decided",

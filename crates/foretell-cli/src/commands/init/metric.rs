@@ -35,7 +35,8 @@ impl Found {
         let parsed = MetricSource::parse(source).ok();
         let whole = parsed.map(|parsed| ReportReader::new(parsed, 0).read_all(text)).unwrap_or_default();
         let name = crate::commands::search::name_in(source);
-        let (others, table) = guessed.map(|found| (found.others.clone(), found.table.clone())).unwrap_or_default();
+        let (others, table) =
+            guessed.map(|found| (found.others.clone(), found.table.clone())).unwrap_or_default();
         let minimize = direction_of(&name) == Some(Direction::Minimize);
         Self { source: source.to_owned(), name, minimize, others, table, once: false, whole }
     }
@@ -44,7 +45,8 @@ impl Found {
     pub(super) fn read(&self) -> String {
         let reports = &self.whole.reports;
         let more = if reports.len() > SHOWN { " …" } else { "" };
-        let list = |show: fn(&Report) -> String| reports.iter().take(SHOWN).map(show).collect::<Vec<_>>().join(", ");
+        let list =
+            |show: fn(&Report) -> String| reports.iter().take(SHOWN).map(show).collect::<Vec<_>>().join(", ");
         let values = list(|report| report.value.map_or("not a number".to_owned(), |value| value.to_string()));
         let steps = list(|report| report.step.to_string());
         if reports.is_empty() {
@@ -85,7 +87,14 @@ mod tests {
 
     fn sample(lines: &[&str]) -> Sample {
         let text = lines.join("\n");
-        Sample { lines: Vec::new(), failed: false, ended: true, table: None, text, written: Default::default() }
+        Sample {
+            lines: Vec::new(),
+            failed: false,
+            ended: true,
+            table: None,
+            text,
+            written: Default::default(),
+        }
     }
 
     #[test]

@@ -120,7 +120,10 @@ pub(super) fn seen(lines: &[String]) -> Seen {
 
 /// The epochs of a whole training, if a line names them.
 pub(super) fn announced(lines: &[String]) -> Option<u64> {
-    ReportReader::new(MetricSource::default(), 0).read_all(&lines.join("\n")).epochs.filter(|&epochs| epochs > 1)
+    ReportReader::new(MetricSource::default(), 0)
+        .read_all(&lines.join("\n"))
+        .epochs
+        .filter(|&epochs| epochs > 1)
 }
 
 /// Tables in `folder` that were written since `begun`.

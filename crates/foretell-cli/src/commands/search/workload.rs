@@ -60,14 +60,17 @@ impl Workload {
         check_placeholders(&arguments.command, &space)?;
         let config = config_file(arguments, &space)?;
         let metric = match arguments.metric() {
-            Some(text) => MetricSource::parse(text).map_err(Failure::input)?,
+            Some(text) => {
+                MetricSource::parse_with(text, arguments.step.as_deref()).map_err(Failure::input)?
+            }
             None => MetricSource::default(),
         };
         let written = arguments.metric().unwrap_or_default().to_owned();
-        let description = BTreeMap::from([
+        let mut description = BTreeMap::from([
             ("command".to_owned(), arguments.command.join(" ")),
             ("metric".to_owned(), written),
         ]);
+        description.extend(arguments.step.clone().map(|step| ("step".to_owned(), step)));
         Ok(Self {
             unplaced: unplaced(&arguments.command, &space),
             config,
@@ -108,7 +111,7 @@ impl Workload {
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {
             format!(
-                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}, nor `{name}=0.5`; say by --metric what it prints: a name, or a pattern such as '{name}: ([\\d.]+)'"
+                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}, nor `{name}=0.5`; say by --metric what it prints: a name, or its line such as '{name}: {{value}}'"
             )
         };
         match &self.metric {
