@@ -388,11 +388,7 @@ impl<E: Executor, S: Store> Driver<E, S> {
             MessageKind::Report(report) => self.take_report(trial, &report, observe),
             MessageKind::Late { reports } => self.take_late(trial, &reports, observe),
             MessageKind::Settled { reports } => self.record_late(trial, &reports, observe),
-            MessageKind::Chosen { series } => {
-                let chosen = self.host.session.chose(&series);
-                self.publish(observe)?;
-                Ok(chosen?)
-            }
+            MessageKind::Chosen { series } => self.record_choice(&series, observe),
             MessageKind::Noted { note } => self.notify(observe, Event::Noted { trial, note: &note }),
             MessageKind::Quiet { silence } => self.notify(observe, Event::Quiet { trial, silence }),
             MessageKind::Unusable {
@@ -484,6 +480,13 @@ impl<E: Executor, S: Store> Driver<E, S> {
     ) -> Result<(), DriverError> {
         self.record_late(trial, reports, observe)?;
         self.notify(observe, Event::Late { trial, reports: reports.len() })
+    }
+
+    /// Records which series of the output is the metric.
+    fn record_choice(&mut self, series: &str, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let chosen = self.host.session.chose(series);
+        self.publish(observe)?;
+        Ok(chosen?)
     }
 
     /// Records reports of a training that has ended: nothing is decided by them any more.

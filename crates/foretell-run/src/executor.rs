@@ -100,8 +100,9 @@ impl LocalProcesses {
 
     /// The same, which reads the series that was `chosen` for earlier trials.
     #[must_use]
-    pub(crate) fn with_chosen(self, chosen: Option<Chosen>) -> Self {
-        Self { chosen: Arc::new(Mutex::new(chosen)), ..self }
+    pub(crate) fn with_chosen(mut self, chosen: Option<Chosen>) -> Self {
+        self.chosen = Arc::new(Mutex::new(chosen));
+        self
     }
 
     /// The same, which says by `room` that trials wait for room on a full disk.

@@ -152,6 +152,9 @@ impl Output {
                 Err(problem) => MessageKind::Unusable { line: shown(line.bytes), problem },
             });
         }
+        if self.reports.has_candidate() {
+            self.silent = None;
+        }
         let notes = self.reports.take_notes().into_iter();
         self.batch.extend(notes.map(|note| MessageKind::Noted { note }));
         let misses = |seen: &&Seen| seen.epochs >= self.missed_after;

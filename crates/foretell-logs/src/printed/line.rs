@@ -226,6 +226,7 @@ impl Parser<'_> {
         if let Some(notation) = reading.evidence() {
             self.line.notations[usize::from(notation == Notation::Comma)] += 1;
         }
+        let context = if self.since > 0 { without_unit(context) } else { context };
         let clause = context.rsplit(['.', '!']).next().unwrap_or_default();
         let clause = if clause.contains(label) { clause } else { context };
         let is_past = self.is_past_line || is_past(clause);
@@ -248,6 +249,13 @@ fn words_alone(context: &str, label: &str) -> Option<Stage> {
     alone(context).or_else(|| {
         stage(before.rsplit(['{', '}']).next().unwrap_or_default()).filter(|_| before.contains('{'))
     })
+}
+
+/// What stands behind a number without the unit that it begins with: `min` of `5 min` is no smallest value.
+fn without_unit(context: &str) -> &str {
+    let rest = context.trim_start();
+    let unit = ["mins", "min", "minutes", "minute"].into_iter().find_map(|unit| rest.strip_prefix(unit));
+    unit.filter(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')).unwrap_or(context)
 }
 
 /// Whether batches are counted right behind a number: `Train: 3 [  50/99 (50%)]`.
@@ -337,7 +345,8 @@ mod tests {
     #[test]
     fn a_field_has_the_stage_of_the_words_around_it_and_may_be_past() {
         use Stage::{Test, Training, Unsaid, Validation};
-        let cases: [(&str, &[(Stage, bool)]); 9] = [
+        let cases: [(&str, &[(Stage, bool)]); 10] = [
+            ("elapsed 5 min, val_acc 0.5", &[(Unsaid, false), (Validation, false)]),
             ("train Loss: 1.5 Acc: 0.6", &[(Training, false), (Training, false)]),
             (
                 "train: loss 0.5 | val: loss 0.4 acc 0.3",

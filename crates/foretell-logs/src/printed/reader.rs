@@ -154,7 +154,12 @@ impl ReportReader {
 
     /// What the trial has printed instead of a report; `None` once it has reported.
     pub fn seen(&self) -> Option<&Seen> {
-        self.seen.as_ref()
+        self.seen.as_ref().filter(|_| !self.has_candidate())
+    }
+
+    /// Whether a value that is or may be the metric has come.
+    pub fn has_candidate(&self) -> bool {
+        self.enveloped || self.settler.is_some() || !self.held.is_empty()
     }
 
     /// The series that is read, for the trials that follow; `None` while it is not chosen, and where a pattern says it.
@@ -292,6 +297,12 @@ impl ReportReader {
         }
     }
 
+    /// What an earlier trial's series is, if `choice` is that one.
+    fn follows(&self, choice: &Choice) -> Option<&Chosen> {
+        let key = &self.collector.series[choice.primary].key;
+        self.earlier.as_ref().filter(|earlier| earlier.fit(key) > 0)
+    }
+
     fn of_series(&self, index: usize) -> Vec<&Record> {
         self.held.iter().filter(|record| record.series == index).collect()
     }
@@ -301,7 +312,7 @@ impl ReportReader {
         let Some(choice) = self.best() else { return false };
         let records = self.of_series(choice.primary);
         let Some(first) = records.first() else { return false };
-        if self.earlier.is_some() || self.held.len() >= MOST_HELD {
+        if self.follows(&choice).is_some() || self.held.len() >= MOST_HELD {
             return true;
         }
         let is_alone = choice.others.is_empty();
@@ -333,14 +344,25 @@ impl ReportReader {
 
     /// Chooses the series and settles what is held.
     fn choose(&mut self) -> Vec<Read> {
-        let Some(choice) = self.best() else { return Vec::new() };
+        if let Err(problem) = self.select(true) {
+            return vec![Err(problem)];
+        }
+        let held = std::mem::take(&mut self.held);
+        held.iter().flat_map(|record| self.take(record)).collect()
+    }
+
+    /// Chooses the series, by what is held.
+    fn select(&mut self, live: bool) -> Result<(), ReportProblem> {
+        let Some(choice) = self.best() else { return Ok(()) };
         let records = self.of_series(choice.primary);
         let series = &self.collector.series[choice.primary];
-        let unit = unit(&records, self.from);
+        let earlier = self.follows(&choice).filter(|_| live);
+        let unit = earlier.map_or_else(|| unit(&records, self.from), |earlier| earlier.unit);
         let mut chosen = Chosen::new(&series.key, unit);
         match notation(&records, self.collector.notations) {
             Ok(notation) => chosen.comma = notation == Notation::Comma,
-            Err(problem) => return vec![Err(problem)],
+            Err(_) if earlier.is_some() => {}
+            Err(problem) => return Err(problem),
         }
         chosen.doubled = unit == Unit::Count && is_doubled(&records, ENOUGH);
         chosen.single = unit != Unit::Bar
@@ -348,18 +370,18 @@ impl ReportReader {
             && series.places >= 2
             && !series.key.is_batched
             && !records.iter().any(|record| record.is_transient);
-        if let Some(earlier) = &self.earlier {
-            (chosen.single, chosen.comma) =
-                (chosen.single || (earlier.single && earlier.unit == unit), chosen.comma || earlier.comma);
+        if let Some(earlier) = earlier {
+            chosen.single |= earlier.single;
+            (chosen.comma, chosen.doubled) = (chosen.comma || earlier.comma, earlier.doubled);
         }
         self.notes.extend(self.said_of(&choice));
         if chosen.doubled {
             self.notes.push("each value is printed twice, as two log handlers or two ranks do: every second one is left out".to_owned());
         }
-        self.settler = Some(Settler::new(chosen.clone(), self.from));
+        chosen.single &= live;
+        self.settler = Some(Settler::new(chosen.clone(), self.from, live));
         (self.chosen, self.choice) = (Some(chosen), Some(choice));
-        let held = std::mem::take(&mut self.held);
-        held.iter().flat_map(|record| self.take(record)).collect()
+        Ok(())
     }
 
     /// What is to be said of a choice among several.
@@ -518,7 +540,7 @@ impl ReportReader {
         let held = if self.enveloped { Vec::new() } else { std::mem::take(&mut self.held) };
         self.held = held.clone();
         if !held.is_empty() {
-            whole.problems.extend(self.choose_whole());
+            whole.problems.extend(self.select(false).err());
         }
         if let (Some(settler), Some(choice)) = (self.settler.as_mut(), &self.choice) {
             let like = |series: usize| choice.primary == series || choice.secondary.contains(&series);
@@ -559,17 +581,6 @@ impl ReportReader {
             self.seen = None;
         }
     }
-
-    /// Chooses among all that was printed; the problem, if there is one.
-    fn choose_whole(&mut self) -> Option<ReportProblem> {
-        let read = self.choose();
-        // what was settled by the choice is settled again, with the secondary series and restarts
-        let problem = read.into_iter().find_map(Result::err);
-        self.settler = self.chosen.clone().map(|chosen| Settler::new(chosen.revisable(), self.from));
-        self.is_over = false;
-        self.notes.retain(|note| !note.contains(BACK));
-        problem
-    }
 }
 
 /// Whether the first values may be one that is printed twice.
@@ -578,17 +589,14 @@ fn is_doubled_so_far(records: &[&Record]) -> bool {
     bits(records[0]) == bits(records[1])
 }
 
-/// What a note of a restart has.
-const BACK: &str = "go back";
-
 /// What is to be said where steps go back.
 fn back(at: u64, after: u64, anew: bool) -> String {
     if anew {
         return format!(
-            "the steps {BACK} to {at} after {after}: a training begins again (a fold, a stage, a repeat); only the first one is recorded"
+            "the steps go back to {at} after {after}: a training begins again (a fold, a stage, a repeat); only the first one is recorded"
         );
     }
     format!(
-        "the steps {BACK} to {at} after {after}, as a resumed training does: the later values count where none was recorded"
+        "the steps go back to {at} after {after}, as a resumed training does: the later values count where none was recorded"
     )
 }

@@ -251,11 +251,6 @@ impl Chosen {
         }
     }
 
-    /// The same, whose last value of an epoch counts even where one alone is usual: all is known before anything is reported.
-    pub(crate) fn revisable(self) -> Self {
-        Self { single: false, ..self }
-    }
-
     /// Whether a series is this one: 2, or this one in another form of line: 1.
     pub(crate) fn fit(&self, key: &Key) -> u8 {
         let Self { label, stage, batched, group, nth, .. } = self;

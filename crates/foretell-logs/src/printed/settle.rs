@@ -95,7 +95,12 @@ struct Pending {
     is_primary: bool,
     is_transient: bool,
     is_reported: bool,
+    /// How many records it has.
+    records: u64,
 }
+
+/// So many epochs with one value each show that the next one has no other either.
+const SINGLE: u64 = 2;
 
 /// Turns records into reports.
 #[derive(Clone, Debug)]
@@ -111,11 +116,32 @@ pub(crate) struct Settler {
     /// What a progress bar showed at its last tick, and what its last epoch was given.
     bar: Option<(u64, Report)>,
     given: Option<u64>,
+    /// How many epochs had one value; `None` once one had more, and where all is known before anything is reported.
+    singles: Option<u64>,
 }
 
 impl Settler {
-    pub(crate) fn new(chosen: Chosen, from: u64) -> Self {
-        Self { chosen, counted: from, pending: None, first: None, half: None, bar: None, given: None }
+    /// A settler of the `chosen` series, whose counting goes on from a step; if it is `live`, a value is reported as soon as it is certain.
+    pub(crate) fn new(chosen: Chosen, from: u64, live: bool) -> Self {
+        let singles = live.then_some(0);
+        Self {
+            chosen,
+            counted: from,
+            pending: None,
+            first: None,
+            half: None,
+            bar: None,
+            given: None,
+            singles,
+        }
+    }
+
+    /// Learns from an epoch that is over.
+    fn learn(&mut self) {
+        let Some(pending) = &self.pending else { return };
+        let is_single = pending.records == 1 && !pending.is_transient;
+        self.singles = self.singles.filter(|_| is_single).map(|singles| singles + 1);
+        self.chosen.single |= self.singles.is_some_and(|singles| singles >= SINGLE);
     }
 
     /// Takes the next record: of the series itself, or of one that differs in the form of its lines alone.
@@ -144,18 +170,22 @@ impl Settler {
                 settled.push(Settled::Back { at, after, anew });
                 self.first = None;
             }
-            _ => settled.extend(self.finish().map(Settled::Report)),
+            _ => {
+                self.learn();
+                settled.extend(self.finish().map(Settled::Report));
+            }
         }
         self.first.get_or_insert(at);
-        let was_reported =
-            self.pending.as_ref().is_some_and(|pending| pending.at == at && pending.is_reported);
+        let same = self.pending.as_ref().filter(|pending| pending.at == at);
+        let was_reported = same.is_some_and(|pending| pending.is_reported);
+        let records = 1 + same.map_or(0, |pending| pending.records);
         let report = self.report(at, record);
         let is_reported = was_reported || (self.chosen.single && is_primary && !record.is_transient);
         if is_reported && !was_reported {
             settled.push(Settled::Report(report.clone()));
         }
-        self.pending =
-            Some(Pending { at, report, is_primary, is_transient: record.is_transient, is_reported });
+        let is_transient = record.is_transient;
+        self.pending = Some(Pending { at, report, is_primary, is_transient, is_reported, records });
         settled
     }
 
@@ -196,8 +226,8 @@ impl Settler {
         let at = self.counted;
         let report = self.report(at, record);
         if record.is_transient {
-            self.pending =
-                Some(Pending { at, report, is_primary: true, is_transient: true, is_reported: false });
+            let (is_primary, is_transient, is_reported) = (true, true, false);
+            self.pending = Some(Pending { at, report, is_primary, is_transient, is_reported, records: 1 });
             return settled;
         }
         settled.into_iter().chain([Settled::Report(report)]).collect()

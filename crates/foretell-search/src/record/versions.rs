@@ -16,7 +16,7 @@ const TYPE: &str = "event";
 ///
 /// Raise a version when an older program would misunderstand the record. A new optional field that older programs may
 /// ignore needs no new version.
-const NEWEST: [(&str, u32); 11] = [
+const NEWEST: [(&str, u32); 12] = [
     ("created", 1),
     ("changed", 2), // 2: space, sampler, length and command may change, too
     ("enqueued", 1),
