@@ -9,8 +9,7 @@ const METRICS: [&str; 3] = ["val_acc", "loss", r"accuracy[ =:]+([\d.eE+-]+)"];
 fuzz_target!(|output: &str| {
     let named = METRICS.iter().map(|metric| MetricSource::parse(metric).expect("they are sound"));
     for source in std::iter::once(MetricSource::default()).chain(named) {
-        let (read, _) = ReportReader::new(source, 0).read_all(output);
-        for report in read.into_iter().flatten() {
+        for report in ReportReader::new(source, 0).read_all(output).reports {
             assert!(report.value.is_none_or(f64::is_finite), "{report:?}");
         }
     }

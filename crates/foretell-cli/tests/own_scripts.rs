@@ -71,7 +71,7 @@ fn a_bar_of_tqdm_on_standard_error() {
 
 #[test]
 fn the_module_logging() {
-    from_init_to_a_result(&["python3", "logging_script.py"], "metric = 'Validation accuracy: ", 6);
+    from_init_to_a_result(&["python3", "logging_script.py"], "metric = \"Validation accuracy\"", 6);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod note;
 mod old;
 mod options;
 mod parquet;
+pub mod printed;
 mod raw;
 mod read;
 mod recorded;

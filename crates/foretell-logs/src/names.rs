@@ -39,11 +39,43 @@ pub(crate) fn metric_rank(name: &str) -> Option<usize> {
         0
     } else if words.iter().any(|word| word.starts_with("test") || word.starts_with("holdout")) {
         1
+    } else if prominence(name) > 4 {
+        0
     } else {
         2
     };
     let loss = usize::from(direction == Direction::Minimize);
-    Some(data / 2 * 100 + loss * 10 + data % 2)
+    Some(data / 2 * 1000 + loss * 100 + usize::from(10 - prominence(name)) * 2 + data % 2)
+}
+
+/// How much a metric says by itself, from 1: of detections all sizes before some, the mean return before losses, the first answer before the
+/// first five, a loss before its parts.
+pub(crate) fn prominence(name: &str) -> u8 {
+    let (words, small) = (words(name), name.to_lowercase());
+    let is = |list| has(&words, list);
+    let numbered = |list: &str| {
+        words.iter().any(|word| within(word.trim_end_matches(|c: char| c.is_ascii_digit()), list))
+    };
+    let is_part = is("small medium large box cls dfl obj kl value policy aux reg rpn mask bbox std")
+        || small.contains("maxdets=1 ")
+        || small.contains("maxdets=10 ");
+    let is_lesser = is("recall precision ar top5 top10 p r") || small.contains("@5") || small.contains("@10");
+    let is_detection = numbered("map ap") || small.contains("average precision");
+    if is_part {
+        1
+    } else if is_detection && small.contains("95") {
+        7
+    } else if is_detection && !small.contains("50") && !small.contains("75")
+        || is("rew reward rewards return returns")
+    {
+        6
+    } else if is_detection || is("top1") || small.contains("@1") {
+        5
+    } else if is_lesser {
+        2
+    } else {
+        4
+    }
 }
 
 /// Whether numbered columns with this prefix are a curve: a metric's name, or a word for a step.
@@ -105,6 +137,16 @@ mod tests {
         sorted.sort_by_key(|name| metric_rank(name));
         assert_eq!(sorted, best_first);
         assert_eq!(metric_rank("lr"), None);
+        let best_first = [
+            "metrics/mAP50-95(B)",
+            "metrics/mAP50(B)",
+            "metrics/recall(B)",
+            "val/box_loss",
+            "train/box_loss",
+        ];
+        let mut sorted = best_first;
+        sorted.sort_by_key(|name| metric_rank(name));
+        assert_eq!(sorted, best_first);
     }
 
     #[test]

@@ -18,10 +18,10 @@ use crate::door::Calls;
 use crate::hosted::{HostError, Hosted};
 use crate::message::{Message, MessageKind, Status};
 use crate::orders::Orders;
-use crate::report::{Report, ReportProblem};
 pub use elsewhere::{Elsewhere, Patience};
 pub(crate) use failure::said_at_the_end;
 use fitter::Fitter;
+use foretell_logs::printed::{Report, ReportProblem};
 
 /// How long the driver waits for messages before it looks for a cancellation.
 const TICK: Duration = Duration::from_millis(100);
@@ -79,6 +79,13 @@ pub enum Event<'a> {
         trial: u64,
         /// How many reports.
         reports: usize,
+    },
+    /// What is to be said of how a training's output is read.
+    Noted {
+        /// The trial's number.
+        trial: u64,
+        /// A sentence.
+        note: &'a str,
     },
     /// A training has reported nothing for long.
     Quiet {
@@ -380,10 +387,14 @@ impl<E: Executor, S: Store> Driver<E, S> {
         match kind {
             MessageKind::Report(report) => self.take_report(trial, &report, observe),
             MessageKind::Late { reports } => self.take_late(trial, &reports, observe),
+            MessageKind::Settled { reports } => self.record_late(trial, &reports, observe),
+            MessageKind::Chosen { series } => self.record_choice(&series, observe),
+            MessageKind::Noted { note } => self.notify(observe, Event::Noted { trial, note: &note }),
             MessageKind::Quiet { silence } => self.notify(observe, Event::Quiet { trial, silence }),
-            MessageKind::Unusable { line, problem: problem @ ReportProblem::Epoch { .. } } => {
-                self.refuse(trial, format!("trial {trial} printed `{line}`: {problem}"))
-            }
+            MessageKind::Unusable {
+                line,
+                problem: problem @ (ReportProblem::Epoch { .. } | ReportProblem::Notation { .. }),
+            } => self.refuse(trial, format!("trial {trial} printed `{line}`: {problem}")),
             MessageKind::Unusable { line, problem } => {
                 self.notify(observe, Event::Unusable { trial, line: &line, problem: &problem })
             }
@@ -467,6 +478,24 @@ impl<E: Executor, S: Store> Driver<E, S> {
         reports: &[Report],
         observe: &mut Observer<'_>,
     ) -> Result<(), DriverError> {
+        self.record_late(trial, reports, observe)?;
+        self.notify(observe, Event::Late { trial, reports: reports.len() })
+    }
+
+    /// Records which series of the output is the metric.
+    fn record_choice(&mut self, series: &str, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let chosen = self.host.session.chose(series);
+        self.publish(observe)?;
+        Ok(chosen?)
+    }
+
+    /// Records reports of a training that has ended: nothing is decided by them any more.
+    fn record_late(
+        &mut self,
+        trial: u64,
+        reports: &[Report],
+        observe: &mut Observer<'_>,
+    ) -> Result<(), DriverError> {
         for report in reports {
             self.show_report(trial, report, observe)?;
             let (value, metrics) = numbers(report);
@@ -474,7 +503,6 @@ impl<E: Executor, S: Store> Driver<E, S> {
             self.publish(observe)?;
             reported?;
         }
-        self.notify(observe, Event::Late { trial, reports: reports.len() })?;
         self.say_overrun(trial, observe)
     }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::abandoned::{ProcessRecord, forget};
@@ -11,13 +12,13 @@ use crate::group::ProcessIdentity;
 use crate::message::Message;
 use crate::output::{OUTPUT, OutputLog};
 use crate::process::{Output, Process};
-use crate::reader::ReportReader;
 use crate::room::Room;
 use crate::start_error::StartError;
 use crate::strays::adopts;
 use crate::terminal::Terminal;
 use crate::trial::TrialSpec;
 use crate::watcher::{Running, Watcher};
+use foretell_logs::printed::{Chosen, ReportReader};
 
 /// How many messages wait for the consumer before trials have to wait for it.
 const MESSAGES: usize = 1024;
@@ -71,6 +72,8 @@ pub struct LocalProcesses {
     running: Running,
     watch: Watch,
     room: Room,
+    /// The series that is the metric, as the first trial's output showed.
+    chosen: Arc<Mutex<Option<Chosen>>>,
 }
 
 /// The thread that watches trials; before the first trial, what it will send its messages through.
@@ -92,7 +95,14 @@ impl LocalProcesses {
     pub fn new(grace: Duration) -> Self {
         let (sender, receiver) = sync_channel(MESSAGES);
         let (running, watch) = (Running::default(), Watch::NotYet(sender));
-        Self { grace, receiver, running, watch, room: Room::default() }
+        Self { grace, receiver, running, watch, room: Room::default(), chosen: Arc::default() }
+    }
+
+    /// The same, which reads the series that was `chosen` for earlier trials.
+    #[must_use]
+    pub(crate) fn with_chosen(mut self, chosen: Option<Chosen>) -> Self {
+        self.chosen = Arc::new(Mutex::new(chosen));
+        self
     }
 
     /// The same, which says by `room` that trials wait for room on a full disk.
@@ -162,7 +172,7 @@ impl LocalProcesses {
     ) -> Result<ProcessIdentity, StartError> {
         let trial = spec.trial;
         let no_thread = |source| StartError::Thread { trial, source };
-        let (grace, running) = (self.grace, self.running.clone());
+        let (grace, running, chosen) = (self.grace, self.running.clone(), Arc::clone(&self.chosen));
         let watcher = self.watcher().map_err(no_thread)?;
         let followed = spec.followed()?;
         let starting = running.starting();
@@ -181,7 +191,7 @@ impl LocalProcesses {
             .with_resource(spec.max_resource)
             .with_once(&spec.watch.once);
         let missed_after = (spec.max_resource / 2).max(FEWEST_MISSED);
-        let output = Output::new(trial, reports, log, missed_after);
+        let output = Output::new(trial, reports, log, missed_after).sharing(chosen);
         let process = Process::new(child, terminal, spec.directory.clone(), output, grace)
             .watched(spec.watch.clone(), followed)
             .remembered(record);

@@ -36,21 +36,15 @@ mod local_trials;
 mod log;
 mod message;
 mod no_links;
-mod once;
 mod orders;
 mod outbox;
 mod output;
 mod params_watch;
 mod parent;
-mod pattern;
 mod placeholder;
 mod printed;
 mod process;
-mod protocol;
-mod reader;
-mod report;
 mod room;
-pub mod scan;
 mod start_error;
 mod stored;
 mod strays;
@@ -72,6 +66,9 @@ pub use driver::{
 };
 pub use event_store::{EventStore, Survey};
 pub use executor::LocalProcesses;
+pub use foretell_logs::printed::{
+    Chosen, MetricPattern, MetricSource, PatternError, Read, Report, ReportProblem, ReportReader, Seen,
+};
 pub use group::ProcessIdentity;
 pub use guardian::{Guardian, adopt_orphans, guard};
 pub use hosted::{HostError, Hosted, Next, Reading, Task, by_hand, check_open};
@@ -84,12 +81,8 @@ pub use log::{
 pub use message::{Message, MessageKind, Status};
 pub use orders::Orders;
 pub use parent::{ParentGuard, parent_alive_guard};
-pub use pattern::{MetricPattern, PatternError};
 pub use placeholder::{PARAMS_FILE, PARAMS_JSON, PlaceholderError, TRIAL_DIR, fill_in, substitute};
 pub use printed::Printed;
-pub use protocol::MetricSource;
-pub use reader::{Read, ReportReader, Seen};
-pub use report::{Report, ReportProblem};
 pub use room::Room;
 pub use start_error::StartError;
 pub use stored::{Stored, StoredError, log_in, studies_in};

@@ -14,9 +14,9 @@ use crate::driver::{Begin, Executor, ExecutorError};
 use crate::executor::LocalProcesses;
 use crate::message::{Message, MessageKind, Status};
 use crate::params_watch::ParamsWatch;
-use crate::protocol::MetricSource;
 use crate::room::Room;
 use crate::trial::{TrialSpec, Watch};
+use foretell_logs::printed::MetricSource;
 
 /// What the trials of a study have in common.
 #[derive(Clone, Debug)]
@@ -64,6 +64,13 @@ impl LocalTrials {
     pub fn new(setup: TrialSetup, grace: Duration) -> Self {
         let processes = LocalProcesses::new(grace);
         Self { processes, setup, params_watch: None, is_watched: false }
+    }
+
+    /// The same, which are read by the series that an earlier run of the study chose, as its log has it.
+    #[must_use]
+    pub fn with_series(self, series: Option<&str>) -> Self {
+        let chosen = series.and_then(|series| serde_json::from_str(series).ok());
+        Self { processes: self.processes.with_chosen(chosen), ..self }
     }
 
     /// The same, which wait out a full disk as `room` says before they start.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::report::{Report, ReportProblem};
+use foretell_logs::printed::{Report, ReportProblem};
 
 /// What a trial says, or what became of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +23,21 @@ pub enum MessageKind {
     Late {
         /// The reports, in order.
         reports: Vec<Report>,
+    },
+    /// All that was not certain before its end: which of the numbers that it printed are its metric, or what an epoch's last value is.
+    Settled {
+        /// The reports, in order.
+        reports: Vec<Report>,
+    },
+    /// Its output has shown which of its series is the metric: the trials after it are read alike.
+    Chosen {
+        /// The series, as JSON.
+        series: String,
+    },
+    /// What is to be said of how its output is read.
+    Noted {
+        /// A sentence.
+        note: String,
     },
     /// It has reported nothing for long; said once, until it reports again.
     Quiet {

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -19,9 +20,8 @@ use crate::group::{Census, ProcessIdentity, reap, signal_group, signal_process};
 use crate::message::{Message, MessageKind, Status};
 use crate::outbox::Outbox;
 use crate::output::{Line, LineSplitter, OutputLog, Tail, shown};
-use crate::reader::{ReportReader, Seen};
-use crate::report::ReportProblem;
 use crate::trial::Watch;
+use foretell_logs::printed::{Chosen, Report, ReportProblem, ReportReader, Seen};
 
 /// How long orphans of an ended trial may take to vanish once killed, before they are left to the operating system.
 const VANISH: Duration = Duration::from_secs(10);
@@ -47,6 +47,8 @@ const PIPE_BYTES: usize = 1024 * 1024;
 pub(crate) struct Output {
     trial: u64,
     reports: ReportReader,
+    /// The series that an earlier trial's output showed to be the metric.
+    chosen: Arc<Mutex<Option<Chosen>>>,
     log: OutputLog,
     tail: Tail,
     /// Lines so far, as long as none was a report.
@@ -77,6 +79,7 @@ impl Output {
         Self {
             trial,
             reports,
+            chosen: Arc::default(),
             log,
             tail: Tail::default(),
             silent: Some(0),
@@ -86,6 +89,25 @@ impl Output {
             batch: Vec::new(),
             held: None,
             flushes: false,
+        }
+    }
+
+    /// The same, which reads the series that was `chosen` for other trials, and chooses one for them if none was.
+    pub(crate) fn sharing(self, chosen: Arc<Mutex<Option<Chosen>>>) -> Self {
+        Self { chosen, ..self }
+    }
+
+    /// Takes over what other trials have shown, or shows them what this one has.
+    fn share_choice(&mut self) {
+        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        match (chosen.as_ref(), self.reports.chosen()) {
+            (Some(chosen), None) => self.reports.follow(chosen),
+            (None, Some(own)) => {
+                *chosen = Some(own.clone());
+                let series = serde_json::to_string(own).unwrap_or_default();
+                self.batch.push(MessageKind::Chosen { series });
+            }
+            _ => {}
         }
     }
 
@@ -130,6 +152,11 @@ impl Output {
                 Err(problem) => MessageKind::Unusable { line: shown(line.bytes), problem },
             });
         }
+        if self.reports.has_candidate() {
+            self.silent = None;
+        }
+        let notes = self.reports.take_notes().into_iter();
+        self.batch.extend(notes.map(|note| MessageKind::Noted { note }));
         let misses = |seen: &&Seen| seen.epochs >= self.missed_after;
         if let Some(seen) = self.reports.seen().filter(misses) {
             self.missed_after = u64::MAX;
@@ -140,7 +167,6 @@ impl Output {
     /// Takes all whole lines that `bytes` complete.
     fn take_bytes(&mut self, bytes: &[u8], pipe: &mut LineSplitter, is_stdout: bool, outbox: &mut Outbox) {
         let is_report = is_stdout || self.reports.reads_stderr();
-        self.reports.turn_to(is_stdout);
         let mut copy = Vec::with_capacity(bytes.len() + 1);
         pipe.push(bytes, |line| {
             copy.extend_from_slice(line.bytes);
@@ -148,6 +174,7 @@ impl Output {
             self.take(line, is_report);
         });
         self.log.write(&copy);
+        self.share_choice();
         self.hand_over(Instant::now(), outbox);
     }
 
@@ -156,7 +183,7 @@ impl Output {
         let is_report = |kind: &&MessageKind| matches!(kind, MessageKind::Report(_));
         let reports = self.batch.iter().filter(is_report).count();
         let is_first = self.heard.is_none();
-        if reports > 0 {
+        if self.reports.take_news() {
             let (first, _, times) = self.heard.unwrap_or((now, now, 0));
             self.heard = Some((first, now, times + 1));
         }
@@ -177,8 +204,7 @@ impl Output {
 
     /// Sends the last of it: as late reports, if all that there are came with an end that was its own.
     fn finish(&mut self, is_own_end: bool, outbox: &mut Outbox) {
-        let last = self.reports.flush().into_iter().map(MessageKind::Report);
-        self.batch.extend(last);
+        self.take_last();
         let Some((held, _)) = self.held.take_if(|_| is_own_end) else { return self.release(outbox) };
         let mut reports = Vec::new();
         for kind in held.into_iter().chain(std::mem::take(&mut self.batch)) {
@@ -190,6 +216,21 @@ impl Output {
         self.send(MessageKind::Late { reports }, outbox);
     }
 
+    /// Takes what was not certain before the end.
+    fn take_last(&mut self) {
+        let (reports, problems): (Vec<_>, Vec<_>) = self.reports.flush().into_iter().partition(Result::is_ok);
+        let problems = problems.into_iter().filter_map(Result::err);
+        self.batch.extend(problems.map(|problem| MessageKind::Unusable { line: String::new(), problem }));
+        self.batch.extend(self.reports.take_notes().into_iter().map(|note| MessageKind::Noted { note }));
+        let reports: Vec<Report> = reports.into_iter().filter_map(Result::ok).collect();
+        if self.held.is_some() || reports.len() == 1 {
+            self.batch.extend(reports.into_iter().map(MessageKind::Report));
+        } else if !reports.is_empty() {
+            self.batch.push(MessageKind::Settled { reports });
+        }
+        self.share_choice();
+    }
+
     /// What stands after the last newline: a report if the process ended by itself; if a signal cut its writing short,
     /// only a JSON report is surely whole.
     fn take_rest(&mut self, rest: &[u8], is_stdout: bool, status: Status) {
@@ -199,7 +240,6 @@ impl Output {
         self.log.write(&[rest, b"\n"].concat());
         let whole = matches!(status, Status::Exited(_)) && (is_stdout || self.reports.reads_stderr());
         let closed = rest.trim_ascii_end().ends_with(b"}") && !self.reports.reads_stderr() && is_stdout;
-        self.reports.turn_to(is_stdout);
         self.take(Line { bytes: rest, cut: false, transient: false }, whole || closed);
     }
 
@@ -574,10 +614,9 @@ mod tests {
     use crate::message::MessageKind;
     use crate::outbox::Outbox;
     use crate::output::OutputLog;
-    use crate::protocol::MetricSource;
-    use crate::reader::ReportReader;
     use crate::room::Room;
     use crate::trial::Watch;
+    use foretell_logs::printed::{MetricSource, ReportReader};
     use std::os::unix::process::CommandExt;
     use std::path::Path;
     use std::process::Command;

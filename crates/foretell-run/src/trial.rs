@@ -15,9 +15,9 @@ use crate::atomic_write::write_atomically;
 use crate::group::ProcessIdentity;
 use crate::parent;
 use crate::placeholder::{PARAMS_FILE, TRIAL_DIR, fill_in, substitute};
-use crate::protocol::MetricSource;
 use crate::start_error::StartError;
 use crate::terminal::VARIABLES;
+use foretell_logs::printed::MetricSource;
 
 /// One trial to run as a child process.
 ///
@@ -35,7 +35,7 @@ use crate::terminal::VARIABLES;
 /// | `FORETELL_PARENT`         | who started it, for [`crate::parent_alive_guard`]         |
 /// | `FORETELL_START`          | a name of this start, for [`crate::end_abandoned`]        |
 /// | `PYTHONUNBUFFERED`        | 1 unless set: Python would hold reports back in a pipe    |
-/// | `TERM`, `PAGER`           | `dumb` and `cat`: standard output is a terminal           |
+/// | `TERM`, `PAGER`           | `xterm` and `cat`: standard output is a terminal          |
 ///
 /// All paths in it are absolute. The rest of the environment is Foretell's own, with `environment` added.
 #[derive(Clone, Debug)]

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::atomic_write::write_atomically;
 use crate::config_file::{ConfigFile, ConfigFileError};
-use crate::pattern::PatternError;
-use crate::protocol::MetricSource;
 use crate::trial::Watch;
+use foretell_logs::printed::{MetricSource, PatternError};
 
 /// The file, in a study's folder.
 const FILE: &str = "work.json";
@@ -34,6 +33,9 @@ pub struct Work {
     pub is_built_in: bool,
     /// What `--metric` said.
     pub metric: Option<String>,
+    /// What `--step` said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
     /// The resource of a whole training.
     pub max_resource: u64,
     /// A file that a trial appends its metrics to.
@@ -111,7 +113,9 @@ impl Work {
     /// # Errors
     /// [`WorkError::Metric`].
     pub fn metric(&self) -> Result<MetricSource, WorkError> {
-        let parsed = self.metric.as_deref().map(MetricSource::parse).transpose()?;
+        let step = self.step.as_deref();
+        let parsed =
+            self.metric.as_deref().map(|metric| MetricSource::parse_with(metric, step)).transpose()?;
         Ok(parsed.unwrap_or_default())
     }
 

@@ -74,6 +74,12 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<String>,
     },
+    /// Which of the numbers that trials print is the metric, as the first trial's output has shown: its series, as the reader of printed output
+    /// writes it. The trials after it are read alike.
+    Chosen {
+        /// The series, as JSON.
+        series: String,
+    },
     /// A trial is to be run: from its beginning, from where it was paused or stopped, or from where it was interrupted.
     Started {
         /// The trial's number, from 0.
@@ -134,9 +140,11 @@ impl Record {
     /// The trial that it is about.
     pub fn trial(&self) -> Option<u64> {
         match self {
-            Self::Created { .. } | Self::Changed { .. } | Self::WarmStart { .. } | Self::Enqueued { .. } => {
-                None
-            }
+            Self::Created { .. }
+            | Self::Changed { .. }
+            | Self::WarmStart { .. }
+            | Self::Enqueued { .. }
+            | Self::Chosen { .. } => None,
             Self::Decided(decision) => Some(decision.trial),
             Self::Started { trial, .. }
             | Self::Reported { trial, .. }

@@ -161,6 +161,15 @@ impl<S: Store> Session<S> {
         Ok(())
     }
 
+    /// The first training's output has shown which of its `series` is the metric.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the record could not be stored.
+    pub fn chose(&mut self, series: &str) -> Result<(), StoreError> {
+        self.news.clear();
+        self.with_study(|study, append| study.choose_series(series, append))
+    }
+
     /// A training reports its metric in the user's unit and direction; `None`, or a value that is not finite, says that it
     /// diverged. `metrics` is what else it reported.
     ///

@@ -1,14 +1,14 @@
 //! `foretell import`: old tables and logs as one file of curves, which `forecast`, `replay`, `evaluate` and
 //! `search --learn-from` read.
 
-use super::init::{ask, guess_metric};
+use super::init::ask;
 use super::search::name_in;
 use crate::curves::{CurveFlags, tool};
 use crate::failure::{Failure, Outcome};
 use crate::output::{metric_value, note, print, print_json, table};
 use foretell::{Curve, Direction, Metric, Run, direction_of};
+use foretell_logs::printed::{self, MetricSource, ReportProblem, ReportReader, Whole};
 use foretell_logs::{Format, Manifest, Recorded, Survey, Topic};
-use foretell_run::{MetricSource, ReportReader};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Read, Write};
@@ -266,35 +266,30 @@ fn logs(arguments: &Arguments) -> Result<(Vec<Run>, Metric), Failure> {
     let flags = &arguments.curves;
     let texts: Vec<(PathBuf, String)> =
         arguments.files.iter().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
-    let source = match &flags.metric {
-        Some(metric) => metric.clone(),
-        None => guess(&texts)?,
+    let (source, name) = match &flags.metric {
+        Some(metric) => (metric.clone(), name_in(metric)),
+        None => guessed(&texts)?,
     };
     let parsed = MetricSource::parse(&source).map_err(Failure::input)?;
-    let name = name_in(&source);
-    let direction = match (flags.minimize, flags.maximize) {
-        (true, _) => Direction::Minimize,
-        (_, true) => Direction::Maximize,
-        _ => direction_of(&name).unwrap_or_default(),
-    };
+    let direction = direction(flags, &name)?;
     let (mut runs, mut silent) = (Vec::new(), Vec::new());
     let mut taken = BTreeSet::new();
     for (file, text) in &texts {
-        let curve = curve(text, &parsed, direction)
-            .map_err(|why| Failure::input(format!("{}: {why}", file.display())))?;
-        match curve {
-            Ok(curve) => runs.push(Run {
+        let whole = ReportReader::new(parsed.clone(), 0).read_all(text);
+        say_of(file, &whole)?;
+        match curve(&whole, direction) {
+            curve if !curve.is_empty() => runs.push(Run {
                 id: unique(file, &mut taken),
                 configuration: foretell_logs::configuration_beside(file),
                 curve,
             }),
-            Err(seen) => silent.push((file, seen)),
+            _ => silent.push((file, whole.seen.text())),
         }
     }
     if let Some((file, seen)) = silent.first() {
         let printed = if seen.is_empty() { String::new() } else { format!("; it has {seen}") };
         let said = format!(
-            "{}: no line gives a value by --metric '{source}'{printed}; name it by --metric, or a pattern such as '{name}: ([\\d.]+)'",
+            "{}: no line gives a value by --metric '{source}'{printed}; name it by --metric, or by a template of its line such as '{name}: {{value}}'",
             file.display()
         );
         if runs.is_empty() {
@@ -310,14 +305,51 @@ fn logs(arguments: &Arguments) -> Result<(Vec<Run>, Metric), Failure> {
     Ok((runs, Metric::new(&name, direction)))
 }
 
-/// The metric that the first log that has any seems to report.
-fn guess(texts: &[(PathBuf, String)]) -> Result<String, Failure> {
-    let found = texts.iter().find_map(|(_, text)| guess_metric(text));
+/// Which way is better, as the flags say or else the metric's name.
+fn direction(flags: &CurveFlags, name: &str) -> Result<Direction, Failure> {
+    let said = match (flags.minimize, flags.maximize) {
+        (true, _) => Some(Direction::Minimize),
+        (_, true) => Some(Direction::Maximize),
+        _ => None,
+    };
+    let named = direction_of(name);
+    if let (Some(said), Some(named)) = (said, named)
+        && said != named
+    {
+        note(&format!(
+            "{} is better, as you say, though of `{name}` {} is better by its name",
+            said.better(),
+            named.better()
+        ));
+    }
+    said.or(named).ok_or_else(|| {
+        Failure::input(format!(
+            "the direction of `{name}` is not known by its name: add --maximize if larger is better, or --minimize"
+        ))
+    })
+}
+
+/// Says how a log was read; refuses one that can be read in two ways.
+fn say_of(file: &Path, whole: &Whole) -> Outcome {
+    let refused = whole
+        .problems
+        .iter()
+        .find(|problem| matches!(problem, ReportProblem::Epoch { .. } | ReportProblem::Notation { .. }));
+    if let Some(problem) = refused {
+        return Err(Failure::input(format!("{}: {problem}", file.display())));
+    }
+    whole.notes.iter().for_each(|said| note(&format!("{}: {said}", file.display())));
+    Ok(())
+}
+
+/// The metric that the first log that has any seems to report: what names it, and its name.
+fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
+    let found = texts.iter().find_map(|(_, text)| printed::guess(text));
     let found = found.ok_or_else(|| {
         Failure::input("no metric was found in the logs: name it by --metric, such as --metric val_acc")
     })?;
-    note(&format!("the metric is taken to be `{found}`; name another by --metric"));
-    Ok(found)
+    note(&format!("the metric is taken to be `{}`; name another by --metric", found.source));
+    Ok((found.source, found.name))
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
@@ -331,28 +363,14 @@ fn read(file: &Path) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The curve in a log; where there is none, what it has instead.
-fn curve(
-    text: &str,
-    source: &MetricSource,
-    direction: Direction,
-) -> Result<Result<Curve, String>, foretell_run::ReportProblem> {
-    let (reports, seen) = ReportReader::new(source.clone(), 0).read_all(text);
-    let mut points = BTreeMap::new();
-    for report in reports {
-        match report {
-            Ok(report) => drop(points.entry(report.step).or_insert(report.value)),
-            Err(problem @ foretell_run::ReportProblem::Epoch { .. }) => return Err(problem),
-            Err(_) => {} // other lines of a log may look like a report
-        }
-    }
+/// The curve in a log.
+fn curve(whole: &Whole, direction: Direction) -> Curve {
     let mut curve = Curve::default();
-    for (step, value) in points {
+    for report in &whole.reports {
         // steps ascend
-        let _ = curve.push(step as f64, value.unwrap_or(f64::NAN), direction);
+        let _ = curve.push(report.step as f64, report.value.unwrap_or(f64::NAN), direction);
     }
-    let seen = seen.map(|seen| seen.text()).unwrap_or_default();
-    Ok(if curve.is_empty() { Err(seen) } else { Ok(curve) })
+    curve
 }
 
 /// The file's name, with its folder's where it is taken or says nothing.
@@ -398,22 +416,9 @@ fn summary(read: &Imported, out: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{curve, unique};
-    use foretell::Direction;
-    use foretell_run::MetricSource;
+    use super::unique;
     use std::collections::BTreeSet;
     use std::path::Path;
-
-    #[test]
-    fn the_last_drawing_of_a_bar_and_columns_count() {
-        let metric = MetricSource::parse("acc").expect("a name");
-        let read = |text: &str| {
-            let curve = curve(text, &metric, Direction::Maximize).expect("no epoch number").expect("a curve");
-            curve.scores().to_vec()
-        };
-        assert_eq!(read("epoch 1 acc 0.5\nepoch 2 acc 0.6\r\n"), [0.5, 0.6]);
-        assert_eq!(read("epoch,acc\n1,0.5\n2,0.7\n"), [0.5, 0.7]);
-    }
 
     #[test]
     fn each_run_has_a_name_of_its_own() {

@@ -26,9 +26,9 @@ use crate::driver::{Begin, Executor, numbers, said_at_the_end};
 use crate::hosted::Reading;
 use crate::local_trials::{LocalTrials, TrialSetup, trial_directory};
 use crate::message::{Message, MessageKind, Status};
-use crate::report::{Report, ReportProblem};
 use crate::work::{Work, WorkError};
 use client::Trouble;
+use foretell_logs::printed::{Report, ReportProblem};
 use link::Link;
 use slot::{Heard, Slot, Wish};
 
@@ -371,6 +371,12 @@ impl Trainings<'_> {
             MessageKind::Late { reports } => {
                 reports.iter().for_each(|report| self.report(trial, report, true));
             }
+            MessageKind::Settled { reports } => {
+                reports.iter().for_each(|report| self.report(trial, report, true));
+            }
+            MessageKind::Noted { note } => say(&note),
+            // the worker's own trials share it
+            MessageKind::Chosen { .. } => {}
             MessageKind::Quiet { silence } => say(&format!("no report for {} s", silence.as_secs())),
             MessageKind::Silent { lines, line } => {
                 say(&format!("{lines} lines, `{line}` the last, but no report yet"));

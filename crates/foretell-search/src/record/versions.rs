@@ -16,10 +16,11 @@ const TYPE: &str = "event";
 ///
 /// Raise a version when an older program would misunderstand the record. A new optional field that older programs may
 /// ignore needs no new version.
-const NEWEST: [(&str, u32); 11] = [
+const NEWEST: [(&str, u32); 12] = [
     ("created", 1),
     ("changed", 2), // 2: space, sampler, length and command may change, too
     ("enqueued", 1),
+    ("chosen", 1),
     ("warm_start", 1),
     ("handed_in", 1), // what `warm_start` was called until November 2026; read, but not written
     ("started", 1),
@@ -42,6 +43,7 @@ impl Record {
             Self::Changed { .. } => "changed",
             Self::WarmStart { .. } => "warm_start",
             Self::Enqueued { .. } => "enqueued",
+            Self::Chosen { .. } => "chosen",
             Self::Started { .. } => "started",
             Self::Reported { .. } => "reported",
             Self::Decided(_) => "decided",

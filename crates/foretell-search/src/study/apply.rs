@@ -52,6 +52,10 @@ impl Study {
                 self.reopen_proposal();
                 Ok(())
             }
+            Record::Chosen { series } => {
+                self.series = Some(series.clone());
+                Ok(())
+            }
             Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
             Record::Started { trial, configuration, from, until, .. } => {
                 if self.trial(*trial).is_some_and(Trial::is_open) {

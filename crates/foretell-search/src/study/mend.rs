@@ -74,7 +74,7 @@ impl Losses {
             Record::Changed { settings } => {
                 self.spec = self.spec.take().map(|spec| Box::new(spec.with_settings(settings)));
             }
-            Record::WarmStart { .. } | Record::Enqueued { .. } => {}
+            Record::WarmStart { .. } | Record::Enqueued { .. } | Record::Chosen { .. } => {}
             Record::Started { trial, configuration, .. } => self.see_start(*trial, configuration),
             Record::Reported { trial, .. } if self.is_late(*trial) => {}
             Record::Reported { trial, .. }

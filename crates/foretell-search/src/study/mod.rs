@@ -107,6 +107,8 @@ pub struct Study {
     told_at: u64,
     /// What people want tried next.
     queue: Queue,
+    /// The series of the trials' output that is the metric, once it is known.
+    series: Option<String>,
     /// Whether the sampler is the caller's own: it stays whatever changes.
     brings_sampler: bool,
 }
@@ -193,6 +195,7 @@ impl Study {
             keeps_checkpoints: true,
             told_at: 0,
             queue: Queue::new(spec.queue.clone()),
+            series: None,
             brings_sampler,
             settings: spec.settings(),
             spec,
@@ -202,6 +205,11 @@ impl Study {
     /// The study's description.
     pub fn spec(&self) -> &StudySpec {
         &self.spec
+    }
+
+    /// The series of the trials' output that is the metric, as [`Record::Chosen`](crate::Record::Chosen) has it.
+    pub fn series(&self) -> Option<&str> {
+        self.series.as_deref()
     }
 
     /// Its trials, by number.

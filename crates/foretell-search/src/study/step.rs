@@ -67,6 +67,17 @@ impl Study {
         self.emit(Record::Changed { settings: Box::new(settings) }, append)
     }
 
+    /// Notes which series of the trials' output is the metric, unless one is known.
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub(crate) fn choose_series<E>(&mut self, series: &str, append: &mut Append<'_, E>) -> Result<(), E> {
+        match self.series {
+            Some(_) => Ok(()),
+            None => self.emit(Record::Chosen { series: series.to_owned() }, append),
+        }
+    }
+
     /// Gives the study runs of an earlier search to learn from (a warm start), and returns the records. Runs count at
     /// every level that they reached. Only before the first trial: later there is nothing to do, and no record.
     pub fn warm_start(&mut self, runs: &[Run]) -> Vec<Record> {

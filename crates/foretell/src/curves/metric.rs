@@ -127,13 +127,15 @@ impl From<Direction> for Metric {
     }
 }
 
-const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward return score \
-    precision recall top1 top5 correct likelihood elbo psnr ssim";
+const MAXIMIZED: &str = "acc accuracy accuracies auc auroc auprc f1 bleu rouge map miou iou dice r2 reward rewards rew return returns \
+    score precision recall ap top1 top5 correct likelihood elbo psnr ssim genauigkeit 准确率 精度 召回率";
 const MINIMIZED: &str = "loss losses ppl perplexity error err nll bpc bpb rmse mae mse cost xent crossentropy entropy wer cer \
-    ter fid regret logloss mape perp divergence";
+    ter fid regret logloss mape perp divergence brier verlust fehler 损失 误差";
+/// Words that a `neg` before them reverses; before any other word it is the name of a class: `neg_err`.
+const REVERSIBLE: &str = "mean root median log mse rmse mae msle rmsle mape brier elbo likelihood logloss cross crossentropy perplexity ppl";
 /// Words after which a metric's name is a setting: `loss_weight`, `error_threshold`.
 const SETTINGS: &str = "weight fn function type name scale scaling coef coefficient threshold smoothing kind lambda factor \
-    margin alpha target size sizes sequences bonus dim mode metric order clip reduction class classes \
+    margin alpha target thresh thres size sizes sequences bonus dim mode metric order clip reduction class classes \
     budget";
 /// Words for metrics that are a share of something.
 const SHARES: &str = "acc accuracy accuracies auc auroc auprc f1 bleu map miou iou dice precision recall top1 top5 correct ssim";
@@ -168,10 +170,13 @@ pub fn direction_of(name: &str) -> Option<Direction> {
     if words.last().is_some_and(|last| within(last, SETTINGS)) {
         return None;
     }
-    let named = words.iter().rev().find_map(|word| {
+    let named = |word: &String| {
         let maximized = numbered(word, MAXIMIZED).then_some(Direction::Maximize);
         maximized.or(numbered(word, MINIMIZED).then_some(Direction::Minimize))
-    })?;
+    };
+    // what the score is of says more: fid_score
+    let of_score = words.iter().rev().filter(|word| *word != "score").find_map(named);
+    let named = of_score.or_else(|| words.iter().find_map(named))?;
     Some(match (named, is_negated(&words)) {
         (Direction::Maximize, false) | (Direction::Minimize, true) => Direction::Maximize,
         _ => Direction::Minimize,
@@ -203,7 +208,7 @@ pub fn is_error(metric: &str) -> bool {
 }
 
 fn is_negated(words: &[String]) -> bool {
-    words.iter().any(|word| word == "neg" || word == "negative")
+    words.windows(2).any(|pair| (pair[0] == "neg" || pair[0] == "negative") && within(&pair[1], REVERSIBLE))
 }
 
 #[cfg(test)]
@@ -224,6 +229,15 @@ mod tests {
             ("val_error", Some(Direction::Minimize)),
             ("neg_rmse", Some(Direction::Maximize)),
             ("negative_log_likelihood", Some(Direction::Minimize)),
+            ("test.neg_err", Some(Direction::Minimize)),
+            ("neg_mean_squared_error", Some(Direction::Maximize)),
+            ("fid_score", Some(Direction::Minimize)),
+            ("brier_score", Some(Direction::Minimize)),
+            ("error_score", Some(Direction::Minimize)),
+            ("score", Some(Direction::Maximize)),
+            ("f1_score", Some(Direction::Maximize)),
+            ("ep_rew_mean", Some(Direction::Maximize)),
+            ("EPE", None),
             ("ep_", None),
             ("loss_weight", None),
             ("label_smoothing", None),

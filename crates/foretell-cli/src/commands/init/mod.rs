@@ -14,9 +14,6 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The most lines of a log that are read to find its metric.
-const MOST_LINES: usize = 5_000;
-
 /// The arguments of `foretell init`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -59,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let help = probe::run(&help, limit.min(Duration::from_secs(20)), &|_| false)?;
     let described = options::read(command, &help.lines, folder);
     note(&format!("running it for at most {} s to see what it prints …", arguments.seconds));
-    let is_known = |lines: &[String]| described.epochs.is_some() || metric::announced(lines).is_some();
+    let is_known = |lines: &[String]| described.epochs.is_some() || probe::announced(lines).is_some();
     let sample = probe::run(command, limit, &|lines| probe::names_epochs(lines) && is_known(lines))?;
     if sample.failed && sample.lines.is_empty() {
         return Err(Failure::input(format!(
@@ -75,12 +72,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ")
         )));
     }
-    let reported = found.as_ref().and_then(|found| metric::reported(&sample, &found.source));
-    let epochs = Epochs::of(reported, metric::announced(&sample.lines), described.epochs);
+    let reported = found.as_ref().and_then(|found| metric::reported(&sample, found));
+    let epochs = Epochs::of(reported, probe::announced(&sample.lines), described.epochs);
     let mut guess = study_file::Guess { described, metric: None, epochs, earlier: Vec::new() };
     let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if asks {
-        ask_all(&mut guess, &mut found)?;
+        ask_all(&mut guess, &mut found, &sample)?;
     }
     guess.metric = found;
     guess.earlier = earlier::of(&guess.described, guess.metric.as_ref(), folder);
@@ -90,18 +87,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// The metric that a training which printed `text` seems to report, as `--metric` is given it.
-pub(crate) fn guess_metric(text: &str) -> Option<String> {
-    let lines = text.lines().take(MOST_LINES).map(str::to_owned).collect();
-    let sample = probe::Sample { lines, failed: false, ended: true, table: None, text: String::new() };
-    metric::find(&sample).map(|found| found.source)
-}
-
-fn ask_all(guess: &mut study_file::Guess, found: &mut Option<metric::Found>) -> Outcome {
+fn ask_all(
+    guess: &mut study_file::Guess,
+    found: &mut Option<metric::Found>,
+    sample: &probe::Sample,
+) -> Outcome {
+    if let Some(found) = found {
+        note(&found.read());
+    }
     let shown = found.as_ref().map(|found| found.source.clone()).unwrap_or_default();
-    let metric = ask("which metric counts (a name, or a pattern with a group)", &shown)?;
+    let metric = ask("which metric counts (a name, or its line with {value} for the number)", &shown)?;
     if metric != shown {
-        *found = Some(metric::Found::named(&metric, found.as_ref()));
+        *found = Some(metric::Found::named(&metric, found.as_ref(), sample));
+        found.iter().for_each(|found| note(&found.read()));
     }
     if let Some(found) = found {
         let way =

@@ -1,13 +1,14 @@
 //! Runs a command for a moment and keeps what it prints.
 
 use crate::failure::Failure;
-use foretell_run::{LocalProcesses, MessageKind, MetricSource, Status, TrialSpec, Watch, scan};
-use std::collections::{BTreeMap, BTreeSet};
+use foretell_logs::printed::{MetricSource, ReportReader, Seen, plain};
+use foretell_run::{LocalProcesses, MessageKind, Status, TrialSpec, Watch};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// The number of epochs that show what a report looks like.
-const ENOUGH_EPOCHS: usize = 3;
+const ENOUGH_EPOCHS: u64 = 3;
 /// How often the output is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 /// The most of the output that is looked at.
@@ -22,8 +23,10 @@ pub(super) struct Sample {
     pub(super) ended: bool,
     /// A table that it appended to, if there is one.
     pub(super) table: Option<PathBuf>,
-    /// All that it printed, or wrote into a new table; empty where that is not known.
+    /// All that it printed.
     pub(super) text: String,
+    /// All that the table holds, and whether that is of this run alone.
+    pub(super) written: (String, bool),
 }
 
 /// Runs `command` for at most `limit`, or until its lines are enough.
@@ -42,7 +45,7 @@ pub(super) fn run(
     sample.table = tables(Path::new("."), begun).into_iter().next();
     if let Some(text) = sample.table.as_ref().and_then(|path| std::fs::read_to_string(path).ok()) {
         let is_new = sample.table.as_ref().is_some_and(|table| !before.contains(table));
-        sample.text = if is_new { text.clone() } else { String::new() };
+        sample.written = (text.clone(), is_new);
         let (head, tail) = (text.lines().take(1), text.lines().skip(1));
         let rows = text.lines().count().saturating_sub(1);
         let last = tail.skip(rows.saturating_sub(MOST_LINES));
@@ -74,7 +77,7 @@ fn run_in(
     }
     let failed = !stopped && status != Some(Status::Exited(0));
     let text = String::from_utf8_lossy(&std::fs::read(&log).unwrap_or_default()).into_owned();
-    Ok(Sample { lines: lines(&log), failed, ended: !stopped, table: None, text })
+    Ok(Sample { lines: lines(&log), failed, ended: !stopped, table: None, text, written: Default::default() })
 }
 
 fn spec(command: &[String], directory: &Path) -> TrialSpec {
@@ -99,17 +102,28 @@ fn spec(command: &[String], directory: &Path) -> TrialSpec {
 /// The lines of the log so far, without colours.
 fn lines(log: &Path) -> Vec<String> {
     let bytes = std::fs::read(log).unwrap_or_default();
-    let bytes = scan::plain(&bytes);
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()).collect();
+    let lines = bytes.split(|byte| b"\n\r".contains(byte)).map(|line| plain(line).text.into_owned());
+    let lines: Vec<String> = lines.filter(|line| !line.trim().is_empty()).collect();
     let skipped = lines.len().saturating_sub(MOST_LINES);
-    lines.iter().skip(skipped).map(|&line| line.to_owned()).collect()
+    lines.into_iter().skip(skipped).collect()
 }
 
 /// Whether `lines` name so many epochs that they show what a report looks like.
 pub(super) fn names_epochs(lines: &[String]) -> bool {
-    let named = lines.iter().filter_map(|line| scan::step(&scan::pairs(line)));
-    named.collect::<BTreeSet<u64>>().len() > ENOUGH_EPOCHS
+    seen(lines).epochs > ENOUGH_EPOCHS
+}
+
+/// What `lines` name.
+pub(super) fn seen(lines: &[String]) -> Seen {
+    ReportReader::new(MetricSource::default(), 0).read_all(&lines.join("\n")).seen
+}
+
+/// The epochs of a whole training, if a line names them.
+pub(super) fn announced(lines: &[String]) -> Option<u64> {
+    ReportReader::new(MetricSource::default(), 0)
+        .read_all(&lines.join("\n"))
+        .epochs
+        .filter(|&epochs| epochs > 1)
 }
 
 /// Tables in `folder` that were written since `begun`.

@@ -37,7 +37,7 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     }
     match &guess.metric {
         Some(found) => metric(found, &mut line),
-        None => line("# no metric was seen: name it, or give a pattern such as 'val_acc: ([\\d.]+)'\nmetric = \"val_acc\"\n".to_owned()),
+        None => line("# no metric was seen: name it, or give its line such as \"val acc: {value}\"\nmetric = \"val_acc\"\n".to_owned()),
     }
     let once = guess.metric.as_ref().is_some_and(|found| found.once);
     let (epochs, said) = match once {
@@ -79,7 +79,7 @@ fn metric(found: &Found, line: &mut impl FnMut(String)) {
     } else {
         format!("; also printed: {}", found.others.join(", "))
     };
-    line(format!("# what counts{others}\nmetric = {}", quoted(&found.source)));
+    line(format!("# what counts{others}\n# {}\nmetric = {}", found.read(), quoted(&found.source)));
     let (way, other) = if found.minimize { ("minimize", "maximize") } else { ("maximize", "minimize") };
     line(format!("{way} = true   # or {other} = true\n"));
     if let Some(table) = &found.table {
@@ -105,8 +105,7 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
         line(format!("# {} = {}   # and --{name} {{{name}}} in the command", key(name), quoted(kind)));
     }
     first_trial(described, line);
-    let shown: Vec<String> =
-        sample.lines.iter().rev().take(5).rev().map(|text| format!("#   {text}")).collect();
+    let shown: Vec<String> = sample.lines.iter().rev().take(5).rev().map(|text| commented(text)).collect();
     if !shown.is_empty() {
         line(format!("\n# the script last printed\n{}", shown.join("\n")));
     }
@@ -131,6 +130,11 @@ fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
     }
 }
 
+/// A line of output as a comment, without what a study file cannot hold.
+fn commented(text: &str) -> String {
+    format!("#   {}", text.replace(|c: char| c.is_control(), " "))
+}
+
 fn quoted(text: &str) -> String {
     if text.contains('\\') && !text.contains('\'') {
         return format!("'{text}'");
@@ -150,7 +154,8 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         if names.is_empty() { "none found: fill in [param]".to_owned() } else { names.join(", ") };
     let metric = match &guess.metric {
         Some(found) => {
-            format!("{}, {} is better", found.source, if found.minimize { "smaller" } else { "larger" })
+            let better = if found.minimize { "smaller" } else { "larger" };
+            format!("{}, {better} is better\n{}", found.source, found.read())
         }
         None => "none seen: fill it in".to_owned(),
     };

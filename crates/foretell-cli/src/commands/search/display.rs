@@ -73,7 +73,8 @@ impl Display {
             Record::Created { .. }
             | Record::Changed { .. }
             | Record::WarmStart { .. }
-            | Record::Enqueued { .. } => return,
+            | Record::Enqueued { .. }
+            | Record::Chosen { .. } => return,
             Record::Decided(decision) => decision.trial,
             Record::Started { trial, .. }
             | Record::Reported { trial, .. }

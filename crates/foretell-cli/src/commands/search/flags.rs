@@ -30,10 +30,14 @@ pub(crate) struct Arguments {
     /// `momentum=float:0:1 if opt=sgd`.
     #[arg(long = "param", value_name = "NAME=KIND:…", help_heading = "Your own command")]
     pub(super) parameters: Vec<String>,
-    /// Where the metric is in the command's output: a field of its JSON reports, or a pattern such as
-    /// `val_acc=([\d.]+)`.
-    #[arg(long, value_name = "NAME|PATTERN", help_heading = "Your own command")]
+    /// Where the metric is in the command's output: its name, its line with `{value}` in the place of the number, such as
+    /// `Test: * Acc@1 {value}`, or a regular expression such as `val_acc=([\d.]+)`.
+    #[arg(long, value_name = "NAME|LINE|PATTERN", help_heading = "Your own command")]
     pub(super) metric: Option<String>,
+    /// Where the epoch is, if not in the metric's line: a line above it with `{step}` in the place of the number, such as
+    /// `Epoch: [{step}]`. The metric is then a line or a pattern.
+    #[arg(long, value_name = "LINE", help_heading = "Your own command", requires = "metric")]
+    pub(super) step: Option<String>,
     /// Smaller values of the metric are better (default: by the metric's name).
     #[arg(long, help_heading = "Your own command", conflicts_with = "maximize")]
     pub(super) minimize: bool,

@@ -75,6 +75,7 @@ impl<'a> Notices<'a> {
                 self.check_unit(study, report)?;
             }
             Event::Late { trial, reports } if first(&mut self.late_said) => note(&late(trial, reports)),
+            Event::Noted { trial, note: said } => note(&format!("trial {trial}: {said}")),
             Event::Quiet { trial, silence } => {
                 self.display.quiet(trial, silence);
                 note(&quiet(trial, silence));

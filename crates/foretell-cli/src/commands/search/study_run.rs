@@ -96,7 +96,7 @@ impl StudyRun {
         };
         adopt_orphans(!is_command());
         let guardian = guardian(directory);
-        let trials = LocalTrials::new(setup, GRACE).with_room(room);
+        let trials = LocalTrials::new(setup, GRACE).with_room(room).with_series(session.study().series());
         let driver = Driver::new(session, trials, workers, workload.what_is_missed())
             .with_limits(arguments.limits(before));
         let driver = driver.with_orders(Orders::of(directory));

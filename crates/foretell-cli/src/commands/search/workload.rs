@@ -60,14 +60,17 @@ impl Workload {
         check_placeholders(&arguments.command, &space)?;
         let config = config_file(arguments, &space)?;
         let metric = match arguments.metric() {
-            Some(text) => MetricSource::parse(text).map_err(Failure::input)?,
+            Some(text) => {
+                MetricSource::parse_with(text, arguments.step.as_deref()).map_err(Failure::input)?
+            }
             None => MetricSource::default(),
         };
         let written = arguments.metric().unwrap_or_default().to_owned();
-        let description = BTreeMap::from([
+        let mut description = BTreeMap::from([
             ("command".to_owned(), arguments.command.join(" ")),
             ("metric".to_owned(), written),
         ]);
+        description.extend(arguments.step.clone().map(|step| ("step".to_owned(), step)));
         Ok(Self {
             unplaced: unplaced(&arguments.command, &space),
             config,
@@ -108,7 +111,7 @@ impl Workload {
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {
             format!(
-                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}, nor `{name}=0.5`; say by --metric what it prints: a name, or a pattern such as '{name}: ([\\d.]+)'"
+                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}, nor `{name}=0.5`; say by --metric what it prints: a name, or its line such as '{name}: {{value}}'"
             )
         };
         match &self.metric {
@@ -231,12 +234,14 @@ pub(crate) fn name_in(metric: &str) -> String {
         let group = &metric[*at..];
         !group.starts_with("(?") && !metric[..*at].ends_with('\\')
     };
-    let end = metric.match_indices('(').map(|(at, _)| at).find(value).unwrap_or(metric.len());
+    let template = metric.find("{value}");
+    let group = || metric.match_indices('(').map(|(at, _)| at).find(value);
+    let end = template.or_else(group).unwrap_or(metric.len());
     // an escape stands for other characters and is no part of a name
     let escaped = metric[..end].split('\\').enumerate();
     let parts = escaped.map(|(i, part)| part.chars().skip(usize::from(i > 0)).collect::<String>());
     let plain = parts.collect::<Vec<_>>().join(" ");
-    let in_name = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+    let in_name = |c: char| c.is_alphanumeric() || "_-./@".contains(c);
     let words = plain.split(|c| !in_name(c)).map(|word| word.trim_matches(|c: char| "_-./".contains(c)));
     let words: Vec<&str> = words.filter(|word| word.contains(char::is_alphabetic)).collect();
     let metric = words.iter().rfind(|word| direction_of(word).is_some()).or(words.last());
@@ -259,6 +264,8 @@ mod tests {
             (r"loss \(val\): ([\d.]+)", "loss"),
             (r"quality now: ([\d.]+)", "now"),
             (r"top-1 ([\d.]+)", "top-1"),
+            ("Test: * Acc@1 {value}", "Acc@1"),
+            ("Validation accuracy", "accuracy"),
             (r"([\d.]+)", "metric"),
             ("", "metric"),
         ];

@@ -35,6 +35,7 @@ impl StudyRun {
             command: self.workload.command.clone(),
             is_built_in: self.workload.is_built_in(),
             metric: self.workload.metric_text(),
+            step: self.workload.description.get("step").cloned(),
             max_resource: self.study().spec().max_resource,
             follow: watch.follow,
             timeout: watch.timeout.map(|time| time.as_secs_f64()),

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::report::Report;
-use crate::scan::Pair;
+use super::line::Field;
+use super::number::Notation;
+use super::report::Report;
 
 /// Takes such values from lines without a report, and puts them into the next report.
 ///
@@ -24,7 +25,7 @@ pub(crate) struct Once {
 
 impl Once {
     /// Values of these `names`.
-    pub(crate) fn of(names: &[String]) -> Self {
+    pub(crate) fn new(names: &[String]) -> Self {
         Self { missing: names.iter().cloned().collect(), ..Self::default() }
     }
 
@@ -34,12 +35,11 @@ impl Once {
     }
 
     /// Reads a line without a report. Returns the report that waited, if the line has the last missing value.
-    pub(crate) fn see(&mut self, pairs: &[Pair<'_>]) -> Option<Report> {
-        for pair in pairs.iter().filter(|pair| !pair.is_past) {
-            if let Some(value) = pair.value
-                && self.missing.remove(pair.name)
-            {
-                self.found.insert(pair.name.to_owned(), Value::from(value));
+    pub(crate) fn see(&mut self, fields: &[Field]) -> Option<Report> {
+        for field in fields.iter().filter(|field| !field.is_past) {
+            let value = field.reading.value(Notation::Point);
+            if value.is_finite() && self.missing.remove(field.name()) {
+                self.found.insert(field.name().to_owned(), Value::from(value));
             }
         }
         if self.is_waiting() { None } else { self.release() }

@@ -5,7 +5,9 @@ use regex_syntax::ast::{self, Ast, Visitor};
 use std::ops::Range;
 use thiserror::Error;
 
-use crate::report::{ReportProblem, whole_step};
+use super::number::{Reading, reading_at};
+use super::report::{ReportProblem, whole_step};
+use super::words;
 
 /// The named group that holds the step.
 const STEP: &str = "step";
@@ -23,6 +25,14 @@ pub enum PatternError {
         pattern: String,
         /// What is wrong with it.
         problem: String,
+    },
+    /// It is a name, which finds its epochs by itself.
+    #[error(
+        "--step is for a metric that is a line or a pattern, and `{metric}` is a name: write '{metric} {{value}}', or leave --step out"
+    )]
+    Step {
+        /// The metric.
+        metric: String,
     },
     /// It does not say which part of the match is the value.
     #[error(
@@ -48,14 +58,21 @@ pub struct MetricPattern {
     /// The same, with not-a-number or an infinity as the value: `[\d.]+` would pass a diverged training over in silence.
     not_finite: Option<Regex>,
     value: usize,
+    /// Finds the epoch in other lines.
+    heading: Option<Regex>,
 }
 
 /// One match: the step, if the pattern finds it, and the number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) step: Option<u64>,
-    pub(crate) value: f64,
+    pub(crate) reading: Reading,
 }
+
+/// What stands for a number in a template: its reader decides where it ends.
+const VALUE: &str = r"([-+]?(?:[0-9]|\.[0-9])[^\s|;]*|[-+]?(?i:nan|inf(?:inity)?)\b)";
+/// What stands for a step.
+const STEP_VALUE: &str = r"(?P<step>[0-9][0-9,]*)";
 
 impl MetricPattern {
     /// The pattern `pattern`, in the syntax of the `regex` crate (much like Perl's and Python's).
@@ -76,10 +93,46 @@ impl MetricPattern {
                 let not_finite = contents(pattern, value).and_then(|Range { start, end }| {
                     build(&[&pattern[..start], NOT_FINITE, &pattern[end..]].concat()).ok()
                 });
-                Ok(Self { regex, not_finite, value })
+                Ok(Self { regex, not_finite, value, heading: None })
             }
             _ => Err(PatternError::Groups { pattern: pattern.to_owned(), found: values.len() }),
         }
+    }
+
+    /// The pattern of a line template: text with `{value}` in the place of the value, and if wanted `{step}`, and `{}` for other words. Blanks
+    /// match any number of blanks.
+    ///
+    /// # Errors
+    /// [`PatternError::Groups`] unless there is one `{value}`.
+    pub fn template(text: &str) -> Result<Self, PatternError> {
+        let expression = expression(text);
+        Self::new(&expression).map_err(|error| match error {
+            PatternError::Groups { found, .. } => PatternError::Groups { pattern: text.to_owned(), found },
+            other => other,
+        })
+    }
+
+    /// The same, whose epochs are those that the template `step` finds in lines above.
+    ///
+    /// # Errors
+    /// [`PatternError`] if `step` has no `{step}` and no group.
+    pub fn with_step(self, step: &str) -> Result<Self, PatternError> {
+        let text =
+            if step.contains("{step}") { expression(step).replace("?P<step>", "") } else { step.to_owned() };
+        let found = Self::new(&text)?;
+        Ok(Self { heading: Some(found.regex), ..self })
+    }
+
+    /// Whether the epochs stand in lines above.
+    pub(crate) fn has_heading(&self) -> bool {
+        self.heading.is_some()
+    }
+
+    /// The epoch that `line` names as a heading.
+    pub(crate) fn heading(&self, line: &str) -> Option<f64> {
+        let found = self.heading.as_ref()?.captures(line.as_bytes())?;
+        let number = found.get(1)?;
+        Some(reading_at(line.as_bytes(), number.start())?.value(super::number::Notation::Point))
     }
 
     /// The pattern's text.
@@ -98,16 +151,41 @@ impl MetricPattern {
 
     fn read(&self, captures: &Captures<'_>, line: &[u8]) -> Option<Result<Found, ReportProblem>> {
         let value = captures.get(self.value)?;
-        let before = String::from_utf8_lossy(&line[..value.end()]);
-        let named = crate::scan::pairs(&before).pop().filter(|pair| pair.end == before.len());
-        if captures.name(STEP).is_none()
-            && let Some(pair) = named.filter(|pair| pair.name.eq_ignore_ascii_case("epoch"))
-        {
-            return Some(Err(ReportProblem::Epoch { found: before[pair.at..].to_owned() }));
+        let before = String::from_utf8_lossy(&line[..value.start()]);
+        let (label, _) = words::label(&before);
+        let is_epoch = words::counter(label).is_some_and(|named| named.counter == words::Counter::Epoch)
+            && before.trim_end().ends_with(label);
+        if captures.name(STEP).is_none() && is_epoch {
+            let found = format!("{label} {}", String::from_utf8_lossy(value.as_bytes()));
+            return Some(Err(ReportProblem::Epoch { found }));
         }
         let step = captures.name(STEP).map(|step| read_step(&step)).transpose();
-        Some(step.and_then(|step| Ok(Found { step, value: read_value(&value, line)? })))
+        Some(step.and_then(|step| Ok(Found { step, reading: read_value(&value, line)? })))
     }
+}
+
+/// The regular expression of a template.
+fn expression(text: &str) -> String {
+    let mut expression = String::new();
+    if text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_') {
+        expression.push_str(r"\b");
+    }
+    let mut rest = text.trim();
+    while let Some(character) = rest.chars().next() {
+        let placeholder = [("{value}", VALUE), ("{step}", STEP_VALUE), ("{}", r"\S+?")];
+        if let Some((name, stands)) = placeholder.into_iter().find(|(name, _)| rest.starts_with(name)) {
+            expression.push_str(r"\s*");
+            expression.push_str(stands);
+            rest = &rest[name.len()..];
+        } else if character.is_whitespace() {
+            expression.push_str(r"\s*");
+            rest = rest.trim_start();
+        } else {
+            expression.push_str(&regex_syntax::escape(&character.to_string()));
+            rest = &rest[character.len_utf8()..];
+        }
+    }
+    expression
 }
 
 /// Where in `pattern` the contents of its capture group number `group` stand.
@@ -137,36 +215,27 @@ fn contents(pattern: &str, group: usize) -> Option<Range<usize>> {
 
 fn read_step(found: &Match<'_>) -> Result<u64, ReportProblem> {
     let text = String::from_utf8_lossy(found.as_bytes());
-    let number = text.trim();
-    let step = number.parse().ok().or_else(|| number.parse().ok().and_then(whole_step));
-    step.ok_or_else(|| ReportProblem::Step { found: text.into_owned() })
+    let number =
+        reading_at(text.trim().as_bytes(), 0).map(|reading| reading.value(super::number::Notation::Point));
+    number.and_then(whole_step).ok_or_else(|| ReportProblem::Step { found: text.into_owned() })
 }
 
 /// The number in the match; the whole one where the match cuts it short: `([\d.]+)` finds 1.2 in `loss=1.2e-05`.
-fn read_value(found: &Match<'_>, line: &[u8]) -> Result<f64, ReportProblem> {
-    let text = String::from_utf8_lossy(found.as_bytes());
-    let number = text.trim().trim_end_matches(['.', ',', ';', ')']);
-    let whole = whole_number(&line[found.start()..]);
-    let is_cut = number.len() == text.len() && whole.len() > number.len();
-    let whole = is_cut.then(|| whole.parse().ok()).flatten();
-    whole
-        .map_or_else(|| number.parse(), Ok)
-        .map_err(|_| ReportProblem::Number { found: text.clone().into_owned() })
-}
-
-/// The longest start of `text` made of characters that numbers are made of.
-fn whole_number(text: &[u8]) -> String {
-    let is_part = |byte: &&u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-    text.iter().take_while(is_part).map(|&byte| char::from(byte)).collect()
+fn read_value(found: &Match<'_>, line: &[u8]) -> Result<Reading, ReportProblem> {
+    let blanks = found.as_bytes().len() - found.as_bytes().trim_ascii_start().len();
+    reading_at(line, found.start() + blanks).ok_or_else(|| ReportProblem::Number {
+        found: String::from_utf8_lossy(found.as_bytes()).into_owned(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Found, MetricPattern};
+    use crate::printed::number::Notation;
 
     fn found(pattern: &str, line: &str) -> Vec<Result<(Option<u64>, f64), String>> {
         let matches = MetricPattern::new(pattern).expect("a good pattern").find(line.as_bytes());
-        let plain = |found: Found| (found.step, found.value);
+        let plain = |found: Found| (found.step, found.reading.value(Notation::Point));
         matches.into_iter().map(|result| result.map(plain).map_err(|problem| problem.to_string())).collect()
     }
 

@@ -58,6 +58,18 @@ pub enum ReportProblem {
     /// The line is longer than is read.
     #[error("the line is longer than 1 MiB and is not read: print the metric in a line of its own")]
     Long,
+    /// The numbers can be read in two ways, and nothing in the output tells which is meant.
+    #[error(
+        "`{found}` may be {point} or {comma}: print more decimals, or points before them, so that it can only be read in one way"
+    )]
+    Notation {
+        /// What stands there.
+        found: String,
+        /// The number, if commas stand between thousands.
+        point: String,
+        /// The number, if a comma stands before the decimals.
+        comma: String,
+    },
     /// The step is no whole number from 0.
     #[error("the step `{found}` is no whole number from 0")]
     Step {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::pattern::{MetricPattern, PatternError};
-use crate::report::{Report, ReportProblem, whole_step};
+use super::pattern::{MetricPattern, PatternError};
+use super::report::{Report, ReportProblem, whole_step};
 
 /// The key that marks a JSON line as a report.
 const MARK: &str = "foretell";
@@ -21,7 +21,7 @@ pub enum MetricSource {
         field: Option<String>,
     },
     /// Wherever the pattern matches, on standard output and standard error.
-    Pattern(MetricPattern),
+    Pattern(Box<MetricPattern>),
 }
 
 impl Default for MetricSource {
@@ -31,11 +31,13 @@ impl Default for MetricSource {
 }
 
 impl MetricSource {
-    /// What `--metric TEXT` means: a field's name if it looks like one (letters, digits, `_ - . / : @`), else a pattern.
+    /// What `--metric TEXT` means: a template if it has `{value}`, a name if it looks like one (words of letters, digits,
+    /// `_ - . / : @ % #`), else a pattern.
     ///
     /// ```
-    /// use foretell_run::MetricSource;
+    /// use foretell_logs::printed::MetricSource;
     /// assert!(matches!(MetricSource::parse("val_acc"), Ok(MetricSource::Json { .. })));
+    /// assert!(matches!(MetricSource::parse("Test: * Acc@1 {value}"), Ok(MetricSource::Pattern(_))));
     /// assert!(matches!(MetricSource::parse(r"val_acc=([\d.]+)"), Ok(MetricSource::Pattern(_))));
     /// assert!(MetricSource::parse(r"val_acc=[\d.]+").is_err()); // which part is the value?
     /// ```
@@ -43,11 +45,29 @@ impl MetricSource {
     /// # Errors
     /// [`PatternError`] when it is neither.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
-        let is_name = |character: char| character.is_alphanumeric() || "_-./:@".contains(character);
-        if !text.is_empty() && text.chars().all(is_name) {
+        if text.contains("{value}") {
+            return MetricPattern::template(text).map(|pattern| Self::Pattern(Box::new(pattern)));
+        }
+        let is_name = |character: char| character.is_alphanumeric() || "_-./:@%# '".contains(character);
+        let has_letter = text.chars().any(char::is_alphanumeric);
+        if has_letter && text.chars().all(is_name) {
             return Ok(Self::Json { field: Some(text.to_owned()) });
         }
-        MetricPattern::new(text).map(Self::Pattern)
+        MetricPattern::new(text).map(|pattern| Self::Pattern(Box::new(pattern)))
+    }
+}
+
+impl MetricSource {
+    /// What `--metric TEXT` means with `--step STEP`, the line that has the epoch.
+    ///
+    /// # Errors
+    /// [`PatternError`]; [`PatternError::Step`] if the metric is a name.
+    pub fn parse_with(text: &str, step: Option<&str>) -> Result<Self, PatternError> {
+        match (Self::parse(text)?, step) {
+            (source, None) => Ok(source),
+            (Self::Pattern(pattern), Some(step)) => Ok(Self::Pattern(Box::new(pattern.with_step(step)?))),
+            (Self::Json { .. }, Some(_)) => Err(PatternError::Step { metric: text.to_owned() }),
+        }
     }
 }
 
@@ -158,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_name_is_told_from_a_pattern() {
-        for name in ["val_acc", "val/acc", "top-1", "metrics.acc", "acc@1"] {
+        for name in ["val_acc", "val/acc", "top-1", "metrics.acc", "acc@1", "Validation accuracy"] {
             assert!(matches!(MetricSource::parse(name), Ok(MetricSource::Json { .. })), "{name}");
         }
         assert!(matches!(MetricSource::parse("acc (.*)"), Ok(MetricSource::Pattern(_))));

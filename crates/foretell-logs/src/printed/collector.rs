@@ -1,0 +1,407 @@
+//! Lines in, records of series out: headings, blocks and tables give the lines below them their place.
+
+use super::line::{Field, Line, Place, parse};
+use super::pattern::MetricPattern;
+use super::report::ReportProblem;
+use super::series::{Chosen, Key, Name, Record, Series};
+use super::table::{Table, is_rule};
+use super::words::{Stage, counter, is_past, is_past_line, stage};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The most lines of a block.
+const MOST_LINES: usize = 300;
+/// The most series of which is kept count.
+const MOST_SERIES: usize = 1_024;
+/// The longest line without a number that names a stage for the lines below it.
+const TITLE: usize = 60;
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Wanted {
+    /// Everything.
+    All,
+    /// What is called so.
+    Name(Name),
+    /// What the pattern finds.
+    Pattern(Box<MetricPattern>),
+}
+
+/// What stands above a line.
+#[derive(Clone, Debug, Default)]
+struct Heading {
+    place: Place,
+    stage: Option<Stage>,
+}
+
+/// Lines that belong together: a pretty-printed dictionary, a box of names and values.
+#[derive(Clone, Debug, Default)]
+struct Block {
+    place: Place,
+    fields: Vec<Field>,
+    lines: usize,
+    /// How many braces are open.
+    depth: i32,
+    is_box: bool,
+    section: String,
+    text: String,
+}
+
+/// Reads lines; its records wait in `ready`.
+#[derive(Clone, Debug)]
+pub(crate) struct Collector {
+    wanted: Wanted,
+    pub(crate) series: Vec<Series>,
+    index: HashMap<Key, usize>,
+    heading: Heading,
+    table: Option<Table>,
+    block: Option<Block>,
+    is_below_past: bool,
+    /// The numbers so far that show points, or commas, before their decimals.
+    pub(crate) notations: [u32; 2],
+    lines: u64,
+    pub(crate) ready: Vec<Record>,
+    pub(crate) problems: Vec<ReportProblem>,
+    /// The number of epochs that the program announced.
+    pub(crate) epochs: Option<u64>,
+    /// The fields of the last line or block that was read, for who looks for other values.
+    pub(crate) last: Vec<Field>,
+    /// The place that the last line named.
+    pub(crate) last_place: Place,
+}
+
+impl Collector {
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            series: Vec::new(),
+            index: HashMap::new(),
+            heading: Heading::default(),
+            table: None,
+            block: None,
+            is_below_past: false,
+            notations: [0; 2],
+            lines: 0,
+            ready: Vec::new(),
+            problems: Vec::new(),
+            epochs: None,
+            last: Vec::new(),
+            last_place: Place::default(),
+        }
+    }
+
+    /// Reads a line of plain text; `is_transient` if the next one is drawn over it.
+    pub(crate) fn take(&mut self, text: &str, is_transient: bool) {
+        self.lines += 1;
+        self.last.clear();
+        self.last_place = Place::default();
+        if let Wanted::Pattern(pattern) = &self.wanted {
+            let pattern = pattern.clone();
+            self.match_pattern(&pattern, text, is_transient);
+            return;
+        }
+        let is_blank = text.trim().is_empty();
+        if is_blank || is_rule(text.trim()) {
+            self.close_box();
+            return;
+        }
+        if self.take_row(text) || self.take_part(text) {
+            return;
+        }
+        let was_below_past = std::mem::take(&mut self.is_below_past);
+        let mut line = parse(text);
+        if was_below_past {
+            line.fields.iter_mut().for_each(|field| field.is_past = true);
+            line.place = Place::default();
+        }
+        self.is_below_past =
+            line.fields.is_empty() && text.trim_end().ends_with(':') && (is_past(text) || is_past_line(text));
+        let shape = line.shape();
+        self.finish_line(line, shape, text, is_transient);
+    }
+
+    /// Marks the last records as drawn over.
+    pub(crate) fn redraw(&mut self, held: &mut [Record]) {
+        let last = self.lines;
+        held.iter_mut()
+            .rev()
+            .take_while(|record| record.line == last)
+            .for_each(|record| record.is_transient = true);
+    }
+
+    /// Reads the end of the output.
+    pub(crate) fn finish(&mut self) {
+        self.close_block();
+    }
+
+    fn take_row(&mut self, text: &str) -> bool {
+        if self.block.is_some() {
+            return false;
+        }
+        if let Some(table) = &mut self.table {
+            if let Some((line, shape)) = table.row(text) {
+                self.finish_line(line, shape, text, false);
+                return true;
+            }
+            if let Some(joined) = table.joined(text) {
+                self.table = Some(joined);
+                return true;
+            }
+        }
+        if let Some(table) = Table::headed(text).filter(|_| !text.trim_start().starts_with(['{', '"', '\'']))
+        {
+            self.table = Some(table);
+            return true;
+        }
+        if self.table.as_mut().is_some_and(|table| !table.waits()) {
+            self.table = None;
+        }
+        false
+    }
+
+    /// Takes a line of a block, or one that opens it.
+    fn take_part(&mut self, text: &str) -> bool {
+        let trimmed = text.trim();
+        if let Some((name, value)) = boxed(trimmed) {
+            let block = self.block.get_or_insert_with(|| Block { is_box: true, ..Block::default() });
+            block.take_cell(name, value, text);
+            return true;
+        }
+        if self.block.as_ref().is_some_and(|block| block.is_box) {
+            self.close_block();
+        }
+        let braces = |text: &str| text.matches('{').count() as i32 - text.matches('}').count() as i32;
+        let change = braces(trimmed);
+        match &mut self.block {
+            None if change > 0 && (trimmed.starts_with(['{', '[']) || trimmed.ends_with(['{', ','])) => {
+                self.block = Some(Block::default())
+            }
+            None => return false,
+            Some(_) => {}
+        }
+        let Some(block) = &mut self.block else { return false };
+        let line = parse(text);
+        block.join(&line, text);
+        block.depth += change;
+        let is_over = block.depth <= 0
+            || block.lines > MOST_LINES
+            || (!trimmed.contains(':') && !trimmed.starts_with(['{', '}', '[', ']']));
+        if is_over {
+            self.close_block();
+        }
+        true
+    }
+
+    fn close_box(&mut self) {
+        if self.block.as_ref().is_some_and(|block| block.is_box && !block.fields.is_empty()) {
+            self.close_block();
+        }
+    }
+
+    fn close_block(&mut self) {
+        if let Some(Block { place, fields, text, .. }) = self.block.take() {
+            let line = Line { place, fields, notations: [0; 2] };
+            self.finish_line(line, u64::MAX, &text, false);
+        }
+    }
+
+    /// Where a line stands: by its own counters, or those above it.
+    fn place(&mut self, own: Place, has_fields: bool) -> Place {
+        if own.epoch.is_some() {
+            let changed = self.heading.place.epoch != own.epoch;
+            self.heading.place =
+                Place { step: if changed { None } else { self.heading.place.step }, batch: None, ..own };
+            self.heading.stage = None;
+            if let Some(epochs) = own.epochs {
+                self.epochs = Some(epochs as u64);
+            }
+        } else if own.step.is_some() && (!own.is_plural || has_fields) {
+            let epoch = self.heading.place.epoch;
+            self.heading.place = Place { epoch, epochs: self.heading.place.epochs, ..own };
+        }
+        let above = self.heading.place;
+        Place {
+            epoch: own.epoch.or(above.epoch),
+            epochs: own.epochs.or(above.epochs),
+            step: own.step.or(above.step),
+            ..own
+        }
+    }
+
+    fn finish_line(&mut self, mut line: Line, shape: u64, text: &str, is_transient: bool) {
+        for (all, own) in self.notations.iter_mut().zip(line.notations) {
+            *all += own;
+        }
+        let own = line.place;
+        self.last_place = own;
+        let place = self.place(own, !line.fields.is_empty());
+        let is_title = line.fields.is_empty() && !own.is_named() && text.len() <= TITLE;
+        if let Some(stage) = stage(text).filter(|_| is_title && is_titled(text)) {
+            self.heading.stage = Some(stage);
+        }
+        let is_batched =
+            own.batch.is_some() || (own.step.is_some() && own.batches.is_some() && place.epoch.is_some());
+        let mut found = Vec::new();
+        for field in &mut line.fields {
+            if field.stage == Stage::Unsaid
+                && let Some(stage) = self.heading.stage
+            {
+                field.stage = stage;
+            }
+            let key = Key::new(field, is_batched, shape);
+            if let Some(series) = self.series_of(key, text) {
+                found.push((series, field.reading));
+            }
+        }
+        if !found.is_empty() {
+            let others: Arc<[_]> = line
+                .fields
+                .iter()
+                .filter(|field| !field.is_past)
+                .map(|field| (field.name().to_owned(), field.reading))
+                .collect();
+            let is_own = own.epoch.is_some();
+            for (series, reading) in found {
+                self.series[series].take(&place, reading, is_transient);
+                let others = Arc::clone(&others);
+                self.ready.push(Record {
+                    series,
+                    place,
+                    is_own,
+                    reading,
+                    line: self.lines,
+                    is_transient,
+                    others,
+                });
+            }
+        }
+        self.last = line.fields;
+    }
+
+    /// The number of the series of this `key`, if it is one that is looked for.
+    fn series_of(&mut self, key: Key, example: &str) -> Option<usize> {
+        let known = self.index.get(&key).copied();
+        let index = known.or_else(|| {
+            let fit = match &self.wanted {
+                Wanted::All | Wanted::Pattern(_) => 1,
+                Wanted::Name(name) => name.fit(&key),
+            };
+            (self.series.len() < MOST_SERIES && (fit > 0 || self.series.len() < MOST_SERIES / 2)).then(|| {
+                self.index.insert(key.clone(), self.series.len());
+                self.series.push(Series::new(key, fit, if fit > 0 { example } else { "" }));
+                self.series.len() - 1
+            })
+        })?;
+        (self.series[index].fit > 0).then_some(index)
+    }
+
+    /// The record of each match of a pattern, at the place that it, its line or a heading names.
+    fn match_pattern(&mut self, pattern: &MetricPattern, text: &str, is_transient: bool) {
+        if let Some(step) = pattern.heading(text) {
+            self.heading.place = Place { epoch: Some(step), ..Place::default() };
+        }
+        let found = pattern.find(text.as_bytes());
+        let line = parse(text);
+        for (nth, found) in found.into_iter().enumerate() {
+            let found = match found {
+                Ok(found) => found,
+                Err(problem) => {
+                    self.problems.push(problem);
+                    continue;
+                }
+            };
+            let mut own = if pattern.has_heading() { Place::default() } else { line.place };
+            if let Some(step) = found.step {
+                own = Place { epoch: Some(step as f64), ..Place::default() };
+            }
+            let place = self.place(own, true);
+            let field = Field {
+                label: "*".to_owned(),
+                stage: Stage::Unsaid,
+                is_past: false,
+                group: String::new(),
+                reading: found.reading,
+                nth: 0,
+            };
+            let Some(series) = self.series_of(Key::new(&field, false, 0), text) else { continue };
+            let others = line
+                .fields
+                .iter()
+                .filter(|field| !field.is_past)
+                .map(|field| (field.name().to_owned(), field.reading))
+                .collect();
+            self.series[series].take(&place, found.reading, is_transient && nth == 0);
+            self.ready.push(Record {
+                series,
+                place,
+                is_own: own.epoch.is_some(),
+                reading: found.reading,
+                line: self.lines,
+                is_transient,
+                others,
+            });
+        }
+        if self.ready.is_empty() && !pattern.has_heading() {
+            self.place(line.place, !line.fields.is_empty());
+        }
+        for (all, own) in self.notations.iter_mut().zip(line.notations) {
+            *all += own;
+        }
+        (self.last, self.last_place) = (line.fields, line.place);
+    }
+
+    /// Which of the series is the one that was `chosen` for an earlier trial: its number, and the others like it.
+    pub(crate) fn chosen(&self, chosen: &Chosen, series: usize) -> u8 {
+        chosen.fit(&self.series[series].key)
+    }
+}
+
+impl Block {
+    /// Takes a cell of a box.
+    fn take_cell(&mut self, name: &str, value: &str, text: &str) {
+        if value.is_empty() {
+            self.section = name.to_owned();
+            return;
+        }
+        let is_inside = self.section.ends_with('/') && !name.contains('/');
+        let line = parse(&format!("{}{name}: {value}", if is_inside { self.section.as_str() } else { "" }));
+        // a counter's name stands alone: time/total_timesteps
+        let own = counter(name).and_then(|_| {
+            parse(&format!("{name}: {value}")).place.is_named().then(|| parse(&format!("{name}: {value}")))
+        });
+        self.join(&own.unwrap_or(line), text);
+    }
+
+    fn join(&mut self, line: &Line, text: &str) {
+        self.lines += 1;
+        let Place { epoch, epochs, step, batch, .. } = line.place;
+        let place = &mut self.place;
+        (place.epoch, place.epochs) = (place.epoch.or(epoch), place.epochs.or(epochs));
+        // of iterations and timesteps, the timesteps
+        if place.step.is_none() || text.contains("timesteps") {
+            place.step = step.or(place.step);
+        }
+        place.batch = place.batch.or(batch.filter(|_| line.fields.is_empty()));
+        self.fields.extend(line.fields.iter().cloned());
+        if self.text.is_empty() || !line.fields.is_empty() {
+            self.text = text.to_owned();
+        }
+    }
+}
+
+/// The two cells of `| name | value |`.
+fn boxed(text: &str) -> Option<(&str, &str)> {
+    let inside = text.strip_prefix('|')?.strip_suffix('|')?;
+    let (name, value) = inside.split_once('|')?;
+    let (name, value) = (name.trim(), value.trim());
+    let is_name = name.starts_with(char::is_alphabetic) && !value.contains('|');
+    let is_value =
+        value.is_empty() || super::number::tokens(value).first().is_some_and(|token| token.start == 0);
+    (is_name && is_value).then_some((name, value))
+}
+
+/// Whether a line looks like a title.
+fn is_titled(text: &str) -> bool {
+    let trimmed = text.trim();
+    trimmed.ends_with([':', '-', '=', '*', '#', '.', ']']) || trimmed.starts_with(['-', '=', '*', '#', '['])
+}

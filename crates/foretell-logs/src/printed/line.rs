@@ -1,0 +1,372 @@
+//! What one line of text says: counters, and numbers with their labels.
+
+use super::number::{Kind, Notation, Reading, Token, tokens};
+use super::words::{self, Counter, Stage, counter, is_past, is_past_line, stage};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Where in a training a line stands, as far as it says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) epoch: Option<f64>,
+    /// The number of epochs, from `Epoch 3/12`.
+    pub(crate) epochs: Option<f64>,
+    pub(crate) step: Option<f64>,
+    pub(crate) batch: Option<f64>,
+    /// The number of batches, from `[10/50]`.
+    pub(crate) batches: Option<f64>,
+    /// Whether the step's word may as well say how many there are: `Steps: 1000`.
+    pub(crate) is_plural: bool,
+}
+
+impl Place {
+    /// Whether it names an epoch, a step or a batch.
+    pub(crate) fn is_named(&self) -> bool {
+        self.epoch.is_some() || self.step.is_some() || self.batch.is_some()
+    }
+}
+
+/// A number with a label.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Field {
+    pub(crate) label: String,
+    pub(crate) stage: Stage,
+    /// Whether it is no current value: the best so far, a target.
+    pub(crate) is_past: bool,
+    /// Which one of many: `fold2`.
+    pub(crate) group: String,
+    pub(crate) reading: Reading,
+    /// How many numbers before it in the line have the same label.
+    pub(crate) nth: u8,
+}
+
+impl Field {
+    /// The last word of its label.
+    pub(crate) fn name(&self) -> &str {
+        let label = self.label.split([' ', '\'', '"']).rfind(|word| !word.is_empty());
+        label.unwrap_or_default()
+    }
+}
+
+/// A line's counters and fields.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    pub(crate) place: Place,
+    pub(crate) fields: Vec<Field>,
+    /// The numbers without a label, for a message.
+    pub(crate) notations: [u32; 2],
+}
+
+impl Line {
+    /// What lines of the same form have in common: their labels without digits.
+    pub(crate) fn shape(&self) -> u64 {
+        let mut shape = DefaultHasher::new();
+        for field in &self.fields {
+            let label = field.label.bytes().filter(|byte| !byte.is_ascii_digit());
+            label.for_each(|byte| byte.to_ascii_lowercase().hash(&mut shape));
+            0xff_u8.hash(&mut shape);
+        }
+        self.place.batch.is_some().hash(&mut shape);
+        shape.finish()
+    }
+}
+
+/// Reads a line from left to right.
+struct Parser<'a> {
+    text: &'a str,
+    line: Line,
+    /// The stage that a word of its own named last.
+    stage: Option<Stage>,
+    group: String,
+    /// Where the number before ended.
+    since: usize,
+    /// Where what is no name before the next number ends.
+    boundary: usize,
+    is_past_line: bool,
+    /// Whether the number before was that of the epoch.
+    after_epoch: bool,
+}
+
+/// The counters and fields of `text`.
+pub(crate) fn parse(text: &str) -> Line {
+    if words::is_settings(text) {
+        return Line::default();
+    }
+    let mut parser = Parser {
+        text,
+        line: Line::default(),
+        stage: None,
+        group: words::groups(text),
+        since: 0,
+        boundary: 0,
+        is_past_line: false,
+        after_epoch: false,
+    };
+    for token in tokens(text) {
+        parser.take(token);
+    }
+    if let Some(stage) = named_mode(text) {
+        parser
+            .line
+            .fields
+            .iter_mut()
+            .filter(|field| stage_in_label(field).is_none())
+            .for_each(|field| field.stage = stage);
+    }
+    parser.line
+}
+
+fn stage_in_label(field: &Field) -> Option<Stage> {
+    stage(&field.label)
+}
+
+/// The stage in `"mode": "val"`.
+fn named_mode(text: &str) -> Option<Stage> {
+    ["mode", "phase", "split", "stage", "subset"].into_iter().find_map(|key| {
+        let (_, rest) = text.split_once(key)?;
+        let rest = rest.trim_start_matches(['"', '\'', ' ']).strip_prefix([':', '='])?;
+        stage(rest.trim_start().split([',', '}', ' ']).next()?)
+    })
+}
+
+impl Parser<'_> {
+    fn take(&mut self, token: Token) {
+        let Kind::Number { reading, of, percent } = token.kind else {
+            self.boundary = token.end;
+            return;
+        };
+        let between = &self.text[self.boundary..token.start];
+        let (label, _) = words::label(between);
+        let context = &self.text[self.since..token.start];
+        if let Some(said) = words_alone(context, label) {
+            self.stage = Some(said);
+        }
+        self.is_past_line |= is_past_line(context);
+        let was_epoch = std::mem::take(&mut self.after_epoch);
+        let value = reading.value(Notation::Point);
+        let is_count = value >= 0.0 && !percent && value < 1e15;
+        let has_label = label.chars().any(char::is_alphabetic);
+        let is_taken = is_count
+            && match has_label {
+                true => self.count_named(label, value, of, (between, &self.text[token.end..])),
+                false => self.count_bare(token, value, of, was_epoch),
+            };
+        if !is_taken && has_label {
+            self.add(label, context, reading);
+        }
+        (self.since, self.boundary) = (token.end, token.end);
+    }
+
+    /// Takes a number with a label that is a counter, or the number of one of many.
+    fn count_named(
+        &mut self,
+        label: &str,
+        value: f64,
+        of: Option<f64>,
+        (between, after): (&str, &str),
+    ) -> bool {
+        let is_whole = value.fract() == 0.0;
+        let place = &mut self.line.place;
+        let is_late = self.is_past_line || self.line.fields.iter().any(|field| field.is_past);
+        if let Some(named) = counter(label) {
+            if is_late || is_past(between) || (named.counter != Counter::Epoch && !is_whole) {
+                return true;
+            }
+            match named.counter {
+                Counter::Epoch if place.epoch.is_none() && (!named.is_plural || of.is_some()) => {
+                    (place.epoch, place.epochs, self.after_epoch) = (Some(value), of, true);
+                }
+                Counter::Step if place.step.is_none() => {
+                    (place.step, place.is_plural) = (Some(value), named.is_plural && of.is_none());
+                    place.batches = place.batches.or(of);
+                }
+                Counter::Batch => (place.batch, place.batches) = (Some(value), of),
+                _ => {}
+            }
+            return true;
+        }
+        let last = label.rsplit(' ').next().unwrap_or_default().to_lowercase();
+        if is_whole && of.is_none() && words::is_group(&last) {
+            self.group.push_str(&format!(" {last}{value}"));
+            return true;
+        }
+        let is_stage = words::words(label).iter().all(|word| stage(word).is_some());
+        if is_whole && of.is_none() && is_stage && place.epoch.is_none() && has_batches(after) {
+            (place.epoch, self.after_epoch) = (Some(value), true);
+            return true;
+        }
+        let is_progress = is_stage || between.trim_end().ends_with(['[', '(']);
+        if is_whole && of.is_some() && is_progress {
+            (place.batch, place.batches) = (Some(value), of);
+            return true;
+        }
+        false
+    }
+
+    /// Takes a number without a label that is a counter: `[12]`, `3/10`, `5th epoch`.
+    fn count_bare(&mut self, token: Token, value: f64, of: Option<f64>, was_epoch: bool) -> bool {
+        let (before, after) = (&self.text[..token.start], &self.text[token.end..]);
+        let is_whole = value.fract() == 0.0;
+        let place = &mut self.line.place;
+        let begins = before.trim_matches(|c: char| c.is_whitespace() || "[(#*-=>|".contains(c)).is_empty();
+        let is_closed = after.trim_start().starts_with([']', ')']) && before.trim_end().ends_with(['[', '(']);
+        let is_list = after.starts_with([':', ')']) && after[1..].starts_with([' ', '\t']);
+        let is_marked = begins && (is_closed || is_list || before.trim_end().ends_with('#'));
+        let is_epoch = is_epoch_behind(after) || before.trim_end().ends_with('第');
+        if is_epoch && place.epoch.is_none() && !self.is_past_line {
+            (place.epoch, place.epochs, self.after_epoch) = (Some(value), of, true);
+        } else if is_whole && is_marked && place.epoch.is_none() && place.step.is_none() {
+            (place.step, place.epochs) = (Some(value), of);
+        } else if is_whole && (of.is_some() || was_epoch && before.ends_with("[")) && place.batch.is_none() {
+            (place.batch, place.batches) = (Some(value), of);
+        }
+        true
+    }
+
+    fn add(&mut self, label: &str, context: &str, reading: Reading) {
+        if let Some(notation) = reading.evidence() {
+            self.line.notations[usize::from(notation == Notation::Comma)] += 1;
+        }
+        let context = if self.since > 0 { without_unit(context) } else { context };
+        let clause = context.rsplit(['.', '!']).next().unwrap_or_default();
+        let clause = if clause.contains(label) { clause } else { context };
+        let is_past = self.is_past_line || is_past(clause);
+        let stage = stage(label).or(self.stage).unwrap_or_default();
+        let same = |field: &&Field| field.label == label && field.stage == stage && field.is_past == is_past;
+        let nth = self.line.fields.iter().filter(same).count().min(255) as u8;
+        let (label, group) = (label.to_owned(), self.group.trim().to_owned());
+        self.line.fields.push(Field { label, stage, is_past, group, reading, nth });
+    }
+}
+
+/// The stage that a word of its own in `context` names: `train Loss`, `val: loss`, but not `train_loss`.
+fn words_alone(context: &str, label: &str) -> Option<Stage> {
+    let alone = |text: &str| {
+        let words = text.split(|c: char| !c.is_alphanumeric() && !"_/-.'@".contains(c));
+        words.filter(|word| !word.contains(['_', '/', '-', '.'])).filter_map(stage).last()
+    };
+    let begin = context.len() - label.len().min(context.len());
+    let before = context.get(..begin).unwrap_or(context);
+    alone(context).or_else(|| {
+        stage(before.rsplit(['{', '}']).next().unwrap_or_default()).filter(|_| before.contains('{'))
+    })
+}
+
+/// What stands behind a number without the unit that it begins with: `min` of `5 min` is no smallest value.
+fn without_unit(context: &str) -> &str {
+    let rest = context.trim_start();
+    let unit = ["mins", "min", "minutes", "minute"].into_iter().find_map(|unit| rest.strip_prefix(unit));
+    unit.filter(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')).unwrap_or(context)
+}
+
+/// Whether batches are counted right behind a number: `Train: 3 [  50/99 (50%)]`.
+fn has_batches(after: &str) -> bool {
+    let inside = after.trim_start().strip_prefix('[').map(|inside| inside.trim_start());
+    let digits = inside.map(|inside| inside.trim_start_matches(|c: char| c.is_ascii_digit()));
+    digits.is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Whether the word behind a number is `epoch`: `5th epoch`, `5. epoch`, `5 轮`.
+fn is_epoch_behind(after: &str) -> bool {
+    let rest =
+        ["st", "nd", "rd", "th", "."].into_iter().find_map(|end| after.strip_prefix(end)).unwrap_or(after);
+    let rest = rest.trim_start_matches([' ', '个']);
+    let word: String = rest.chars().take_while(|c| c.is_alphabetic()).collect();
+    matches!(word.to_lowercase().as_str(), "epoch" | "epoche") || rest.starts_with(['轮', '期'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Stage, parse};
+    use crate::printed::number::Notation;
+
+    type Place = [Option<f64>; 3];
+
+    #[test]
+    fn a_line_has_counters_and_labeled_numbers() {
+        let e = |epoch: f64| [Some(epoch), None, None];
+        let s = |step: f64| [None, Some(step), None];
+        let cases: [(&str, Place, &[(&str, f64)]); 20] = [
+            ("Epoch 3/10 - loss: 0.25 val_acc=.71", e(3.0), &[("loss", 0.25), ("val_acc", 0.71)]),
+            ("Epoch 1/12, step 10/40, loss = 2.0401", [Some(1.0), Some(10.0), None], &[("loss", 2.0401)]),
+            (
+                "Epoch: [0][ 20/60]\tTime  0.11 ( 0.12)\tAcc@1   47.00 ( 44.00)",
+                [Some(0.0), None, Some(20.0)],
+                &[("Time", 0.11), ("Acc@1", 47.0)],
+            ),
+            ("Test: [ 0/20]\tAcc@1   56.06 ( 52.06)", [None, None, Some(0.0)], &[("Acc@1", 56.06)]),
+            (" * Acc@1 50.560 Acc@5 97.100", [None; 3], &[("Acc@1", 50.56), ("Acc@5", 97.1)]),
+            (
+                "2031-05-06 10:00:00 INFO Epoch: [  0/120] Iter [ 500/1500] || lr: 0.01 || Loss: 1.9",
+                [Some(0.0), Some(500.0), None],
+                &[("lr", 0.01), ("Loss", 1.9)],
+            ),
+            ("[12]\ttrain-auc:0.8\teval-auc:0.7", s(12.0), &[("train-auc", 0.8), ("eval-auc", 0.7)]),
+            ("12:\tlearn: 0.6\ttest: 0.5\ttotal: 50ms", s(12.0), &[("learn", 0.6), ("test", 0.5)]),
+            (
+                "938/938 - 2s 2ms/step - val_accuracy: 0.97",
+                [None, None, Some(938.0)],
+                &[("val_accuracy", 0.97)],
+            ),
+            ("5th epoch: acc 0.5", e(5.0), &[("acc", 0.5)]),
+            ("第 5 轮: 准确率 0.5", e(5.0), &[("准确率", 0.5)]),
+            (
+                "Epoch(val) [3][20]  accuracy/top1: 0.5",
+                [Some(3.0), None, Some(20.0)],
+                &[("accuracy/top1", 0.5)],
+            ),
+            ("Namespace(lr=0.1, epochs=10, target_acc=0.9)", [None; 3], &[]),
+            ("Early stopping at epoch 9, val_acc 0.5", [None; 3], &[("val_acc", 0.5)]),
+            (
+                "Epoch 0:  50%|# | 1/2 [00:01<00:01, 5it/s, acc=0.1]",
+                [Some(0.0), None, Some(1.0)],
+                &[("acc", 0.1)],
+            ),
+            ("{'eval_loss': '1.5e-3', 'epoch': '2.0'}", e(2.0), &[("eval_loss", 1.5e-3)]),
+            ("Train Epoch: 1 [640/60000 (1%)]\tLoss: 0.6", [Some(1.0), None, Some(640.0)], &[("Loss", 0.6)]),
+            ("step 1,000 | val_loss 1.6331", s(1000.0), &[("val_loss", 1.6331)]),
+            ("mIoU: 0.61 ± 0.02", [None; 3], &[("mIoU", 0.61)]),
+            ("Accuracy: 98/100 (98%)", [None; 3], &[("Accuracy", 98.0)]),
+        ];
+        for (text, place, fields) in cases {
+            let line = parse(&crate::printed::plain(text.as_bytes()).text);
+            let found: Vec<_> = line
+                .fields
+                .iter()
+                .map(|field| (field.label.as_str(), field.reading.value(Notation::Point)))
+                .collect();
+            assert_eq!(
+                ([line.place.epoch, line.place.step, line.place.batch], &found[..]),
+                (place, fields),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_field_has_the_stage_of_the_words_around_it_and_may_be_past() {
+        use Stage::{Test, Training, Unsaid, Validation};
+        let cases: [(&str, &[(Stage, bool)]); 10] = [
+            ("elapsed 5 min, val_acc 0.5", &[(Unsaid, false), (Validation, false)]),
+            ("train Loss: 1.5 Acc: 0.6", &[(Training, false), (Training, false)]),
+            (
+                "train: loss 0.5 | val: loss 0.4 acc 0.3",
+                &[(Training, false), (Validation, false), (Validation, false)],
+            ),
+            ("train_loss=0.5 acc=0.6", &[(Training, false), (Unsaid, false)]),
+            ("val_acc 0.51, best so far val_acc 0.51", &[(Validation, false), (Validation, true)]),
+            ("Restored the best weights. Test: loss 0.31 val_acc 0.99", &[(Test, true), (Validation, true)]),
+            ("max_val_acc 0.5 val_acc_std 0.02", &[(Validation, true), (Validation, true)]),
+            (r#"{"loss": 0.3, "epoch": 1, "mode": "val"}"#, &[(Validation, false)]),
+            (r#"{"train": {"loss": 0.5}, "val": {"loss": 0.4}}"#, &[(Training, false), (Validation, false)]),
+            (
+                "| train acc 0.6 | val acc 0.5 | test acc 0.1",
+                &[(Training, false), (Validation, false), (Test, false)],
+            ),
+        ];
+        for (text, expected) in cases {
+            let found: Vec<_> = parse(text).fields.iter().map(|field| (field.stage, field.is_past)).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+        assert_eq!(parse("class 0 acc: 0.11").fields[0].group, "class0");
+    }
+}

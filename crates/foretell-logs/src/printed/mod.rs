@@ -1,0 +1,43 @@
+//! What trainings print, read as series: lines in, reports out, no files and no clock.
+//!
+//! A number belongs to a *series*: its label, the stage words around it, its position, and the form of its line. Lines of one form are
+//! read alike, and a metric's name is looked for among the labels. If it fits more than one series, these rules choose, in this order:
+//! the label that is the name itself; a current value, before a best one, a target or a spread; validation before training, both before
+//! test; one value an epoch before many; the line of the epoch before those of batches.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `text` | a line without escapes, drawings and wrappers |
+//! | `number` | numbers, and what only looks like one |
+//! | `words` | labels, stages, counters, words of the past |
+//! | `line`, `table`, `collector` | a line, a row, a block, and what stands above them: records |
+//! | `series`, `settle` | which series a name means; its epochs |
+//! | `pattern`, `template`, `protocol`, `once` | patterns, line templates, report lines, values printed once |
+//! | `guess` | which number is the metric, where nobody says |
+//! | `reader` | all of it, on a stream or on a whole output |
+
+mod collector;
+mod guess;
+mod line;
+mod number;
+mod once;
+mod pattern;
+mod protocol;
+mod reader;
+mod report;
+mod series;
+mod settle;
+mod table;
+mod template;
+#[cfg(test)]
+mod tests;
+mod text;
+mod words;
+
+pub use guess::{Guess, guess};
+pub use pattern::{MetricPattern, PatternError};
+pub use protocol::MetricSource;
+pub use reader::{Read, ReportReader, Seen, Whole};
+pub use report::{Report, ReportProblem};
+pub use series::Chosen;
+pub use text::{Plain, plain};

@@ -1,0 +1,602 @@
+//! Reads a training's reports from its output: line by line while it runs, or all of it at once.
+
+use super::collector::{Collector, Wanted};
+use super::line::Field;
+use super::number::Notation;
+use super::once::Once;
+use super::protocol::{MetricSource, read_json};
+use super::report::{Report, ReportProblem};
+use super::series::{Choice, Chosen, Name, Record, Unit};
+use super::settle::{Settled, Settler, is_doubled, notation, unit};
+use super::text::plain;
+use std::collections::BTreeMap;
+
+/// How many names are kept to be suggested.
+const SEEN: usize = 30;
+/// The most records that are held back until a series is chosen.
+const MOST_HELD: usize = 1_000;
+/// So many values that are counted show that they are not printed twice.
+const ENOUGH: usize = 4;
+
+/// A report, or why a line that should be one cannot be used.
+pub type Read = Result<Report, ReportProblem>;
+
+/// What a trial has printed that could be its metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Names with the last number beside each.
+    pub numbers: BTreeMap<String, f64>,
+    /// How many epochs, or steps, were named.
+    pub epochs: u64,
+    last_epoch: Option<f64>,
+}
+
+impl Seen {
+    fn take(&mut self, fields: &[Field], epoch: Option<f64>) {
+        for field in fields.iter().filter(|field| !field.is_past) {
+            let (name, value) = (field.name(), field.reading.value(Notation::Point));
+            if value.is_finite() && (self.numbers.len() < SEEN || self.numbers.contains_key(name)) {
+                self.numbers.insert(name.to_owned(), value);
+            }
+        }
+        if epoch.is_some() && epoch != self.last_epoch {
+            (self.last_epoch, self.epochs) = (epoch, self.epochs + 1);
+        }
+    }
+
+    /// The names and numbers, for a message; empty if there are none.
+    pub fn text(&self) -> String {
+        let shown: Vec<String> = self.numbers.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        shown.join(", ")
+    }
+}
+
+/// What a whole output says.
+#[derive(Clone, Debug, Default)]
+pub struct Whole {
+    /// The reports, by ascending steps.
+    pub reports: Vec<Report>,
+    /// Lines that should be reports and cannot be used.
+    pub problems: Vec<ReportProblem>,
+    /// What is to be said of them, a sentence each.
+    pub notes: Vec<String>,
+    /// What was printed instead, where there is no report.
+    pub seen: Seen,
+    /// The number of epochs that the program announced.
+    pub epochs: Option<u64>,
+}
+
+/// Reads one trial's output, line by line; chooses the series that its metric's name means, and settles its epochs.
+#[derive(Clone, Debug)]
+pub struct ReportReader {
+    source: MetricSource,
+    /// The last step that was reported.
+    step: u64,
+    /// The step that it went on from.
+    from: u64,
+    /// The resource of a whole training.
+    whole: Option<u64>,
+    /// Whether the trial writes report lines; then nothing else is a report.
+    enveloped: bool,
+    collector: Collector,
+    /// Records that may be the metric, until its series is chosen.
+    held: Vec<Record>,
+    /// What an earlier trial's series is.
+    earlier: Option<Chosen>,
+    choice: Option<Choice>,
+    chosen: Option<Chosen>,
+    settler: Option<Settler>,
+    /// Whether a training began again: what follows is another one.
+    is_over: bool,
+    seen: Option<Seen>,
+    /// Values that the trial prints once, in lines without the metric.
+    once: Once,
+    notes: Vec<String>,
+    has_news: bool,
+}
+
+impl ReportReader {
+    /// A reader for a trial that goes on after step `resumed_at` (0 for one that starts afresh).
+    pub fn new(source: MetricSource, resumed_at: u64) -> Self {
+        let wanted = match &source {
+            MetricSource::Json { field: None } => Wanted::All,
+            MetricSource::Json { field: Some(name) } => Wanted::Name(Name::new(name)),
+            MetricSource::Pattern(pattern) => Wanted::Pattern(pattern.clone()),
+        };
+        Self {
+            source,
+            step: resumed_at,
+            from: resumed_at,
+            whole: None,
+            enveloped: false,
+            collector: Collector::new(wanted),
+            held: Vec::new(),
+            earlier: None,
+            choice: None,
+            chosen: None,
+            settler: None,
+            is_over: false,
+            seen: Some(Seen::default()),
+            once: Once::default(),
+            notes: Vec::new(),
+            has_news: false,
+        }
+    }
+
+    /// The same for a whole training of `resource` epochs.
+    #[must_use]
+    pub fn with_resource(self, resource: u64) -> Self {
+        Self { whole: Some(resource), ..self }
+    }
+
+    /// The same, which reads the series that was `chosen` for an earlier trial, as far as there is one like it.
+    #[must_use]
+    pub fn with_chosen(self, chosen: Option<Chosen>) -> Self {
+        Self { earlier: chosen, ..self }
+    }
+
+    /// Reads the series that was `chosen` for another trial from here on, unless one is read already.
+    pub fn follow(&mut self, chosen: &Chosen) {
+        self.earlier.get_or_insert_with(|| chosen.clone());
+    }
+
+    /// Also reads the values `names` from lines without the metric, once each: the next report has them. The report of the last epoch waits
+    /// for values that are missing until the output ends.
+    #[must_use]
+    pub fn with_once(self, names: &[String]) -> Self {
+        Self { once: Once::new(names), ..self }
+    }
+
+    /// Whether a line on standard error can be a report.
+    pub fn reads_stderr(&self) -> bool {
+        !matches!(self.source, MetricSource::Json { field: None })
+    }
+
+    /// What the trial has printed instead of a report; `None` once it has reported.
+    pub fn seen(&self) -> Option<&Seen> {
+        self.seen.as_ref().filter(|_| !self.has_candidate())
+    }
+
+    /// Whether a value that is or may be the metric has come.
+    pub fn has_candidate(&self) -> bool {
+        self.enveloped || self.settler.is_some() || !self.held.is_empty()
+    }
+
+    /// The series that is read, for the trials that follow; `None` while it is not chosen, and where a pattern says it.
+    pub fn chosen(&self) -> Option<&Chosen> {
+        self.chosen.as_ref().filter(|_| matches!(self.source, MetricSource::Json { .. }))
+    }
+
+    /// What is to be said, a sentence each; each is said once.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// About how many bytes are held of what was read.
+    pub fn held_bytes(&self) -> usize {
+        let of_record = |record: &Record| {
+            size_of::<Record>() + record.others.iter().map(|(name, _)| name.len() + 64).sum::<usize>()
+        };
+        let records: usize = self.held.iter().map(of_record).sum();
+        let of_series = |series: &super::series::Series| {
+            size_of_val(series) + series.example.len() + 3 * series.key.label.len()
+        };
+        records + self.collector.series.iter().map(of_series).sum::<usize>()
+    }
+
+    /// Whether a value of the metric has come since this was asked last, be it certain or not.
+    pub fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
+    }
+
+    /// The reports that are certain once `line`, without its newline, is read.
+    pub fn read(&mut self, line: &[u8]) -> Vec<Read> {
+        self.read_line(line, false)
+    }
+
+    /// The same for a line that the next one is drawn over, as progress bars are.
+    pub fn read_transient(&mut self, line: &[u8]) -> Vec<Read> {
+        self.read_line(line, true)
+    }
+
+    fn read_line(&mut self, line: &[u8], is_transient: bool) -> Vec<Read> {
+        if matches!(self.source, MetricSource::Json { .. }) {
+            if let Some(report) = self.enveloped(line) {
+                return self.pass(vec![report]);
+            }
+            if self.enveloped || (!self.reads_stderr() && self.seen.is_none()) {
+                return Vec::new();
+            }
+        }
+        let plain = plain(line);
+        if plain.redraws {
+            self.collector.redraw(&mut self.held);
+        }
+        self.collector.take(&plain.text, is_transient);
+        let settled = self.settle();
+        let is_report = !settled.is_empty();
+        let mut read = self.pass(settled);
+        if !is_report && self.once.is_waiting() {
+            read.extend(self.once.see(&self.collector.last).map(Ok));
+        }
+        if let Some(seen) = &mut self.seen {
+            let place = self.collector.last_place;
+            seen.take(&self.collector.last, place.epoch.or(place.step));
+        }
+        read
+    }
+
+    /// The report in a line of the trial protocol.
+    fn enveloped(&mut self, line: &[u8]) -> Option<Read> {
+        const MARK: &[u8] = b"\"foretell\"";
+        let MetricSource::Json { field } = &self.source else { return None };
+        if !line.contains(&b'{') || !line.windows(MARK.len()).any(|part| part == MARK) {
+            return None;
+        }
+        let report = read_json(line, field.as_deref(), self.step)?;
+        self.enveloped = true;
+        self.has_news = true;
+        Some(report)
+    }
+
+    /// Takes what the collector has ready; the reports that are certain by it.
+    fn settle(&mut self) -> Vec<Read> {
+        let mut read: Vec<Read> = self.collector.problems.drain(..).map(Err).collect();
+        let ready = std::mem::take(&mut self.collector.ready);
+        if matches!(self.source, MetricSource::Json { field: None }) {
+            return read;
+        }
+        self.has_news |= !ready.is_empty();
+        if self.settler.is_some() {
+            for record in ready {
+                read.extend(self.take(&record));
+            }
+            return read;
+        }
+        let has_more = !ready.is_empty();
+        self.held.extend(ready);
+        if has_more && self.is_clear() {
+            read.extend(self.choose());
+        }
+        read
+    }
+
+    /// Adds to reports what the trial prints once, and keeps count of the steps.
+    fn pass(&mut self, read: Vec<Read>) -> Vec<Read> {
+        let mut passed = Vec::with_capacity(read.len());
+        for read in read {
+            match read {
+                Ok(report) => {
+                    (self.step, self.seen) = (report.step, None);
+                    passed.extend(self.once.pass(report, self.whole).into_iter().map(Ok));
+                }
+                Err(problem) => passed.push(Err(problem)),
+            }
+        }
+        passed
+    }
+
+    /// The series to read, and the records of it that are held.
+    fn best(&self) -> Option<Choice> {
+        let series = &self.collector.series;
+        if let Some(earlier) = &self.earlier {
+            let fits = |least: u8| {
+                (0..series.len()).filter(move |&index| self.collector.chosen(earlier, index) == least)
+            };
+            if let Some(primary) = fits(2).next().or_else(|| fits(1).next()) {
+                let secondary = fits(1).filter(|&index| index != primary).collect();
+                return Some(Choice { primary, secondary, others: Vec::new() });
+            }
+        }
+        match &self.source {
+            MetricSource::Json { field: Some(name) } => Name::new(name).choose(series),
+            MetricSource::Pattern(_) => {
+                (!series.is_empty()).then(|| Choice { primary: 0, secondary: Vec::new(), others: Vec::new() })
+            }
+            MetricSource::Json { field: None } => None,
+        }
+    }
+
+    /// What an earlier trial's series is, if `choice` is that one.
+    fn follows(&self, choice: &Choice) -> Option<&Chosen> {
+        let key = &self.collector.series[choice.primary].key;
+        self.earlier.as_ref().filter(|earlier| earlier.fit(key) > 0)
+    }
+
+    fn of_series(&self, index: usize) -> Vec<&Record> {
+        self.held.iter().filter(|record| record.series == index).collect()
+    }
+
+    /// Whether what was printed so far tells which series to read, and what its steps are.
+    fn is_clear(&self) -> bool {
+        let Some(choice) = self.best() else { return false };
+        let records = self.of_series(choice.primary);
+        let Some(first) = records.first() else { return false };
+        if self.follows(&choice).is_some() || self.held.len() >= MOST_HELD {
+            return true;
+        }
+        let is_alone = choice.others.is_empty();
+        let series = &self.collector.series;
+        let is_pattern = matches!(self.source, MetricSource::Pattern(_));
+        let places = |of: fn(&Record) -> Option<f64>| {
+            let mut places: Vec<u64> =
+                self.held.iter().filter_map(of).map(|place| place.ceil() as u64).collect();
+            places.sort_unstable();
+            places.dedup();
+            places.len()
+        };
+        let enough = if is_alone { 2 } else { 3 };
+        match unit(&records, self.from) {
+            Unit::Epoch => {
+                (is_pattern && first.is_own && first.place.batch.is_none())
+                    || places(|record| record.place.epoch) >= enough
+            }
+            Unit::Step => places(|record| record.place.step) >= enough && series[choice.primary].places >= 2,
+            Unit::Bar => places(|record| record.place.batch) >= 3,
+            // a heading may come late, and a value may come twice
+            Unit::Count => {
+                is_pattern
+                    || records.len() >= ENOUGH
+                    || (is_alone && records.len() >= 2 && !is_doubled_so_far(&records))
+            }
+        }
+    }
+
+    /// Chooses the series and settles what is held.
+    fn choose(&mut self) -> Vec<Read> {
+        if let Err(problem) = self.select(true) {
+            return vec![Err(problem)];
+        }
+        let held = std::mem::take(&mut self.held);
+        held.iter().flat_map(|record| self.take(record)).collect()
+    }
+
+    /// Chooses the series, by what is held.
+    fn select(&mut self, live: bool) -> Result<(), ReportProblem> {
+        let Some(choice) = self.best() else { return Ok(()) };
+        let records = self.of_series(choice.primary);
+        let series = &self.collector.series[choice.primary];
+        let earlier = self.follows(&choice).filter(|_| live);
+        let unit = earlier.map_or_else(|| unit(&records, self.from), |earlier| earlier.unit);
+        let mut chosen = Chosen::new(&series.key, unit);
+        match notation(&records, self.collector.notations) {
+            Ok(notation) => chosen.comma = notation == Notation::Comma,
+            Err(_) if earlier.is_some() => {}
+            Err(problem) => return Err(problem),
+        }
+        chosen.doubled = unit == Unit::Count && is_doubled(&records, ENOUGH);
+        chosen.single = unit != Unit::Bar
+            && series.repeats == 0
+            && series.places >= 2
+            && !series.key.is_batched
+            && !records.iter().any(|record| record.is_transient);
+        if let Some(earlier) = earlier {
+            chosen.single |= earlier.single;
+            (chosen.comma, chosen.doubled) = (chosen.comma || earlier.comma, earlier.doubled);
+        }
+        self.notes.extend(self.said_of(&choice));
+        if chosen.doubled {
+            self.notes.push("each value is printed twice, as two log handlers or two ranks do: every second one is left out".to_owned());
+        }
+        chosen.single &= live;
+        self.settler = Some(Settler::new(chosen.clone(), self.from, live));
+        (self.chosen, self.choice) = (Some(chosen), Some(choice));
+        Ok(())
+    }
+
+    /// What is to be said of a choice among several.
+    fn said_of(&self, choice: &Choice) -> Option<String> {
+        let series = &self.collector.series;
+        let MetricSource::Json { field: Some(name) } = &self.source else { return None };
+        let mut titles: Vec<String> = choice.others.iter().map(|&other| series[other].title()).collect();
+        titles.dedup();
+        titles.truncate(5);
+        if titles.is_empty() {
+            return None;
+        }
+        let read = &series[choice.primary];
+        Some(format!(
+            "more than one series has the name `{name}`: {} is read, not {}; to read another, give a template of its line, such as --metric '{}'",
+            read.title(),
+            titles.join(", "),
+            super::template::of_other(&series[choice.others[0]].example, &series[choice.others[0]].key.label)
+        ))
+    }
+
+    /// The reports that are certain by one more record of the chosen series.
+    fn take(&mut self, record: &Record) -> Vec<Read> {
+        let (Some(settler), Some(choice)) = (&mut self.settler, &self.choice) else { return Vec::new() };
+        let is_primary = record.series == choice.primary;
+        let is_like = || {
+            let key = |index: usize| &self.collector.series[index].key;
+            let chosen = self.chosen.as_ref();
+            chosen.is_some_and(|chosen| chosen.fit(key(record.series)) > 0)
+        };
+        if self.is_over || !(is_primary || is_like()) {
+            return Vec::new();
+        }
+        let settled = settler.take(record, is_primary);
+        let mut read = Vec::new();
+        for settled in settled {
+            match settled {
+                Settled::Report(report) => read.push(Ok(report)),
+                Settled::Back { at, after, anew } => {
+                    self.is_over = anew;
+                    self.note(back(at, after, anew));
+                }
+                Settled::Again { at } => self.note(format!(
+                    "step {at} has another value after the one that was reported: only the first is kept; give a template of the line that counts, as in --metric 'val acc: {{value}}'"
+                )),
+                Settled::NotDoubled => self.note("values were taken for printed twice that differ from here on; each one counts now".to_owned()),
+            }
+        }
+        read
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What was not certain before the end.
+    pub fn flush(&mut self) -> Vec<Read> {
+        self.collector.finish();
+        let mut read = self.settle();
+        if self.settler.is_none() && !self.held.is_empty() {
+            read.extend(self.choose());
+        }
+        self.check_choice();
+        let last = self.settler.as_mut().and_then(Settler::finish);
+        read.extend(last.filter(|_| !self.is_over).map(Ok));
+        let mut passed = self.pass(read);
+        passed.extend(self.once.release().map(Ok));
+        passed
+    }
+
+    /// Says so if the whole output would have another series read than its beginning.
+    fn check_choice(&mut self) {
+        let (Some(choice), None, MetricSource::Json { field: Some(name) }) =
+            (&self.choice, &self.earlier, &self.source)
+        else {
+            return;
+        };
+        let series = &self.collector.series;
+        let again = Name::new(name).choose(series);
+        if let (Some(again), Some(chosen)) = (again, &self.chosen)
+            && chosen.fit(&series[again.primary].key) == 0
+        {
+            let (read, other) = (&series[choice.primary], &series[again.primary]);
+            self.note(format!(
+                "{} was read from its first epochs on, but the whole output has {} too: if that is the metric, search again with --metric '{}'",
+                read.title(),
+                other.title(),
+                super::template::of_other(&other.example, &other.key.label)
+            ));
+        }
+    }
+
+    /// What `text` says, a whole output as it was recorded, carriage returns included.
+    pub fn read_all(mut self, text: &str) -> Whole {
+        let mut whole = Whole::default();
+        let mut runs: Vec<BTreeMap<u64, Report>> = vec![BTreeMap::new()];
+        for line in text.split('\n') {
+            let line = line.trim_end_matches('\r');
+            let (drawn, last) = line.rsplit_once('\r').unwrap_or(("", line));
+            for part in drawn.split('\r').filter(|part| !part.is_empty()) {
+                self.gather(part.as_bytes(), true, &mut whole, &mut runs);
+            }
+            self.gather(last.as_bytes(), false, &mut whole, &mut runs);
+        }
+        self.end(&mut whole, &mut runs);
+        whole.notes = self.notes;
+        whole.seen = self.seen.unwrap_or_default();
+        whole.epochs = self.collector.epochs;
+        whole
+    }
+
+    /// Reads a line of a whole output: its records are held until all is read.
+    fn gather(
+        &mut self,
+        line: &[u8],
+        is_transient: bool,
+        whole: &mut Whole,
+        runs: &mut [BTreeMap<u64, Report>],
+    ) {
+        if let Some(read) = self.enveloped(line) {
+            self.put(read, whole, &mut runs[0]);
+            return;
+        }
+        if self.enveloped {
+            return;
+        }
+        let plain = plain(line);
+        if plain.redraws {
+            self.collector.redraw(&mut self.held);
+        }
+        self.collector.take(&plain.text, is_transient);
+        whole.problems.append(&mut self.collector.problems);
+        self.held.append(&mut self.collector.ready);
+        if let Some(seen) = &mut self.seen {
+            let place = self.collector.last_place;
+            seen.take(&self.collector.last, place.epoch.or(place.step));
+        }
+    }
+
+    fn put(&mut self, read: Read, whole: &mut Whole, run: &mut BTreeMap<u64, Report>) {
+        match read {
+            Ok(report) => {
+                self.step = report.step;
+                run.insert(report.step, report);
+            }
+            Err(problem) => whole.problems.push(problem),
+        }
+    }
+
+    /// Chooses the series of a whole output and settles it: of several trainings the last one, of a resumed one the later values.
+    fn end(&mut self, whole: &mut Whole, runs: &mut Vec<BTreeMap<u64, Report>>) {
+        self.collector.finish();
+        self.held.append(&mut self.collector.ready);
+        let held = if self.enveloped { Vec::new() } else { std::mem::take(&mut self.held) };
+        self.held = held.clone();
+        if !held.is_empty() {
+            whole.problems.extend(self.select(false).err());
+        }
+        if let (Some(settler), Some(choice)) = (self.settler.as_mut(), &self.choice) {
+            let like = |series: usize| choice.primary == series || choice.secondary.contains(&series);
+            let settled = held
+                .iter()
+                .filter(|record| like(record.series))
+                .flat_map(|record| settler.take(record, record.series == choice.primary));
+            let mut settled: Vec<Settled> = settled.collect();
+            settled.extend(settler.finish().map(Settled::Report));
+            for settled in settled {
+                match settled {
+                    Settled::Report(report) => {
+                        drop(runs.last_mut().expect("there is one").insert(report.step, report))
+                    }
+                    Settled::Back { anew: true, .. } => runs.push(BTreeMap::new()),
+                    Settled::Back { at, after, .. } => {
+                        runs.last_mut().expect("there is one").retain(|&step, _| step < at);
+                        self.notes.push(back(at, after, false));
+                    }
+                    Settled::Again { .. } | Settled::NotDoubled => {}
+                }
+            }
+        }
+        let stray = runs.len() > 1
+            && runs.last().is_some_and(|last| last.len() == 1)
+            && runs[runs.len() - 2].len() > 2;
+        if stray {
+            runs.pop();
+        }
+        if runs.len() > 1 {
+            self.notes.push(format!(
+                "the steps go back to the beginning: {} trainings stand one after another (folds, stages or restarts); the last one is read",
+                runs.len()
+            ));
+        }
+        whole.reports = runs.pop().unwrap_or_default().into_values().collect();
+        if !whole.reports.is_empty() {
+            self.seen = None;
+        }
+    }
+}
+
+/// Whether the first values may be one that is printed twice.
+fn is_doubled_so_far(records: &[&Record]) -> bool {
+    let bits = |record: &Record| record.reading.value(Notation::Point).to_bits();
+    bits(records[0]) == bits(records[1])
+}
+
+/// What is to be said where steps go back.
+fn back(at: u64, after: u64, anew: bool) -> String {
+    if anew {
+        return format!(
+            "the steps go back to {at} after {after}: a training begins again (a fold, a stage, a repeat); only the first one is recorded"
+        );
+    }
+    format!(
+        "the steps go back to {at} after {after}, as a resumed training does: the later values count where none was recorded"
+    )
+}

@@ -1,0 +1,292 @@
+//! Series: the numbers of a log that belong together, and which of them a metric's name means.
+
+use super::line::{Field, Place};
+use super::number::Reading;
+use super::words::{Stage, is_past, staged, words};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What tells one series from another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) label: String,
+    pub(crate) stage: Stage,
+    pub(crate) is_past: bool,
+    /// Whether its lines count batches.
+    pub(crate) is_batched: bool,
+    /// Which one of many: `fold2`, `class0`, the row of a table.
+    pub(crate) group: String,
+    /// How many numbers before it in the line have the same label.
+    pub(crate) nth: u8,
+    /// The form of its lines.
+    pub(crate) shape: u64,
+}
+
+impl Key {
+    pub(crate) fn new(field: &Field, is_batched: bool, shape: u64) -> Self {
+        let Field { label, stage, is_past, group, nth, .. } = field.clone();
+        Self { label, stage, is_past, is_batched, group, nth, shape }
+    }
+
+    /// Whether the two differ in the form of their lines alone.
+    fn is_like(&self, other: &Self) -> bool {
+        Self { shape: other.shape, ..self.clone() } == *other
+    }
+}
+
+/// One number of a series.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) series: usize,
+    pub(crate) place: Place,
+    /// Whether its own line, block or row names the epoch.
+    pub(crate) is_own: bool,
+    pub(crate) reading: Reading,
+    pub(crate) line: u64,
+    /// Whether the line is drawn over.
+    pub(crate) is_transient: bool,
+    /// The other numbers of its line, by name.
+    pub(crate) others: Arc<[(String, Reading)]>,
+}
+
+/// What is known of a series.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) key: Key,
+    /// How well its label is the name that is looked for; 0 not at all.
+    pub(crate) fit: u8,
+    pub(crate) count: u64,
+    /// How often it came again within an epoch.
+    pub(crate) repeats: u64,
+    /// The last place at which it came.
+    last: Option<f64>,
+    /// How many epochs, or steps, have it.
+    pub(crate) places: u64,
+    /// Its first value, and whether another one followed.
+    first: Option<u64>,
+    pub(crate) varies: bool,
+    /// A line that has it.
+    pub(crate) example: String,
+}
+
+/// How much of a line is kept as an example.
+const EXAMPLE: usize = 300;
+
+impl Series {
+    pub(crate) fn new(key: Key, fit: u8, example: &str) -> Self {
+        let example = example.chars().take(EXAMPLE).collect();
+        Self { key, fit, count: 0, repeats: 0, last: None, places: 0, first: None, varies: false, example }
+    }
+
+    pub(crate) fn take(&mut self, place: &Place, reading: Reading, is_transient: bool) {
+        let at = place.epoch.map(f64::ceil).or(place.step);
+        self.repeats += u64::from(at.is_some() && at == self.last && !is_transient);
+        self.places += u64::from(at.is_some() && at != self.last);
+        self.last = at;
+        self.count += u64::from(!is_transient);
+        let bits = reading.point.or(reading.comma).map_or(0, f64::to_bits);
+        self.varies |= self.first.is_some_and(|first| first != bits);
+        self.first.get_or_insert(bits);
+    }
+
+    /// Whether it comes more than once in most epochs.
+    pub(crate) fn is_many(&self) -> bool {
+        self.repeats * 2 > self.places
+    }
+
+    /// What it is called in a message.
+    pub(crate) fn title(&self) -> String {
+        let Key { label, stage, group, is_batched, is_past, .. } = &self.key;
+        let said = staged(label).1.is_some();
+        let stage = match stage {
+            Stage::Validation if !said => " (validation)",
+            Stage::Training if !said => " (training)",
+            Stage::Test if !said => " (test)",
+            _ => "",
+        };
+        let group = if group.is_empty() { String::new() } else { format!(" of {group}") };
+        let batched = if *is_batched { ", of batches" } else { "" };
+        let past = if *is_past { ", not the current value" } else { "" };
+        format!("`{label}`{stage}{group}{batched}{past}")
+    }
+}
+
+/// The name of a metric, as it is looked for in labels.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    words: Vec<String>,
+    core: Vec<String>,
+    stage: Option<Stage>,
+    is_past: bool,
+}
+
+impl Name {
+    pub(crate) fn new(text: &str) -> Self {
+        let (core, stage) = staged(text);
+        Self { text: text.to_owned(), words: words(text), core, stage, is_past: is_past(text) }
+    }
+
+    /// How well `key` is what the name says: 5 the very words, 4 but for capitals and signs, 3 the stage stands elsewhere in the line, 2 its
+    /// last words, 0 not at all.
+    pub(crate) fn fit(&self, key: &Key) -> u8 {
+        if key.label == self.text {
+            return 5;
+        }
+        let label = key.label.as_str();
+        let (core, stage) = staged(label);
+        if words(label) == self.words || (core == self.core && stage == self.stage) {
+            return 4;
+        }
+        if core == self.core && self.stage == Some(key.stage) {
+            return 3;
+        }
+        let is_end = !self.core.is_empty() && core.ends_with(&self.core);
+        let stage_fits = self.stage.is_none_or(|stage| stage == key.stage);
+        if is_end && stage_fits && self.is_apart(label) { 2 } else { 0 }
+    }
+
+    /// Whether what stands before the name in `label` is a word of its own, a path or a stage: `mean reward`, `val/acc`, but not `box_loss`.
+    fn is_apart(&self, label: &str) -> bool {
+        let small = label.to_lowercase();
+        let Some(last) = small.split([' ', '/', '\'', '(', '[', ')']).rfind(|part| !part.is_empty()) else {
+            return false;
+        };
+        let (core, stage) = staged(last);
+        let is_whole = self.core.ends_with(&core) || core == self.core;
+        !core.is_empty() && is_whole && (stage.is_none() || self.stage.is_none() || stage == self.stage)
+    }
+
+    /// The series of this name to be read, by the rules of [`crate::printed`].
+    pub(crate) fn choose(&self, series: &[Series]) -> Option<Choice> {
+        let fitting = || series.iter().enumerate().filter(|(_, series)| series.fit > 0);
+        let most = fitting().map(|(_, series)| series.places.max(series.count)).max()?;
+        let rank = |(index, series): &(usize, &Series)| {
+            let Series { key, fit, count, places, .. } = series;
+            let is_past = key.is_past && !self.is_past;
+            let is_rare = (*places).max(*count) < 2 && most >= 3;
+            let stage = if self.stage.is_some() { Stage::Unsaid } else { key.stage };
+            (
+                is_past,
+                is_rare,
+                u8::MAX - (*fit).min(4),
+                stage,
+                series.is_many(),
+                (key.is_batched, *count == 0),
+                (!key.group.is_empty() && !is_whole(&key.group), key.nth, *index),
+            )
+        };
+        let (primary, best) = fitting().min_by_key(rank)?;
+        let like = |(index, other): &(usize, &Series)| *index != primary && other.key.is_like(&best.key);
+        let is_other = |(index, other): &(usize, &Series)| {
+            *index != primary
+                && !other.key.is_like(&best.key)
+                && other.key.is_past == best.key.is_past
+                && other.fit.min(4) == best.fit.min(4)
+        };
+        let others = fitting().filter(is_other).map(|(index, _)| index).collect();
+        let secondary = fitting().filter(like).map(|(index, _)| index).collect();
+        Some(Choice { primary, secondary, others })
+    }
+}
+
+/// Whether a row of a table is that of all rows.
+fn is_whole(group: &str) -> bool {
+    ["all", "mean", "overall", "total", "avg", "average", "macro"].contains(&group)
+}
+
+/// The series that is read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Choice {
+    pub(crate) primary: usize,
+    /// Series that differ only in the form of the line: they fill epochs that the first one lacks.
+    pub(crate) secondary: Vec<usize>,
+    /// Others that the name may mean.
+    pub(crate) others: Vec<usize>,
+}
+
+/// A chosen series, as it is kept for the trials that follow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    label: String,
+    stage: Stage,
+    batched: bool,
+    group: String,
+    nth: u8,
+    shape: u64,
+    pub(crate) unit: Unit,
+    pub(crate) doubled: bool,
+    pub(crate) single: bool,
+    pub(crate) comma: bool,
+}
+
+/// What the steps of a series are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    /// The epochs that are printed.
+    Epoch,
+    /// The steps that are printed.
+    Step,
+    /// The ticks of a progress bar.
+    Bar,
+    /// Its values are counted.
+    Count,
+}
+
+impl Chosen {
+    pub(crate) fn new(key: &Key, unit: Unit) -> Self {
+        let Key { label, stage, is_batched, group, nth, shape, .. } = key.clone();
+        Self {
+            label,
+            stage,
+            batched: is_batched,
+            group,
+            nth,
+            shape,
+            unit,
+            doubled: false,
+            single: false,
+            comma: false,
+        }
+    }
+
+    /// Whether a series is this one: 2, or this one in another form of line: 1.
+    pub(crate) fn fit(&self, key: &Key) -> u8 {
+        let Self { label, stage, batched, group, nth, .. } = self;
+        let like = (label, stage, batched, group, nth)
+            == (&key.label, &key.stage, &key.is_batched, &key.group, &key.nth);
+        u8::from(like) + u8::from(like && self.shape == key.shape)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Key, Name};
+    use crate::printed::line::parse;
+
+    #[test]
+    fn a_name_means_its_own_words_then_those_of_a_stage_then_the_last_words_of_a_label() {
+        let cases = [
+            ("val_acc", "val_acc 0.5", 5),
+            ("loss", "Loss: 0.5", 4),
+            ("val_acc", "val acc 0.5", 4),
+            ("val_loss", "Validation loss: 0.5", 4),
+            ("val_loss", "val: loss 0.5", 3),
+            ("loss", "train Loss: 0.5", 2),
+            ("reward", "mean reward: 0.5", 2),
+            ("accuracy", "validation/main/accuracy: 0.5", 2),
+            ("Acc@1", " * Acc@1 50.5", 5),
+            ("val_acc", "train_val_acc=0.5", 0),
+            ("acc", "val_acc_top5=0.5", 0),
+            ("loss", "box_loss 0.5", 0),
+            ("val_loss", "train loss 0.5", 0),
+            ("mAP50", "mAP50-95 0.5", 0),
+        ];
+        for (name, line, expected) in cases {
+            let key = Key::new(&parse(line).fields[0], false, 0);
+            let fit = Name::new(name).fit(&key);
+            assert_eq!(fit, expected, "{name} in {line}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Tables with a heading: columns between bars, commas, tabs, or blanks.
+
+use super::line::{Field, Line};
+use super::number::{Kind, Reading, tokens};
+use super::words::{Counter, Stage, counter, is_past, stage};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// The most lines that may stand between a heading and its first row.
+const PATIENCE: u8 = 2;
+/// The longest heading of a column.
+const LONGEST: usize = 40;
+
+/// What divides the cells of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Bar,
+    Tab,
+    Comma,
+    Semicolon,
+    /// Two blanks or more.
+    Blanks,
+    /// One blank or more.
+    Blank,
+}
+
+/// The headings of a table that is being printed.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    sign: Sign,
+    names: Vec<String>,
+    /// How many rows there were, and, while there are none, how many other lines.
+    rows: u64,
+    others: u8,
+}
+
+/// Whether a line is a rule: `-----`, `|:--:|:--:|`, `=====`.
+pub(crate) fn is_rule(text: &str) -> bool {
+    text.len() > 2
+        && text.chars().all(|c| "-=+|:_*#~ ".contains(c))
+        && text.contains(['-', '=', '_', '*', '#', '~'])
+}
+
+fn cells(text: &str, sign: Sign) -> Vec<&str> {
+    let text = text.trim();
+    match sign {
+        Sign::Bar => text.trim_start_matches('|').trim_end_matches('|').split('|').map(str::trim).collect(),
+        Sign::Tab => text.split('\t').map(str::trim).collect(),
+        Sign::Comma => text.split(',').map(cleared).collect(),
+        Sign::Semicolon => text.split(';').map(cleared).collect(),
+        Sign::Blanks => text
+            .split("  ")
+            .map(|cell| cell.trim_matches([' ', '\t']))
+            .filter(|cell| !cell.is_empty())
+            .collect(),
+        Sign::Blank => text.split_ascii_whitespace().collect(),
+    }
+}
+
+fn cleared(cell: &str) -> &str {
+    cell.trim().trim_matches(['"', '\''])
+}
+
+/// A line without the progress bar at its end.
+fn without_bar(text: &str) -> &str {
+    let Some(percent) = ["%|", "% -", "% #", "%  -"].iter().filter_map(|bar| text.find(bar)).min() else {
+        return text;
+    };
+    let digits = text[..percent].trim_end_matches(|c: char| c.is_ascii_digit());
+    digits.trim_end().trim_end_matches(':')
+}
+
+/// The name in a cell of a heading.
+fn heading(cell: &str) -> Option<String> {
+    let cell = cell.trim_end_matches(':');
+    let closes = cell.ends_with(')') && !cell.contains('(');
+    let cell = if closes { cell.trim_end_matches(')') } else { cell };
+    let begins = cell == "#" || cell.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '%');
+    let is_name = begins && cell.chars().count() <= LONGEST && !cell.contains([':', '=', '{', '}', '"']);
+    let has_number = tokens(cell).iter().any(|token| matches!(token.kind, Kind::Number { .. }));
+    (is_name && !has_number).then(|| cell.to_owned())
+}
+
+impl Table {
+    /// The table that `text` is the heading of.
+    pub(crate) fn headed(text: &str) -> Option<Self> {
+        let text = without_bar(text);
+        if text.trim_end().ends_with([':', '.', '!', '?']) {
+            return None;
+        }
+        let signs =
+            [(Sign::Bar, '|', 2), (Sign::Tab, '\t', 2), (Sign::Comma, ',', 2), (Sign::Semicolon, ';', 2)];
+        let sign = signs
+            .iter()
+            .find(|(_, sign, _)| text.contains(*sign))
+            .map_or((Sign::Blanks, 3), |(sign, _, least)| (*sign, *least));
+        let tried = if sign.0 == Sign::Blanks { vec![sign, (Sign::Blank, 3)] } else { vec![sign] };
+        tried.into_iter().find_map(|(sign, least)| {
+            let cells = cells(text, sign);
+            let names: Vec<String> = cells.iter().filter_map(|cell| heading(cell)).collect();
+            (cells.len() >= least && names.len() == cells.len()).then_some(Self {
+                sign,
+                names,
+                rows: 0,
+                others: 0,
+            })
+        })
+    }
+
+    /// The two lines of one heading, joined column by column.
+    pub(crate) fn joined(&self, text: &str) -> Option<Self> {
+        let under = cells(text, self.sign);
+        let is_under = self.rows == 0 && self.sign == Sign::Bar && under.len() == self.names.len();
+        let has_name = |cell: &&&str| cell.chars().any(char::is_alphabetic);
+        let none_is_number = under.iter().all(|cell| tokens(cell).is_empty());
+        (is_under && none_is_number && under.iter().any(|cell| has_name(&cell))).then(|| {
+            let names = self
+                .names
+                .iter()
+                .zip(&under)
+                .map(|(name, under)| format!("{name} {under}").trim().to_owned());
+            Self { names: names.collect(), ..self.clone() }
+        })
+    }
+
+    /// Whether a heading that has had no row yet still waits for one, after a line that is none.
+    pub(crate) fn waits(&mut self) -> bool {
+        self.others = self.others.saturating_add(1);
+        self.rows > 0 || self.others <= PATIENCE
+    }
+
+    /// What `text` says as a row of this table; the shape of its line is that of the heading.
+    pub(crate) fn row(&mut self, text: &str) -> Option<(Line, u64)> {
+        let text = without_bar(text);
+        let mut found = cells(text, self.sign);
+        if found.len() != self.names.len() && self.sign == Sign::Blanks {
+            found = cells(text, Sign::Blank);
+        }
+        if found.len() != self.names.len() {
+            return None;
+        }
+        let mut line = Line::default();
+        let (mut group, mut numbers, mut others) = (String::new(), 0, 0);
+        let has_hash = self.names.iter().any(|name| name == "#");
+        for (name, cell) in self.names.iter().zip(found) {
+            match value(cell) {
+                Cell::Number(reading, of) => {
+                    numbers += 1;
+                    take(&mut line, name, reading, of, has_hash);
+                }
+                Cell::Text if cell.contains(':') || cell.contains('=') => return None,
+                Cell::Text if group.is_empty() => group = cell.to_lowercase(),
+                Cell::Text => others += 1,
+                Cell::Empty | Cell::Other => {}
+            }
+        }
+        if numbers == 0 || numbers < others || (numbers < 2 && self.names.len() > 2) {
+            return None;
+        }
+        line.fields.iter_mut().for_each(|field| field.group.clone_from(&group));
+        self.rows += 1;
+        let mut shape = DefaultHasher::new();
+        self.names.hash(&mut shape);
+        Some((line, shape.finish()))
+    }
+}
+
+enum Cell {
+    Number(Reading, Option<f64>),
+    Text,
+    /// A date, a time, a size.
+    Other,
+    Empty,
+}
+
+fn value(cell: &str) -> Cell {
+    let cell = cleared(cell);
+    if cell.is_empty() || cell == "-" || cell == "--" {
+        return Cell::Empty;
+    }
+    let found = tokens(cell);
+    match found.first().map(|token| (token, token.kind)) {
+        Some((token, Kind::Number { reading, of, .. })) if token.start == 0 => {
+            let rest = cell[token.end..].trim_start();
+            if rest.is_empty() || rest.starts_with(['(', '*', '±', '+']) {
+                Cell::Number(reading, of)
+            } else {
+                Cell::Text
+            }
+        }
+        Some((token, Kind::Other)) if token.start == 0 => Cell::Other,
+        _ => Cell::Text,
+    }
+}
+
+/// Puts the number of a column into the line.
+fn take(line: &mut Line, name: &str, reading: Reading, of: Option<f64>, has_hash: bool) {
+    let value = reading.point.or(reading.comma).unwrap_or_default();
+    let named = match name {
+        "#" => Some(Counter::Step),
+        "E" => Some(Counter::Epoch),
+        _ => counter(name).map(|named| named.counter),
+    };
+    let place = &mut line.place;
+    match named {
+        // of spaCy's two, the number of updates tells the rows apart
+        Some(Counter::Epoch) if has_hash => {}
+        Some(Counter::Epoch) => (place.epoch, place.epochs) = (place.epoch.or(Some(value)), of),
+        Some(Counter::Step) => place.step = place.step.or(Some(value)),
+        Some(Counter::Batch) => place.batch = Some(value),
+        None => {
+            let notation =
+                reading.evidence().map(|notation| usize::from(notation == super::number::Notation::Comma));
+            notation.into_iter().for_each(|at| line.notations[at] += 1);
+            let nth = line.fields.iter().filter(|field| field.label == name).count().min(255) as u8;
+            line.fields.push(Field {
+                label: name.to_owned(),
+                stage: stage(name).unwrap_or(Stage::Unsaid),
+                is_past: is_past(name),
+                group: String::new(),
+                reading,
+                nth,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Table, is_rule};
+    use crate::printed::number::Notation;
+
+    /// The place of the row and the value in the column `name`.
+    fn read(heading: &str, row: &str, name: &str) -> Option<(Option<f64>, f64, String)> {
+        let (line, _) = Table::headed(heading)?.row(row)?;
+        let field = line.fields.iter().find(|field| field.label == name)?;
+        Some((
+            line.place.epoch.or(line.place.step),
+            field.reading.value(Notation::Point),
+            field.group.clone(),
+        ))
+    }
+
+    #[test]
+    fn rows_are_read_by_their_headings() {
+        let cases = [
+            (
+                "epoch     train_loss  valid_loss  accuracy  time    ",
+                "0         1.533100    1.633100    0.510600  00:03     ",
+                "accuracy",
+                (Some(0.0), 0.5106, ""),
+            ),
+            (
+                "| Training Loss | Epoch | Step | Accuracy |",
+                "| 1.5331 | 1.0 | 125 | 0.5106 |",
+                "Accuracy",
+                (Some(1.0), 0.5106, ""),
+            ),
+            ("epoch,loss,val_acc", "3,0.9,0.5", "val_acc", (Some(3.0), 0.5, "")),
+            (
+                "      Epoch    GPU_mem   box_loss   Instances       Size",
+                "        1/3      2.38G      1.215         22        640: 100%|####| 8/8 [00:01<00:00]",
+                "box_loss",
+                (Some(1.0), 1.215, ""),
+            ),
+            (
+                "     Class     Images  Instances      Box(P          R      mAP50  mAP50-95): 100%|##| 4/4 [00:01<00:00]",
+                "      all        128        929       0.64      0.537      0.605      0.446",
+                "mAP50-95",
+                (None, 0.446, "all"),
+            ),
+            (
+                "E    #       LOSS TOK2VEC  ENTS_F  SCORE ",
+                "  0     200        12.50    45.10    0.45",
+                "SCORE",
+                (Some(200.0), 0.45, ""),
+            ),
+            ("epoch train_loss val_loss", "2 0.5 0.4", "val_loss", (Some(2.0), 0.4, "")),
+        ];
+        for (heading, row, name, (place, value, group)) in cases {
+            assert_eq!(read(heading, row, name), Some((place, value, group.to_owned())), "{heading}\n{row}");
+        }
+        for (heading, row) in [
+            ("Metrics: loss, acc, f1", "3, 224, 224"),
+            ("loss, acc, f1", "Input size: 3, 224, 224"),
+            ("a,b", "x,y"),
+        ] {
+            assert_eq!(read(heading, row, "acc"), None, "{heading}");
+        }
+        assert!(is_rule("|:---:|:---:|") && is_rule("------") && !is_rule("- loss -"));
+    }
+}

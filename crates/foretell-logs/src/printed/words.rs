@@ -1,0 +1,309 @@
+//! The words around a number: what they say of its stage, of a counter, of the past, of a group.
+
+use foretell::words_of_name;
+use serde::{Deserialize, Serialize};
+
+/// On what a value was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stage {
+    Validation,
+    #[default]
+    Unsaid,
+    Training,
+    Test,
+}
+
+/// What a counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counter {
+    Epoch,
+    /// Updates, iterations, rounds, episodes.
+    Step,
+    /// Parts of an epoch.
+    Batch,
+}
+
+const VALIDATION: &str = "val valid validation validate validating dev eval evaluation evaluating evaluate heldout 验证 验证集 validierung";
+const TRAINING: &str = "train training trn learn 训练 训练集";
+const TEST: &str = "test testing tst 测试 测试集";
+const EPOCHS: &str = "epoch epochs ep epoche epoca épocas época epoka эпоха 轮次 轮 エポック";
+const STEPS: &str = "step steps iteration iterations iter iters it update updates up timestep timesteps round rounds episode episodes \
+    generation gen";
+const BATCHES: &str = "batch batches minibatch mb";
+/// Words that may stand before a counter's: `global_step`, `num_updates`.
+const COUNTED: &str = "global current cur training train total boosting env trainer optimizer optim learner my this val valid validation eval test num";
+/// Words that may stand behind: `epoch number 5`.
+const INDEX: &str = "num number no nr idx index id";
+/// Words that make a setting of a counter, or a mark of the past.
+const NO_COUNTER: &str = "best max maximum num n number total warmup without per every last saved from of for patience after until stop";
+/// Words for values that are not the current ones.
+const PAST: &str = "best max min maximum minimum highest lowest previous prev prior last target goal threshold std stddev stdev var smoothed \
+    smooth ema avg_best final from restored restoring improved improvement decreased increased so record baseline";
+/// Words after which a whole line speaks of the past, or of settings.
+const PAST_LINE: &str = "restored restoring restore reloaded saving saved loading loaded early stopping stopped checkpoint resuming resumed";
+/// Words that number one of many of the same kind.
+const GROUPS: &str = "fold folds class cls rank gpu worker seed group task client replica member run repeat repetition split domain process \
+    node device trial head label category 折";
+/// Words between a name and its number.
+const FILLERS: &str = "is was are of at to equals has value reached now equal be";
+
+/// Whether `word` is one of a list written with spaces between.
+pub(crate) fn within(word: &str, list: &str) -> bool {
+    list.split_ascii_whitespace().any(|entry| entry == word)
+}
+
+/// The words of `text` in small letters; `Acc@1` and `mAP50-95` are one word each.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let in_word = |c: char| c.is_alphanumeric() || "@%".contains(c);
+    text.to_lowercase().split(|c| !in_word(c)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// The stage that `word` names.
+fn stage_of(word: &str) -> Option<Stage> {
+    let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is = |list| within(word, list).then_some(());
+    is(VALIDATION)
+        .map(|()| Stage::Validation)
+        .or(is(TRAINING).map(|()| Stage::Training))
+        .or(is(TEST).map(|()| Stage::Test))
+}
+
+/// The last stage that `text` names.
+pub(crate) fn stage(text: &str) -> Option<Stage> {
+    words(text).iter().rev().find_map(|word| stage_of(word))
+}
+
+/// Whether a word of `text` is in `list`.
+fn names(text: &str, list: &str) -> bool {
+    words(text).iter().any(|word| within(word, list))
+}
+
+/// Whether `text` speaks of another value than the current one.
+pub(crate) fn is_past(text: &str) -> bool {
+    names(text, PAST)
+}
+
+/// Whether what stands behind `text` in its line is no report: a restored checkpoint, a saved model.
+pub(crate) fn is_past_line(text: &str) -> bool {
+    names(text, PAST_LINE)
+}
+
+/// Whether a line with this text is of settings.
+pub(crate) fn is_settings(text: &str) -> bool {
+    let begin =
+        text.trim_start_matches(|c: char| !c.is_alphabetic()).get(..14).unwrap_or(text).to_ascii_lowercase();
+    let first = begin.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    text.contains("Namespace(")
+        || within(
+            first,
+            "config configuration args arguments hparams hyperparameters hyperparams settings options usage command namespace parameters params",
+        )
+}
+
+/// The words of `name` with the stage taken out, and that stage.
+pub(crate) fn staged(name: &str) -> (Vec<String>, Option<Stage>) {
+    let (mut kept, mut found) = (Vec::new(), None);
+    for word in words(name) {
+        match stage_of(&word) {
+            Some(stage) => found = Some(stage),
+            None => kept.push(word),
+        }
+    }
+    (kept, found)
+}
+
+/// Whether `word` numbers one of many.
+pub(crate) fn is_group(word: &str) -> bool {
+    within(word, GROUPS)
+}
+
+/// Words of `text` such as `rank0` and `fold_2`.
+pub(crate) fn groups(text: &str) -> String {
+    let is_one = |word: &String| {
+        let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        name.len() < word.len() && is_group(name)
+    };
+    words(&text.replace('_', "")).into_iter().filter(is_one).collect::<Vec<_>>().join(" ")
+}
+
+/// A counter that a label names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) counter: Counter,
+    /// Whether the word may as well say how many there are: `epochs: 10`.
+    pub(crate) is_plural: bool,
+}
+
+/// The counter that `label`, the text before a number, names.
+pub(crate) fn counter(label: &str) -> Option<Named> {
+    if label.ends_with('第') {
+        return Some(Named { counter: Counter::Epoch, is_plural: false });
+    }
+    let label = label.split(['(', '[']).next().unwrap_or_default();
+    let mut tokens = label
+        .split(|c: char| c.is_whitespace() || ",:|".contains(c))
+        .filter(|token| token.chars().any(char::is_alphabetic))
+        .rev();
+    let mut token = tokens.next()?;
+    let alone = words(token);
+    if alone.len() == 1 && within(&alone[0], INDEX) {
+        token = tokens.next()?;
+    }
+    let mut parts: Vec<String> =
+        if token.chars().any(|c| !c.is_ascii()) { words(token) } else { words_of_name(token) };
+    while parts.len() > 1 && parts.last().is_some_and(|last| within(last, INDEX) || stage_of(last).is_some())
+    {
+        parts.pop();
+    }
+    let word = parts.pop()?;
+    let counter = match () {
+        () if within(&word, EPOCHS) => Counter::Epoch,
+        () if within(&word, STEPS) => Counter::Step,
+        () if within(&word, BATCHES) => Counter::Batch,
+        () => return None,
+    };
+    let plural = word.len() > 2
+        && word.ends_with('s')
+        && word != "timesteps"
+        && !(word == "updates" && parts.iter().any(|part| part == "num"));
+    let settings = |part: &String| !within(part, COUNTED) || (part == "num" && counter == Counter::Epoch);
+    if parts.iter().any(settings) || tokens.next().is_some_and(|before| names(before, NO_COUNTER)) {
+        return None;
+    }
+    Some(Named { counter, is_plural: plural })
+}
+
+/// The label of a number, and what stands before it, from the `text` between it and the number before.
+pub(crate) fn label(text: &str) -> (&str, &str) {
+    let mut end = text.len();
+    loop {
+        let trimmed =
+            text[..end].trim_end_matches(|c: char| c.is_whitespace() || "=:\"'`{}[(<>~*|-→⇒≈#".contains(c));
+        let trimmed = closed(trimmed);
+        let last = trimmed.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        let is_filler = last.len() < trimmed.len()
+            && within(&last.to_ascii_lowercase(), FILLERS)
+            && !trimmed[..trimmed.len() - last.len()].ends_with(['/', '.', '@']);
+        end = trimmed.len();
+        if !is_filler {
+            break;
+        }
+        end -= last.len();
+    }
+    let text = &text[..end];
+    let begin = if text.contains("@[") { 0 } else { separator(text) };
+    let mut label = text[begin..].trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '%');
+    if label.ends_with(']') && !label.contains('[') {
+        label = label.trim_end_matches(']');
+    }
+    let label = label.trim_end_matches(['"', '\'', ' ']);
+    (label, &text[..begin])
+}
+
+/// `text` without a closing bracket at its end that nothing opened.
+fn closed(text: &str) -> &str {
+    let is_open = |open: char, close: char| text.matches(open).count() >= text.matches(close).count();
+    match text.chars().next_back() {
+        Some(')') if !is_open('(', ')') => text[..text.len() - 1].trim_end(),
+        Some(']') if !is_open('[', ']') => text[..text.len() - 1].trim_end(),
+        _ => text,
+    }
+}
+
+/// Where the label at the end of `text` begins.
+fn separator(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut round, mut square) = (0, 0);
+    for at in (0..bytes.len()).rev() {
+        let next = bytes.get(at + 1).copied().unwrap_or(b' ');
+        match bytes[at] {
+            b')' => round += 1,
+            b'(' if round > 0 => round -= 1,
+            b']' if square == 0 && at + 1 < bytes.len() => return at + 1,
+            b']' => square += 1,
+            b'[' if square > 0 => square -= 1,
+            b'(' | b'[' | b'{' | b'}' => return at + 1,
+            _ if round > 0 || square > 0 => {}
+            b',' | b';' | b'|' | b'\t' => return at + 1,
+            b':' | b'.' | b'!' | b'=' | b'>' if next == b' ' || next == b'\t' => return at + 1,
+            b' ' if next == b' ' => return at + 1,
+            b' ' if next == b'-' && (bytes.get(at + 2) == Some(&b' ')) => return at + 2,
+            _ => {}
+        }
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counter, Stage, counter, groups, label, stage};
+
+    #[test]
+    fn the_label_is_the_name_before_a_number() {
+        let cases = [
+            ("\tLoss ", "Loss"),
+            (", val loss is ", "val loss"),
+            (" || Loss: ", "Loss"),
+            (" - root - INFO: - Validation MSE loss: ", "Validation MSE loss"),
+            ("{'train_loss': ", "train_loss"),
+            (", 'val_acc': '", "val_acc"),
+            ("val: loss ", "loss"),
+            (": val_acc -> ", "val_acc"),
+            (" * Acc@1 ", "Acc@1"),
+            ("saving the best model (val_loss=", "val_loss"),
+            ("[rank0] val_acc ", "val_acc"),
+            ("loss (val): ", "loss (val)"),
+            (
+                "Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = ",
+                "Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ]",
+            ),
+            ("Pseudo dice [", "Pseudo dice"),
+            ("Restored the best weights. Test: loss ", "loss"),
+            ("]\ttrain-logloss:", "train-logloss"),
+            ("\tvalid_0's auc: ", "valid_0's auc"),
+            (" (", ""),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(label(text).0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn counters_are_told_from_settings() {
+        let epoch = |plural| Some((Counter::Epoch, plural));
+        let step = |plural| Some((Counter::Step, plural));
+        let cases = [
+            ("Epoch", epoch(false)),
+            ("INFO Train Epoch", epoch(false)),
+            ("Epochs", epoch(true)),
+            ("current_epoch", epoch(false)),
+            ("currentEpoch", epoch(false)),
+            ("Epoch num", epoch(false)),
+            ("Epoch (train)", epoch(false)),
+            ("Epoche", epoch(false)),
+            ("第", epoch(false)),
+            ("num_epochs", None),
+            ("Num Epochs", None),
+            ("best epoch", None),
+            ("steps_per_epoch", None),
+            ("lr_step", None),
+            ("total_timesteps", step(false)),
+            ("Steps", step(true)),
+            ("num_updates", step(false)),
+            ("Batch", Some((Counter::Batch, false))),
+            ("loss", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(counter(text).map(|found| (found.counter, found.is_plural)), expected, "{text}");
+        }
+        assert_eq!(
+            (stage("valid_0's auc"), stage("Test"), stage("eval-logloss")),
+            (Some(Stage::Validation), Some(Stage::Test), Some(Stage::Validation))
+        );
+        assert_eq!(
+            (groups("[rank0] val"), groups("fold_2: x"), groups("conv2")),
+            ("rank0".into(), "fold2".into(), String::new())
+        );
+    }
+}
