@@ -9,6 +9,7 @@
 //! | `read`, `locate`, `source` | the file or folder that was named, its format, its lines |
 //! | `wide`, `long`, `json_lines`, `table` | one reader a format, each with the line of whatever is wrong |
 //! | `raw`, `collect`, `columns`, `repeats`, `names` | from the cells of a file to runs: direction, features, repeats |
+//! | `history`, `notation` | histories in JSON, as the text of a table; headings and the commas of numbers |
 //! | `parquet` | Parquet files, as the text of a table, and how one is written |
 //! | `old` | the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell |
 //! | `options`, `recorded`, `note`, `error` | what a user may declare, what a reader returns, what can be wrong |
@@ -18,10 +19,13 @@
 mod collect;
 mod columns;
 mod error;
+mod history;
+mod json;
 mod json_lines;
 mod locate;
 mod long;
 mod names;
+mod notation;
 mod note;
 mod old;
 mod options;
@@ -37,12 +41,13 @@ mod wide;
 pub use error::Error;
 pub use foretell::direction_of;
 pub use json_lines::{write_json_lines, write_recorded};
+pub use locate::printed_logs_below;
 pub use note::{Note, Topic};
 pub use old::{
     Ended, Format, LeftOut, Manifest, MetricFound, Progress, RunFound, Survey, configuration_beside, survey,
 };
 pub use options::{EmptyEnds, ReadOptions};
 pub use parquet::{Values, write_parquet};
-pub use read::{is_log, read, read_logs, read_watched, update_logs};
+pub use read::{is_log, is_table, read, read_logs, read_watched, update_logs};
 pub use recorded::Recorded;
 pub use source::Limits;
