@@ -129,7 +129,9 @@ pub use message::{Message, MessageKind, Status};
 pub use orders::Orders;
 pub use parent::{ParentGuard, parent_alive_guard};
 pub use pattern::{MetricPattern, PatternError};
-pub use placeholder::{PARAMS_FILE, PARAMS_JSON, PlaceholderError, TRIAL_DIR, fill_in, substitute};
+pub use placeholder::{
+    EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in, substitute,
+};
 pub use printed::Printed;
 pub use protocol::MetricSource;
 pub use reader::{Read, ReportReader, Seen};
