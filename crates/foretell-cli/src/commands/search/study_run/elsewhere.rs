@@ -36,6 +36,7 @@ impl StudyRun {
             is_built_in: self.workload.is_built_in(),
             metric: self.workload.metric_text(),
             max_resource: self.study().spec().max_resource,
+            space: Some(self.study().spec().space.clone()),
             follow: watch.follow,
             timeout: watch.timeout.map(|time| time.as_secs_f64()),
             stall: watch.stall,
