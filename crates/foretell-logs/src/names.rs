@@ -84,7 +84,8 @@ fn part(name: &str) -> usize {
     let numbers = words.iter().filter(|word| !["f1", "r2", "top1", "acc1"].contains(&word.as_str()));
     match numbers.map(|word| digits(word)).rfind(|number| !number.is_empty()).as_deref() {
         None => 0,
-        Some("1") => 1,
+        // top-1 is the whole, class 1 a part
+        Some("1") if words.iter().any(|word| word.starts_with("acc") || word.starts_with("top")) => 1,
         Some(_) => 2,
     }
 }

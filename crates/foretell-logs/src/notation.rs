@@ -38,20 +38,22 @@ pub(crate) fn number_of(text: &str, comma: Comma) -> Option<f64> {
 /// Whether the first row of a table can name its columns.
 ///
 /// - A decimal number, a clock time and the line of a log (`loss 0.9`) name no column.
-/// - Whole numbers name the steps of a wide table if they increase. If nothing else is named, they increase evenly: `0,5,10`.
+/// - Whole numbers name the steps of a wide table. Whether they do where nothing else is named, the rows below tell: see [`is_doubtful`].
 pub(crate) fn is_heading(names: &[&str]) -> bool {
-    if names.iter().any(|name| is_decimal(name) || has_clock(name) || has_decimal_word(name)) {
-        return false;
-    }
+    !names.iter().any(|name| is_decimal(name) || has_clock(name) || has_decimal_word(name))
+}
+
+/// Whether a heading of whole numbers may be a row of a table without one: nothing but numbers, which do not count evenly as in `0,5,10`.
+pub(crate) fn is_doubtful(names: &[&str]) -> bool {
     let numbers: Vec<i64> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    let named = names.iter().filter(|name| !name.is_empty()).count();
     let distances: Vec<i64> = numbers.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-    let are_alone = names.iter().filter(|name| !name.is_empty()).count() == numbers.len();
-    let are_even = distances.windows(2).all(|pair| pair[0] == pair[1]);
-    distances.iter().all(|&distance| distance > 0) && (are_even || !are_alone)
+    let are_even = distances.iter().all(|&distance| distance > 0 && distance == distances[0]);
+    !numbers.is_empty() && named == numbers.len() && !are_even
 }
 
 /// Whether the text is a number with a point, a decimal comma or an exponent.
-fn is_decimal(text: &str) -> bool {
+pub(crate) fn is_decimal(text: &str) -> bool {
     let is_number =
         text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok();
     is_number && text.contains(['.', 'e', 'E']) || Comma::of(text) == Some(Comma::Decimal)
@@ -73,7 +75,7 @@ fn has_clock(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Comma, is_heading, number_of};
+    use super::{Comma, is_doubtful, is_heading, number_of};
 
     #[test]
     fn a_comma_is_decimal_or_of_thousands_where_one_cell_tells() {
@@ -116,5 +118,7 @@ mod tests {
         ] {
             assert!(!is_heading(names), "{names:?}");
         }
+        assert!(is_doubtful(&["1", "51", "60"]) && is_doubtful(&["", "2", "10", "1"]));
+        assert!(!is_doubtful(&["0", "5", "10"]) && !is_doubtful(&["lr", "1", "2", "9"]));
     }
 }

@@ -85,7 +85,8 @@ impl Source {
             Box::new(raw)
         };
         let mut reader = BufReader::with_capacity(1 << 16, Lines::new(plain, limits.line));
-        if !parquet && reader.fill_buf().is_ok_and(history::begins_one) {
+        let begins = reader.fill_buf().map_err(|source| read_error(file, gzip, 0, source))?;
+        if !parquet && history::begins_one(begins) {
             let mut bytes = Vec::new();
             reader.read_to_end(&mut bytes).map_err(|source| read_error(file, gzip, 0, source))?;
             // what is no text is refused with its line by who reads it

@@ -1,7 +1,7 @@
 //! Reads the rows of a CSV one at a time; errors have line and column.
 
 use crate::error::Error;
-use crate::notation::{Comma, is_heading, number_of};
+use crate::notation::{Comma, is_decimal, is_doubtful, is_heading, number_of};
 use crate::source::{Limits, Source, read_error};
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use foretell::Value;
@@ -42,8 +42,27 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Reads the header.
-    pub(crate) fn open(mut source: Source) -> Result<Self, Error> {
+    /// Reads the header, and refuses a first row that is none.
+    pub(crate) fn open(source: Source) -> Result<Self, Error> {
+        let table = Self::start(source)?;
+        let names: Vec<&str> = table.headers.iter().map(String::as_str).collect();
+        if !is_heading(&names) || is_doubtful(&names) && !table.has_decimals_below()? {
+            let row = shortened(&names.join(", "));
+            return Err(Error::NoHeading { file: table.file, row });
+        }
+        table.check_headers()?;
+        Ok(table)
+    }
+
+    /// Whether the first row below the header has a decimal number.
+    fn has_decimals_below(&self) -> Result<bool, Error> {
+        let mut table = Self::start(Source::open(&self.file, self.limits)?)?;
+        let more = table.advance()?;
+        let mut cells = table.row.iter().filter_map(|cell| std::str::from_utf8(cell).ok());
+        Ok(!more || cells.any(|cell| is_decimal(cell.trim())))
+    }
+
+    fn start(mut source: Source) -> Result<Self, Error> {
         let (file, gzip, delimiter) = (source.file().to_owned(), source.is_gzip(), source.separator());
         let limits = source.limits();
         let text = Ending { text: Box::new(source.into_reader()), reached: false };
@@ -55,12 +74,6 @@ impl Table {
             return Err(Error::Empty { file: table.file });
         }
         table.headers = (0..table.row.len()).map(|at| table.header(at)).collect::<Result<_, _>>()?;
-        let names: Vec<&str> = table.headers.iter().map(String::as_str).collect();
-        if !is_heading(&names) {
-            let row = shortened(&names.join(", "));
-            return Err(Error::NoHeading { file: table.file, row });
-        }
-        table.check_headers()?;
         Ok(table)
     }
 

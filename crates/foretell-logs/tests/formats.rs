@@ -514,9 +514,12 @@ fn numbered_columns_beside_increasing_steps_are_of_one_run() {
 
 #[test]
 fn a_table_without_a_heading_is_refused_with_its_first_row() {
-    for text in
-        ["0.408275,0.000000,0.326620\n0.306700,0.0,0.2\n", "1,0.5,0.3\n2,0.6,0.2\n", "run1;0.5;1e-3\n"]
-    {
+    for text in [
+        "0.408275,0.000000,0.326620\n0.306700,0.0,0.2\n",
+        "1,0.5,0.3\n2,0.6,0.2\n",
+        "1,51,60\n2,55,60\n",
+        "run1;0.5;1e-3\n",
+    ] {
         let folder = folder(&[("r.csv", text)]);
         let error = read(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
         assert!(error.contains("the table has no heading"), "{error}");

@@ -151,7 +151,7 @@ impl fmt::Display for Format {
             Self::Ray => "Ray Tune",
             Self::Lightning => "Lightning",
             Self::Keras => "Keras",
-            Self::Table => "a table each",
+            Self::Table => "plain tables",
             Self::Transformers => "transformers",
             Self::Foretell => "Foretell",
         })

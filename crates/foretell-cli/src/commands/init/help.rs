@@ -134,31 +134,29 @@ fn is_type(text: &str) -> bool {
 
 /// What the text of an option says of it.
 fn finish(open: Open) -> Opt {
-    let Open { mut option, spec, text } = open;
-    let spec = spec.trim().trim_start_matches('=').trim();
+    let (mut option, text) = (open.option, open.text);
+    let spec = open.spec.trim().trim_start_matches('=').trim();
     // absl: `--opt: <sgd|adam>: optimizer`
-    let absl = spec.strip_prefix(':').map(str::trim).unwrap_or(spec);
-    let whole = format!("{absl} {text}");
-    option.choices = choices(&whole, absl);
+    let is_absl = spec.starts_with(':') || text.contains("(a comma separated list)");
+    let spec = spec.trim_start_matches(':').trim();
+    let whole = format!("{spec} {text}");
+    option.choices = choices(&whole, spec);
     option.default = default(&whole);
-    option.values = type_in(absl, &whole);
+    option.values = type_in(spec, &whole);
     option.range = limits(&whole);
-    let is_absl = spec.starts_with(':') || whole.contains("(a comma separated list)");
-    if is_absl || whole.contains("Default:") && spec.contains('=') {
+    // fire: `--lr=LR`, and below it `Default: 0.1`
+    let is_fire = open.spec.contains('=') && whole.contains("Default:");
+    let is_one_word = spec.contains("[ITEM,...]") || is_absl || is_fire;
+    let has_list = option.default.as_ref().is_some_and(|default| default.starts_with(['[', '(']));
+    option.is_list = match is_one_word {
+        true => spec.contains("[ITEM,...]") || whole.contains("comma separated list") || is_fire && has_list,
+        false => spec.contains("..."),
+    };
+    if is_one_word {
         option.style = Style::Joined;
     }
-    let inner = absl.trim_start_matches('[').trim_end_matches(']');
-    option.is_list = absl.contains("...") || absl.contains(",...") || inner.ends_with("...");
-    // jsonargparse and absl take a list as one value
-    if absl.contains("[ITEM,...]") || is_absl {
-        option.is_list = absl.contains("[ITEM,...]") || whole.contains("comma separated list");
-        option.style = Style::Joined;
-    }
-    let says_value = !absl.is_empty() || option.default.is_some() && option.type_of() != Type::Truth;
+    let says_value = !spec.is_empty() || option.default.is_some() && option.type_of() != Type::Truth;
     option.is_flag = option.is_flag || (!says_value && !is_absl);
-    if option.is_flag && absl == "<bool>" {
-        option.choices.clear();
-    }
     option
 }
 
@@ -329,6 +327,7 @@ mod tests {
         );
         assert_eq!(fire.positional, ["data"]);
         assert_eq!((fire.options[0].default.as_deref(), fire.options[1].list().len()), (Some("0.1"), 2));
+        assert!(fire.options[1].is_list && fire.options.iter().all(|option| option.style == Style::Joined));
         let json = help("options:\n  -h, --help            Show this help message and exit.\n  --trainer.barebones {true,false}\n                        (type: bool, default: False)\n  --model.lr LR         the rate (type: float, default: 0.02)\n  --model.hidden [ITEM,...], --model.hidden+ [ITEM,...]\n                        widths (type: List[int], default: [64, 64])\n  --model.opt {sgd,adam}\n                        (type: Literal['sgd', 'adam'], default: sgd)\n  --model.momentum MOMENTUM\n                        (type: Optional[float], default: null)\n").options;
         assert_eq!(json[1].type_of(), Type::Truth);
         assert_eq!(shown(&json[2]), ("model.lr", Some("0.02"), none(), false, false));

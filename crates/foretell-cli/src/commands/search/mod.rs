@@ -113,6 +113,12 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     ran?;
     let retrained = retrain::best(&search, arguments, &interrupt)?;
     tell(&search, retrained.as_ref(), arguments)?;
+    if arguments.control.serve.is_some() {
+        note(&format!(
+            "the page ended with the search; show it again: foretell serve {}",
+            search.directory().display()
+        ));
+    }
     if search.study().best().is_none() {
         return Err(Failure::midway(match search.study().is_done() {
             true if search.study().progress().trials.completed > 0 => {
