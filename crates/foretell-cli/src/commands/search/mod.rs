@@ -113,12 +113,6 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     ran?;
     let retrained = retrain::best(&search, arguments, &interrupt)?;
     tell(&search, retrained.as_ref(), arguments)?;
-    if arguments.control.serve.is_some() {
-        note(&format!(
-            "the page ended with the search; show it again: foretell serve {}",
-            search.directory().display()
-        ));
-    }
     if search.study().best().is_none() {
         return Err(Failure::midway(match search.study().is_done() {
             true if search.study().progress().trials.completed > 0 => {
@@ -159,6 +153,10 @@ fn tell(search: &StudyRun, retrained: Option<&StudyRun>, arguments: &Arguments) 
             retrained.map_or(Ok(()), |again| print(&retrain::text(search.study(), again)))
         }
     }?;
+    if arguments.control.serve.is_some() {
+        let folder = search.directory().display();
+        note(&format!("the page ended with the search; show it again: foretell serve {folder}"));
+    }
     if let Some(path) = &arguments.plot {
         let name = study_picture::name(search.directory());
         let watched = study_picture::watched(search.directory(), &arguments.watch)?;

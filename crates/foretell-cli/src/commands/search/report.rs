@@ -12,8 +12,7 @@ use foretell::statistics::spearman;
 use foretell::{Configuration, RunScore, Value};
 use foretell_search::{
     Best, Front, NETWORK, Parameter, Policy, Rank, Reason, RecordedForecast, SamplerName, Schedule,
-    SchedulerName, Space,
-    StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
+    SchedulerName, Space, StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
