@@ -116,6 +116,10 @@ pub(crate) fn date(time: u64) -> String {
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_header(headings.to_vec());
+    // no wider than a terminal; in a file or a pipe each row is one line
+    if let Some((_, width)) = console::Term::stdout().size_checked() {
+        table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(width);
+    }
     for row in rows {
         table.add_row(row.clone());
     }

@@ -46,7 +46,7 @@ pub enum Error {
         file: PathBuf,
     },
     /// A folder holds no file of curves.
-    #[error("{}: no curve file in this folder, which holds {files}; expected one .csv, .tsv or .jsonl file (or .gz of it), or curves.csv with configs.csv", folder.display())]
+    #[error("{}: no curve file in this folder, which holds {files}; expected one .csv, .tsv or .jsonl file (or .gz of it), curves.csv with configs.csv, or logs of runs in it or below it", folder.display())]
     NoCurveFile {
         /// The folder.
         folder: PathBuf,
@@ -146,6 +146,26 @@ pub enum Error {
         file: PathBuf,
         /// The columns found.
         columns: String,
+    },
+    /// The first row of a table holds numbers where names should be.
+    #[error("{}:1: the table has no heading: its first row is `{row}`; add a first line that names the columns, such as epoch,train_loss,val_acc", file.display())]
+    NoHeading {
+        /// The file.
+        file: PathBuf,
+        /// The first row.
+        row: String,
+    },
+    /// A comma in a number can be that of a decimal or of thousands.
+    #[error("{}:{line}: column `{column}`: `{cell}` may be a decimal or a number of thousands, and no other cell tells; write decimals with a point, and thousands without a comma", file.display())]
+    Comma {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column.
+        column: String,
+        /// The content of the cell.
+        cell: String,
     },
     /// A column named by an option does not exist.
     #[error("{}:1: there is no column `{column}` ({option}); the columns are {columns}", file.display())]

@@ -175,7 +175,7 @@ impl Lines<'_> {
     }
 
     fn parse(&self, text: &str) -> Result<Map<String, Json>, Error> {
-        let parsed = serde_json::from_str(text).or_else(|error| match finite_only(text) {
+        let parsed = serde_json::from_str(text).or_else(|error| match crate::json::finite_only(text) {
             Some(text) => serde_json::from_str(&text),
             None => Err(error),
         });
@@ -324,37 +324,4 @@ fn kind(value: &Json) -> &'static str {
         Json::Array(_) => "a list",
         Json::Object(_) => "an object",
     }
-}
-
-/// The text with `NaN`, `Infinity` and `-Infinity`, which Python writes, replaced by `null`; `None` if it has none.
-fn finite_only(text: &str) -> Option<String> {
-    replaced(text, |_| "null".to_owned())
-}
-
-/// The same with texts of these names.
-pub(crate) fn quoted(text: &str) -> Option<String> {
-    replaced(text, |word| format!("\"{word}\""))
-}
-
-fn replaced(text: &str, by: impl Fn(&str) -> String) -> Option<String> {
-    let mut result = String::with_capacity(text.len());
-    let mut rest = text;
-    let (mut quoted, mut found) = (false, false);
-    while let Some(letter) = rest.chars().next() {
-        let word =
-            ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !quoted && rest.starts_with(word));
-        let length = match (word, letter) {
-            (Some(word), _) => word.len(),
-            (None, '\\') => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-            _ => letter.len_utf8(),
-        };
-        quoted ^= letter == '"';
-        found |= word.is_some();
-        match word {
-            Some(word) => result.push_str(&by(word)),
-            None => result.push_str(&rest[..length]),
-        }
-        rest = &rest[length..];
-    }
-    found.then_some(result)
 }

@@ -9,10 +9,13 @@
 mod collect;
 mod columns;
 mod error;
+mod history;
+mod json;
 mod json_lines;
 mod locate;
 mod long;
 mod names;
+mod notation;
 mod note;
 mod old;
 mod options;
@@ -30,13 +33,14 @@ mod yaml;
 pub use error::Error;
 pub use foretell::direction_of;
 pub use json_lines::{write_json_lines, write_recorded};
+pub use locate::printed_logs_below;
 pub use note::{Note, Topic};
 pub use old::{
     Ended, Format, LeftOut, Manifest, MetricFound, Progress, RunFound, Survey, configuration_beside, survey,
 };
 pub use options::{EmptyEnds, ReadOptions};
 pub use parquet::{Values, write_parquet};
-pub use read::{is_log, read, read_logs, read_watched, update_logs};
+pub use read::{is_log, is_table, read, read_logs, read_watched, update_logs};
 pub use recorded::Recorded;
 pub use source::Limits;
 pub use yaml::{YamlContent, YamlNode, yaml_documents};

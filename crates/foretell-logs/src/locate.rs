@@ -66,6 +66,56 @@ pub(crate) fn is_named_table(file: &Path) -> bool {
     stem(&name) != name && !name.to_lowercase().ends_with(".txt")
 }
 
+/// Endings of files that hold what a training printed.
+const PRINTED: [&str; 8] = [".log", ".txt", ".out", ".err", ".stdout", ".jsonl", ".ndjson", ".json"];
+/// Files of settings and of lists of packages, which no training printed.
+const SETTINGS: [&str; 9] =
+    ["params", "config", "configs", "hparams", "args", "settings", "requirements", "readme", "license"];
+/// Deeper folders are not searched.
+const DEEPEST: usize = 24;
+
+/// The files in and below `folder` that can hold what trainings printed, by their names, in order.
+pub fn printed_logs_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    add_printed(folder, DEEPEST, &mut files);
+    files.sort_by(|a, b| natural(&a.to_string_lossy(), &b.to_string_lossy()));
+    files
+}
+
+fn add_printed(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let name = file_name(&path).to_lowercase();
+        let is_link = path.symlink_metadata().is_ok_and(|data| data.is_symlink());
+        if name.starts_with('.') {
+        } else if path.is_dir() {
+            if !is_link && depth > 0 {
+                add_printed(&path, depth - 1, files);
+            }
+        } else if let Some(stem) = PRINTED.iter().find_map(|ending| name.strip_suffix(ending))
+            && !SETTINGS.contains(&stem)
+        {
+            files.push(path);
+        }
+    }
+}
+
+/// Names in the order in which people count: `run_2` before `run_10`.
+pub(crate) fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |text: &str| {
+        let mut parts: Vec<(String, u64)> = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            let after = &rest[word..];
+            let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+            parts.push((rest[..word].to_owned(), after[..digits].parse().unwrap_or(0)));
+            rest = &after[digits..];
+        }
+        parts
+    };
+    key(a).cmp(&key(b)).then_with(|| a.cmp(b))
+}
+
 fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::locate::configurations_beside;
-use crate::names::{id_rank, is_label, is_metric, is_outcome, metric_rank, step_rank};
+use crate::names::{id_rank, is_index, is_label, is_metric, is_one_run, is_outcome, metric_rank, step_rank};
 use crate::note::{Note, Topic};
 use crate::options::ReadOptions;
 use crate::raw::{Ends, Raw, RawRun};
@@ -29,10 +29,34 @@ pub(crate) fn read(mut table: Table, options: &ReadOptions) -> Result<Raw, Error
     Ok(raw)
 }
 
+/// Whether the rows of a table with a column of steps and numbered columns are steps of runs: the steps increase from row to row, or, where a
+/// column names the runs, runs have several rows. Otherwise each row is a run, and the column of steps is a setting of it.
+pub(crate) fn counts_steps(mut table: Table, options: &ReadOptions) -> Result<bool, Error> {
+    let id = match &options.id_column {
+        Some(name) => Some(table.column(name, "id column")?),
+        None => by_rank(&table, id_rank),
+    };
+    let Some(step) = by_rank(&table, step_rank) else { return Ok(false) };
+    let (mut ids, mut last, mut rows) = (HashSet::new(), f64::NEG_INFINITY, 0);
+    while table.advance()? {
+        rows += 1;
+        match id {
+            Some(id) if !ids.insert(table.bytes(id).to_vec()) => return Ok(true),
+            Some(_) => {}
+            None => match table.step(step) {
+                Ok(now) if now > last => last = now,
+                _ => return Ok(false),
+            },
+        }
+    }
+    Ok(id.is_none() && rows > 1)
+}
+
 /// Which column is what.
 struct Columns {
     id: Option<usize>,
-    step: usize,
+    /// `None` if rows are counted.
+    step: Option<usize>,
     metric: usize,
     /// Configuration, unless they vary within a run.
     others: Vec<usize>,
@@ -46,18 +70,24 @@ impl Columns {
         };
         let step = match &options.step_column {
             Some(name) => Some(table.column(name, "step column")?),
-            None => by_rank(table, step_rank),
+            None => by_rank(table, step_rank).or_else(|| index_of(table)),
         };
-        let Some(step) = step else {
+        if step.is_none() && !is_one_run(table.headers()) {
             let columns = list(table.headers().iter().map(String::as_str));
             return Err(Error::NoCurves { file: table.file().to_owned(), columns });
-        };
+        }
         let rest: Vec<usize> =
-            (0..table.headers().len()).filter(|&at| at != step && Some(at) != id).collect();
+            (0..table.headers().len()).filter(|&at| Some(at) != step && Some(at) != id).collect();
         let metric = metric_column(table, &rest, options.metric.as_deref())?;
         let others = rest.into_iter().filter(|&at| at != metric).collect();
         Ok(Self { id, step, metric, others })
     }
+}
+
+/// The first column, if it has no name and the others are metrics: pandas' index, which counts epochs.
+fn index_of(table: &Table) -> Option<usize> {
+    let headers = table.headers();
+    (headers.first().is_some_and(|name| is_index(name)) && is_one_run(headers)).then_some(0)
 }
 
 fn by_rank(table: &Table, rank: fn(&str) -> Option<usize>) -> Option<usize> {
@@ -109,16 +139,18 @@ struct Rows {
     columns: Columns,
     places: HashMap<String, usize>,
     runs: Vec<Open>,
+    count: u64,
 }
 
 impl Rows {
     fn new(columns: Columns) -> Self {
-        Self { columns, places: HashMap::new(), runs: Vec::new() }
+        Self { columns, places: HashMap::new(), runs: Vec::new(), count: 0 }
     }
 
     fn add(&mut self, table: &Table) -> Result<(), Error> {
+        self.count += 1;
         let point = Point {
-            step: table.step(self.columns.step)?,
+            step: self.columns.step.map_or(Ok(self.count as f64), |column| table.step(column))?,
             value: table.measurement(self.columns.metric)?,
             line: table.line(),
         };
@@ -208,8 +240,15 @@ impl Rows {
         for run in &mut self.runs {
             run.configuration.retain(|name, _| !left_out.contains(&name.as_str()));
         }
-        let step = &table.headers()[self.columns.step];
-        let mut text = format!("metric `{}` by step `{step}`", raw.metric);
+        let mut text = match self.columns.step {
+            Some(step) if is_index(&table.headers()[step]) => {
+                format!("metric `{}` by the table's index", raw.metric)
+            }
+            Some(step) => format!("metric `{}` by step `{}`", raw.metric, table.headers()[step]),
+            None => {
+                format!("metric `{}`; no column of steps: rows are counted as epochs, from 1", raw.metric)
+            }
+        };
         if !left_out.is_empty() {
             text = format!("{text}; other series left out: {}", list(left_out));
         }

@@ -2,8 +2,8 @@
 
 use foretell::{Direction, direction_of, words_of_name as words};
 
-const STEPS: &str = "epoch step iteration global_step _step iter epochs steps iterations update checkpoint budget \
-    resource t";
+const STEPS: &str = "epoch step total_timesteps iteration global_step _step iter epochs steps iterations update checkpoint budget \
+    resource t timesteps num_timesteps round episode generation";
 const IDS: &str = "config_id configuration_id run_id trial_id id run trial run_name experiment_id job_id model_id uid \
     uuid name trial_number number";
 const LABELS: &str = "id uid uuid hash run trial study experiment job name seed seeds fold split istest istrain isval file \
@@ -11,6 +11,10 @@ const LABELS: &str = "id uid uuid hash run trial study experiment job name seed 
 const OUTCOMES: &str =
     "outcome runtime duration elapsed seconds status state result time finished diverged converged failed";
 const EXTREMES: &str = "max min best final last mean avg optimal";
+/// Words for something made of a metric's values, such as its spread or its best so far.
+const DERIVED: &str = "max min best std stddev var smooth smoothed ema target threshold";
+/// Metrics that are computed on held-out data alone, or of an agent at work: no training loss has their name.
+const OF_TASKS: &str = "map bleu rouge meteor wer cer fid miou dice reward rewards return returns rew";
 /// Whether `word` is one of a list written with spaces between.
 fn within(word: &str, list: &str) -> bool {
     list.split(' ').any(|entry| entry == word)
@@ -25,8 +29,13 @@ pub(crate) fn is_metric(name: &str) -> bool {
     direction_of(name).is_some()
 }
 
-/// The order in which metrics are preferred, smallest first: held-out before training data, then accuracies before
-/// losses, then validation before test; `None` for a name that is no metric's.
+/// The order in which metrics are preferred, smallest first; `None` for a name that is no metric's.
+///
+/// 1. a value before a spread, a best so far and the like
+/// 2. held-out before training data
+/// 3. accuracies before losses
+/// 4. validation before test
+/// 5. the whole before a part: mAP50-95 before mAP50, top-1 before top-5, `f1_macro` before `f1_0`, F1 before precision
 pub(crate) fn metric_rank(name: &str) -> Option<usize> {
     let words = words(name);
     let direction = direction_of(name)?;
@@ -39,13 +48,14 @@ pub(crate) fn metric_rank(name: &str) -> Option<usize> {
         0
     } else if words.iter().any(|word| word.starts_with("test") || word.starts_with("holdout")) {
         1
-    } else if prominence(name) > 4 {
+    } else if prominence(name) > 4 || has(&words, OF_TASKS) {
         0
     } else {
         2
     };
+    let derived = usize::from(has(&words, DERIVED));
     let loss = usize::from(direction == Direction::Minimize);
-    Some(data / 2 * 1000 + loss * 100 + usize::from(10 - prominence(name)) * 2 + data % 2)
+    Some(derived * 10_000 + data / 2 * 1000 + loss * 100 + usize::from(10 - prominence(name)) * 2 + data % 2)
 }
 
 /// How much a metric says by itself, from 1: of detections all sizes before some, the mean return before losses, the first answer before the
@@ -59,7 +69,11 @@ pub(crate) fn prominence(name: &str) -> u8 {
     let is_part = is("small medium large box cls dfl obj kl value policy aux reg rpn mask bbox std")
         || small.contains("maxdets=1 ")
         || small.contains("maxdets=10 ");
-    let is_lesser = is("recall precision ar top5 top10 p r") || small.contains("@5") || small.contains("@10");
+    let is_of_class = words.iter().any(|word| word.chars().all(|c| c.is_ascii_digit()));
+    let is_lesser = is("recall precision ar top5 top10 p r")
+        || small.contains("@5")
+        || small.contains("@10")
+        || is_of_class;
     let is_detection = numbered("map ap") || small.contains("average precision");
     if is_part {
         1
@@ -85,7 +99,27 @@ pub(crate) fn is_curve_prefix(prefix: &str) -> bool {
 
 /// The place of a name among the usual names of a step column, smallest first.
 pub(crate) fn step_rank(name: &str) -> Option<usize> {
-    STEPS.split(' ').position(|step| name.eq_ignore_ascii_case(step))
+    // `time/total_timesteps` of Stable-Baselines3
+    let last = name.strip_prefix("time/").unwrap_or(name);
+    STEPS.split_whitespace().position(|step| last.eq_ignore_ascii_case(step))
+}
+
+/// Whether a first column without a name is pandas' index.
+pub(crate) fn is_index(name: &str) -> bool {
+    name.is_empty() || name.eq_ignore_ascii_case("unnamed: 0")
+}
+
+/// Whether a table with these columns, none of which is a step, has one row per epoch of one run: it has metrics only, besides an index and
+/// times. A learning rate may be among them if the same metric is there for training and validation, as in the histories of Keras.
+pub(crate) fn is_one_run(headers: &[String]) -> bool {
+    let has_pair = headers.iter().any(|name| headers.iter().any(|other| *other == format!("val_{name}")));
+    let is_known = |(at, name): (usize, &String)| {
+        is_metric(name)
+            || at == 0 && is_index(name)
+            || within(&name.to_lowercase(), "time seconds elapsed runtime")
+            || has_pair && within(name, "lr learning_rate")
+    };
+    headers.iter().any(|name| is_metric(name)) && headers.iter().enumerate().all(is_known)
 }
 
 /// The place of a name among the usual names of an id column, smallest first.
@@ -131,8 +165,20 @@ mod tests {
 
     #[test]
     fn held_out_accuracy_comes_first_and_training_loss_last() {
-        let best_first =
-            ["val_acc", "test_accuracy", "val_loss", "test_ppl", "acc", "loss", "train_acc", "train_loss"];
+        let best_first = [
+            "val_acc",
+            "val_acc_1",
+            "val_acc5",
+            "val_precision",
+            "test_accuracy",
+            "val_loss",
+            "test_ppl",
+            "acc",
+            "loss",
+            "train_acc",
+            "train_loss",
+            "best_val_acc",
+        ];
         let mut sorted = best_first;
         sorted.sort_by_key(|name| metric_rank(name));
         assert_eq!(sorted, best_first);

@@ -3,7 +3,7 @@
 use crate::collect::collect;
 use crate::error::Error;
 use crate::locate::{locate, set_name};
-use crate::names::{id_rank, is_curve_prefix, step_rank};
+use crate::names::{id_rank, is_curve_prefix, is_one_run, step_rank};
 use crate::note::{Note, Topic};
 use crate::old::{self, Manifest, Progress};
 use crate::options::ReadOptions;
@@ -91,6 +91,14 @@ pub fn is_log(path: &Path, options: &ReadOptions) -> Result<bool, Error> {
     old::holds_logs(path, options)
 }
 
+/// Whether the file at `path` is a table or a file of curves, by how it starts.
+///
+/// # Errors
+/// [`Error`] if it cannot be read.
+pub fn is_table(path: &Path) -> Result<bool, Error> {
+    Ok(!path.is_dir() && old::is_table(path)?)
+}
+
 /// Reads the logs of tools below `paths` as one set of runs; `watch` hears how far it has come.
 ///
 /// # Errors
@@ -127,7 +135,8 @@ pub fn update_logs(
 
 /// Distinguishes wide from long tables by the header; returns whether it was long.
 ///
-/// A table is long if a step column is named or present, unless three or more numbered columns are named like a curve.
+/// A table is long if a step column is named. If there is one by its name, the table is long unless it has numbered columns and its rows do
+/// not count steps. A table of metrics alone is one run, with a row per epoch.
 fn read_table(table: Table, options: &ReadOptions) -> Result<(Raw, bool), Error> {
     let headers = table.headers();
     let families = wide::families(headers);
@@ -136,7 +145,9 @@ fn read_table(table: Table, options: &ReadOptions) -> Result<(Raw, bool), Error>
         .is_some_and(|f| f.columns.len() >= 3 && (is_curve_prefix(&f.prefix) || options.metric.is_some()));
     let stepped = headers.iter().any(|name| step_rank(name).is_some());
     let id = headers.iter().any(|name| id_rank(name).is_some()) || options.id_column.is_some();
-    let long = options.step_column.is_some() || (stepped && !sure && (id || family.is_none()));
+    let long = options.step_column.is_some()
+        || stepped && (family.is_none() || id && !sure || long::counts_steps(table.again()?, options)?)
+        || family.is_none() && !id && is_one_run(headers);
     match family {
         _ if long => Ok((long::read(table, options)?, true)),
         Some(family) => Ok((wide::read(table, family, &families, options)?, false)),

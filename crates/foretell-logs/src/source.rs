@@ -1,7 +1,7 @@
 //! Opens a file of curves: plain or gzip, any line ending, with the number of lines read so far.
 
 use crate::error::Error;
-use crate::parquet;
+use crate::{history, parquet};
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -65,6 +65,7 @@ pub(crate) enum Kind {
 pub(crate) struct Source {
     file: PathBuf,
     gzip: bool,
+    limits: Limits,
     reader: BufReader<Lines<Box<dyn Read>>>,
 }
 
@@ -83,8 +84,23 @@ impl Source {
         } else {
             Box::new(raw)
         };
-        let reader = BufReader::with_capacity(1 << 16, Lines::new(plain, limits.line));
-        Ok(Self { file: file.to_owned(), gzip, reader })
+        let mut reader = BufReader::with_capacity(1 << 16, Lines::new(plain, limits.line));
+        let begins = reader.fill_buf().map_err(|source| read_error(file, gzip, 0, source))?;
+        if !parquet && history::begins_one(begins) {
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).map_err(|source| read_error(file, gzip, 0, source))?;
+            // what is no text is refused with its line by who reads it
+            let table = std::str::from_utf8(&bytes).map_or(Ok(None), history::table);
+            let table = table.map_err(|problem| Error::Old { file: file.to_owned(), problem })?;
+            let plain: Box<dyn Read> = Box::new(io::Cursor::new(table.map_or(bytes, String::into_bytes)));
+            reader = BufReader::with_capacity(1 << 16, Lines::new(plain, limits.line));
+        }
+        Ok(Self { file: file.to_owned(), gzip, limits, reader })
+    }
+
+    /// How large lines and the file may be.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// The kind of the file, by its first character; an error if it is empty.

@@ -1,16 +1,18 @@
 //! Reads the rows of a CSV one at a time; errors have line and column.
 
 use crate::error::Error;
-use crate::source::{Source, read_error};
+use crate::notation::{Comma, is_decimal, is_doubtful, is_heading, number_of};
+use crate::source::{Limits, Source, read_error};
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use foretell::Value;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
 /// The advice for a cell that should be a measurement.
 const MEASUREMENT: &str =
-    "a number such as 0.85; empty, `nan` and `inf` cells are allowed, text, units and decimal commas are not";
+    "a number such as 0.85, 85 % or 0,85; empty, `nan` and `inf` cells are allowed, text and units are not";
 
 /// A reader that knows whether its end was reached.
 struct Ending {
@@ -34,22 +36,50 @@ pub(crate) struct Table {
     headers: Vec<String>,
     row: ByteRecord,
     line: u64,
+    limits: Limits,
+    /// The meaning of commas inside numbers, looked up when the first one is met.
+    comma: OnceCell<Option<Comma>>,
 }
 
 impl Table {
-    /// Reads the header.
-    pub(crate) fn open(mut source: Source) -> Result<Self, Error> {
+    /// Reads the header, and refuses a first row that is none.
+    pub(crate) fn open(source: Source) -> Result<Self, Error> {
+        let table = Self::start(source)?;
+        let names: Vec<&str> = table.headers.iter().map(String::as_str).collect();
+        if !is_heading(&names) || is_doubtful(&names) && !table.has_decimals_below()? {
+            let row = shortened(&names.join(", "));
+            return Err(Error::NoHeading { file: table.file, row });
+        }
+        table.check_headers()?;
+        Ok(table)
+    }
+
+    /// Whether the first row below the header has a decimal number.
+    fn has_decimals_below(&self) -> Result<bool, Error> {
+        let mut table = Self::start(Source::open(&self.file, self.limits)?)?;
+        let more = table.advance()?;
+        let mut cells = table.row.iter().filter_map(|cell| std::str::from_utf8(cell).ok());
+        Ok(!more || cells.any(|cell| is_decimal(cell.trim())))
+    }
+
+    fn start(mut source: Source) -> Result<Self, Error> {
         let (file, gzip, delimiter) = (source.file().to_owned(), source.is_gzip(), source.separator());
+        let limits = source.limits();
         let text = Ending { text: Box::new(source.into_reader()), reached: false };
         let reader =
             ReaderBuilder::new().flexible(true).has_headers(false).delimiter(delimiter).from_reader(text);
-        let mut table = Self { file, gzip, reader, headers: Vec::new(), row: ByteRecord::new(), line: 0 };
+        let (headers, row, comma) = (Vec::new(), ByteRecord::new(), OnceCell::new());
+        let mut table = Self { file, gzip, reader, headers, row, line: 0, limits, comma };
         if !table.advance()? {
             return Err(Error::Empty { file: table.file });
         }
         table.headers = (0..table.row.len()).map(|at| table.header(at)).collect::<Result<_, _>>()?;
-        table.check_headers()?;
         Ok(table)
+    }
+
+    /// The same file from its beginning.
+    pub(crate) fn again(&self) -> Result<Self, Error> {
+        Self::open(Source::open(&self.file, self.limits)?)
     }
 
     fn header(&self, at: usize) -> Result<String, Error> {
@@ -158,14 +188,40 @@ impl Table {
         if is_empty_cell(text) {
             return Ok(None);
         }
-        text.parse().map(Some).map_err(|_| self.not_a_number(column, text, MEASUREMENT))
+        self.number(column, text)?.map(Some).ok_or_else(|| self.not_a_number(column, text, MEASUREMENT))
+    }
+
+    /// The number that `text` writes, with a percent sign, a decimal comma or thousands too.
+    fn number(&self, column: usize, text: &str) -> Result<Option<f64>, Error> {
+        let text = text.strip_suffix('%').map_or(text, str::trim_end);
+        if !text.contains(',') {
+            return Ok(text.parse().ok());
+        }
+        // a table that cannot be read again tells no more
+        let comma = *self.comma.get_or_init(|| self.again().ok().and_then(|table| table.comma_of_cells()));
+        if comma.is_none() && Comma::of(text).is_none() && number_of(text, Comma::Decimal).is_some() {
+            let (file, column) = (self.file.clone(), self.headers[column].clone());
+            return Err(Error::Comma { file, line: self.line, column, cell: text.to_owned() });
+        }
+        Ok(comma.or_else(|| Comma::of(text)).and_then(|comma| number_of(text, comma)))
+    }
+
+    /// The meaning of commas inside the numbers of the rows to come, if any cell tells.
+    fn comma_of_cells(mut self) -> Option<Comma> {
+        while self.advance().ok()? {
+            let cells = self.row.iter().filter_map(|cell| std::str::from_utf8(cell).ok());
+            if let Some(comma) = cells.map(str::trim).find_map(Comma::of) {
+                return Some(comma);
+            }
+        }
+        None
     }
 
     /// A cell of a step column: a finite number.
     pub(crate) fn step(&self, column: usize) -> Result<f64, Error> {
         let text = self.text(column)?;
-        match text.parse::<f64>() {
-            Ok(step) if step.is_finite() => Ok(step),
+        match self.number(column, text)? {
+            Some(step) if step.is_finite() => Ok(step),
             _ => Err(self.not_a_number(column, text, "a finite number; every row needs its step")),
         }
     }

@@ -489,3 +489,114 @@ fn reading_needs_no_more_than_the_file() {
         read(&missing, &ReadOptions::default()).unwrap_err().to_string().starts_with("/no/such/file.csv: ")
     );
 }
+
+/// The steps and values of the one run of a table.
+fn one_run(name: &str, text: &str) -> (String, Vec<f64>, Vec<f64>) {
+    let recorded = read_text(name, text, &ReadOptions::default());
+    assert_eq!(recorded.runs.len(), 1, "{text}");
+    let curve = &recorded.runs[0].curve;
+    let values = curve.scores().iter().map(|&score| recorded.metric.direction.value(score)).collect();
+    (recorded.metric.name.clone(), curve.steps().to_vec(), values)
+}
+
+#[test]
+fn numbered_columns_beside_increasing_steps_are_of_one_run() {
+    let text = "step,f1_0,f1_1,f1_2,f1_macro\n100,0.1,0.2,0.3,0.4\n200,0.2,0.3,0.4,0.5\n";
+    assert_eq!(one_run("r.csv", text), ("f1_macro".to_owned(), vec![100.0, 200.0], vec![0.4, 0.5]));
+    let (metric, steps, _) = one_run("r.csv", "epoch,loss_q0,loss_q1,loss_q2\n1,3,4,5\n2,2,3,4\n3,1,2,3\n");
+    assert_eq!((metric.as_str(), steps), ("loss_q0", vec![1.0, 2.0, 3.0]));
+    let with_id = "run,epoch,acc_1,acc_2,acc_3,acc\na,1,.1,.1,.1,.2\na,2,.1,.1,.1,.3\nb,1,.1,.1,.1,.2\n";
+    assert_eq!(plain(with_id).runs.len(), 2);
+    // a setting that is named like a step, and differs from run to run
+    let wide = "epochs,lr,acc_1,acc_2,acc_3\n20,0.1,0.1,0.2,0.3\n10,0.2,0.1,0.2,0.4\n";
+    assert_eq!(plain(wide).runs.len(), 2);
+}
+
+#[test]
+fn a_table_without_a_heading_is_refused_with_its_first_row() {
+    for text in [
+        "0.408275,0.000000,0.326620\n0.306700,0.0,0.2\n",
+        "1,0.5,0.3\n2,0.6,0.2\n",
+        "1,51,60\n2,55,60\n",
+        "run1;0.5;1e-3\n",
+    ] {
+        let folder = folder(&[("r.csv", text)]);
+        let error = read(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
+        assert!(error.contains("the table has no heading"), "{error}");
+    }
+}
+
+#[test]
+fn metrics_alone_are_one_run_with_a_row_per_epoch() {
+    let expected = |steps: [f64; 2]| ("val_accuracy".to_owned(), steps.to_vec(), vec![0.5, 0.6]);
+    for (text, steps) in [
+        (",loss,val_loss,accuracy,val_accuracy\n0,1.5,1.6,0.6,0.5\n1,1.1,1.2,0.7,0.6\n", [0.0, 1.0]),
+        ("Unnamed: 0,loss,val_loss,val_accuracy\n10,1.5,1.6,0.5\n20,1.1,1.2,0.6\n", [10.0, 20.0]),
+        ("loss,val_loss,lr,val_accuracy\n1.5,1.6,0.1,0.5\n1.1,1.2,0.1,0.6\n", [1.0, 2.0]),
+    ] {
+        assert_eq!(one_run("r.csv", text), expected(steps), "{text}");
+    }
+    let history = r#"{"loss": [1.5, 1.1], "val_loss": [1.6, 1.2], "val_accuracy": [0.5, 0.6]}"#;
+    assert_eq!(one_run("history.json", history), expected([1.0, 2.0]));
+    // a setting beside the metric: these may be many runs
+    let folder = folder(&[("r.csv", "lr,val_acc\n0.1,0.5\n0.2,0.6\n")]);
+    assert!(read(&folder.path().join("r.csv"), &ReadOptions::default()).is_err());
+}
+
+#[test]
+fn percent_signs_and_the_commas_of_numbers_are_read() {
+    for (text, expected) in [
+        ("epoch,val_acc\n1,51.06%\n2,59.67 %\n", [51.06, 59.67]),
+        ("epoch;val_loss\n1;0,512\n2;0,498\n", [0.512, 0.498]),
+        ("epoch;val_loss\n1;12,106\n2;9,5\n", [12.106, 9.5]),
+        ("epoch,ppl\n1,\"1,234.5\"\n2,\"2,106\"\n", [1234.5, 2106.0]),
+    ] {
+        assert_eq!(one_run("r.csv", text).2, expected, "{text}");
+    }
+    let folder = folder(&[("r.csv", "epoch;val_loss\n1;12,106\n2;11,205\n")]);
+    let error = read(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("`12,106` may be a decimal or a number of thousands"), "{error}");
+}
+
+#[test]
+fn tables_of_one_run_in_folders_of_their_own_are_a_set_of_runs() {
+    let table = "Epoch,Train Loss,Val Loss,Val Accuracy\n1,1.5,1.6,0.5\n2,1.1,1.2,0.6\n";
+    let top = tempfile::tempdir().unwrap();
+    for run in ["a", "b"] {
+        std::fs::create_dir(top.path().join(run)).unwrap();
+        std::fs::write(top.path().join(run).join("results.csv"), table).unwrap();
+    }
+    let recorded = read(top.path(), &ReadOptions::default()).unwrap();
+    assert_eq!((recorded.runs.len(), recorded.metric.name.as_str()), (2, "Val Accuracy"));
+    assert_eq!(recorded.runs[0].curve.steps(), [1.0, 2.0]);
+}
+
+#[test]
+fn the_downloads_of_tensorboard_are_runs_named_by_their_files() {
+    let table =
+        |base: f64| format!("Wall time,Step,Value\n1900000001.0,10,{base}\n1900000002.0,20,{}\n", base + 0.1);
+    let folder = folder(&[
+        ("run-a-tag-val_acc.csv", &table(0.5)),
+        ("run-a-tag-val_loss.csv", &table(0.2)),
+        ("run-b-tag-val_acc.csv", &table(0.4)),
+    ]);
+    let recorded = read(folder.path(), &ReadOptions::default()).unwrap();
+    let ids: Vec<&str> = recorded.runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!((ids, recorded.metric.name.as_str()), (vec!["a", "b"], "val_acc"));
+    assert_eq!(recorded.runs[1].curve.steps(), [10.0, 20.0]);
+}
+
+#[test]
+fn an_evaluation_before_training_is_epoch_0_and_moves_no_other() {
+    let row = |epoch: u32| {
+        format!(r#"{{"epoch": {epoch}, "eval_accuracy": 0.{}, "step": {}}}"#, epoch + 1, 10 * epoch)
+    };
+    let rows: Vec<String> = (0..=3).map(row).collect();
+    let state = format!(
+        r#"{{"best_model_checkpoint": null, "global_step": 30, "max_steps": 30, "num_train_epochs": 3, "log_history": [{}]}}"#,
+        rows.join(",")
+    );
+    let folder = folder(&[("trainer_state.json", &state)]);
+    let recorded = read(&folder.path().join("trainer_state.json"), &ReadOptions::default()).unwrap();
+    assert_eq!(recorded.runs[0].curve.steps(), [0.0, 1.0, 2.0, 3.0]);
+}

@@ -115,6 +115,7 @@ fn setup(folder: &Path, reports: u64, command: Vec<String>) -> TrialSetup {
         metric: MetricSource::Json { field: Some("acc".to_owned()) },
         max_resource: reports,
         environment: BTreeMap::new(),
+        space: None,
         watch: Watch::default(),
         gpus: Vec::new(),
         unplaced: Vec::new(),

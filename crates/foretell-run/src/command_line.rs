@@ -2,11 +2,11 @@
 
 use crate::config_file::CONFIG;
 use crate::local_trials::trial_directory;
-use crate::placeholder::{PARAMS_FILE, TRIAL_DIR, fill_in};
+use crate::placeholder::{EPOCHS, PARAMS_FILE, SEED, TRIAL_DIR, fill_in};
 use foretell::Configuration;
 use foretell_search::StudySpec;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The file in a study's folder that describes its search.
@@ -44,19 +44,20 @@ pub fn command_of(
     };
     let own = trial_directory(directory, trial);
     let own = std::path::absolute(&own).unwrap_or(own);
-    let value = |(name, value): (&String, &foretell::Value)| {
-        (name.clone(), serde_json::to_value(value).unwrap_or_default())
-    };
     let place = |name: &str, path: PathBuf| (name.to_owned(), Value::from(path.to_string_lossy()));
-    let mut values: Map<String, Value> = configuration.iter().map(value).collect();
+    let mut values = spec.space.written(configuration);
     // the words of FORETELL_PARAMS_JSON are the parameters alone: places are only added where the command names them
     let places = [
         place(PARAMS_FILE, own.join("params.json")),
         place(TRIAL_DIR, own.clone()),
         place(CONFIG, own.join(asked.config.as_deref().unwrap_or("config"))),
+        (SEED.to_owned(), spec.trial_seed(trial).into()),
+        (EPOCHS.to_owned(), spec.max_resource.into()),
     ];
     let is_named = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
-    values.extend(places.into_iter().filter(|(name, _)| is_named(name)));
+    let places: Vec<_> =
+        places.into_iter().filter(|(name, _)| is_named(name) && !values.contains_key(name)).collect();
+    values.extend(places);
     fill_in(&command, &values).ok()
 }
 

@@ -81,7 +81,9 @@ pub use log::{
 pub use message::{Message, MessageKind, Status};
 pub use orders::Orders;
 pub use parent::{ParentGuard, parent_alive_guard};
-pub use placeholder::{PARAMS_FILE, PARAMS_JSON, PlaceholderError, TRIAL_DIR, fill_in, substitute};
+pub use placeholder::{
+    EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in, substitute,
+};
 pub use printed::Printed;
 pub use room::Room;
 pub use start_error::StartError;

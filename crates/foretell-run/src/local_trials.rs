@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use foretell_search::Start;
+use foretell::Configuration;
+use foretell_search::{Space, Start};
 use serde_json::{Map, Value};
 
 use crate::atomic_write::write_atomically;
@@ -31,6 +32,8 @@ pub struct TrialSetup {
     pub max_resource: u64,
     /// Environment variables to add. `FORETELL_WORKER` is added to them: the worker's number, from 0.
     pub environment: BTreeMap<String, String>,
+    /// What is searched: it says how values are written.
+    pub space: Option<Space>,
     /// What is watched of each trial besides its output.
     pub watch: Watch,
     /// The GPUs that are handed out, one to a worker, by `CUDA_VISIBLE_DEVICES`; none where there are none.
@@ -52,6 +55,17 @@ pub struct LocalTrials {
     params_watch: Option<ParamsWatch>,
     /// Whether one trial is, or was, watched.
     is_watched: bool,
+}
+
+/// The values of `configuration` as a program is given them.
+fn written(space: Option<&Space>, configuration: &Configuration) -> Map<String, Value> {
+    match space {
+        Some(space) => space.written(configuration),
+        None => match serde_json::to_value(configuration) {
+            Ok(Value::Object(values)) => values,
+            _ => Map::new(),
+        },
+    }
 }
 
 /// The folder of a trial of the study in `directory`.
@@ -118,10 +132,7 @@ impl LocalTrials {
     }
 
     fn spec(&self, start: &Start, worker: usize, resumes: bool) -> Result<TrialSpec, ExecutorError> {
-        let number = |(name, value): (&String, &foretell::Value)| {
-            (name.clone(), serde_json::to_value(value).unwrap_or_default())
-        };
-        let parameters: Map<String, Value> = start.configuration.iter().map(number).collect();
+        let parameters = written(self.setup.space.as_ref(), &start.configuration);
         let directory = trial_directory(&self.setup.directory, start.trial);
         let command = self.command(&directory, &parameters)?;
         let checkpoint_dir = self.checkpoints(start.trial);

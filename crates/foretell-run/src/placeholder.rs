@@ -1,5 +1,6 @@
 //! Placeholders in a trial's command: `{lr}` becomes the trial's learning rate.
 
+use foretell_search::split_at_commas;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -10,6 +11,10 @@ pub const PARAMS_JSON: &str = "params_json";
 pub const PARAMS_FILE: &str = "params_file";
 /// The placeholder that stands for the trial's own folder.
 pub const TRIAL_DIR: &str = "trial_dir";
+/// The placeholder that stands for the trial's own seed, unless a parameter has this name.
+pub const SEED: &str = "seed";
+/// The placeholder that stands for the epochs of a whole training, unless a parameter has this name.
+pub const EPOCHS: &str = "epochs";
 
 /// Why a command was not filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -81,16 +86,22 @@ pub fn substitute(text: &str, parameters: &Map<String, Value>) -> Result<String,
     Ok(filled)
 }
 
-/// The arguments of `command` with their placeholders filled in. A parameter that does not apply (null) takes its argument with
-/// it: `--momentum={m}` and `momentum={m}` are left out, and so are `{m}` and the flag before it.
+/// The arguments of `command` with their placeholders filled in.
+///
+/// - A parameter that does not apply (null) takes its argument with it: `--momentum={m}` and `momentum={m}` are left out, and so are
+///   `{m}` and the flag before it.
+/// - A flag that is present leaves `--amp` of `--amp={amp}` and of `--amp {amp}`; one that is absent takes them with it. `{amp}` alone is
+///   `--amp` or nothing, and `amp={amp}` is `amp=true` or `amp=false`.
+/// - `{*widths}` is a list: its values are arguments of their own, divided at commas or blanks, without brackets.
 ///
 /// ```
 /// use foretell_run::fill_in;
 /// use serde_json::json;
 ///
-/// let command = ["train", "--opt", "{opt}", "--momentum", "{m}", "--wd={wd}", "-v"].map(str::to_owned);
-/// let parameters = json!({"opt": "adam", "m": null, "wd": null});
-/// assert_eq!(fill_in(&command, parameters.as_object().unwrap()).unwrap(), ["train", "--opt", "adam", "-v"]);
+/// let command = ["train", "--opt", "{opt}", "--momentum", "{m}", "--amp={amp}", "--widths", "{*widths}"].map(str::to_owned);
+/// let parameters = json!({"opt": "adam", "m": null, "amp": true, "widths": "[64,32]"});
+/// let filled = fill_in(&command, parameters.as_object().unwrap()).unwrap();
+/// assert_eq!(filled, ["train", "--opt", "adam", "--amp", "--widths", "64", "32"]);
 /// ```
 ///
 /// # Errors
@@ -100,32 +111,66 @@ pub fn fill_in(command: &[String], parameters: &Map<String, Value>) -> Result<Ve
     let mut flag_before = false;
     for text in command {
         let value = substitute(text, parameters)?;
-        match before_absent(text, parameters) {
-            None => filled.push(value),
-            Some("") if flag_before => drop(filled.pop()),
-            Some(_) => {}
+        match alone(text, parameters) {
+            Some(("", _, Value::Null | Value::Bool(false))) if flag_before => drop(filled.pop()),
+            Some((before, _, Value::Bool(_))) if is_word(before) => filled.push(value),
+            Some((_, _, Value::Null | Value::Bool(false))) => {}
+            Some(("", _, Value::Bool(true))) if flag_before => {}
+            Some(("", name, Value::Bool(true))) => filled.push(format!("--{name}")),
+            Some((before, _, Value::Bool(true))) => filled.push(before.trim_end_matches('=').to_owned()),
+            Some(("", name, list)) if name.starts_with('*') => filled.extend(items(list)),
+            _ => filled.push(value),
         }
         flag_before = text.starts_with('-') && !text.contains(['=', '{']);
     }
     Ok(filled)
 }
 
-/// What stands before the placeholder of a parameter that does not apply, in an argument that is for it alone: nothing, or
-/// text without spaces that ends with `=`.
-fn before_absent<'a>(text: &'a str, parameters: &Map<String, Value>) -> Option<&'a str> {
+/// Whether this is the start of a word such as `amp=`, which takes a value.
+fn is_word(before: &str) -> bool {
+    before.ends_with('=') && !before.starts_with('-')
+}
+
+/// Of an argument that is for one placeholder alone: the text before it, which is nothing or ends with `=` and has no spaces, its name and
+/// its value.
+fn alone<'a>(text: &'a str, parameters: &'a Map<String, Value>) -> Option<(&'a str, &'a str, &'a Value)> {
     let (before, name) = text.strip_suffix('}')?.rsplit_once('{')?;
     let alone = before.is_empty() || before.ends_with('=');
     let plain = !before.contains(|c: char| c.is_whitespace() || "{}".contains(c));
-    (alone && plain && parameters.get(name) == Some(&Value::Null)).then_some(before)
+    let value = parameters.get(name.trim_start_matches('*'))?;
+    (alone && plain).then_some((before, name, value))
+}
+
+/// The values of a list: of a JSON array, or of a text such as `[64,64]`, `(64, 64)` and `64 64`.
+fn items(list: &Value) -> Vec<String> {
+    let text = match list {
+        Value::Array(values) => return values.iter().map(as_argument).collect(),
+        other => as_argument(other),
+    };
+    let inner = ["[]", "()"].iter().find_map(|pair| text.strip_prefix(&pair[..1])?.strip_suffix(&pair[1..]));
+    let inner = inner.unwrap_or(&text);
+    let parts: Vec<&str> = match inner.contains(',') {
+        true => split_at_commas(inner),
+        false => inner.split_whitespace().collect(),
+    };
+    parts.into_iter().filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// A value as one argument.
+fn as_argument(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
 }
 
 fn replacement(name: &str, text: &str, parameters: &Map<String, Value>) -> Result<String, PlaceholderError> {
-    match parameters.get(name) {
-        Some(Value::String(value)) => Ok(value.clone()),
-        Some(Value::Null) => Ok(String::new()),
-        Some(value) => Ok(value.to_string()),
-        None if name == PARAMS_JSON => Ok(Value::Object(parameters.clone()).to_string()),
-        None => Err(unknown(name, text, parameters)),
+    match (parameters.get(name), name.strip_prefix('*').and_then(|name| parameters.get(name))) {
+        (Some(value), _) => Ok(as_argument(value)),
+        (None, Some(list)) => Ok(items(list).join(" ")),
+        _ if name == PARAMS_JSON => Ok(Value::Object(parameters.clone()).to_string()),
+        _ => Err(unknown(name, text, parameters)),
     }
 }
 
@@ -177,6 +222,25 @@ mod tests {
             (&["t", "--m", "{m}", "{m}"], &["t"]),
             (&["sh", "-c", "train --m={m} {opt}"], &["sh", "-c", "train --m= adam"]),
             (&["t", "--both={lr},{m}", "{{m}}"], &["t", "--both=-0.5,", "{m}"]),
+        ];
+        for (command, expected) in cases {
+            let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(fill_in(&command, parameters).expect("known parameters"), expected, "{command:?}");
+        }
+    }
+
+    #[test]
+    fn flags_are_present_or_absent_and_lists_are_several_arguments() {
+        let value = json!({"on": true, "off": false, "w": "[64, 32]", "v": "3 4", "a": [1, 2.5], "e": "[]"});
+        let parameters = value.as_object().expect("an object");
+        let cases: [(&[&str], &[&str]); 7] = [
+            (&["t", "--on={on}", "--off={off}", "-v"], &["t", "--on", "-v"]),
+            (&["t", "--use-amp", "{on}", "--fast", "{off}", "-v"], &["t", "--use-amp", "-v"]),
+            (&["t", "{on}", "{off}"], &["t", "--on"]),
+            (&["t", "on={on}", "off={off}"], &["t", "on=true", "off=false"]),
+            (&["t", "--w", "{*w}", "{*v}", "{*a}"], &["t", "--w", "64", "32", "3", "4", "1", "2.5"]),
+            (&["sh", "-c", "t --w {*w}; t {w}"], &["sh", "-c", "t --w 64 32; t [64, 32]"]),
+            (&["t", "--w={w}", "{*e}"], &["t", "--w=[64, 32]"]),
         ];
         for (command, expected) in cases {
             let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();

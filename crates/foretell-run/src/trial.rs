@@ -14,7 +14,7 @@ use crate::abandoned::TOKEN;
 use crate::atomic_write::write_atomically;
 use crate::group::ProcessIdentity;
 use crate::parent;
-use crate::placeholder::{PARAMS_FILE, TRIAL_DIR, fill_in, substitute};
+use crate::placeholder::{EPOCHS, PARAMS_FILE, SEED, TRIAL_DIR, fill_in, substitute};
 use crate::start_error::StartError;
 use crate::terminal::VARIABLES;
 use foretell_logs::printed::MetricSource;
@@ -113,14 +113,27 @@ impl TrialSpec {
     /// The arguments, placeholders filled in.
     pub(crate) fn arguments(&self) -> Result<Vec<String>, StartError> {
         let command = self.command.iter().map(|text| self.with_paths(text)).collect::<Result<Vec<_>, _>>()?;
-        Ok(fill_in(&command, &self.parameters)?)
+        Ok(fill_in(&command, &self.values(&command))?)
     }
 
     /// The file that it appends its metrics to.
     pub(crate) fn followed(&self) -> Result<Option<PathBuf>, StartError> {
         let Some(follow) = &self.watch.follow else { return Ok(None) };
-        let path = PathBuf::from(substitute(&self.with_paths(follow)?, &self.parameters)?);
+        let follow = self.with_paths(follow)?;
+        let path = PathBuf::from(substitute(&follow, &self.values(std::slice::from_ref(&follow)))?);
         Ok(Some(self.working_dir.as_ref().map_or_else(|| path.clone(), |folder| folder.join(&path))))
+    }
+
+    /// The parameters, and the seed and the epochs where `words` name them and no parameter has these names.
+    fn values(&self, words: &[String]) -> Map<String, Value> {
+        let mut values = self.parameters.clone();
+        for (name, number) in [(SEED, self.seed), (EPOCHS, self.max_resource)] {
+            let placeholder = format!("{{{name}}}");
+            if words.iter().any(|word| word.contains(&placeholder)) && !values.contains_key(name) {
+                values.insert(name.to_owned(), number.into());
+            }
+        }
+        values
     }
 
     /// `text` with the trial's own paths in the place of their placeholders.

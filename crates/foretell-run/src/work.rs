@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use foretell_search::Space;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic_write::write_atomically;
@@ -38,6 +39,9 @@ pub struct Work {
     pub step: Option<String>,
     /// The resource of a whole training.
     pub max_resource: u64,
+    /// What is searched: it says how values are written.
+    #[serde(default)]
+    pub space: Option<Space>,
     /// A file that a trial appends its metrics to.
     pub follow: Option<String>,
     /// A trial that runs longer fails; in seconds.

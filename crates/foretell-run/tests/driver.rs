@@ -138,6 +138,7 @@ fn local(folder: &Path, seed: u64) -> Driver<LocalTrials, EventStore> {
         metric: MetricSource::default(),
         max_resource: EPOCHS,
         environment: BTreeMap::new(),
+        space: None,
         watch: foretell_run::Watch::default(),
         config: None,
         working_dir: None,

@@ -26,7 +26,7 @@ impl StopRule for Bar {
 
 #[expect(clippy::print_stdout, reason = "an example shows its result")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let kind = ParameterKind::Log { lo: 1e-4, hi: 1.0 };
+    let kind = ParameterKind::Log { lo: 1e-4, hi: 1.0, step: None };
     let rate = Parameter { name: "lr".to_owned(), kind, active_if: None };
     let request = StudyRequest {
         space: Some(Space::Parameters(ParameterSpace::new(vec![rate])?)),

@@ -297,7 +297,7 @@ fn study(spec: &StudySpec, next: &Arc<Mutex<Configuration>>) -> Result<Study, St
 
 /// A space that says of the parameters `names` that they have a logarithmic scale. Nothing is drawn from it.
 fn space(names: &BTreeSet<String>) -> Space {
-    let kind = || ParameterKind::Log { lo: f64::MIN_POSITIVE, hi: f64::MAX };
+    let kind = || ParameterKind::Log { lo: f64::MIN_POSITIVE, hi: f64::MAX, step: None };
     let parameter = |name: &String| {
         ParameterSpace::new(vec![Parameter { name: name.clone(), kind: kind(), active_if: None }]).ok()
     };

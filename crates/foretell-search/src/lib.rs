@@ -11,6 +11,7 @@ mod difference;
 mod front;
 mod judge;
 mod layer_space;
+mod lengths;
 mod objective;
 mod parameter;
 mod parameter_space;
@@ -39,7 +40,7 @@ pub use layer_space::{
     Action as LayerAction, LayerSpace, LayerSpaceError, NETWORK, Pool, State, StateKey, Trajectory,
 };
 pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
-pub use parameter::{Condition, Parameter, ParameterError, ParameterKind};
+pub use parameter::{Condition, Parameter, ParameterError, ParameterKind, split_at_commas};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
 pub use range::RangeError;
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};

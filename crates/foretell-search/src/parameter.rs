@@ -28,7 +28,7 @@ pub enum ParameterError {
     },
     /// The kind is none of the known ones, or has the wrong number of fields.
     #[error(
-        "parameter {name}: unknown kind `{kind}`; known kinds are float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi and choice:a,b,c"
+        "parameter {name}: unknown kind `{kind}`; known kinds are float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, each with :step or without, choice:a,b,c and flag"
     )]
     Kind {
         /// The parameter.
@@ -68,6 +68,16 @@ pub enum ParameterError {
         /// The linear kind that allows it.
         instead: &'static str,
     },
+    /// A step that no value after the first can be reached by.
+    #[error(
+        "parameter {name}: the step {step} is not above 0, or larger than the range; choose a smaller one"
+    )]
+    Step {
+        /// The parameter.
+        name: String,
+        /// The step.
+        step: f64,
+    },
     /// A choice without options, or with an option that cannot be one.
     #[error("parameter {name}: {reason}")]
     Options {
@@ -78,15 +88,20 @@ pub enum ParameterError {
     },
 }
 
-/// The values that a parameter can take and how they are drawn.
+/// The values that a parameter can take and how they are sampled.
 ///
-/// | kind     | written            | drawn                                                         |
-/// |----------|--------------------|---------------------------------------------------------------|
-/// | `float`  | `float:lo:hi`      | uniform on \[lo, hi\]                                         |
-/// | `log`    | `log:lo:hi`        | exp of uniform on \[ln lo, ln hi\], lo > 0                    |
-/// | `int`    | `int:lo:hi`        | uniform on the integers lo ..= hi                             |
-/// | `logint` | `logint:lo:hi`     | round(exp of uniform on \[ln(lo − ½), ln(hi + ½)\]), lo ≥ 1   |
-/// | `choice` | `choice:a,b,c`     | uniform on the options                                        |
+/// | kind     | written                   | sampled                                                       |
+/// |----------|---------------------------|---------------------------------------------------------------|
+/// | `float`  | `float:lo:hi`             | uniform on \[lo, hi\]                                         |
+/// | `log`    | `log:lo:hi`               | exp of uniform on \[ln lo, ln hi\], lo > 0                    |
+/// | `int`    | `int:lo:hi`               | uniform on the integers lo ..= hi                             |
+/// | `logint` | `logint:lo:hi`            | round(exp of uniform on \[ln(lo − ½), ln(hi + ½)\]), lo ≥ 1   |
+/// | `choice` | `choice:a,b,c`            | uniform on the options                                        |
+/// | `flag`   | `flag`                    | an option without a value, present or absent                  |
+///
+/// - The kinds of numbers take a step: `int:16:256:16` and `float:0:1:0.05` have the values lo, lo + step, … up to hi.
+/// - Real numbers have six significant digits, as far as the range allows: `0.00316228`.
+/// - Commas inside brackets or quotes do not separate options: `choice:[64,64],[128]`, `choice:'a,b',c`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ParameterKind {
@@ -96,6 +111,9 @@ pub enum ParameterKind {
         lo: f64,
         /// Upper bound, included.
         hi: f64,
+        /// The distance between values; any value if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<f64>,
     },
     /// A real number on a logarithmic scale.
     Log {
@@ -103,6 +121,9 @@ pub enum ParameterKind {
         lo: f64,
         /// Upper bound, included.
         hi: f64,
+        /// The distance between values; any value if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<f64>,
     },
     /// An integer on a linear scale.
     Int {
@@ -110,6 +131,9 @@ pub enum ParameterKind {
         lo: i64,
         /// Upper bound, included.
         hi: i64,
+        /// The distance between values, 1 if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<i64>,
     },
     /// An integer on a logarithmic scale.
     LogInt {
@@ -117,6 +141,9 @@ pub enum ParameterKind {
         lo: i64,
         /// Upper bound, included.
         hi: i64,
+        /// The distance between values, 1 if there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step: Option<i64>,
     },
     /// One of a list of options without an order. Written options are numbers if every one of them reads as a finite
     /// number, and texts otherwise, so that the parameter is one column of one type.
@@ -124,6 +151,8 @@ pub enum ParameterKind {
         /// The options: numbers or texts, no two equal.
         options: Vec<Value>,
     },
+    /// An option without a value, which is present (`true`) or absent (`false`).
+    Flag,
 }
 
 /// When a conditional parameter applies: if another one has a given value.
@@ -159,45 +188,221 @@ pub struct Parameter {
     pub active_if: Option<Condition>,
 }
 
+/// The texts of a flag that is absent, and of one that is present.
+const FLAG: [&str; 2] = ["false", "true"];
+
+/// The bounds of a kind of numbers, and the distance between its values if there is one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) lo: f64,
+    pub(crate) hi: f64,
+    pub(crate) step: Option<f64>,
+    pub(crate) is_log: bool,
+}
+
+impl Bounds {
+    /// How many values there are; `None` for real numbers without a step.
+    pub(crate) fn values(self) -> Option<u64> {
+        if self.hi <= self.lo {
+            return Some(1);
+        }
+        // a step that divides the range but for rounding reaches its end
+        self.step.map(|step| ((self.hi - self.lo) / step + 1e-9).floor() as u64 + 1)
+    }
+
+    /// The value number `i`, from 0.
+    pub(crate) fn nth(self, i: u64) -> f64 {
+        let value = self.lo + i as f64 * self.step.unwrap_or(0.0);
+        // 3 · 0.05 is 0.15, not 0.15000000000000002
+        let rounded = if value.fract() == 0.0 { value } else { digits(value, 12) };
+        rounded.clamp(self.lo, self.hi)
+    }
+
+    /// The value nearest to `x`.
+    pub(crate) fn nearest(self, x: f64) -> f64 {
+        let x = x.clamp(self.lo, self.hi);
+        match (self.step, self.values()) {
+            (Some(step), Some(values)) => self.nth((((x - self.lo) / step).round() as u64).min(values - 1)),
+            _ => {
+                let short = digits(x, 6).clamp(self.lo, self.hi);
+                // in a narrow range six digits are too few
+                if (short - x).abs() > (self.hi - self.lo) * 1e-4 { x } else { short }
+            }
+        }
+    }
+
+    /// The value at the share `u` of the scale, from 0 to 1.
+    pub(crate) fn at(self, u: f64) -> f64 {
+        let between = |lo: f64, hi: f64| lo * (1.0 - u) + hi * u;
+        match (self.step, self.values(), self.is_log) {
+            // each value has the same share of the scale
+            (Some(_), Some(values), false) => self.nth(((u * values as f64) as u64).min(values - 1)),
+            (Some(1.0), _, true) => {
+                self.nearest(between((self.lo - 0.5).ln(), (self.hi + 0.5).ln()).exp().round())
+            }
+            (_, _, true) => self.nearest(between(self.lo.ln(), self.hi.ln()).exp()),
+            (_, _, false) => self.nearest(between(self.lo, self.hi)),
+        }
+    }
+
+    /// The share of the scale at which `x` is.
+    pub(crate) fn share(self, x: f64) -> f64 {
+        let share =
+            |x: f64, lo: f64, hi: f64| if hi > lo { ((x - lo) / (hi - lo)).clamp(0.0, 1.0) } else { 0.5 };
+        match (self.step, self.values(), self.is_log) {
+            (Some(step), Some(values), false) => share((x - self.lo) / step, -0.5, values as f64 - 0.5),
+            (Some(1.0), _, true) => share(x.max(self.lo).ln(), (self.lo - 0.5).ln(), (self.hi + 0.5).ln()),
+            (_, _, true) => share(x.max(self.lo).ln(), self.lo.ln(), self.hi.ln()),
+            (_, _, false) => share(x, self.lo, self.hi),
+        }
+    }
+
+    fn contains(self, x: f64) -> bool {
+        let is_value =
+            |x: f64| self.step.is_none() || (x - self.nearest(x)).abs() <= 1e-9 * x.abs().max(1e-300);
+        self.lo <= x && x <= self.hi && is_value(x)
+    }
+}
+
+/// `x` with so many significant digits.
+fn digits(x: f64, digits: usize) -> f64 {
+    format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
+}
+
 impl ParameterKind {
-    /// Draws a value, using exactly one draw of `rng` for each call but for rejected integer draws.
-    pub fn sample(&self, rng: &mut impl Rng) -> Value {
+    /// The bounds of a kind of numbers.
+    pub(crate) fn bounds(&self) -> Option<Bounds> {
+        let whole =
+            |lo: i64, hi: i64, step: Option<i64>| (lo as f64, hi as f64, Some(step.unwrap_or(1) as f64));
+        let ((lo, hi, step), is_log) = match *self {
+            Self::Float { lo, hi, step } => ((lo, hi, step), false),
+            Self::Log { lo, hi, step } => ((lo, hi, step), true),
+            Self::Int { lo, hi, step } => (whole(lo, hi, step), false),
+            Self::LogInt { lo, hi, step } => (whole(lo, hi, step), true),
+            Self::Choice { .. } | Self::Flag => return None,
+        };
+        Some(Bounds { lo, hi, step, is_log })
+    }
+
+    /// The options of a kind without an order.
+    pub(crate) fn options(&self) -> Option<Vec<Value>> {
         match self {
-            Self::Float { lo, hi } => {
-                let u: f64 = rng.random();
-                Value::Number((lo * (1.0 - u) + hi * u).clamp(*lo, *hi))
+            Self::Choice { options } => Some(options.clone()),
+            Self::Flag => Some(FLAG.map(|text| Value::Text(text.to_owned())).to_vec()),
+            _ => None,
+        }
+    }
+
+    /// How many values there are; `None` for real numbers without a step.
+    pub fn values(&self) -> Option<u64> {
+        match self {
+            Self::Choice { options } => Some(options.len() as u64),
+            Self::Flag => Some(FLAG.len() as u64),
+            _ => self.bounds().and_then(Bounds::values),
+        }
+    }
+
+    /// All values, in their order.
+    ///
+    /// # Panics
+    /// If they are without number: ask [`values`](Self::values) first.
+    pub(crate) fn all(&self) -> Vec<Value> {
+        match (self.options(), self.bounds()) {
+            (None, Some(bounds)) => {
+                let values = self.values().expect("a finite kind");
+                (0..values).map(|i| Value::Number(bounds.nth(i))).collect()
             }
-            Self::Log { lo, hi } => Value::Number(between_logarithms(*lo, *hi, rng).clamp(*lo, *hi)),
-            Self::Int { lo, hi } => Value::Number(rng.random_range(*lo..=*hi) as f64),
-            Self::LogInt { lo, hi } => {
-                let (lo, hi) = (*lo as f64, *hi as f64);
-                Value::Number(between_logarithms(lo - 0.5, hi + 0.5, rng).round().clamp(lo, hi))
+            (options, _) => options.unwrap_or_default(),
+        }
+    }
+
+    /// The largest number that it can be, if it can be one.
+    pub fn largest(&self) -> Option<f64> {
+        match self {
+            Self::Choice { options } => options.iter().filter_map(Value::number).reduce(f64::max),
+            _ => self.bounds().map(|bounds| bounds.hi),
+        }
+    }
+
+    /// `lower` or `upper` if `value` lies within a fiftieth of that end of a range of more than four values. The ends 0 and 1 are those of many
+    /// parameters themselves.
+    pub fn end_near(&self, value: &Value) -> Option<&'static str> {
+        let bounds = self.bounds().filter(|bounds| bounds.values().is_none_or(|values| values > 4))?;
+        let value = value.number()?;
+        match bounds.share(value) {
+            _ if bounds.step.is_some() && value > bounds.lo && value < bounds.hi => None,
+            share if bounds.lo != 0.0 && (share < 0.02 || value <= bounds.lo) => Some("lower"),
+            share if bounds.hi != 1.0 && (share > 0.98 || value >= bounds.hi) => Some("upper"),
+            _ => None,
+        }
+    }
+
+    /// Whether it is on a logarithmic scale.
+    pub fn is_log(&self) -> bool {
+        self.bounds().is_some_and(|bounds| bounds.is_log)
+    }
+
+    /// The value nearest to `value`: the nearest number in the range, or a number for a text that writes one. `None` for an option that is none.
+    pub fn nearest(&self, value: &Value) -> Option<Value> {
+        let number =
+            value.number().or_else(|| value.text()?.trim().parse().ok()).filter(|x: &f64| x.is_finite());
+        match self.bounds() {
+            Some(bounds) => {
+                number.map(|x| if bounds.contains(x) { x } else { bounds.nearest(x) }).map(Value::Number)
             }
-            Self::Choice { options } => options[rng.random_range(0..options.len())].clone(),
+            None => self.value_of(&value.to_string()),
+        }
+    }
+
+    /// Samples a value, using exactly one draw of `rng` for each call but for rejected integer draws.
+    pub fn sample(&self, rng: &mut impl Rng) -> Value {
+        match (self, self.bounds()) {
+            (Self::Choice { options }, _) => options[rng.random_range(0..options.len())].clone(),
+            (Self::Int { .. }, Some(bounds)) => {
+                Value::Number(bounds.nth(rng.random_range(0..bounds.values().unwrap_or(1))))
+            }
+            (_, Some(bounds)) => Value::Number(bounds.at(rng.random())),
+            (_, None) => Value::Text(FLAG[rng.random_range(0..FLAG.len())].to_owned()),
         }
     }
 
     /// Whether `value` is one of this kind's values; never true of [`Value::Missing`].
     pub fn contains(&self, value: &Value) -> bool {
-        let whole = |lo: &i64, hi: &i64, x: f64| x.fract() == 0.0 && *lo as f64 <= x && x <= *hi as f64;
         match (self, value) {
-            (Self::Float { lo, hi } | Self::Log { lo, hi }, Value::Number(x)) => lo <= x && x <= hi,
-            (Self::Int { lo, hi } | Self::LogInt { lo, hi }, Value::Number(x)) => whole(lo, hi, *x),
             (Self::Choice { options }, value) => *value != Value::Missing && options.contains(value),
+            (Self::Flag, value) => value.text().is_some_and(|text| FLAG.contains(&text)),
+            (_, Value::Number(x)) => self.bounds().is_some_and(|bounds| bounds.contains(*x)),
             _ => false,
+        }
+    }
+
+    /// `value` as a program is given it: a real number with a point, a flag as `true` or `false`.
+    pub(crate) fn written(&self, value: &Value) -> serde_json::Value {
+        match (self, value) {
+            (Self::Float { .. } | Self::Log { .. }, Value::Number(number)) => (*number).into(),
+            (Self::Flag, Value::Text(text)) if FLAG.contains(&text.as_str()) => (text == FLAG[1]).into(),
+            _ => serde_json::to_value(value).unwrap_or_default(),
         }
     }
 
     /// Checks the bounds or options of the parameter `name`.
     ///
     /// # Errors
-    /// [`ParameterError::Bound`], [`ParameterError::Reversed`], [`ParameterError::Logarithm`],
+    /// [`ParameterError::Bound`], [`ParameterError::Reversed`], [`ParameterError::Logarithm`], [`ParameterError::Step`],
     /// [`ParameterError::Options`].
     pub fn validate(&self, name: &str) -> Result<(), ParameterError> {
         match self {
-            Self::Float { lo, hi } | Self::Log { lo, hi } => check_reals(name, *lo, *hi)?,
-            Self::Int { lo, hi } | Self::LogInt { lo, hi } => check_integers(name, *lo, *hi)?,
+            Self::Float { lo, hi, .. } | Self::Log { lo, hi, .. } => check_reals(name, *lo, *hi)?,
+            Self::Int { lo, hi, .. } | Self::LogInt { lo, hi, .. } => check_integers(name, *lo, *hi)?,
             Self::Choice { options } => check_options(name, options)?,
+            Self::Flag => {}
+        }
+        let stepped = self.bounds().and_then(|bounds| bounds.step.map(|step| (bounds, step)));
+        if let Some((bounds, step)) =
+            stepped.filter(|(bounds, step)| !(*step > 0.0 && *step <= (bounds.hi - bounds.lo).max(1.0)))
+        {
+            let _ = bounds;
+            return Err(ParameterError::Step { name: name.to_owned(), step });
         }
         match *self {
             Self::Log { lo, .. } if lo <= 0.0 => {
@@ -216,20 +421,21 @@ impl ParameterKind {
     /// Those of [`ParameterKind::validate`], and [`ParameterError::Kind`].
     pub fn parse(name: &str, text: &str) -> Result<Self, ParameterError> {
         let unknown = || ParameterError::Kind { name: name.to_owned(), kind: text.to_owned() };
+        if text.trim() == "flag" {
+            return Ok(Self::Flag);
+        }
         let (kind, rest) = text.split_once(':').ok_or_else(unknown)?;
-        let bounds = || rest.split_once(':').ok_or_else(unknown);
-        let parsed = match kind.trim() {
-            "float" | "log" => {
-                let (lo, hi) = bounds()?;
-                let (lo, hi) = (real(name, lo)?, real(name, hi)?);
-                if kind.trim() == "log" { Self::Log { lo, hi } } else { Self::Float { lo, hi } }
+        let fields: Vec<&str> = rest.split(':').collect();
+        let parsed = match (kind.trim(), &fields[..]) {
+            ("choice", _) => Self::Choice { options: read_options(rest) },
+            ("float" | "log", &[lo, hi]) => reals(kind, (real(name, lo)?, real(name, hi)?), None),
+            ("float" | "log", &[lo, hi, step]) => {
+                reals(kind, (real(name, lo)?, real(name, hi)?), Some(real(name, step)?))
             }
-            "int" | "logint" => {
-                let (lo, hi) = bounds()?;
-                let (lo, hi) = (integer(name, lo)?, integer(name, hi)?);
-                if kind.trim() == "logint" { Self::LogInt { lo, hi } } else { Self::Int { lo, hi } }
+            ("int" | "logint", &[lo, hi]) => integers(kind, (integer(name, lo)?, integer(name, hi)?), None),
+            ("int" | "logint", &[lo, hi, step]) => {
+                integers(kind, (integer(name, lo)?, integer(name, hi)?), Some(integer(name, step)?))
             }
-            "choice" => Self::Choice { options: read_options(rest) },
             _ => return Err(unknown()),
         };
         parsed.validate(name)?;
@@ -238,16 +444,28 @@ impl ParameterKind {
 
     /// The value of this kind that `text` writes, if there is one.
     pub(crate) fn value_of(&self, text: &str) -> Option<Value> {
-        let number = text.trim().parse().ok().map(Value::Number);
-        let written = [number, Some(Value::Text(text.trim().to_owned()))];
+        let text = text.trim();
+        let number = text.parse().ok().map(Value::Number);
+        let unquoted = unquoted(text).map(|text| Value::Text(text.to_owned()));
+        let written = [number, Some(Value::Text(text.to_owned())), unquoted];
         written.into_iter().flatten().find(|value| self.contains(value))
     }
 }
 
-/// exp of a uniform draw between the logarithms of `lo` and `hi`.
-fn between_logarithms(lo: f64, hi: f64, rng: &mut impl Rng) -> f64 {
-    let u: f64 = rng.random();
-    (lo.ln() * (1.0 - u) + hi.ln() * u).exp()
+fn reals(kind: &str, (lo, hi): (f64, f64), step: Option<f64>) -> ParameterKind {
+    if kind.trim() == "log" {
+        ParameterKind::Log { lo, hi, step }
+    } else {
+        ParameterKind::Float { lo, hi, step }
+    }
+}
+
+fn integers(kind: &str, (lo, hi): (i64, i64), step: Option<i64>) -> ParameterKind {
+    if kind.trim() == "logint" {
+        ParameterKind::LogInt { lo, hi, step }
+    } else {
+        ParameterKind::Int { lo, hi, step }
+    }
 }
 
 fn check_reals(name: &str, lo: f64, hi: f64) -> Result<(), ParameterError> {
@@ -278,8 +496,8 @@ fn check_options(name: &str, options: &[Value]) -> Result<(), ParameterError> {
     }
     for (i, option) in options.iter().enumerate() {
         let text = option.to_string();
-        if text.is_empty() || text.trim() != text || text.contains(',') {
-            return wrong(format!("option `{text}` is empty, has a comma or spaces around it; rename it"));
+        if text.trim().is_empty() {
+            return wrong("an option is empty; leave it out".to_owned());
         }
         if options[..i].contains(option) {
             return wrong(format!("option `{text}` is listed twice; drop one"));
@@ -309,13 +527,64 @@ fn read_value(text: &str) -> Value {
     number.map_or_else(|| Value::Text(text.trim().to_owned()), Value::Number)
 }
 
+/// The options in a list; a quoted one is a text, whatever it looks like.
 fn read_options(text: &str) -> Vec<Value> {
-    let options: Vec<&str> = text.split(',').map(str::trim).collect();
+    let options = split_at_commas(text);
     let values: Vec<Value> = options.iter().map(|text| read_value(text)).collect();
     if values.iter().all(|value| value.number().is_some()) {
         return values;
     }
-    options.iter().map(|&text| Value::Text(text.to_owned())).collect()
+    options.iter().map(|&text| Value::Text(unquoted(text).unwrap_or(text).to_owned())).collect()
+}
+
+/// The parts of `text` between commas that stand neither in brackets nor in quotes.
+///
+/// ```
+/// # use foretell_search::split_at_commas;
+/// assert_eq!(split_at_commas("[64,64], 'a,b', c"), ["[64,64]", "'a,b'", "c"]);
+/// ```
+pub fn split_at_commas(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth, mut quote) = (Vec::new(), 0, 0_usize, None);
+    for (at, letter) in text.char_indices() {
+        match (quote, letter) {
+            (Some(open), _) if open == letter => quote = None,
+            (Some(_), _) => {}
+            // an apostrophe inside a word quotes nothing
+            (None, '"' | '\'') if text[start..at].trim().is_empty() || depth > 0 => quote = Some(letter),
+            (None, '[' | '(' | '{') => depth += 1,
+            (None, ']' | ')' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
+/// The text between the quotes that `text` as a whole is in.
+fn unquoted(text: &str) -> Option<&str> {
+    ['"', '\''].into_iter().find_map(|quote| {
+        text.strip_prefix(quote)?.strip_suffix(quote).filter(|inner| !inner.contains(quote))
+    })
+}
+
+/// An option as a list of options has it: in quotes if it would be read as something else without.
+fn quoted(option: &Value, are_texts: bool) -> String {
+    let text = option.to_string();
+    let is_plain = split_at_commas(&text) == [text.as_str()] && unquoted(&text).is_none() && balanced(&text);
+    if is_plain && !(are_texts && text.parse::<f64>().is_ok()) {
+        return text;
+    }
+    let quote = if text.contains('\'') { '"' } else { '\'' };
+    format!("{quote}{text}{quote}")
+}
+
+/// Whether a comma after `text` separates options.
+fn balanced(text: &str) -> bool {
+    split_at_commas(&format!("{text},x")).len() == 2
 }
 
 impl Parameter {
@@ -366,16 +635,24 @@ impl FromStr for Parameter {
 
 impl fmt::Display for ParameterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Float { lo, hi } => write!(f, "float:{lo}:{hi}"),
-            Self::Log { lo, hi } => write!(f, "log:{lo}:{hi}"),
-            Self::Int { lo, hi } => write!(f, "int:{lo}:{hi}"),
-            Self::LogInt { lo, hi } => write!(f, "logint:{lo}:{hi}"),
+        let (kind, step) = match self {
+            Self::Float { step, .. } => ("float", step.map(|step| step.to_string())),
+            Self::Log { step, .. } => ("log", step.map(|step| step.to_string())),
+            Self::Int { step, .. } => ("int", step.map(|step| step.to_string())),
+            Self::LogInt { step, .. } => ("logint", step.map(|step| step.to_string())),
+            Self::Flag => return f.write_str("flag"),
             Self::Choice { options } => {
-                let options: Vec<String> = options.iter().map(Value::to_string).collect();
-                write!(f, "choice:{}", options.join(","))
+                // where all options look like numbers, quotes make them texts
+                let are_texts = options
+                    .iter()
+                    .all(|option| option.text().is_some_and(|text| text.parse::<f64>().is_ok()));
+                let options: Vec<String> = options.iter().map(|option| quoted(option, are_texts)).collect();
+                return write!(f, "choice:{}", options.join(","));
             }
-        }
+        };
+        let Some(bounds) = self.bounds() else { return Ok(()) };
+        write!(f, "{kind}:{}:{}", bounds.lo, bounds.hi)?;
+        step.map_or(Ok(()), |step| write!(f, ":{step}"))
     }
 }
 
@@ -416,6 +693,12 @@ mod tests {
             "optimizer=choice:sgd,adam",
             "batch=choice:16,32,64",
             "momentum=float:0:0.99 if optimizer=sgd",
+            "amp=flag",
+            "width=int:16:256:16",
+            "share=float:0:1:0.05",
+            "layers=choice:[64,64],[128]",
+            "names=choice:'a,b',c d,it's",
+            "odd=choice:'1','2'",
         ] {
             assert_eq!(parameter(text).to_string(), text);
         }
@@ -448,7 +731,10 @@ mod tests {
             ("n=int:0:9007199254740993", "no integer of magnitude up to 2^53"),
             ("lr=log:0:1", "lower bound is 0; raise it or use float"),
             ("n=logint:0:9", "lower bound is 0; raise it or use int"),
-            ("o=choice:", "option `` is empty"),
+            ("o=choice:", "an option is empty"),
+            ("n=int:0:9:0", "the step 0 is not above 0"),
+            ("n=float:0:1:-0.1", "the step -0.1 is not above 0"),
+            ("n=int:0:9:1:2", "unknown kind"),
             ("o=choice:a,a", "option `a` is listed twice"),
             ("m=float:0:1 if sgd", "expected NAME=KIND"),
         ] {
@@ -481,13 +767,54 @@ mod tests {
 
     #[test]
     fn integers_reach_both_ends() {
-        for kind in [ParameterKind::Int { lo: -1, hi: 2 }, ParameterKind::LogInt { lo: 1, hi: 4 }] {
+        for kind in [parameter("n=int:-1:2").kind, parameter("n=logint:1:4").kind] {
             let mut rng = trial_stream(2, 0);
             let mut seen: Vec<f64> = (0..300).filter_map(|_| kind.sample(&mut rng).number()).collect();
             seen.sort_by(f64::total_cmp);
             seen.dedup();
             assert_eq!(seen.len(), 4, "{kind}: {seen:?}");
         }
+    }
+
+    #[test]
+    fn a_step_leaves_only_its_multiples_and_reaches_both_ends() {
+        for (text, count) in [
+            ("a=float:0:1:0.05", 21),
+            ("a=int:16:256:16", 16),
+            ("a=log:0.1:0.5:0.1", 5),
+            ("a=logint:1:9:4", 3),
+        ] {
+            let kind = parameter(text).kind;
+            let mut rng = trial_stream(2, 0);
+            let mut seen: Vec<f64> = (0..2000).filter_map(|_| kind.sample(&mut rng).number()).collect();
+            seen.sort_by(f64::total_cmp);
+            seen.dedup();
+            assert_eq!((seen.len(), kind.values()), (count, Some(count as u64)), "{text}: {seen:?}");
+        }
+        let kind = parameter("a=float:0:1:0.05").kind;
+        assert!(kind.contains(&Value::Number(0.15)) && !kind.contains(&Value::Number(0.16)));
+        assert_eq!(kind.nearest(&Value::Number(0.16)), Some(Value::Number(0.15)));
+    }
+
+    #[test]
+    fn real_numbers_are_short_and_written_with_a_point() {
+        let kind = parameter("lr=log:1e-6:1e-2").kind;
+        let bounds = kind.bounds().unwrap();
+        assert_eq!((bounds.at(0.0).to_string().as_str(), bounds.at(1.0)), ("0.000001", 0.01));
+        assert_eq!(kind.written(&Value::Number(1.0)).to_string(), "1.0");
+        assert_eq!(parameter("n=int:0:1").kind.written(&Value::Number(1.0)).to_string(), "1");
+        assert_eq!(parameter("a=flag").kind.written(&Value::Text("true".into())), serde_json::json!(true));
+        let narrow = parameter("x=float:1:1.0000001").kind.bounds().unwrap();
+        assert!(narrow.at(0.3) > 1.0 && narrow.at(0.3) < 1.0000001, "six digits would be too few");
+    }
+
+    #[test]
+    fn the_nearest_value_is_one_that_is_allowed() {
+        let nearest = |text: &str, value: Value| parameter(text).kind.nearest(&value);
+        assert_eq!(nearest("wd=log:1e-6:0.1", Value::Number(0.0)), Some(Value::Number(1e-6)));
+        assert_eq!(nearest("n=int:1:8", Value::Text("12".into())), Some(Value::Number(8.0)));
+        assert_eq!(nearest("o=choice:a,b", Value::Text("c".into())), None);
+        assert_eq!(nearest("lr=log:1e-6:1", Value::Number(0.123456789)), Some(Value::Number(0.123456789)));
     }
 
     proptest! {
@@ -497,10 +824,10 @@ mod tests {
             let positive = lo.abs() + 1e-9;
             let mut rng = trial_stream(seed, 0);
             for kind in [
-                ParameterKind::Float { lo, hi: lo + span },
-                ParameterKind::Log { lo: positive, hi: positive + span },
-                ParameterKind::Int { lo: from, hi: to },
-                ParameterKind::LogInt { lo: from.abs() + 1, hi: from.abs() + 1 + (to - from) },
+                ParameterKind::Float { lo, hi: lo + span, step: None },
+                ParameterKind::Log { lo: positive, hi: positive + span, step: None },
+                ParameterKind::Int { lo: from, hi: to, step: None },
+                ParameterKind::LogInt { lo: from.abs() + 1, hi: from.abs() + 1 + (to - from), step: None },
                 ParameterKind::Choice { options: vec![Value::Number(lo), Value::Text("a".into())] },
             ] {
                 prop_assert!(kind.validate("x").is_ok());

@@ -2,7 +2,7 @@
 
 mod partial;
 
-use crate::parameter::{Parameter, ParameterError, ParameterKind};
+use crate::parameter::{Parameter, ParameterError, split_at_commas};
 use foretell::{Configuration, Value};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -178,7 +178,7 @@ impl ParameterSpace {
     /// The same, its values not checked.
     pub(crate) fn parts(&self, text: &str) -> Result<Configuration, ParameterSpaceError> {
         let mut configuration = Configuration::new();
-        for pair in text.split(',') {
+        for pair in split_at_commas(text) {
             let wrong = || ParameterError::Syntax { text: pair.trim().to_owned() };
             let (name, value) = pair.split_once('=').ok_or_else(wrong)?;
             let (name, value) = (name.trim(), value.trim());
@@ -197,13 +197,58 @@ impl ParameterSpace {
             let parameter = self.parameters.iter().find(|parameter| parameter.name == *name);
             let read =
                 parameter.zip(value.text()).and_then(|(parameter, text)| parameter.kind.value_of(text));
-            let is_choice =
-                parameter.is_some_and(|parameter| matches!(parameter.kind, ParameterKind::Choice { .. }));
+            let is_choice = parameter.is_some_and(|parameter| parameter.kind.options().is_some());
             // what lies outside of the range is a number all the same
             let number = || value.text().filter(|_| !is_choice)?.trim().parse().ok().map(Value::Number);
             (name.clone(), read.or_else(number).unwrap_or_else(|| value.clone()))
         };
         values.iter().map(typed).collect()
+    }
+
+    /// The values of `configuration` as a program is given them: real numbers with a point (`1.0`), whole numbers without, flags as `true`
+    /// and `false`.
+    ///
+    /// ```
+    /// # use foretell_search::ParameterSpace;
+    /// let space = ParameterSpace::parse(&["dropout=float:0:1", "layers=int:1:9", "amp=flag"])?;
+    /// let written = space.written(&space.read("dropout=0,layers=2,amp=true")?);
+    /// assert_eq!(serde_json::Value::from(written).to_string(), r#"{"amp":true,"dropout":0.0,"layers":2}"#);
+    /// # Ok::<(), foretell_search::ParameterSpaceError>(())
+    /// ```
+    pub fn written(&self, configuration: &Configuration) -> serde_json::Map<String, serde_json::Value> {
+        let written = |(name, value): (&String, &Value)| {
+            let parameter = self.parameters.iter().find(|parameter| parameter.name == *name);
+            let plain = || serde_json::to_value(value).unwrap_or_default();
+            (name.clone(), parameter.map_or_else(plain, |parameter| parameter.kind.written(value)))
+        };
+        configuration.iter().map(written).collect()
+    }
+
+    /// How many configurations there are, those that differ only in parameters that do not apply counted apart; `None` if any is a real number.
+    pub(crate) fn combinations(&self) -> Option<u64> {
+        let mut counts = self.parameters.iter().map(|parameter| parameter.kind.values());
+        counts.try_fold(1_u64, |all, count| all.checked_mul(count?))
+    }
+
+    /// All configurations in a fixed order, the last parameter varying fastest; `None` if they are more than `most`, or if any is a real number.
+    pub(crate) fn all(&self, most: u64) -> Option<Vec<Configuration>> {
+        self.combinations().filter(|&all| all <= most)?;
+        let mut all = vec![Configuration::new()];
+        for parameter in &self.parameters {
+            let values = parameter.kind.all();
+            let extended = |configuration: &Configuration| {
+                let own =
+                    if applies(parameter, configuration) { values.clone() } else { vec![Value::Missing] };
+                let with = |value| {
+                    let mut whole = configuration.clone();
+                    whole.insert(parameter.name.clone(), value);
+                    whole
+                };
+                own.into_iter().map(with).collect::<Vec<_>>()
+            };
+            all = all.iter().flat_map(extended).collect();
+        }
+        Some(all)
     }
 
     /// Checks that `configuration` is a point of this space: a value inside for each parameter that applies,
@@ -391,6 +436,25 @@ mod tests {
         assert_eq!(ParameterSpace::parse(&lines.lines().collect::<Vec<_>>()).unwrap(), space);
         let error = serde_json::from_str::<ParameterSpace>(r#"[{"name":"a","kind":"float","lo":2,"hi":1}]"#);
         assert!(error.unwrap_err().to_string().contains("swap them"));
+    }
+
+    #[test]
+    fn a_finite_space_is_listed_without_repeats() {
+        let space = |texts: &[&str]| ParameterSpace::parse(texts).unwrap();
+        let finite = space(&["o=choice:a,b", "n=int:1:3 if o=a", "k=logint:2:3"]);
+        assert_eq!(finite.all(100).unwrap().len(), 8, "3 · 2 with a, 2 with b");
+        assert_eq!(finite.all(11), None, "twelve combinations are looked through");
+        assert_eq!(space(&["x=float:0:1"]).all(100), None);
+        assert_eq!(space(&["x=float:1:1"]).all(100).unwrap().len(), 1);
+        assert_eq!(space(&["x=float:0:1:0.5", "amp=flag"]).all(100).unwrap().len(), 6);
+    }
+
+    #[test]
+    fn a_configuration_is_read_with_lists_as_values() {
+        let space = ParameterSpace::parse(&["w=choice:[64,64],[128]", "lr=float:0:1", "amp=flag"]).unwrap();
+        let read = space.read("w=[64,64],lr=0.5,amp=true").unwrap();
+        assert_eq!((read["w"].text(), read["amp"].text()), (Some("[64,64]"), Some("true")));
+        space.check(&read).unwrap();
     }
 
     #[test]

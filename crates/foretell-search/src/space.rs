@@ -1,7 +1,6 @@
 //! What a study searches: layer sequences or named parameters.
 
 use crate::layer_space::{LayerSpace, LayerSpaceError, NETWORK, Trajectory};
-use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use foretell::{Configuration, LayerSequence, Scale, Value};
 use serde::{Deserialize, Serialize};
@@ -56,13 +55,19 @@ impl Space {
         }
     }
 
+    /// The values of `configuration` as a program is given them: see [`ParameterSpace::written`].
+    pub fn written(&self, configuration: &Configuration) -> serde_json::Map<String, serde_json::Value> {
+        match self {
+            Self::Parameters(space) => space.written(configuration),
+            // networks are described by texts and counts
+            Self::Metaqnn(_) => ParameterSpace::any().written(configuration),
+        }
+    }
+
     /// The parameters that are searched on a logarithmic scale, for which forecasts take their logarithms, too.
     pub(crate) fn scales(&self) -> BTreeMap<String, Scale> {
         let Self::Parameters(space) = self else { return BTreeMap::new() };
-        let logarithmic = |parameter: &&Parameter| {
-            matches!(parameter.kind, ParameterKind::Log { .. } | ParameterKind::LogInt { .. })
-        };
-        let searched = space.parameters().iter().filter(logarithmic);
+        let searched = space.parameters().iter().filter(|parameter| parameter.kind.is_log());
         searched.map(|parameter| (parameter.name.clone(), Scale::Log)).collect()
     }
 }

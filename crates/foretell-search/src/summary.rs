@@ -1,5 +1,6 @@
 //! What a study came to: the best trial, what was spent, what stopping spared, and what it cost.
 
+use crate::lengths::Lengths;
 use crate::record::{Reason, RecordedForecast, better};
 use crate::saving::Saving;
 use crate::stopping::policy::Policy;
@@ -19,6 +20,14 @@ pub struct Spent {
     pub from_scratch: u64,
     /// Epochs that training every one of these trials to its end would have taken.
     pub full_training: u64,
+    /// Completed trials that ended before the last epoch by themselves. If there are any, a stopped trial counts in `without_stopping` with the
+    /// mean length of the completed trials that trained longer than it did.
+    #[serde(skip_serializing_if = "is_none")]
+    pub ended_early: u64,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Spent {
@@ -102,9 +111,11 @@ impl Summary {
         let spec = study.spec();
         let trials = study.trials();
         let is = |wanted: fn(&TrialState) -> bool| trials.iter().filter(|t| wanted(&t.state)).count() as u64;
+        let lengths = Lengths::of(trials);
         let epochs = Spent {
+            ended_early: lengths.early(),
             spent: trials.iter().map(Trial::cost).sum(),
-            without_stopping: trials.iter().map(|t| t.cost_to(t.until)).sum(),
+            without_stopping: trials.iter().map(|t| lengths.cost(t)).sum(),
             from_scratch: trials.iter().map(Trial::cost_from_scratch).sum(),
             full_training: trials.iter().map(|t| t.cost_to(spec.max_resource) - t.again).sum(),
         };

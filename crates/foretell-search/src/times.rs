@@ -1,5 +1,6 @@
 //! How long trainings took, by the times in a study's log. Nothing is ever decided by them.
 
+use crate::lengths::Lengths;
 use crate::record::Record;
 use crate::study::{Study, Trial};
 use serde::Serialize;
@@ -173,8 +174,9 @@ impl Times {
     fn saved(&self, study: &Study) -> f64 {
         let sum =
             self.trials.values().fold((0, 0), |sum, time| (sum.0 + time.epochs.0, sum.1 + time.epochs.1));
+        let lengths = Lengths::of(study.trials());
         let saved = |(number, trial): (usize, &Trial)| {
-            let epochs = trial.cost_to(trial.until).saturating_sub(trial.cost()) as f64;
+            let epochs = lengths.cost(trial).saturating_sub(trial.cost()) as f64;
             let own = self.trials.get(&(number as u64)).and_then(|time| pace(time.epochs));
             epochs * own.or_else(|| pace(sum)).unwrap_or(0.0)
         };

@@ -163,8 +163,10 @@ fn a_restart_in_the_middle_of_a_trial_goes_on_with_it_and_then_proposes_the_same
 }
 
 #[test]
-fn eight_workers_propose_no_configuration_twice_until_the_space_is_spent() {
-    for sampler in [SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp] {
+fn eight_workers_propose_no_configuration_twice_and_end_when_all_were_tried() {
+    for sampler in
+        [SamplerSpec::Random, SamplerSpec::Grid, SamplerSpec::Tpe, SamplerSpec::Gp, SamplerSpec::TpeGp]
+    {
         let texts = ["o=choice:a,b,c,d,e", "n=int:1:8", "m=choice:0,1 if o=b"];
         let count = 4 * 8 + 8 * 2;
         let spec = StudySpec { trials: count + 4, ..spec(&texts, sampler, 1) };
@@ -185,8 +187,8 @@ fn eight_workers_propose_no_configuration_twice_until_the_space_is_spent() {
         let distinct = |of: &[Configuration]| {
             of.iter().map(|c| format!("{c:?}")).collect::<std::collections::BTreeSet<_>>().len()
         };
-        assert_eq!(all as u64, count + 4);
-        assert_eq!(distinct(&proposed[..count as usize]) as u64, count, "each of them once");
+        assert_eq!((all as u64, distinct(&proposed) as u64), (count, count), "each of them once");
+        assert!(study.is_space_spent());
     }
 }
 

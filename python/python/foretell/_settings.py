@@ -45,7 +45,7 @@ class StudySettings(TypedDict, total=False):
     #: Seed of all random choices.
     seed: int | None
     #: How the next configuration is chosen (default: tpe-gp)
-    sampler: Literal["random", "tpe", "gp", "tpe-gp", "q-learning"] | None
+    sampler: Literal["random", "grid", "tpe", "gp", "tpe-gp", "q-learning"] | None
     #: Which trial to train next, and for how many epochs (default: full; with a budget asha)
     scheduler: Literal["full", "successive-halving", "hyperband", "f-hyperband", "asha"] | None
     #: η, the reduction factor: one in ETA trials is promoted at each rung.

@@ -20,7 +20,8 @@ const MOST_BYTES: u64 = 1 << 30;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Folders and files: the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell;
-    /// a table of many runs (wide or long CSV, Parquet, JSON lines, `.gz` of these); or what trainings printed, one a file.
+    /// tables of one run each; tables of many runs (wide or long CSV, Parquet, JSON lines, `.gz` of these); or what trainings printed, one
+    /// file per run. Folders are searched below.
     #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
     /// Only list what there is: tools, runs, metrics, settings, and what is left out.
@@ -109,7 +110,7 @@ fn before(arguments: &Arguments) -> Result<Option<(Manifest, &Path)>, Failure> {
 enum Imported {
     /// Curve files or the logs of tools.
     Recorded(Box<Recorded>, Option<Manifest>),
-    /// What trainings printed.
+    /// What trainings printed, or several tables.
     Printed(Vec<Run>, Metric),
 }
 
@@ -152,14 +153,67 @@ fn read_all(arguments: &Arguments) -> Result<Imported, Failure> {
         let (recorded, manifest) = flags.read_logs(&arguments.files, before)?;
         return Ok(Imported::Recorded(Box::new(recorded), Some(manifest)));
     }
-    let logs = || logs(arguments).map(|(runs, metric)| Imported::Printed(runs, metric));
+    let logs =
+        |files: &[PathBuf]| logs(arguments, files).map(|(runs, metric)| Imported::Printed(runs, metric));
     match &arguments.files[..] {
         [file] => match flags.read(file) {
             Ok(recorded) => Ok(Imported::Recorded(Box::new(recorded), None)),
-            Err(failure) => logs().map_err(|of_log| neither(file, &failure, &of_log)),
+            Err(failure) => match printed(&arguments.files) {
+                files if files.is_empty() => Err(failure),
+                files => logs(&files).map_err(|of_log| neither(file, &failure, &of_log)),
+            },
         },
-        _ => logs(),
+        files if all_tables(files)? => tables(&flags, files),
+        files => logs(&printed(files)),
     }
+}
+
+/// The files that may hold what trainings printed: those that are named, and those below folders.
+fn printed(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let files = paths.iter().flat_map(|path| match path.is_dir() {
+        true => foretell_logs::printed_logs_below(path),
+        false => vec![path.clone()],
+    });
+    files.collect()
+}
+
+fn all_tables(files: &[PathBuf]) -> Result<bool, Failure> {
+    for file in files {
+        if !foretell_logs::is_table(file).map_err(Failure::input)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The runs of several tables of many runs. They must have the same metric.
+fn tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<Imported, Failure> {
+    let (mut runs, mut first): (Vec<Run>, Option<(Metric, &PathBuf)>) = (Vec::new(), None);
+    let mut taken = BTreeSet::new();
+    for file in files {
+        let recorded = flags.read(file)?;
+        let (metric, before) = first.get_or_insert_with(|| (recorded.metric.clone(), file));
+        if *metric != recorded.metric {
+            return Err(Failure::input(format!(
+                "{}: its metric is `{}`, and that of {} is `{}`; name one that both have by --metric",
+                file.display(),
+                recorded.metric.name,
+                before.display(),
+                metric.name
+            )));
+        }
+        for mut run in recorded.runs {
+            if !taken.insert(run.id.clone()) {
+                run.id = format!("{}/{}", recorded.name, run.id);
+                while !taken.insert(run.id.clone()) {
+                    run.id.push('+');
+                }
+            }
+            runs.push(run);
+        }
+    }
+    let metric = first.map_or_else(|| Metric::from(Direction::default()), |(metric, _)| metric);
+    Ok(Imported::Printed(runs, metric))
 }
 
 /// Lists what there is.
@@ -262,10 +316,10 @@ fn neither(file: &Path, as_table: &Failure, as_log: &Failure) -> Failure {
 }
 
 /// Each file as the log of one run.
-fn logs(arguments: &Arguments) -> Result<(Vec<Run>, Metric), Failure> {
+fn logs(arguments: &Arguments, files: &[PathBuf]) -> Result<(Vec<Run>, Metric), Failure> {
     let flags = &arguments.curves;
     let texts: Vec<(PathBuf, String)> =
-        arguments.files.iter().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
+        files.iter().map(|file| Ok((file.clone(), read(file)?))).collect::<Result<_, Failure>>()?;
     let (source, name) = match &flags.metric {
         Some(metric) => (metric.clone(), name_in(metric)),
         None => guessed(&texts)?,

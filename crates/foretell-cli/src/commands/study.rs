@@ -10,6 +10,7 @@ mod front;
 mod list;
 pub(crate) mod note_file;
 mod remove;
+mod retry;
 mod table;
 mod trials_table;
 
@@ -173,6 +174,14 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
+    /// Try failed trials again, as new trials, after their cause is fixed.
+    Retry {
+        /// The study's folder.
+        study: PathBuf,
+        /// The trials' numbers (default: all failed trials).
+        #[arg(value_name = "TRIAL")]
+        trials: Vec<u64>,
+    },
     /// Check the study's log, and list the trials that its next start would continue.
     Doctor {
         /// The study's folder.
@@ -214,6 +223,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             show_trial(&Stored::read(study)?, *trial, form.format)
         }
         Action::Plot { study, out, watch } => draw(&Stored::read(study)?, out.as_deref(), watch),
+        Action::Retry { study, trials } => retry::run(&Stored::read(study)?, trials),
         Action::Rm { study, yes } => remove::run(study, *yes),
         Action::Export { study, trials, format, out } => {
             export::run(&Stored::read(study)?, *trials, *format, out.as_deref())

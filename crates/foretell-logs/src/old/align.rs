@@ -127,7 +127,10 @@ pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -
     }
     let known = epochs.are_known();
     let chosen = asked.unwrap_or(if known { Resource::Epoch } else { Resource::Step });
-    let counted_from_0 = chosen == Resource::Epoch && !epochs.broken && epochs.zero;
+    let counted_from_0 = chosen == Resource::Epoch
+        && !epochs.broken
+        && epochs.zero
+        && !runs.iter().any(|run| is_evaluated_first(run, metric));
     let text = match (chosen, counted_from_0) {
         (Resource::Epoch, true) => {
             format!("`{metric}` by epoch; the log counts epochs from 0, here they count from 1")
@@ -140,6 +143,20 @@ pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -
         (Resource::Time, _) => format!("`{metric}` by seconds since the run's first value"),
     };
     (chosen, counted_from_0, Note::new(Topic::Metric, text))
+}
+
+/// Whether the value of epoch 0 is that of the network before it was trained: the last epoch is the number that was planned, or the
+/// training itself logs from epoch 1 to the same last epoch.
+fn is_evaluated_first(run: &RunLog, metric: &str) -> bool {
+    let ends = |name: &str| {
+        let points = points(run, name).0;
+        points.first().zip(points.last()).and_then(|(first, last)| first.epoch.zip(last.epoch))
+    };
+    let Some((first, last)) = ends(metric).filter(|(first, last)| first < last) else { return false };
+    let later = |name: &String| {
+        !is_epoch(name) && ends(name).is_some_and(|(start, end)| start > 0.0 && start <= 1.0 && end >= last)
+    };
+    first == 0.0 && (run.planned.is_some_and(|planned| last >= planned) || run.series.keys().any(later))
 }
 
 /// The curve of `metric` in `run`.

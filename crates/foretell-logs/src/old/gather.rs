@@ -58,7 +58,12 @@ pub(crate) fn is_old(path: &Path, options: &ReadOptions) -> Result<bool, Error> 
         return Ok(!found.sources.is_empty() && !named);
     }
     // a single table of epochs is a curve file of one run
-    Ok(found.sources.iter().any(|source| source.format != Format::Keras))
+    Ok(found.sources.iter().any(|source| !matches!(source.format, Format::Keras | Format::Table)))
+}
+
+/// Whether a file is a table of many runs, or a file of curves.
+pub(crate) fn is_table(file: &Path) -> Result<bool, Error> {
+    Ok(recognise::kind(file)? == recognise::Kind::Table)
 }
 
 /// Whether there is any log of a tool at `path`.
@@ -131,8 +136,7 @@ fn update(
     let wanted = Wanted { metric: Some(manifest.metric.clone()), times, all: false };
     let mut gathered = gather(paths, options, &wanted, Some(&manifest), watch)?;
     // a run of W&B that was resumed goes on in what another file has
-    let clash =
-        gathered.runs.iter().any(|run| run.format == Format::Wandb && gathered.kept.contains(&run.id));
+    let clash = gathered.runs.iter().any(|run| is_continued(run.format) && gathered.kept.contains(&run.id));
     if clash || gathered.kept.is_empty() {
         return Ok(None);
     }
@@ -267,7 +271,8 @@ impl Gathered {
         }
         let known = self.places.get(&run.id).copied();
         if let Some(before) = known.and_then(|known| self.runs.get_mut(known))
-            && (before.format, run.format) == (Format::Wandb, Format::Wandb)
+            && before.format == run.format
+            && is_continued(run.format)
         {
             before.ended = run.ended;
             before.configuration.extend(run.configuration);
@@ -296,8 +301,13 @@ impl Gathered {
 
     /// Whether a run of an unchanged source has this id.
     fn is_counted(&self, run: &RunLog) -> bool {
-        run.format != Format::Wandb && self.kept.contains(&run.id)
+        !is_continued(run.format) && self.kept.contains(&run.id)
     }
+}
+
+/// Whether several files of this format can be one run: those of a run of W&B that was resumed, and TensorBoard's downloads of several metrics.
+fn is_continued(format: Format) -> bool {
+    matches!(format, Format::Wandb | Format::TensorBoardTable)
 }
 
 fn pack_if(run: &mut RunLog, wanted: &Wanted) {
@@ -315,6 +325,7 @@ fn read_source(
     match source.format {
         Format::TensorBoard => take(Some(events(source, wanted)?)),
         Format::Wandb => take(Some(wandb::read(file, &source.name, wanted)?)),
+        Format::TensorBoardTable => take(Some(tables::read_download(file, &source.name, wanted)?)),
         Format::WandbTable => {
             tables::read_export(file, wanted)?.into_iter().try_for_each(|run| take(Some(run)))
         }
@@ -328,7 +339,7 @@ fn read_source(
             take(Some(tables::read_run(file, &source.name, source.format, wanted)?))
         }
         Format::Ray => take(Some(lines::ray(file, &source.name, wanted)?)),
-        Format::Lightning | Format::Keras => {
+        Format::Lightning | Format::Keras | Format::Table => {
             take(Some(tables::read_run(file, &source.name, source.format, wanted)?))
         }
         Format::Transformers => take(Some(lines::transformers(file, &source.name, wanted)?)),

@@ -1,26 +1,8 @@
-//! JSON as Python writes it: with `NaN` and `Infinity`, which are no JSON.
+//! Settings in JSON.
 
+pub(crate) use crate::json::{number, parse};
 use foretell::{Configuration, Value};
 use serde_json::{Map, Value as Json};
-
-/// Parses `text`; bare `NaN`, `Infinity` and `-Infinity` become texts of that name, which [`number`] reads.
-pub(crate) fn parse(text: &str) -> Option<Json> {
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&crate::json_lines::quoted(text)?).ok())
-}
-
-/// A number, also one that is not finite.
-pub(crate) fn number(value: &Json) -> Option<f64> {
-    match value {
-        Json::Number(number) => number.as_f64(),
-        Json::String(text) => match text.as_str() {
-            "NaN" | "nan" => Some(f64::NAN),
-            "Infinity" | "inf" => Some(f64::INFINITY),
-            "-Infinity" | "-inf" => Some(f64::NEG_INFINITY),
-            _ => None,
-        },
-        _ => None,
-    }
-}
 
 /// The settings in `values`, those of nested objects named `outer.inner`.
 pub(crate) fn settings(values: &Map<String, Json>) -> Configuration {

@@ -39,7 +39,7 @@ pub use survey::{LeftOut, MetricFound, RunFound, Survey};
 pub use update::Manifest;
 
 pub(crate) use align::common_end;
-pub(crate) use gather::{Before, holds_logs, is_old, read};
+pub(crate) use gather::{Before, holds_logs, is_old, is_table, read};
 
 use serde::Serialize;
 use std::fmt;
@@ -59,6 +59,8 @@ pub enum Format {
     Wandb,
     /// A table that W&B's page exports.
     WandbTable,
+    /// A table of one metric that TensorBoard's page downloads.
+    TensorBoardTable,
     /// MLflow's file store and its SQLite database.
     Mlflow,
     /// Optuna's SQLite database and its journal.
@@ -69,6 +71,8 @@ pub enum Format {
     Lightning,
     /// Keras's `CSVLogger`.
     Keras,
+    /// Any table with a row per epoch or step of one run.
+    Table,
     /// `trainer_state.json` of transformers.
     Transformers,
     /// The folder of a study of Foretell.
@@ -92,13 +96,14 @@ impl Format {
     /// Its name: `tensorboard`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::TensorBoard => "tensorboard",
+            Self::TensorBoard | Self::TensorBoardTable => "tensorboard",
             Self::Wandb | Self::WandbTable => "wandb",
             Self::Mlflow => "mlflow",
             Self::Optuna => "optuna",
             Self::Ray => "ray",
             Self::Lightning => "lightning",
             Self::Keras => "keras",
+            Self::Table => "table",
             Self::Transformers => "transformers",
             Self::Foretell => "foretell",
         }
@@ -117,7 +122,15 @@ impl Format {
 
     /// Whether its files are text tables.
     fn is_table(self) -> bool {
-        matches!(self, Self::WandbTable | Self::Lightning | Self::Keras | Self::Ray)
+        matches!(
+            self,
+            Self::WandbTable
+                | Self::TensorBoardTable
+                | Self::Lightning
+                | Self::Keras
+                | Self::Table
+                | Self::Ray
+        )
     }
 
     /// Whether a file of the format `other` is meant by this name.
@@ -130,6 +143,7 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TensorBoard => "TensorBoard",
+            Self::TensorBoardTable => "TensorBoard's download",
             Self::Wandb => "W&B",
             Self::WandbTable => "W&B's export",
             Self::Mlflow => "MLflow",
@@ -137,6 +151,7 @@ impl fmt::Display for Format {
             Self::Ray => "Ray Tune",
             Self::Lightning => "Lightning",
             Self::Keras => "Keras",
+            Self::Table => "plain tables",
             Self::Transformers => "transformers",
             Self::Foretell => "Foretell",
         })

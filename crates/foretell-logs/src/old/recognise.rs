@@ -2,6 +2,9 @@
 
 use super::{Format, mlflow, study, tables, tensorboard, wandb};
 use crate::error::Error;
+use crate::history::begins_one;
+use crate::locate::natural;
+use crate::notation::is_heading;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
@@ -110,6 +113,9 @@ fn text_kind(start: &[u8]) -> Kind {
             Kind::Log(Format::Transformers)
         } else if line.contains("\"values\"") {
             Kind::Table
+        } else if begins_one(text.as_bytes()) {
+            // what it has is seen when it is read
+            history_kind(text)
         } else {
             Kind::Other
         };
@@ -117,17 +123,26 @@ fn text_kind(start: &[u8]) -> Kind {
     if mlflow::is_run(text) {
         return Kind::Log(Format::Mlflow);
     }
-    // a header needs two names, and names are not numbers
+    // a header needs two names, of which only the first, that of an index, may be empty
     let separator = [',', ';', '\t'].into_iter().max_by_key(|&s| line.matches(s).count()).unwrap_or(',');
     let headers: Vec<&str> = line.split(separator).map(|name| name.trim().trim_matches('"')).collect();
-    if headers.len() < 2 || headers.iter().any(|name| name.is_empty() || name.len() > 200) {
+    let is_name = |(at, name): (usize, &&str)| name.len() <= 200 && (at == 0 || !name.is_empty());
+    if headers.len() < 2 || !headers.iter().enumerate().all(is_name) || !is_heading(&headers) {
         return Kind::Other;
     }
-    match tables::format_of(&headers) {
-        Some(format) => Kind::Log(format),
-        None if headers.iter().all(|name| name.parse::<f64>().is_err()) => Kind::Table,
-        None => Kind::Other,
-    }
+    tables::format_of(&headers).map_or(Kind::Table, Kind::Log)
+}
+
+/// The kind of a file of JSON that starts like a history: one if lists of numbers are named like a metric.
+fn history_kind(text: &str) -> Kind {
+    let names = text.split('"').skip(1).step_by(2);
+    let followed = text.split('"').skip(2).step_by(2);
+    let is_list = |(name, after): (&str, &str)| {
+        let after = after.trim_start().trim_start_matches(':').trim_start();
+        let first = after.strip_prefix('[').map(|list| list.trim_start().chars().next());
+        crate::names::is_metric(name) && matches!(first, Some(Some('0'..='9' | '-' | 'N' | 'n')))
+    };
+    if names.zip(followed).any(is_list) { Kind::Log(Format::Table) } else { Kind::Other }
 }
 
 /// What is below `path`; with `only`, files of other kinds are passed over.
@@ -149,23 +164,6 @@ pub(crate) fn below(path: &Path, only: Option<Format>) -> Result<Found, Error> {
     walk.group_events();
     walk.found.sources.sort_by(|a, b| natural(&a.name, &b.name));
     Ok(walk.found)
-}
-
-/// Names in the order in which people count: `run_2` before `run_10`.
-fn natural(a: &str, b: &str) -> std::cmp::Ordering {
-    let key = |text: &str| {
-        let mut parts: Vec<(String, u64)> = Vec::new();
-        let mut rest = text;
-        while !rest.is_empty() {
-            let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-            let after = &rest[word..];
-            let digits = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
-            parts.push((rest[..word].to_owned(), after[..digits].parse().unwrap_or(0)));
-            rest = &after[digits..];
-        }
-        parts
-    };
-    key(a).cmp(&key(b)).then_with(|| a.cmp(b))
 }
 
 /// Whether a folder holds what one run was trained or tested on.

@@ -1,24 +1,33 @@
-//! Tables of one run: the CSV files of Lightning's and Keras's loggers, and W&B's export, which has a column for each run.
+//! Tables of one run: the CSV files of Lightning's and Keras's loggers and the like, TensorBoard's download of one metric, and W&B's export, which
+//! has a column for each run.
 
 use super::point::Point;
 use super::series::{RunLog, Wanted};
 use super::{Format, beside, yaml};
 use crate::error::Error;
-use crate::names::{id_rank, is_metric, step_rank};
+use crate::names::{id_rank, is_curve_prefix, is_index, is_metric, is_one_run, step_rank};
 use crate::source::{Limits, Source};
 use crate::table::Table;
+use crate::wide::{curve_family, families};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What W&B puts between the name of a run and that of its metric.
 const BETWEEN: &str = " - ";
 const TIMES: [&str; 5] = ["time", "wall_time", "timestamp", "elapsed", "_runtime"];
+/// The columns of the table that TensorBoard's page downloads; `Wall time`, `Step`, `Value`.
+const DOWNLOAD: [&str; 3] = ["Wall time", "Step", "Value"];
+/// What stands between run and tag in the name of that file: `run-a-tag-val_acc.csv`.
+const TAG: &str = "-tag-";
 
-/// The format of a table with these column names, if it is one of a tool.
+/// The format of a table with these column names, if it is one of a tool, or of one run.
 pub(crate) fn format_of(headers: &[&str]) -> Option<Format> {
     let is = |name: &str| headers.contains(&name);
     if headers.len() > 1 && headers[1..].iter().all(|name| name.contains(BETWEEN)) {
         return Some(Format::WandbTable);
+    }
+    if headers == DOWNLOAD {
+        return Some(Format::TensorBoardTable);
     }
     if is("training_iteration") && is("trial_id") {
         return Some(Format::Ray);
@@ -29,8 +38,39 @@ pub(crate) fn format_of(headers: &[&str]) -> Option<Format> {
     match headers.first() {
         _ if is("epoch") && is("step") => Some(Format::Lightning),
         Some(&"epoch") => Some(Format::Keras),
-        _ => None,
+        _ => is_one_table(headers).then_some(Format::Table),
     }
+}
+
+/// Whether a table with these columns, none of which names runs, has a row per epoch or step of one run.
+fn is_one_table(headers: &[&str]) -> bool {
+    let headers: Vec<String> = headers.iter().map(|&name| name.to_owned()).collect();
+    let families = families(&headers);
+    let is_curve =
+        |family: &crate::wide::Family| family.columns.len() >= 3 && is_curve_prefix(&family.prefix);
+    let is_wide = curve_family(&families, None).is_some_and(is_curve);
+    !is_wide && (headers.iter().any(|name| step_rank(name).is_some()) || is_one_run(&headers))
+}
+
+/// The one metric of a table that TensorBoard's page downloaded.
+pub(crate) fn read_download(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Error> {
+    let mut table = Table::open(Source::open(file, Limits::default())?)?;
+    // `a/val_acc.csv` is the metric of run `a`
+    let by_folder = || id.rsplit_once('/').filter(|(_, own)| is_metric(own));
+    let (run, tag) =
+        id.rsplit_once(TAG).or_else(by_folder).unwrap_or((id, if is_metric(id) { id } else { "value" }));
+    let (folder, own) = run.rsplit_once('/').map_or(("", run), |(folder, own)| (folder, own));
+    let own = own.strip_prefix("run-").unwrap_or(own);
+    let id = if folder.is_empty() { own.to_owned() } else { format!("{folder}/{own}") };
+    let mut run = RunLog::new(id, Format::TensorBoardTable);
+    run.configuration = beside::configuration(file);
+    while table.advance()? {
+        let (time, step) = (number(&table, 0), table.step(1)?);
+        if let Some(value) = table.measurement(2)? {
+            run.push(tag, Point { step, epoch: None, time, value }, wanted);
+        }
+    }
+    Ok(run)
 }
 
 /// The one run of a table with a row an epoch, or several.
@@ -45,9 +85,14 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
         run.configuration = beside::configuration(file);
     }
     let names: Vec<String> = table.headers().to_vec();
-    let at = |wanted: &[&str]| wanted.iter().find_map(|name| names.iter().position(|own| own == name));
-    let epoch = at(&["epoch"]);
-    let step = at(&["step", "training_iteration", "global_step"]).or(epoch);
+    let at = |wanted: &[&str]| {
+        wanted.iter().find_map(|name| names.iter().position(|own| own.eq_ignore_ascii_case(name)))
+    };
+    let epoch = at(&["epoch", "epochs"]);
+    let ranked = names.iter().enumerate().filter_map(|(at, name)| Some((step_rank(name)?, at))).min();
+    let index = names.first().filter(|name| is_index(name)).map(|_| 0);
+    let step =
+        at(&["step", "training_iteration", "global_step"]).or(epoch).or(ranked.map(|(_, at)| at)).or(index);
     let time = at(&TIMES);
     let mut row = 0.0;
     loop {
@@ -84,7 +129,7 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
 
 /// A number, also one that is not finite; `None` for an empty cell and for a text.
 fn number(table: &Table, column: usize) -> Option<f64> {
-    table.text(column).ok().filter(|text| !text.is_empty())?.parse().ok()
+    table.measurement(column).ok().flatten()
 }
 
 /// The runs of W&B's export: `NAME - METRIC` for each, and `…__MIN` and `…__MAX`, which say nothing more.

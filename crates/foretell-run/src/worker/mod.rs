@@ -273,6 +273,7 @@ impl Worker {
             metric: work.metric()?,
             max_resource: work.max_resource,
             environment: settings.environment.clone(),
+            space: work.space.clone(),
             watch: work.watch(),
             gpus: settings.gpus.clone(),
             unplaced: work.unplaced.clone(),

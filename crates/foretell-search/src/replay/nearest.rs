@@ -54,14 +54,10 @@ impl Nearest {
 fn squared_distance(kind: &ParameterKind, a: &Value, b: &Value) -> f64 {
     let differ = f64::from(u8::from(a != b));
     let (Some(x), Some(y)) = (a.number(), b.number()) else { return differ };
-    let share = |lo: f64, hi: f64, x: f64, y: f64| if hi > lo { ((x - y) / (hi - lo)).powi(2) } else { 0.0 };
-    match kind {
-        ParameterKind::Float { lo, hi } => share(*lo, *hi, x, y),
-        ParameterKind::Int { lo, hi } => share(*lo as f64, *hi as f64, x, y),
-        ParameterKind::Log { lo, hi } => share(lo.ln(), hi.ln(), x.ln(), y.ln()),
-        ParameterKind::LogInt { lo, hi } => share((*lo as f64).ln(), (*hi as f64).ln(), x.ln(), y.ln()),
-        ParameterKind::Choice { .. } => differ,
-    }
+    let Some(bounds) = kind.bounds() else { return differ };
+    let scaled = |x: f64| if bounds.is_log { x.ln() } else { x };
+    let (lo, hi) = (scaled(bounds.lo), scaled(bounds.hi));
+    if hi > lo { ((scaled(x) - scaled(y)) / (hi - lo)).powi(2) } else { 0.0 }
 }
 
 impl Sampler for Nearest {
@@ -120,10 +116,10 @@ fn kind_of(values: &[&Value]) -> Option<ParameterKind> {
     let hi = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (whole, log) = (numbers.iter().all(|x| x.fract() == 0.0), lo > 0.0 && hi >= DECADES * lo);
     (hi > lo).then_some(match (whole, log) {
-        (true, true) => ParameterKind::LogInt { lo: lo as i64, hi: hi as i64 },
-        (true, false) => ParameterKind::Int { lo: lo as i64, hi: hi as i64 },
-        (false, true) => ParameterKind::Log { lo, hi },
-        (false, false) => ParameterKind::Float { lo, hi },
+        (true, true) => ParameterKind::LogInt { lo: lo as i64, hi: hi as i64, step: None },
+        (true, false) => ParameterKind::Int { lo: lo as i64, hi: hi as i64, step: None },
+        (false, true) => ParameterKind::Log { lo, hi, step: None },
+        (false, false) => ParameterKind::Float { lo, hi, step: None },
     })
 }
 

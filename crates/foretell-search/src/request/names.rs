@@ -11,6 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum SamplerName {
     /// Draw each configuration independently.
     Random,
+    /// Try all combinations, in order (parameters with a step, choices and flags only).
+    Grid,
     /// Tree-structured Parzen estimators: prefer what resembles good trials (parameters only).
     Tpe,
     /// Expected improvement under a Gaussian process (parameters only).

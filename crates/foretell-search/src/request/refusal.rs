@@ -102,7 +102,7 @@ impl From<StudyError> for Refusal {
                 field => field,
             },
             StudyError::NoLayers | StudyError::NoParameters | StudyError::NoRewards => "sampler",
-            StudyError::Sampler(_) => "sampler",
+            StudyError::Sampler(_) | StudyError::Grid { .. } | StudyError::LargeGrid => "sampler",
             StudyError::Queue(_) | StudyError::QueuedNetwork { .. } | StudyError::NoQueue => "enqueue",
             StudyError::Rank => "rank",
             StudyError::Schedule(_) => "scheduler",

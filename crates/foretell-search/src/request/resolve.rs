@@ -83,7 +83,7 @@ impl StudyRequest {
         }
         let choice = self.choice(&space, max_resource);
         let schedule = self.schedule(choice.as_ref(), there);
-        let trials = self.all_trials(&schedule, max_resource, there)?;
+        let trials = self.all_trials(&space, &schedule, max_resource, there)?;
         let usual = self.usual_stopping(&schedule, there)?;
         Ok(StudySpec {
             sampler: self.sampler(trials, &space, there),
@@ -257,9 +257,20 @@ impl StudyRequest {
         }
     }
 
+    /// As many trials as there are combinations, for the sampler that tries all.
+    fn all_combinations(&self, space: &Space) -> Option<u64> {
+        match space {
+            Space::Parameters(space) if self.sampler == Some(SamplerName::Grid) => {
+                space.all(MOST_TRIALS).map(|all| all.len() as u64)
+            }
+            _ => None,
+        }
+    }
+
     /// How many trials there are: with Hyperband as many as its brackets have.
     fn all_trials(
         &self,
+        space: &Space,
         schedule: &Schedule,
         max_resource: u64,
         there: Option<&StudySpec>,
@@ -273,7 +284,7 @@ impl StudyRequest {
             let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
             let many = paid.or(self.ends_by_time.then_some(MOST_TRIALS));
             let many = many.max(there.map(|there| there.trials));
-            return Ok(self.trials.or(many).unwrap_or(DEFAULT_TRIALS));
+            return Ok(self.trials.or(many).or(self.all_combinations(space)).unwrap_or(DEFAULT_TRIALS));
         };
         let plan =
             plan(max_resource, eta).map_err(|error| Refusal::new("eta", ScheduleError::from(error)))?;
@@ -300,6 +311,7 @@ impl StudyRequest {
             (_, Some(there)) if !asked => there.sampler.clone(),
             (None, _) => SamplerSpec::usual(space),
             (Some(SamplerName::Random), _) => SamplerSpec::Random,
+            (Some(SamplerName::Grid), _) => SamplerSpec::Grid,
             (Some(SamplerName::Tpe), _) => SamplerSpec::Tpe,
             (Some(SamplerName::Gp), _) => SamplerSpec::Gp,
             (Some(SamplerName::TpeGp), _) => SamplerSpec::TpeGp,

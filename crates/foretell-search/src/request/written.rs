@@ -110,6 +110,7 @@ impl From<&SamplerSpec> for SamplerName {
     fn from(sampler: &SamplerSpec) -> Self {
         match sampler {
             SamplerSpec::Random => Self::Random,
+            SamplerSpec::Grid => Self::Grid,
             SamplerSpec::Tpe => Self::Tpe,
             SamplerSpec::Gp => Self::Gp,
             SamplerSpec::TpeGp => Self::TpeGp,

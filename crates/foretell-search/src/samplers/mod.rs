@@ -1,5 +1,6 @@
 //! Samplers: which configuration is tried next.
 
+pub(crate) mod grid;
 pub(crate) mod q_learning;
 pub(crate) mod random;
 pub(crate) mod surrogate;
@@ -7,6 +8,7 @@ pub(crate) mod worth;
 
 use crate::layer_space::{NETWORK, Trajectory};
 use crate::parameter_space::ParameterSpace;
+use crate::samplers::grid::Grid;
 use crate::samplers::q_learning::{QLearner, QLearning, QLearningError, Reward};
 use crate::samplers::random::{RandomSampler, replay_stream, trial_stream};
 use crate::samplers::surrogate::{Cube, Evidence, GpSearch, first_draw, parzen_draws};
@@ -23,6 +25,8 @@ pub enum SamplerSpec {
     /// Every configuration independently.
     #[default]
     Random,
+    /// All combinations in order; parameters with a finite number of values only.
+    Grid,
     /// Tree-structured Parzen estimators; parameters only.
     Tpe,
     /// Expected improvement under a Gaussian process; parameters only.
@@ -80,6 +84,9 @@ impl SamplerSpec {
                 seed,
                 proposed: None,
             }),
+            (Self::Grid, Space::Parameters(space)) => {
+                Box::new(GridSearch { grid: Grid::new(space), tried: BTreeSet::new() })
+            }
             (Self::Tpe, Space::Parameters(space)) => Box::new(Surrogate::new(space, seed, Method::Tpe)),
             (Self::Gp, Space::Parameters(space)) => {
                 Box::new(Surrogate::new(space, seed, Method::Gp(GpSearch::default())))
@@ -123,7 +130,8 @@ impl Sampler for RandomSearch {
                 let is_new = |drawn: &Configuration| {
                     text(drawn).is_none_or(|text| !self.configurations.contains(&text))
                 };
-                Some(self.sampler.configuration(space, trial, is_new))
+                let drawn = self.sampler.configuration(space, trial, is_new);
+                if is_new(&drawn) { Some(drawn) } else { untried(space, is_new, drawn) }
             }
             Space::Metaqnn(space) => {
                 let network = self.sampler.network(space, trial, &self.proposed).trajectory;
@@ -144,6 +152,40 @@ impl Sampler for RandomSearch {
     fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
 }
 
+/// All combinations in order, but for those that were tried already.
+struct GridSearch {
+    grid: Grid,
+    /// The configurations tried, as JSON.
+    tried: BTreeSet<String>,
+}
+
+impl Sampler for GridSearch {
+    fn propose(&mut self, _trial: u64) -> Option<Configuration> {
+        self.grid.next(|next| text(next).is_none_or(|text| !self.tried.contains(&text)))
+    }
+
+    fn started(&mut self, _trial: u64, configuration: &Configuration) {
+        self.tried.extend(text(configuration));
+    }
+
+    fn told(&mut self, _trial: u64, _configuration: &Configuration, _worth: Worth) {}
+
+    fn failed(&mut self, _trial: u64, _configuration: &Configuration) {}
+}
+
+/// A configuration of a space in which hardly one is left that was not tried; `None` if all were. In a space too large to be looked through it
+/// is `repeated`.
+fn untried(
+    space: &ParameterSpace,
+    is_new: impl Fn(&Configuration) -> bool,
+    repeated: Configuration,
+) -> Option<Configuration> {
+    match space.all(LISTED) {
+        Some(all) => all.into_iter().find(is_new),
+        None => Some(repeated),
+    }
+}
+
 fn text(configuration: &Configuration) -> Option<String> {
     serde_json::to_string(configuration).ok()
 }
@@ -153,7 +195,7 @@ const FIRST_DRAWS: usize = 5;
 /// How often what was proposed before is drawn again at random.
 const REDRAWS: usize = 100;
 /// A space of so many configurations is looked through for one that was not proposed.
-const LISTED: u64 = 4096;
+const LISTED: u64 = 1 << 16;
 
 /// How a [`Surrogate`] sampler learns.
 #[derive(Clone, Debug)]
@@ -196,8 +238,7 @@ impl Sampler for Surrogate {
         drawn
             .find(is_new)
             .or_else(|| (0..REDRAWS).map(|_| self.space.sample(&mut rng)).find(is_new))
-            .or_else(|| self.evidence.cube.all(LISTED)?.into_iter().find(is_new))
-            .or_else(|| Some(self.space.sample(&mut rng)))
+            .or_else(|| untried(&self.space, is_new, self.space.sample(&mut rng)))
     }
 
     fn started(&mut self, trial: u64, configuration: &Configuration) {

@@ -5,6 +5,7 @@ use super::{Study, Trial, TrialState};
 use crate::samplers::Sampler;
 use crate::samplers::random::trial_stream;
 use crate::samplers::worth::Worth;
+use crate::space::Space;
 use foretell::Configuration;
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -79,9 +80,16 @@ impl Scalar {
 impl Study {
     /// The configuration that the sampler proposes for new trial `trial`. O(n log n) besides the sampler's own with several objectives.
     pub(super) fn sampled(&mut self, trial: u64) -> Option<Configuration> {
-        match self.scalarised(trial) {
+        let proposed = match self.scalarised(trial) {
             Some(mut sampler) => sampler.propose(trial),
             None => self.sampler.propose(trial),
+        };
+        match &self.spec.space {
+            // brackets with fewer trials than planned would promote none: a configuration is repeated, with a seed of its own
+            Space::Parameters(space) if proposed.is_none() && !self.spec.schedule.is_full() => {
+                Some(space.sample(&mut trial_stream(self.spec.seed, trial)))
+            }
+            _ => proposed,
         }
     }
 

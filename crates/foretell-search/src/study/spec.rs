@@ -7,8 +7,9 @@ use crate::layer_space::NETWORK;
 use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
 use crate::range::{RangeError, at_least_one, countable, growth, share};
-use crate::samplers::SamplerSpec;
 use crate::samplers::q_learning::QLearningError;
+use crate::samplers::random::trial_seed;
+use crate::samplers::{SamplerSpec, grid};
 use crate::schedulers::brackets::levels;
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
@@ -122,9 +123,22 @@ pub enum StudyError {
     NoLayers,
     /// The other samplers that learn know parameters only.
     #[error(
-        "the samplers tpe, gp and tpe-gp search parameters, not layers: with the space metaqnn choose random or q-learning"
+        "the samplers tpe, gp, tpe-gp and grid search parameters, not layers: with the space metaqnn choose random or q-learning"
     )]
     NoParameters,
+    /// A grid over a real number.
+    #[error(
+        "the sampler grid tries all values, and {parameter}={kind} has no end of them; give it a step, as in {kind}:STEP, or write choice:a,b,c"
+    )]
+    Grid {
+        /// The parameter.
+        parameter: String,
+        /// Its kind.
+        kind: String,
+    },
+    /// A grid of too many combinations.
+    #[error("the sampler grid tries all combinations, and these are more than {most}; use fewer values, or another sampler", most = grid::MOST)]
+    LargeGrid,
     /// A queued configuration is not in the space.
     #[error("a queued trial: {0}")]
     Queue(#[from] ParameterSpaceError),
@@ -236,6 +250,11 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl StudySpec {
+    /// The seed that the training of trial number `trial` is given when it starts.
+    pub fn trial_seed(&self, trial: u64) -> u32 {
+        trial_seed(self.seed, trial)
+    }
+
     /// A study of `space` with the usual settings: 40 trials, their parameters proposed by TPE and a Gaussian process in turn (networks at random), each trained for 20 epochs, the first three to their end;
     /// then trials stop once two checks in a row are sure that they will not win, by forecasts that are learnt again as trials
     /// finish. Change the fields as you need.
@@ -360,10 +379,21 @@ impl StudySpec {
     fn validate_sampler(&self) -> Result<(), StudyError> {
         match (&self.sampler, &self.space) {
             (SamplerSpec::Random, _) => Ok(()),
-            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Parameters(_)) => Ok(()),
-            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Metaqnn(_)) => {
-                Err(StudyError::NoParameters)
+            (SamplerSpec::Grid, Space::Parameters(space)) => {
+                match (grid::endless(space), space.combinations()) {
+                    (Some(endless), _) => Err(StudyError::Grid {
+                        parameter: endless.name.clone(),
+                        kind: endless.kind.to_string(),
+                    }),
+                    (None, Some(all)) if all <= grid::MOST => Ok(()),
+                    _ => Err(StudyError::LargeGrid),
+                }
             }
+            (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Parameters(_)) => Ok(()),
+            (
+                SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp | SamplerSpec::Grid,
+                Space::Metaqnn(_),
+            ) => Err(StudyError::NoParameters),
             (SamplerSpec::QLearning(_), Space::Parameters(_)) => Err(StudyError::NoLayers),
             (SamplerSpec::QLearning(_), _) if !self.schedule.is_full() => Err(StudyError::NoRewards),
             (SamplerSpec::QLearning(settings), _) => Ok(settings.validate()?),

@@ -14,7 +14,8 @@ function flat(settings, before = "") {
   });
 }
 
-const bounds = (parameter) => parameter.kind === "choice" ? parameter.options.join(", ") : `${number(parameter.lo)} … ${number(parameter.hi)}`;
+const optionsOf = (parameter) => parameter.kind === "flag" ? ["false", "true"] : parameter.options || null;
+const bounds = (parameter) => optionsOf(parameter) ? optionsOf(parameter).join(", ") : `${number(parameter.lo)} … ${number(parameter.hi)}`;
 let aboutOf = null, offeredFor = null;
 
 function about(leader) {
@@ -36,8 +37,8 @@ function fields(configuration) {
   const parameters = (state.settings && state.settings.space && state.settings.space.parameters) || [];
   offeredFor = study; $("enqueued").textContent = "";
   $("enqueue-fields").replaceChildren(...parameters.map((one) => {
-    const label = element("label", one.name + " "), value = configuration[one.name] ?? "", field = one.kind === "choice" ? element("select") : element("input", null, { type: "text", inputmode: "decimal", placeholder: bounds(one), size: 12 });
-    if (one.kind === "choice") field.append(new Option("", ""), ...one.options.map((option) => new Option(option, option)));
+    const label = element("label", one.name + " "), value = configuration[one.name] ?? "", field = optionsOf(one) ? element("select") : element("input", null, { type: "text", inputmode: "decimal", placeholder: bounds(one), size: 12 });
+    if (optionsOf(one)) field.append(new Option("", ""), ...optionsOf(one).map((option) => new Option(option, option)));
     field.name = one.name; field.value = String(value); label.append(field);
     return label;
   }));
@@ -50,7 +51,7 @@ async function enqueue(event) {
   for (const field of $("enqueue-fields").querySelectorAll("input, select")) {
     const one = declared(field.name), text = field.value.trim();
     if (text === "") continue;
-    configuration[field.name] = one.kind === "choice" ? one.options.find((option) => String(option) === text) : isNaN(Number(text)) ? text : Number(text);
+    configuration[field.name] = optionsOf(one) ? optionsOf(one).find((option) => String(option) === text) : isNaN(Number(text)) ? text : Number(text);
   }
   $("enqueued").textContent = "…";
   try {

@@ -38,7 +38,7 @@ function sideBySide() {
   $("side-by-side").tHead.replaceChildren(row(["study", "metric", "best", "of trial", "trials", "stopped", "failed", "epochs", "saved", "state"], "th"));
   $("side-by-side").tBodies[0].replaceChildren(...compared.map((one, i) => {
     const { best, trials, epochs } = one;
-    const tr = row([one.study, one.metric, number(best && best.score), best ? best.trial : "–", `${trials.total} of ${Math.max(one.planned, trials.total)}`, trials.stopped, trials.failed, epochs.spent, percent(one), one.done ? "done" : `${trials.running} run`], "td");
+    const tr = row([one.study, one.metric, number(best && best.score), best ? best.trial : "–", `${trials.total} of ${Math.max(one.planned, trials.total)}`, trials.stopped, trials.failed, epochs.spent, percent(one), one.done ? "done" : trials.running ? `${trials.running} running` : "not running"], "td");
     const key = document.createElement("span"); key.className = "key"; key.style.background = `var(--${HUES[i % HUES.length]})`; key.setAttribute("aria-hidden", "true"); tr.cells[0].prepend(key);
     return tr;
   }));

@@ -13,7 +13,7 @@ function totals(leader) {
   const entries = [
     ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", `${whole(trials.total)} of ${whole(Math.max(planned, trials.total))}`], ["running", whole(trials.running)],
     ["trained to the end", whole(trials.completed)], ["stopped", whole(trials.stopped)], ...(trials.paused ? [["paused", whole(trials.paused)]] : []), ["failed", whole(trials.failed)],
-    ["epochs spent", whole(epochs.spent)], ["saved", epochs.spent ? `${Math.round(100 * spared / epochs.without_stopping)} %` : "–"],
+    ["epochs spent", whole(epochs.spent)], ["saved", epochs.spent && trials.completed ? `${Math.round(100 * spared / epochs.without_stopping)} %` : "–"],
     ...(trained ? [["time trained", duration(trained)], ["time saved", duration(saved)]] : []), ...(left && !done ? [["time left", "about " + duration(left)]] : []),
   ];
   $("totals").replaceChildren(...entries.map(([name, value]) => {
@@ -71,7 +71,8 @@ function follow() {
   const own = new EventSource(address("/api/studies/" + encodeURIComponent(study) + "/state", { after: state.records, decisions: "none" }));
   source = own;
   const say = (text) => { if (own === source) $("live").textContent = text; };
-  own.onopen = () => say("live");
+  const going = () => state.totals && state.totals.done ? "the search has ended" : "live";
+  own.onopen = () => say(going());
   own.onerror = () => {
     if (own !== source) return;
     say("the server does not answer; trying again …");
@@ -80,10 +81,11 @@ function follow() {
   own.onmessage = (event) => {
     if (own !== source) return;
     take(JSON.parse(event.data));
+    if ($("live").textContent === "live") say(going());
     soon();
   };
   own.addEventListener("trouble", (event) => say(JSON.parse(event.data).error + "; this page shows what was read before"));
-  own.addEventListener("mended", () => say("live"));
+  own.addEventListener("mended", () => say(going()));
 }
 
 async function begin() {

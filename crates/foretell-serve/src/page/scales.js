@@ -10,7 +10,8 @@ function scale(name) {
   const known = [];
   for (const { configuration } of state.trials.values()) { const value = configuration[name]; if (value !== null && value !== undefined) known.push(value); }
   const parameter = declared(name);
-  if (parameter ? parameter.kind === "choice" : !known.every((value) => typeof value === "number")) return choices(parameter ? parameter.options : [], known);
+  const options = parameter && optionsOf(parameter);
+  if (parameter ? options : !known.every((value) => typeof value === "number")) return choices(options || [], known);
   let [low, high] = parameter ? [parameter.lo, parameter.hi] : [Infinity, -Infinity];
   for (const value of known) { low = Math.min(low, value); high = Math.max(high, value); }
   const log = low > 0 && (parameter ? parameter.kind === "log" || parameter.kind === "logint" : high / low > 100);

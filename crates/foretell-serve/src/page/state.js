@@ -73,6 +73,14 @@ const number = (x) => {
   if (x === null || x === undefined || !isFinite(x)) return "–";
   return x !== 0 && (Math.abs(x) < 1e-3 || Math.abs(x) >= 1e6) ? x.toExponential(2).replace(/\.?0+e/, "e") : String(+x.toPrecision(4));
 };
+// A value with two digits of its standard deviation: 0.8996 ± 0.0067.
+const uncertain = (mean, sd) => {
+  if (!isFinite(mean) || !(sd > 0) || !isFinite(sd)) return `${number(mean)} ± ${number(sd)}`;
+  const digits = 1 - Math.floor(Math.log10(sd));
+  return digits < 0 || digits > 8 ? `${number(mean)} ± ${number(+sd.toPrecision(2))}` : `${mean.toFixed(digits)} ± ${sd.toFixed(digits)}`;
+};
+// Whether this is the configuration that was given first, before those that the sampler chose.
+const isYours = (trial) => trial.id === 0 && Boolean(state.spec) && (state.spec.queue || []).length === 1;
 const whole = (n) => (n || 0).toLocaleString("en");
 const shown = (value) => typeof value === "number" ? number(value) : value === null || value === undefined ? "–" : String(value);
 function duration(seconds) {

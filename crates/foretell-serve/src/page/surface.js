@@ -48,7 +48,7 @@ function oneSlice(id, { name, values, means, sds }) {
     pen.fill(); pen.globalAlpha = 1; pen.beginPath(); values.forEach((value, i) => pen.lineTo(x(value), y(means[i]))); pen.stroke();
   }
   const best = means.reduce((found, mean, i) => better(mean, means[found]) ? i : found, 0);
-  $(id).setAttribute("aria-label", `Results along ${name}: the best expected is ${number(means[best])} ± ${number(sds[best])} at ${shown(values[best])}`);
+  $(id).setAttribute("aria-label", `Results along ${name}: the best expected is ${uncertain(means[best], sds[best])} at ${shown(values[best])}`);
 }
 
 // The parameters that a contour can be over: any two; in a file those that it has.

@@ -100,6 +100,8 @@ function line(trial, index, stop) {
   if (!row || row.cells.length !== columns.length) {
     row = document.createElement("tr");
     for (const key of columns) { const td = document.createElement("td"); if (key === "trial") td.append(opener(trial)); row.append(td); }
+    // a click anywhere opens the trial, unless it ends a selection of text
+    row.onclick = (event) => { if (!event.target.closest("button, a") && getSelection().isCollapsed) row.querySelector("button").click(); };
     drawn.set(trial.id, row);
   }
   row.setAttribute("aria-rowindex", index + 2); row.dataset.index = index; row.className = trial.id === chosen ? "chosen" : "";
@@ -108,7 +110,7 @@ function line(trial, index, stop) {
   row.cells[0].style.boxShadow = `inset 4px 0 ${shadeOf(trial)}`;
   columns.forEach((key, i) => {
     if (key === "trial") return;
-    const td = row.cells[i], text = key === "forecast" && trial.forecast ? `${number(trial.forecast.mean)} ± ${number(trial.forecast.sd)}` : shown(cell(trial, key));
+    const td = row.cells[i], text = key === "forecast" && trial.forecast ? uncertain(trial.forecast.mean, trial.forecast.sd) : shown(cell(trial, key));
     if (td.textContent !== text) td.textContent = text;
     if (key === "why") td.title = text;
     td.className = key === "state" ? trial.state : numeric(key) ? "number" : "";
@@ -119,8 +121,8 @@ function line(trial, index, stop) {
 function opener(trial) {
   const button = document.createElement("button");
   const mark = document.createElement("span"); mark.setAttribute("aria-hidden", "true"); mark.className = "mark"; mark.textContent = "▸";
-  button.append(mark, String(trial.id)); button.dataset.trial = trial.id;
-  button.setAttribute("aria-label", `trial ${trial.id}: all about it`);
+  button.append(mark, trial.id + (isYours(trial) ? " (yours)" : "")); button.dataset.trial = trial.id;
+  button.setAttribute("aria-label", `trial ${trial.id}${isYours(trial) ? ", your own values" : ""}: all about it`);
   button.onclick = () => chosen === trial.id && openIn === "row" ? close() : choose(trial.id, "row");
   button.onfocus = () => { focused = trial.id; };
   button.onkeydown = (event) => {

@@ -3,7 +3,7 @@
 function tip(event, trial, line) {
   const box = $("tip"), title = document.createElement("strong"), text = document.createElement("div"), list = document.createElement("dl"), { value, sd, how } = outcome(trial);
   title.textContent = `trial ${trial.id} · ${named(trial)}`;
-  text.textContent = line || (value === null ? "no result" : `${metric()} ${number(value)}${how === "forecast" ? ` ± ${number(sd)}, forecast` : ""}`);
+  text.textContent = line || (value === null ? "no result" : `${metric()} ${how === "forecast" ? uncertain(value, sd) + ", forecast" : number(value)}`);
   const values = Object.entries(trial.configuration).filter(([name, value]) => value !== null && name !== "net");
   list.append(...values.slice(0, 14).flatMap(([name, value]) => { const dt = document.createElement("dt"), dd = document.createElement("dd"); dt.textContent = name; dd.textContent = shown(value); return [dt, dd]; }));
   box.replaceChildren(title, text, list);

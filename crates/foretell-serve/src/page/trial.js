@@ -30,7 +30,7 @@ function why() {
   $("failure").hidden = !more; $("failure").textContent = more;
   pairs($("settings-of"), Object.entries(trial.configuration).filter(([, value]) => value !== null));
   const { value, sd, how } = outcome(trial);
-  pairs($("metrics-of"), [[metric(), number(worth(trial))], ...(how === "forecast" ? [["forecast of its end", `${number(value)} ± ${number(sd)}`]] : []), ...Object.entries(trial.metrics), ["epochs", `${whole(trial.epochs)} of ${whole(trial.until)}`]]);
+  pairs($("metrics-of"), [[metric(), number(worth(trial))], ...(how === "forecast" ? [["forecast of its end", uncertain(value, sd)]] : []), ...Object.entries(trial.metrics), ["epochs", `${whole(trial.epochs)} of ${whole(trial.until)}`]]);
   hand(trial); decisions(trial); details(trial);
 }
 
@@ -44,7 +44,7 @@ function decisions(trial) {
   $("decided").hidden = !trial.decisions.length;
   $("decisions").tHead.replaceChildren(row(["epoch", metric(), "forecast", "90 % interval", "against", "sure", "then", "why"], "th"));
   $("decisions").tBodies[0].replaceChildren(...trial.decisions.map((d) => row([
-    d.step, shown(values.get(d.step)), d.forecast ? number(d.forecast.mean) + " ± " + number(d.forecast.sd) : "–",
+    d.step, shown(values.get(d.step)), d.forecast ? uncertain(d.forecast.mean, d.forecast.sd) : "–",
     d.forecast ? number(d.forecast.interval[0]) + " … " + number(d.forecast.interval[1]) : "–", number(d.incumbent),
     d.probability == null ? "–" : (100 * d.probability).toFixed(2) + " %",
     d.action === "stop" ? d.shadow ? "would stop" : "stop" : "go on", because(d.reason)], "td")));

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// One value of a configuration.
+/// One value of a configuration. A truth value is read as the text `true` or `false`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(from = "Written")]
 pub enum Value {
     /// A finite number: a learning rate, a count.
     Number(f64),
@@ -15,6 +15,28 @@ pub enum Value {
     Text(String),
     /// Nothing: a conditional parameter that does not apply.
     Missing,
+}
+
+/// A value as it may be written.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+enum Written {
+    Number(f64),
+    Truth(bool),
+    Text(String),
+    Missing,
+}
+
+impl From<Written> for Value {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Number(number) => Self::Number(number),
+            Written::Truth(truth) => Self::Text(truth.to_string()),
+            Written::Text(text) => Self::Text(text),
+            Written::Missing => Self::Missing,
+        }
+    }
 }
 
 impl Value {
@@ -131,5 +153,8 @@ mod tests {
         }
         let others = [Value::Text("7".into()), Value::Missing];
         assert_eq!(serde_json::to_string(&others).unwrap(), r#"["7",null]"#);
+        let read: Vec<Value> = serde_json::from_str(r#"["7",null,true,1]"#).unwrap();
+        assert_eq!(read[..2], others);
+        assert_eq!(read[2..], [Value::Text("true".into()), Value::Number(1.0)]);
     }
 }

@@ -38,7 +38,7 @@ fn is_of(described: &Described, metric: &Found, study: &Study) -> bool {
     let names = spec.space.names();
     script(&command) == script(&described.command)
         && (spec.metric.as_str(), minimizes) == (name_in(&metric.source).as_str(), metric.minimize)
-        && described.parameters.iter().all(|(name, _)| names.contains(&name.as_str()))
+        && described.parameters.iter().all(|searched| names.contains(&searched.name.as_str()))
 }
 
 /// The words of a command up to its first option: `python train.py`.

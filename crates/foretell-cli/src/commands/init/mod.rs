@@ -2,9 +2,13 @@
 
 mod earlier;
 mod epochs;
+mod help;
+mod known;
 mod metric;
+mod option;
 mod options;
 mod probe;
+mod source;
 mod study_file;
 
 use crate::failure::{Failure, Outcome};
@@ -54,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let help = [command.as_slice(), &["--help".to_owned()]].concat();
     note("reading its --help …");
     let help = probe::run(&help, limit.min(Duration::from_secs(20)), &|_| false)?;
-    let described = options::read(command, &help.lines, folder);
+    let described = describe(command, &help.lines, folder, limit)?;
     note(&format!("running it for at most {} s to see what it prints …", arguments.seconds));
     let is_known = |lines: &[String]| described.epochs.is_some() || probe::announced(lines).is_some();
     let sample = probe::run(command, limit, &|lines| probe::names_epochs(lines) && is_known(lines))?;
@@ -80,11 +84,33 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ask_all(&mut guess, &mut found, &sample)?;
     }
     guess.metric = found;
+    let once = guess.metric.as_ref().is_some_and(|found| found.once);
+    if !once {
+        guess.described.pass_epochs(guess.epochs.written().0);
+    }
     guess.earlier = earlier::of(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
     std::fs::write(out, text).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     note(&study_file::summary(&guess, out));
     Ok(())
+}
+
+/// What the command can be given, by its `help` and its files; one that Hydra configures is asked for its configuration.
+fn describe(
+    command: &[String],
+    help: &[String],
+    folder: &Path,
+    limit: Duration,
+) -> Result<options::Described, Failure> {
+    let hydra = match options::uses_hydra(command, folder) {
+        true => {
+            let asked = [command, &["--cfg".to_owned(), "job".to_owned()]].concat();
+            probe::run(&asked, limit.min(Duration::from_secs(20)), &|_| false)?
+        }
+        false => probe::Sample::default(),
+    };
+    let hydra = if hydra.failed { &[][..] } else { &hydra.lines };
+    Ok(options::read(command, &options::Asked { help, hydra, folder }))
 }
 
 fn ask_all(

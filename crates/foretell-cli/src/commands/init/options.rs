@@ -1,353 +1,545 @@
-//! The options of a training script: from its command line, its `--help`, its source, and its configuration file.
+//! What a training script can be given, and what of it is worth searching: from its command line, its `--help`, its source, and its
+//! configuration.
 
-use foretell_run::{CONFIG, ConfigFile};
-use regex::Regex;
+use super::known::{self, Proposal};
+use super::option::{Opt, Style, Type};
+use super::{help, source};
+use foretell_run::{CONFIG, ConfigFile, EPOCHS, SEED, TRIAL_DIR};
 use std::path::Path;
+
+/// The most parameters that are searched.
+const MOST: usize = 8;
+/// The most parameters of one kind, such as dropouts.
+const ALIKE: usize = 2;
+/// The most options that are listed besides.
+const MOST_OTHERS: usize = 16;
+
+/// Options that say how long to train: in epochs, and in iterations.
+const EPOCHS_NAMES: &str =
+    "epochs max_epochs num_epochs n_epochs nepochs num_train_epochs train_epochs total_epochs";
+const ITERATIONS: &str = "max_iters max_steps num_steps total_steps n_iters num_iters num_iterations iterations max_iter \
+    total_timesteps train_steps num_boost_round num_boost_rounds n_estimators num_rounds";
+const SEEDS: &str = "seed random_seed manual_seed rng_seed seed_everything random_state";
+/// Options that say where to write.
+const FOLDERS: &str = "output_dir out_dir outdir output_path output_folder logdir log_dir logging_dir save_path save_dir savedir checkpoint_dir \
+    checkpoint_path ckpt_dir ckpt_path model_dir default_root_dir run_dir work_dir workdir results_dir result_dir exp_dir experiment_dir save";
+/// Words of options that no search is about.
+const NEVER: &str = "help version log logging hub eval evaluation save saving ckpt checkpoint resume device gpu gpus cuda mps cpu worker workers dataloader \
+    data dataset cache dir path file url host port rank world dist distributed local verbose debug profile test val valid validation wandb project \
+    entity name tag id token config print plot interval every freq frequency patience push report eps epsilon backend ddp fsdp deepspeed \
+    min warmup end final skip remove tqdm progress dry seed seeds root folder output input download prefetch pin";
+
+/// A parameter to search.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Searched {
+    pub(super) name: String,
+    /// `log:1e-4:1`.
+    pub(super) kind: String,
+    /// The value that the script has for it by itself, where it is known.
+    pub(super) default: Option<String>,
+}
+
+/// An option that might be searched, too.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Other {
+    pub(super) name: String,
+    pub(super) kind: String,
+    /// What to write into the command.
+    pub(super) given: String,
+}
 
 /// What could be learnt of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Described {
     /// The command with placeholders for what is searched.
     pub(super) command: Vec<String>,
-    /// Parameters to search, each with its kind.
-    pub(super) parameters: Vec<(String, String)>,
-    /// The values that the script has for them by itself, where they are known.
-    pub(super) defaults: Vec<(String, String)>,
-    /// Options that might be searched, too, each with a suggestion.
-    pub(super) others: Vec<(String, String)>,
+    pub(super) parameters: Vec<Searched>,
+    pub(super) others: Vec<Other>,
     pub(super) epochs: Option<u64>,
     /// The configuration file that it is given.
     pub(super) config: Option<String>,
+    /// The option that says how many epochs.
+    epochs_option: Option<(Opt, Option<Place>)>,
 }
 
-impl Described {
-    /// Searches `option` by `kind`; its default is one to try first.
-    fn add(&mut self, option: &Opt, kind: String) {
-        let default = option.default.clone().filter(|_| option.choices.is_empty() || option.has_choice());
-        self.defaults.extend(default.map(|value| (option.name.clone(), value)));
-        self.parameters.push((option.name.clone(), kind));
-    }
+/// Where a command gives an option: the word of its name, and the words of its values.
+#[derive(Clone, Debug, PartialEq)]
+struct Place {
+    name: usize,
+    values: std::ops::Range<usize>,
 }
 
-/// An option of the script.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Opt {
-    /// Without dashes.
-    name: String,
-    /// How it is written in the command: `--lr`, or `lr=` for Hydra-like words.
-    flag: String,
-    default: Option<String>,
-    choices: Vec<String>,
+/// What is asked of a script besides its command line.
+pub(super) struct Asked<'a> {
+    /// What it prints for `--help`.
+    pub(super) help: &'a [String],
+    /// The configuration that Hydra composes for it, if it does.
+    pub(super) hydra: &'a [String],
+    /// Where its files are looked for.
+    pub(super) folder: &'a Path,
 }
 
-impl Opt {
-    /// Whether its default is one of its choices.
-    fn has_choice(&self) -> bool {
-        self.default.as_ref().is_some_and(|default| self.choices.contains(default))
-    }
+/// Whether Hydra composes the configuration of the script in `command`, by its source.
+pub(super) fn uses_hydra(command: &[String], folder: &Path) -> bool {
+    command.iter().filter_map(|word| text_of_source(word, folder)).any(|text| source::uses_hydra(&text))
 }
 
-/// Names of options that are no hyperparameters.
-const FIXED: [&str; 22] = [
-    "seed",
-    "epochs",
-    "epoch",
-    "max_epochs",
-    "num_epochs",
-    "n_epochs",
-    "workers",
-    "num_workers",
-    "gpu",
-    "gpus",
-    "device",
-    "port",
-    "log_interval",
-    "rank",
-    "world_size",
-    "verbose",
-    "patience",
-    "save_every",
-    "steps",
-    "max_steps",
-    "help",
-    "version",
-];
-
-/// Reads what `command` can be given; `help` is what it printed for `--help`, files are looked for in `folder`.
-pub(super) fn read(command: &[String], help: &[String], folder: &Path) -> Described {
-    let mut options = in_help(help);
-    let sources = command.iter().filter_map(|word| source(word, folder));
-    for option in sources.flat_map(|text| in_source(&text)) {
-        match options.iter_mut().find(|there| there.name == option.name) {
-            Some(there) => {
-                there.default = there.default.take().or(option.default);
-                if there.choices.is_empty() {
-                    there.choices = option.choices;
-                }
+/// Reads what `command` can be given.
+pub(super) fn read(command: &[String], asked: &Asked<'_>) -> Described {
+    let help = help::read(asked.help);
+    let mut options = hydra_options(asked);
+    if options.is_empty() {
+        options = help.options;
+        let sources = command.iter().filter_map(|word| text_of_source(word, asked.folder));
+        for option in sources.flat_map(|text| source::read(&text)) {
+            match options.iter_mut().find(|there| there.name == option.name) {
+                Some(there) => there.add(option),
+                None => options.push(option),
             }
-            None => options.push(option),
         }
     }
     let mut described = Described { command: command.to_vec(), ..Described::default() };
-    take_command_line(&mut described, &mut options);
-    if described.parameters.is_empty() {
-        take_config_file(&mut described, folder);
+    let config = config_options(command, asked.folder, &mut options);
+    let mut places = given(&described.command, &mut options, &help.positional);
+    described.set_epochs(&options, &places);
+    let placed_config = config.filter(|_| options.iter().any(|option| option.style == Style::File));
+    described.search(&options, &mut places);
+    if let Some((at, path)) = placed_config.filter(|_| described.has_parameters_of_file(&options)) {
+        described.command[at] = format!("{{{CONFIG}}}");
+        described.config = Some(path);
     }
-    for option in options {
-        take_option(&mut described, &option);
-    }
+    described.place_own(&options, &places);
     described
 }
 
-fn source(word: &str, folder: &Path) -> Option<String> {
-    const MOST: u64 = 1 << 20;
+impl Described {
+    /// The option that says how long to train, and what it says.
+    fn set_epochs(&mut self, options: &[Opt], places: &[Option<Place>]) {
+        let number =
+            |option: &Opt| option.number().filter(|number| *number >= 1.0).map(|number| number as u64);
+        let named = |names: &str| {
+            let of_names = |(_, option): &(usize, &Opt)| is_one_of(option, names) && !option.is_flag;
+            let mut found: Vec<(usize, &Opt)> = options.iter().enumerate().filter(of_names).collect();
+            found.sort_by_key(|(at, option)| (number(option).is_none(), places[*at].is_none()));
+            found.into_iter().next()
+        };
+        let epochs = named(EPOCHS_NAMES);
+        let iterations = named(ITERATIONS).filter(|(_, option)| number(option).is_some());
+        let chosen = epochs.filter(|(_, option)| number(option).is_some()).or(iterations).or(epochs);
+        self.epochs = chosen.and_then(|(_, option)| number(option));
+        self.epochs_option = chosen.map(|(at, option)| (option.clone(), places[at].clone()));
+    }
+
+    /// Lets the command be given the epochs of a study that has `number`, if the script takes a number and that is this one.
+    pub(super) fn pass_epochs(&mut self, number: u64) {
+        let is_same = self.epochs.is_none_or(|own| own == number);
+        if let Some((option, place)) =
+            self.epochs_option.take().filter(|(option, _)| is_same && option.style != Style::File)
+        {
+            self.put(&option, place.as_ref(), &format!("{{{EPOCHS}}}"));
+        }
+    }
+
+    /// Gives `option` the value `text`: in its place, or at the end.
+    fn put(&mut self, option: &Opt, place: Option<&Place>, text: &str) {
+        match place {
+            Some(place) if place.values.is_empty() => {
+                let (name, _) = self.command[place.name].split_once('=').unwrap_or((&option.flag, ""));
+                self.command[place.name] = format!("{name}={text}");
+            }
+            Some(place) => {
+                self.command[place.values.start].clear();
+                self.command[place.values.start].push_str(text);
+            }
+            None => self.command.extend(option.given(text)),
+        }
+    }
+
+    /// Searches the options that are worth the most; others that can be searched are listed.
+    fn search(&mut self, options: &[Opt], places: &mut [Option<Place>]) {
+        let mut found: Vec<(Proposal, usize)> = Vec::new();
+        for (at, option) in options.iter().enumerate() {
+            let is_own = [EPOCHS_NAMES, SEEDS, FOLDERS].iter().any(|names| is_one_of(option, names));
+            found.extend(
+                known::proposal(option, self.epochs).filter(|_| !is_own).map(|proposal| (proposal, at)),
+            );
+        }
+        found.sort_by_key(|(proposal, at)| {
+            (proposal.place, places[*at].is_none(), options[*at].name.len(), *at)
+        });
+        let mut chosen: Vec<(Proposal, usize)> = Vec::new();
+        for (proposal, at) in found {
+            let alike = chosen.iter().filter(|(other, _)| other.place == proposal.place).count();
+            if chosen.len() < MOST && alike < ALIKE {
+                chosen.push((proposal, at));
+            } else {
+                self.list(&options[at], proposal.kind);
+            }
+        }
+        for (proposal, at) in &chosen {
+            let option = &options[*at];
+            if option.style != Style::File {
+                self.put(option, places[*at].as_ref(), &placeholder(option));
+            }
+            let default = option.default.clone().filter(|_| !option.is_none());
+            let default = if option.is_list { Some(known::written_list(option)) } else { default };
+            let default = default.or_else(|| option.is_none().then(|| "0".to_owned()));
+            self.parameters.push(Searched {
+                name: option.name.clone(),
+                kind: proposal.kind.clone(),
+                default,
+            });
+        }
+        let is_chosen = |at: usize| chosen.iter().any(|(_, other)| *other == at);
+        for option in options.iter().enumerate().filter(|(at, _)| !is_chosen(*at)).map(|(_, option)| option) {
+            // `--no-x` turns off what `--x` is for
+            let is_opposite = option
+                .name
+                .strip_prefix("no_")
+                .is_some_and(|name| options.iter().any(|other| other.name == name));
+            if let Some(kind) = possible(option).filter(|_| !is_opposite) {
+                self.list(option, kind);
+            }
+        }
+        self.drop_list_tails(options, places);
+    }
+
+    fn list(&mut self, option: &Opt, kind: String) {
+        if self.others.len() < MOST_OTHERS && self.others.iter().all(|other| other.name != option.name) {
+            let given =
+                if option.style == Style::File { Vec::new() } else { option.given(&placeholder(option)) };
+            self.others.push(Other { name: option.name.clone(), kind, given: given.join(" ") });
+        }
+    }
+
+    /// Of a list that the command gives, the first word holds the placeholder: the other words go.
+    fn drop_list_tails(&mut self, options: &[Opt], places: &mut [Option<Place>]) {
+        let tails: Vec<usize> = options
+            .iter()
+            .zip(places.iter())
+            .filter(|(option, _)| self.parameters.iter().any(|searched| searched.name == option.name))
+            .filter_map(|(_, place)| place.clone())
+            .flat_map(|place| place.values.skip(1))
+            .collect();
+        let before = |at: usize| tails.iter().filter(|&&tail| tail < at).count();
+        for place in places.iter_mut().flatten() {
+            let (start, end) = (place.values.start, place.values.end);
+            place.name -= before(place.name);
+            place.values = start - before(start)..end - before(end);
+        }
+        if let Some((_, Some(place))) = &mut self.epochs_option {
+            let (start, end) = (place.values.start, place.values.end);
+            *place = Place {
+                name: place.name - before(place.name),
+                values: start - before(start)..end - before(end),
+            };
+        }
+        let mut at = 0;
+        self.command.retain(|_| {
+            at += 1;
+            !tails.contains(&(at - 1))
+        });
+    }
+
+    /// Whether one of the parameters stands in the configuration file alone.
+    fn has_parameters_of_file(&self, options: &[Opt]) -> bool {
+        options.iter().any(|option| {
+            option.style == Style::File && self.parameters.iter().any(|searched| searched.name == option.name)
+        })
+    }
+
+    /// Gives each trial its own seed and its own folder.
+    fn place_own(&mut self, options: &[Opt], places: &[Option<Place>]) {
+        let mut seeded = false;
+        for (option, place) in options.iter().zip(places) {
+            // Lightning's default for its seed is True
+            let is_truth = option.type_of() == Type::Truth && option.name != "seed_everything";
+            if option.style == Style::File || option.is_flag || is_truth {
+                continue;
+            }
+            if !seeded && is_one_of(option, SEEDS) {
+                self.put(option, place.as_ref(), &format!("{{{SEED}}}"));
+                seeded = true;
+            } else if is_one_of(option, FOLDERS)
+                && let Some(folder) = own_folder(option, place.is_some())
+            {
+                self.put(option, place.as_ref(), &folder);
+            }
+        }
+    }
+}
+
+/// Where a trial writes what the script writes by `option`; `None` if it writes nothing by default.
+fn own_folder(option: &Opt, is_given: bool) -> Option<String> {
+    let default = option.default.as_deref().filter(|_| !option.is_none());
+    let name = option.words().join("_");
+    if default.is_none() && !is_given && name != "default_root_dir" {
+        return None;
+    }
+    let path = Path::new(default.unwrap_or_default());
+    let file = path.file_name().filter(|_| path.extension().is_some());
+    Some(match file {
+        // such as model.pt
+        Some(file) => format!("{{{TRIAL_DIR}}}/{}", file.to_string_lossy()),
+        None if ["", ".", "./"].contains(&default.unwrap_or_default()) => format!("{{{TRIAL_DIR}}}"),
+        None => format!("{{{TRIAL_DIR}}}/output"),
+    })
+}
+
+/// The placeholder for the values of an option; those of a list are words of their own.
+fn placeholder(option: &Opt) -> String {
+    let list = if option.is_list && option.style == Style::Separate { "*" } else { "" };
+    format!("{{{list}{}}}", option.name)
+}
+
+/// Whether the name of an option, without the levels above it, is one of a list.
+fn is_one_of(option: &Opt, names: &str) -> bool {
+    let name = option.words().join("_");
+    names.split_whitespace().any(|other| other == name)
+}
+
+/// A kind for an option that is no known hyperparameter, and none that a search is never about.
+fn possible(option: &Opt) -> Option<String> {
+    let is_never = option.words().iter().any(|word| NEVER.split_whitespace().any(|never| never == word));
+    let is_own = [EPOCHS_NAMES, ITERATIONS, SEEDS, FOLDERS].iter().any(|names| is_one_of(option, names));
+    if is_never || is_own {
+        return None;
+    }
+    if option.is_flag {
+        return Some("flag".to_owned());
+    }
+    if option.type_of() == Type::Truth {
+        return None;
+    }
+    if option.choices.len() > 1 {
+        return Some(format!("choice:{}", option.choices.join(",")));
+    }
+    let value = option.number().filter(|value| *value > 0.0)?;
+    Some(match option.type_of() {
+        Type::Whole if value >= 2.0 => format!("int:{}:{}", (value / 2.0).floor().max(1.0), 2.0 * value),
+        Type::Real if value < 1.0 => format!("float:{}:{}", value / 2.0, (2.0 * value).min(1.0)),
+        Type::Real => format!("float:{}:{}", value / 2.0, 2.0 * value),
+        _ => return None,
+    })
+}
+
+/// The text of a source file that `word` names.
+fn text_of_source(word: &str, folder: &Path) -> Option<String> {
+    const MOST_BYTES: u64 = 1 << 20;
     let path = folder.join(word);
     let is_source = path
         .extension()
         .is_some_and(|extension| ["py", "sh", "r", "jl"].iter().any(|known| extension == *known));
-    (is_source && path.metadata().ok()?.len() < MOST).then(|| std::fs::read_to_string(path).ok()).flatten()
+    (is_source && path.metadata().ok()?.len() < MOST_BYTES)
+        .then(|| std::fs::read_to_string(path).ok())
+        .flatten()
 }
 
-/// The words of the command itself: `--lr 0.1`, `--lr=0.1`, `lr=0.1`.
-fn take_command_line(described: &mut Described, options: &mut Vec<Opt>) {
-    let mut place = 1;
-    while place < described.command.len() {
-        let word = described.command[place].clone();
-        let next = described.command.get(place + 1).cloned();
-        let (name, value, joined) = match word.split_once('=') {
-            Some((name, value)) if !value.is_empty() => (name.to_owned(), value.to_owned(), true),
-            _ => match next {
-                Some(value) if word.starts_with('-') && !value.starts_with('-') => {
-                    (word.clone(), value, false)
-                }
-                _ => {
-                    place += 1;
-                    continue;
-                }
-            },
+/// The entries of the configuration that Hydra composes.
+fn hydra_options(asked: &Asked<'_>) -> Vec<Opt> {
+    let of_help = asked.help.iter().position(|line| line.trim() == "== Config ==");
+    let lines = match (asked.hydra, of_help) {
+        ([], Some(at)) => {
+            asked.help[at + 1..].iter().take_while(|line| !line.contains("Hydra")).collect::<Vec<_>>()
+        }
+        (lines, _) => lines.iter().collect(),
+    };
+    let is_yaml = |line: &&&String| {
+        line.trim_start().starts_with("- ") || line.contains(": ") || line.trim_end().ends_with(':')
+    };
+    let text: Vec<&str> = lines.iter().filter(is_yaml).map(|line| line.as_str()).collect();
+    let Ok(config) = ConfigFile::with_text(Path::new("config.yaml"), text.join("\n") + "\n") else {
+        return Vec::new();
+    };
+    let option = |(name, value): (String, String)| Opt {
+        default: Some(value),
+        style: Style::Word,
+        flag: name.clone(),
+        ..Opt::new(&name)
+    };
+    config.entries().into_iter().map(option).collect()
+}
+
+/// Looks for a configuration file on the command line (JSON, YAML or TOML), which gives options other defaults, and has entries of its own.
+/// Returns the place of its name, and the name.
+fn config_options(command: &[String], folder: &Path, options: &mut Vec<Opt>) -> Option<(usize, String)> {
+    let (at, word, config) = command.iter().enumerate().skip(1).find_map(|(at, word)| {
+        let config = ConfigFile::read(&folder.join(word)).ok()?;
+        Some((at, word.clone(), config))
+    })?;
+    for (name, value) in config.entries() {
+        match options.iter_mut().find(|option| option.name == name) {
+            Some(option) => option.default = Some(value),
+            None => options.push(Opt {
+                default: Some(value),
+                style: Style::File,
+                flag: name.clone(),
+                ..Opt::new(&name)
+            }),
+        }
+    }
+    Some((at, word))
+}
+
+/// Where `command` gives each of the `options`, to which those that nothing else tells of are added. Given values are defaults.
+fn given(command: &[String], options: &mut Vec<Opt>, positional: &[String]) -> Vec<Option<Place>> {
+    let mut places: Vec<Option<Place>> = vec![None; options.len()];
+    let script = command.iter().position(|word| Path::new(word).extension().is_some()).unwrap_or(0);
+    let (mut at, mut bare) = (1, 0);
+    while at < command.len() {
+        let word = &command[at];
+        let is_option = word.starts_with('-') && word.parse::<f64>().is_err();
+        let (name, joined) = match word.split_once('=') {
+            Some((name, value)) if !value.is_empty() && !name.is_empty() && !name.contains(['/', ' ']) => {
+                (name, Some(value))
+            }
+            _ => (word.as_str(), None),
         };
-        let plain = plain_name(&name);
-        let known = options.iter().position(|option| option.name == plain).map(|place| options.remove(place));
-        let choices = known.map(|option| option.choices).unwrap_or_default();
-        let option = Opt { name: plain.clone(), flag: name.clone(), default: Some(value.clone()), choices };
-        if is_epochs(&plain) {
-            described.epochs = value.parse().ok();
-        } else if let Some(kind) = kind(&option) {
-            let placeholder = format!("{{{plain}}}");
-            let at = if joined { place } else { place + 1 };
-            described.command[at] = if joined { format!("{name}={placeholder}") } else { placeholder };
-            described.add(&option, kind);
-        }
-        place += if joined { 1 } else { 2 };
-    }
-}
-
-/// An option that the command does not give.
-fn take_option(described: &mut Described, option: &Opt) {
-    if is_epochs(&option.name) {
-        let default = option.default.as_ref().and_then(|value| value.parse().ok());
-        described.epochs = described.epochs.or(default);
-    } else if described.parameters.iter().any(|(name, _)| *name == option.name) {
-    } else if let Some(kind) = kind(option) {
-        described.command.extend([option.flag.clone(), format!("{{{}}}", option.name)]);
-        described.add(option, kind);
-    } else if !FIXED.contains(&option.name.as_str())
-        && let Some(default) = option.default.as_ref().and_then(|value| value.parse::<f64>().ok())
-        && default > 0.0
-    {
-        described.others.push((option.name.clone(), format!("float:{}:{}", default / 4.0, default * 4.0)));
-    }
-}
-
-fn is_epochs(name: &str) -> bool {
-    ["epochs", "max_epochs", "num_epochs", "n_epochs", "num_train_epochs"].contains(&name)
-}
-
-fn plain_name(flag: &str) -> String {
-    flag.trim_start_matches('-').replace('-', "_")
-}
-
-/// A configuration file on the command line (JSON, YAML or TOML): its place is taken by a trial's copy.
-fn take_config_file(described: &mut Described, folder: &Path) {
-    for place in 1..described.command.len() {
-        let word = described.command[place].clone();
-        let Ok(config) = ConfigFile::read(&folder.join(&word)) else { continue };
-        for (name, value) in config.entries() {
-            let last = name.rsplit('.').next().unwrap_or_default();
-            if is_epochs(last) {
-                described.epochs = described.epochs.or(value.parse().ok());
-                continue;
+        if !is_option && joined.is_none() {
+            if at > script {
+                // a positional argument has the name that the help gives it
+                if let Some(own) = positional.get(bare) {
+                    let option = Opt { default: Some(word.clone()), ..Opt::new(own) };
+                    options.push(Opt { style: Style::Separate, ..option });
+                    places.push(Some(Place { name: at, values: at..at + 1 }));
+                }
+                bare += 1;
             }
-            let option = Opt { name, default: Some(value), ..Opt::default() };
-            if let Some(kind) = kind(&option) {
-                described.add(&option, kind);
-            }
-        }
-        if described.parameters.is_empty() {
+            at += 1;
             continue;
         }
-        described.command[place] = format!("{{{CONFIG}}}");
-        described.config = Some(word);
-        return;
-    }
-}
-
-/// A sensible range for a known hyperparameter.
-fn kind(option: &Opt) -> Option<String> {
-    let name = option.name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    if option.choices.len() > 1 && !FIXED.contains(&name.as_str()) {
-        return Some(format!("choice:{}", option.choices.join(",")));
-    }
-    let default: Option<f64> = option.default.as_ref().and_then(|value| value.parse().ok());
-    let positive = default.filter(|default| *default > 0.0);
-    let is = |words: &[&str]| words.iter().any(|word| name == *word || name.ends_with(&format!("_{word}")));
-    let log =
-        |default: f64, times: f64| format!("log:{}:{}", rounded(default / times), rounded(default * times));
-    if is(&["lr", "learning_rate"]) {
-        Some(log(positive.unwrap_or(1e-2), 30.0))
-    } else if is(&["weight_decay", "wd", "l2", "alpha", "reg"]) && (default.is_some() || name != "alpha") {
-        Some(log(positive.unwrap_or(1e-4), 100.0))
-    } else if is(&["dropout"]) {
-        Some("float:0:0.6".to_owned())
-    } else if is(&["momentum"]) {
-        Some("float:0.5:0.99".to_owned())
-    } else if is(&["batch_size", "bs"]) {
-        let size = positive.unwrap_or(64.0).max(4.0);
-        Some(format!("choice:{},{},{}", (size / 4.0).round(), size.round(), (size * 4.0).round()))
-    } else if is(&["hidden", "units", "width", "hidden_size", "hidden_dim", "dim", "filters", "channels"]) {
-        let size = positive.unwrap_or(64.0);
-        Some(format!("logint:{}:{}", (size / 4.0).ceil(), (size * 4.0).round()))
-    } else if is(&["layers", "num_layers", "n_layers", "depth"]) {
-        Some(format!("int:1:{}", (positive.unwrap_or(2.0) * 2.0).round()))
-    } else {
-        None
-    }
-}
-
-/// Two significant digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.1e}").parse().unwrap_or(value)
-}
-
-/// Options in the way of argparse, click and clap: `--lr LR  rate (default: 0.1)`, `--opt {sgd,adam}`.
-fn in_help(lines: &[String]) -> Vec<Opt> {
-    let (Some(start), Some(default), Some(choices)) = (
-        regex(r"^ +(?:-[A-Za-z0-9],? ?[A-Za-z_0-9<>]*,? )?--([A-Za-z][A-Za-z0-9_.-]*)(.*)$"),
-        regex(r"[dD]efault(?:s to|:|=| is)? *:? *([^] ),;]+)"),
-        regex(r"\{([^}]+)\}|\[([A-Za-z0-9_.-]+(?:\|[A-Za-z0-9_.-]+)+)\]"),
-    ) else {
-        return Vec::new();
-    };
-    let mut options: Vec<Opt> = Vec::new();
-    for line in lines {
-        let rest = match start.captures(line) {
-            Some(found) => {
-                let flag = format!("--{}", &found[1]);
-                options.push(Opt { name: plain_name(&flag), flag, ..Opt::default() });
-                found[2].to_owned()
+        let own = Opt::new(name.trim_start_matches('+'));
+        let found = options.iter().position(|option| option.name == own.name && option.style != Style::File);
+        let is_flag = found.is_some_and(|found| options[found].is_flag);
+        let is_list = found.is_some_and(|found| options[found].is_list);
+        let count = if joined.is_some() || is_flag { 0 } else { values_after(&command[at + 1..], is_list) };
+        let values = at + 1..at + 1 + count;
+        let value =
+            joined.map(str::to_owned).or_else(|| (count > 0).then(|| command[values.clone()].join(" ")));
+        if let Some(value) = value {
+            let style = match (joined.is_some(), is_option) {
+                (true, false) => Style::Word,
+                (true, true) => Style::Joined,
+                _ => Style::Separate,
+            };
+            let place = Place { name: at, values: values.clone() };
+            match found {
+                Some(found) => {
+                    options[found].default = Some(value);
+                    options[found].style = style;
+                    places[found] = Some(place);
+                }
+                None => {
+                    options.push(Opt { default: Some(value), flag: name.to_owned(), style, ..own });
+                    places.push(Some(place));
+                }
             }
-            None => line.clone(),
-        };
-        let Some(option) = options.last_mut() else { continue };
-        if option.default.is_none() {
-            option.default =
-                default.captures(&rest).map(|found| found[1].trim_matches(['"', '\'', '.']).to_owned());
         }
-        if option.choices.is_empty()
-            && let Some(found) = choices.captures(&rest)
-        {
-            let list = found.get(1).or(found.get(2)).map_or("", |list| list.as_str());
-            option.choices = list.split([',', '|']).map(|choice| choice.trim().to_owned()).collect();
-        }
+        at = values.end;
     }
-    options
+    places
 }
 
-/// `add_argument("--lr", type=float, default=0.1)` and click's `option`.
-fn in_source(text: &str) -> Vec<Opt> {
-    let (Some(call), Some(default), Some(choices)) = (
-        regex(r#"(?:add_argument|click\.option)\(([^#\n]*(?:\n[^#\n)]*)*)\)"#),
-        regex(r#"default *= *["']?([^"',) \n]+)"#),
-        regex(r"(?:choices *= *|Choice\()[\[(]([^])]+)[\])]"),
-    ) else {
-        return Vec::new();
-    };
-    let Some(flag) = regex(r#"["'](--[A-Za-z][A-Za-z0-9_.-]*)["']"#) else { return Vec::new() };
-    // each call by itself: from its name to the next one
-    let starts: Vec<usize> = call.find_iter(text).map(|found| found.start()).collect();
-    let all = regex(r"add_argument\(|click\.option\(")
-        .map(|all| all.find_iter(text).map(|it| it.start()).collect::<Vec<_>>());
-    let starts = all.unwrap_or(starts);
-    let ends = starts.iter().skip(1).copied().chain([text.len()]);
-    let calls = starts.iter().zip(ends).map(|(&from, to)| {
-        let text = &text[from..to];
-        text.split("\n\n").next().unwrap_or(text)
-    });
-    let option = |call: &str| {
-        let flag = flag.captures(call)?[1].to_owned();
-        let list = choices.captures(call).map(|found| found[1].to_owned()).unwrap_or_default();
-        let choices = list.split(',').map(|choice| choice.trim().trim_matches(['"', '\'']).to_owned());
-        Some(Opt {
-            name: plain_name(&flag),
-            flag,
-            default: default.captures(call).map(|found| found[1].to_owned()),
-            choices: choices.filter(|choice| !choice.is_empty()).collect(),
-        })
-    };
-    calls.filter_map(option).collect()
-}
-
-fn regex(pattern: &str) -> Option<Regex> {
-    Regex::new(pattern).ok()
+/// How many of the `words` after an option are its values.
+fn values_after(words: &[String], is_list: bool) -> usize {
+    let is_value = |word: &&String| !word.starts_with('-') || word.parse::<f64>().is_ok();
+    let most = if is_list { words.len() } else { 1 };
+    words.iter().take(most).take_while(is_value).count()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{in_help, in_source, read};
+    use super::{Asked, Described, read};
     use std::path::Path;
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    #[test]
-    fn options_are_read_from_help_and_source() {
-        let help = "options:\n  -h, --help   show this\n  --lr LR      rate (default: 0.1)\n  --opt {sgd,adam}\n  -b N, --batch-size N  size [default: 64]";
+    fn described(command: &str, help: &str) -> Described {
         let help: Vec<String> = help.lines().map(str::to_owned).collect();
-        let options = in_help(&help);
-        let shown: Vec<_> =
-            options.iter().map(|o| (o.name.as_str(), o.default.as_deref(), o.choices.len())).collect();
-        assert_eq!(
-            shown,
-            [("help", None, 0), ("lr", Some("0.1"), 0), ("opt", None, 2), ("batch_size", Some("64"), 0)]
-        );
-        let source = "p.add_argument(\"--lr\", type=float, default=0.1)\np.add_argument('--opt', choices=['sgd', 'adam'],\n  default='sgd')\n";
-        let options = in_source(source);
-        let shown: Vec<_> =
-            options.iter().map(|o| (o.name.as_str(), o.default.as_deref(), o.choices.len())).collect();
-        assert_eq!(shown, [("lr", Some("0.1"), 0), ("opt", Some("sgd"), 2)]);
+        read(&words(command), &Asked { help: &help, hydra: &[], folder: Path::new("/nowhere") })
     }
 
-    #[test]
-    fn a_default_that_is_no_choice_is_none() {
-        let help = ["  --lr LR  (default: 0.1)", "  --opt {sgd,adam}  (default: auto)"].map(str::to_owned);
-        let described = read(&words("python train.py"), &help, Path::new("/nowhere"));
-        assert_eq!(described.defaults, [("lr".to_owned(), "0.1".to_owned())]);
-        assert_eq!(described.parameters.len(), 2);
+    fn kinds(described: &Described) -> Vec<(&str, &str)> {
+        described.parameters.iter().map(|searched| (searched.name.as_str(), searched.kind.as_str())).collect()
     }
 
     #[test]
     fn values_of_the_command_line_become_placeholders() {
-        let described = read(
-            &words("python train.py --lr 0.1 optim.momentum=0.9 --epochs 12 --seed=3"),
-            &[],
-            Path::new("/nowhere"),
-        );
+        let mut described =
+            described("python train.py --lr 0.1 optim.momentum=0.9 --epochs 12 --seed=3 --out-dir runs", "");
+        assert_eq!(kinds(&described), [("lr", "log:0.0033:1"), ("optim.momentum", "float:0.5:0.99")]);
+        assert_eq!(described.epochs, Some(12));
+        described.pass_epochs(12);
         assert_eq!(
             described.command,
-            words("python train.py --lr {lr} optim.momentum={optim.momentum} --epochs 12 --seed=3")
+            words(
+                "python train.py --lr {lr} optim.momentum={optim.momentum} --epochs {epochs} --seed={seed} --out-dir {trial_dir}/output"
+            )
         );
-        assert_eq!(described.parameters[0], ("lr".to_owned(), "log:0.0033:3".to_owned()));
-        assert_eq!((described.parameters.len(), described.epochs), (2, Some(12)));
+    }
+
+    #[test]
+    fn few_known_hyperparameters_are_searched_and_the_others_listed() {
+        let help = "options:\n  --lr LR  (default: 0.1)\n  --weight-decay W  (default: 0.0)\n  --batch-size N  (default: 64)\n  --test-batch-size N  (default: 1000)\n  --dropout D  (default: 0.1)\n  --attn-dropout D  (default: 0.1)\n  --emb-dropout D  (default: 0.1)\n  --momentum M  (default: 0.9)\n  --layers N  (default: 4)\n  --width N  (default: 64)\n  --gamma G  (default: 0.7)\n  --label-smoothing S  (default: 0.0)\n  --amp\n  --log-level {a,b}\n  --alpha A  (default: 0.5)\n  --seed S  (default: 1)\n  --epochs N  (default: 5)\n  --save-model\n  --logdir DIR  (default: runs)\n";
+        let mut found = described("python train.py", help);
+        let names: Vec<&str> = found.parameters.iter().map(|searched| searched.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["lr", "weight_decay", "batch_size", "dropout", "emb_dropout", "layers", "width", "momentum"]
+        );
+        let others: Vec<&str> = found.others.iter().map(|other| other.name.as_str()).collect();
+        assert_eq!(others, ["attn_dropout", "label_smoothing", "gamma", "amp", "alpha"]);
+        assert_eq!(found.others[3].given, "--amp={amp}");
+        found.pass_epochs(5);
+        let command = found.command.join(" ");
+        assert!(
+            command.ends_with("--seed {seed} --logdir {trial_dir}/output --epochs {epochs}"),
+            "{command}"
+        );
+    }
+
+    #[test]
+    fn a_list_stays_a_list() {
+        let help = "options:\n  --hidden HIDDEN [HIDDEN ...]  (default: [64, 64])\n";
+        let found = described("python train.py", help);
+        assert_eq!(kinds(&found), [("hidden", "choice:[32,32],[64,64],[128,128]")]);
+        assert_eq!(found.command, words("python train.py --hidden {*hidden}"));
+        assert_eq!(found.parameters[0].default.as_deref(), Some("[64,64]"));
+        let given = described("python train.py --hidden 8 4 --seed 1", help);
+        assert_eq!(given.parameters[0].default.as_deref(), Some("[8,4]"));
+        assert_eq!(given.command, words("python train.py --hidden {*hidden} --seed {seed}"));
+    }
+
+    #[test]
+    fn the_configuration_of_hydra_becomes_words() {
+        let help = "t is powered by Hydra.\n\n== Config ==\nOverride anything in the config (foo.bar=value)\n\noptim:\n  name: adam\n  lr: 0.001\n  weight_decay: 0.0\nepochs: 10\nseed: 1\nmodel:\n  hidden:\n  - 64\n  - 64\n  dropout: 0.1\n\n\nPowered by Hydra (https://hydra.cc)\n";
+        let mut found = described("python t.py", help);
+        assert_eq!(
+            kinds(&found),
+            [
+                ("optim.lr", "log:0.000033:0.03"),
+                ("optim.weight_decay", "log:0.000001:0.1"),
+                ("model.dropout", "float:0:0.5")
+            ]
+        );
+        found.pass_epochs(10);
+        let expected = "python t.py optim.lr={optim.lr} optim.weight_decay={optim.weight_decay} model.dropout={model.dropout} seed={seed} epochs={epochs}";
+        assert_eq!(found.command, words(expected));
+    }
+
+    #[test]
+    fn an_option_for_epochs_that_counts_something_else_is_left_alone() {
+        let mut found = described("python train.py --epochs 12", "");
+        found.pass_epochs(6);
+        assert_eq!(found.command, words("python train.py --epochs 12"));
+    }
+
+    #[test]
+    fn a_positional_argument_is_searched_by_its_name() {
+        let help = "positional arguments:\n  data\n  width\n\noptions:\n  --lr LR  (default: 0.1)\n";
+        let found = described("python train.py images 64", help);
+        assert_eq!(found.command, words("python train.py images {width} --lr {lr}"));
     }
 }

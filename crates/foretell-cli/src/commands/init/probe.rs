@@ -15,6 +15,7 @@ const LOOK: Duration = Duration::from_millis(100);
 const MOST_LINES: usize = 2_000;
 
 /// What a command printed.
+#[derive(Default)]
 pub(super) struct Sample {
     pub(super) lines: Vec<String>,
     /// Whether it ended by itself, and not well.

@@ -3,9 +3,10 @@
 use super::earlier::Earlier;
 use super::epochs::Epochs;
 use super::metric::Found;
-use super::options::Described;
+use super::options::{Described, Searched};
 use super::probe::Sample;
-use foretell_search::ParameterSpace;
+use foretell::Value;
+use foretell_search::ParameterKind;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -92,17 +93,24 @@ fn metric(found: &Found, line: &mut impl FnMut(String)) {
 
 fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(String)) {
     line(
-        "# what is searched: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, choice:a,b,c\n[param]"
+        "# what is searched: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, each with :step or without, choice:a,b,c, flag\n[param]"
             .to_owned(),
     );
-    for (name, kind) in &described.parameters {
+    for Searched { name, kind, .. } in &described.parameters {
         line(format!("{} = {}", key(name), quoted(kind)));
     }
     if described.parameters.is_empty() {
         line("# no option of the script is known: name yours, and write {lr} into the command, or read the JSON file that\n# the environment variable FORETELL_PARAMS names\n# lr = \"log:1e-4:1\"".to_owned());
     }
-    for (name, kind) in &described.others {
-        line(format!("# {} = {}   # and --{name} {{{name}}} in the command", key(name), quoted(kind)));
+    if !described.others.is_empty() {
+        line(
+            "# found, too. To search one, remove the # before it, and write its words into the command:"
+                .to_owned(),
+        );
+    }
+    for other in &described.others {
+        let given = if other.given.is_empty() { String::new() } else { format!("   # {}", other.given) };
+        line(format!("# {} = {}{given}", key(&other.name), quoted(&other.kind)));
     }
     first_trial(described, line);
     let shown: Vec<String> = sample.lines.iter().rev().take(5).rev().map(|text| commented(text)).collect();
@@ -111,21 +119,38 @@ fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(Stri
     }
 }
 
-/// The script's own values as the first trial, where all are known and lie in the ranges: the report then says what the search gained.
+/// The script's own values as the first trial, as far as they are known: the report then says what the search gained. A value outside of what
+/// is searched gives way to the nearest one.
 fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
-    let texts = described.parameters.iter().map(|(name, kind)| format!("{name}={kind}"));
-    let Ok(space) = ParameterSpace::parse(&texts.collect::<Vec<_>>()) else { return };
-    let written = described.defaults.iter().map(|(name, value)| format!("{name}={value}"));
-    let values = space.read(&written.collect::<Vec<_>>().join(","));
-    let Some(values) = values.ok().filter(|values| !values.is_empty() && space.check(values).is_ok()) else {
+    let (mut values, mut open) = (Vec::new(), Vec::new());
+    for Searched { name, kind, default } in &described.parameters {
+        let own = default.as_ref().map(|text| Value::Text(text.clone()));
+        let kind = ParameterKind::parse(name, kind).ok();
+        match kind.zip(own.as_ref()).and_then(|(kind, own)| kind.nearest(own)) {
+            Some(value) => values.push((name, value, default.clone().unwrap_or_default())),
+            None => open.push(name.as_str()),
+        }
+    }
+    if values.is_empty() {
         return;
-    };
-    line("\n# what the script takes by itself, trained first: the report says how much better the best is\n[[trial]]".to_owned());
-    for (name, value) in &values {
+    }
+    line(
+        "\n# what the script takes by itself, trained first: the report says how much better the best is"
+            .to_owned(),
+    );
+    if !open.is_empty() {
+        line(format!("# not known: {}; the sampler chooses", open.join(", ")));
+    }
+    line("[[trial]]".to_owned());
+    for (name, value, own) in &values {
+        let number = own.trim().parse::<f64>().ok();
+        let moved =
+            value.number().zip(number).is_some_and(|(value, number)| value.total_cmp(&number).is_ne());
+        let said = if moved { format!("   # the nearest to {own}, the script's own") } else { String::new() };
         match value {
-            foretell::Value::Number(number) => line(format!("{} = {number}", key(name))),
-            foretell::Value::Text(text) => line(format!("{} = {}", key(name), quoted(text))),
-            foretell::Value::Missing => {}
+            Value::Number(number) => line(format!("{} = {number}{said}", key(name))),
+            Value::Text(text) => line(format!("{} = {}", key(name), quoted(text))),
+            Value::Missing => {}
         }
     }
 }
@@ -149,7 +174,7 @@ fn key(name: &str) -> String {
 
 /// What was found, and what to do next.
 pub(super) fn summary(guess: &Guess, out: &Path) -> String {
-    let names: Vec<&str> = guess.described.parameters.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = guess.described.parameters.iter().map(|searched| searched.name.as_str()).collect();
     let parameters =
         if names.is_empty() { "none found: fill in [param]".to_owned() } else { names.join(", ") };
     let metric = match &guess.metric {
@@ -163,6 +188,12 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         Epochs::Unknown => guess.epochs.written().1,
         known => known.written().0.to_string(),
     };
+    let others: Vec<&str> = guess.described.others.iter().map(|other| other.name.as_str()).collect();
+    let others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("not searched: {} (the file says how to add one)\n", others.join(", "))
+    };
     let finished: u64 = guess.earlier.iter().map(|study| study.finished).sum();
     let earlier = match finished {
         0 => String::new(),
@@ -171,7 +202,7 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
         ),
     };
     format!(
-        "parameters: {parameters}\nmetric: {metric}\nepochs: {epochs}\n{earlier}written: {}; look it through, then: foretell search {}",
+        "parameters: {parameters}\n{others}metric: {metric}\nepochs: {epochs}\n{earlier}written: {}; look it through, then: foretell search {}",
         out.display(),
         out.display()
     )

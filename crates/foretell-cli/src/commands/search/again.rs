@@ -8,7 +8,7 @@ use super::workload::Workload;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::{Format, metric_difference, metric_value, note, print, print_json, with_deviation};
-use foretell::{Configuration, Value};
+use foretell::{Configuration, Direction, Metric, Value};
 use foretell_run::{Stored, trial_directory};
 use foretell_search::{
     Parameter, ParameterKind, ParameterSpace, Policy, SamplerSpec, Schedule, Space, Study, StudySpec,
@@ -182,8 +182,11 @@ fn text(document: &Document<'_>, study: &Study, searched: u64) -> String {
         None => {
             lines.push("one training says nothing of luck: --seeds 3 gives a mean and a spread".to_owned())
         }
+        Some(0.0) if is_ceiling(study, scores) => {
+            lines.push(format!("all at {}, the most that {metric} can be", metric_value(*mean)));
+        }
         Some(0.0) => lines.push(format!(
-            "all the same, {}: the training does not take its seed from FORETELL_SEED",
+            "all the same, {}: the training does not take its seed from {{seed}} or FORETELL_SEED",
             metric_value(*mean)
         )),
         Some(sd) => lines.push(format!("mean {} (standard deviation)", with_deviation(*mean, sd))),
@@ -195,6 +198,14 @@ fn text(document: &Document<'_>, study: &Study, searched: u64) -> String {
     }
     lines.push(format!("kept in {}", document.study));
     lines.join("\n")
+}
+
+/// Whether all scores are the best value that the metric can have: then seeds cannot make a difference.
+fn is_ceiling(study: &Study, scores: &[f64]) -> bool {
+    let metric = Metric::new(study.spec().metric.clone(), study.spec().direction);
+    let (low, high) = metric.bounds.around(scores.iter().copied());
+    let best = if study.spec().direction == Direction::Maximize { high } else { low };
+    scores.iter().all(|score| score.total_cmp(&best).is_eq())
 }
 
 /// How the mean compares with what the search saw: a winner by luck falls back. Trainings of other lengths do not compare.

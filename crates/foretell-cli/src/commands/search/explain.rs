@@ -187,7 +187,7 @@ fn sampler(spec: &StudySpec) -> Option<String> {
                     .to_owned(),
             );
         }
-        SamplerSpec::Random => return None,
+        SamplerSpec::Random | SamplerSpec::Grid => return None,
     };
     let stages = settings.schedule.stages.iter().filter(|stage| stage.models > 0);
     let rows: Vec<Vec<String>> =

@@ -1,6 +1,6 @@
 //! Trainings that are shorter than --epochs: forecasts of an end that none of them reaches are of something else.
 
-use foretell_search::{ParameterKind, Space, Study, StudySpec, Trial, TrialState};
+use foretell_search::{Space, Study, StudySpec, Trial, TrialState};
 
 /// The number of trainings of one length that show how long a training is.
 const ALIKE: u64 = 2;
@@ -68,7 +68,7 @@ pub(super) fn searched_line(spec: &StudySpec) -> Option<String> {
     let last = spec.max_resource;
     let (name, most) = space.parameters().iter().find_map(|parameter| {
         let name = parameter.name.rsplit('.').next()?;
-        NAMES.contains(&name).then_some((parameter.name.as_str(), most(&parameter.kind)?))
+        NAMES.contains(&name).then_some((parameter.name.as_str(), parameter.kind.largest()?))
     })?;
     Some(if most > last as f64 {
         format!(
@@ -83,17 +83,6 @@ pub(super) fn searched_line(spec: &StudySpec) -> Option<String> {
             "the parameter {name} sets how long a trial trains: it counts with what it reached then, and forecasts are of epoch {last} all the same"
         )
     })
-}
-
-/// The largest value of a parameter.
-fn most(kind: &ParameterKind) -> Option<f64> {
-    match kind {
-        ParameterKind::Float { hi, .. } | ParameterKind::Log { hi, .. } => Some(*hi),
-        ParameterKind::Int { hi, .. } | ParameterKind::LogInt { hi, .. } => Some(*hi as f64),
-        ParameterKind::Choice { options } => {
-            options.iter().filter_map(foretell::Value::number).reduce(f64::max)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -142,6 +142,10 @@ fn tell(search: &StudyRun, arguments: &Arguments) -> Outcome {
         Format::Json => print_json(&document),
         Format::Table => print(&report::text(search.study(), &document, &report::LastMetrics::new(), false)),
     }?;
+    if arguments.control.serve.is_some() {
+        let folder = search.directory().display();
+        note(&format!("the page ended with the search; show it again: foretell serve {folder}"));
+    }
     if let Some(path) = &arguments.plot {
         let name = study_picture::name(search.directory());
         let watched = study_picture::watched(search.directory(), &arguments.watch)?;

@@ -11,8 +11,8 @@ use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
 use foretell::{Configuration, RunScore, Value};
 use foretell_search::{
-    Front, NETWORK, Policy, Rank, Reason, RecordedForecast, SamplerName, Schedule, SchedulerName, Space,
-    StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
+    Best, Front, NETWORK, Parameter, Policy, Rank, Reason, RecordedForecast, SamplerName, Schedule,
+    SchedulerName, Space, StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -242,7 +242,7 @@ fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usiz
     let summary = &document.summary;
     let mut parts = Vec::new();
     parts.extend(stopped(study, &summary.stopped, most));
-    parts.extend(failed(study, most));
+    parts.extend(failed(study, &document.study, most));
     parts.push(spent(study, document));
     parts.extend(shadow(summary));
     parts.extend(early_ranks(study));
@@ -285,8 +285,8 @@ fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> 
     Some(format!("{title}\n{}", table(headings, shown)))
 }
 
-/// The trials that failed, each with the last that it said.
-fn failed(study: &Study, most: usize) -> Option<String> {
+/// The trials that failed, each with the last that it said, and how they are tried again.
+fn failed(study: &Study, directory: &str, most: usize) -> Option<String> {
     let row = |(number, trial): (usize, &Trial)| match &trial.state {
         TrialState::Failed { reason } => {
             let why = in_one_line(reason);
@@ -296,7 +296,8 @@ fn failed(study: &Study, most: usize) -> Option<String> {
         _ => None,
     };
     let rows: Vec<Vec<String>> = study.trials().iter().enumerate().filter_map(row).collect();
-    newest("failed trials", &["trial", "after", "why"], &rows, most)
+    let table = newest("failed trials", &["trial", "after", "why"], &rows, most)?;
+    Some(format!("{table}\nonce their cause is fixed, try them again: foretell study retry {directory}"))
 }
 
 /// A trial that has achieved something.
@@ -376,15 +377,11 @@ fn next(study: &Study, document: &Document) -> String {
     let mut lines = Vec::new();
     let first = study.trial(0).filter(|_| !spec.queue.is_empty());
     if best.trial == 0 && first.is_some() {
-        lines.push("no configuration was better than the one given first (trial 0)".to_owned());
-    } else if let Some(had) = first.and_then(Trial::result) {
-        let gain = spec.direction.score(best.score) - spec.direction.score(had);
-        lines.push(format!(
-            "the configuration given first (trial 0) came to {}: the best is {} better",
-            metric_value(had),
-            metric_difference(gain, best.score, 4)
-        ));
+        lines.push("no configuration was better than yours, which was tried first (trial 0)".to_owned());
+    } else if let Some(yours) = first {
+        lines.extend(gain(study, yours, best));
     }
+    lines.extend(edges(study, &best.configuration));
     let directory = Path::new(&document.study);
     if let Some(command) = asked::command_of(directory, spec, best.trial, &best.configuration) {
         lines.push(format!("run it: {}", asked::shell_line(&command)));
@@ -393,6 +390,37 @@ fn next(study: &Study, document: &Document) -> String {
         lines.push(format!("train it with three new seeds: foretell study run {} --seeds 3", document.study));
     }
     lines.iter().map(|line| format!("\n  {line}")).collect()
+}
+
+/// What the best gains over the configuration that was tried first: at its end, or after as many epochs as that trained.
+fn gain(study: &Study, yours: &Trial, best: &Best) -> Option<String> {
+    let spec = study.spec();
+    if let TrialState::Completed { value } = yours.state {
+        let gain = spec.direction.score(best.score) - spec.direction.score(value);
+        return Some(format!(
+            "yours (trial 0) reached {}: the best is {} better",
+            metric_value(value),
+            metric_difference(gain, best.score, 4)
+        ));
+    }
+    let (step, score) = yours.curve.last()?;
+    let there = study.trial(best.trial)?.curve.at(step)?;
+    Some(format!(
+        "yours (trial 0) ended after {step} epochs at {}: the best was then at {}",
+        metric_value(spec.direction.value(score)),
+        metric_value(spec.direction.value(there))
+    ))
+}
+
+/// The parameters of the best that lie at an end of their range.
+fn edges(study: &Study, configuration: &Configuration) -> Option<String> {
+    let Space::Parameters(space) = &study.spec().space else { return None };
+    let at_edge = |parameter: &Parameter| {
+        let end = parameter.kind.end_near(configuration.get(&parameter.name)?)?;
+        Some(format!("{} is at the {end} end of {}", parameter.name, parameter.kind))
+    };
+    let edges: Vec<String> = space.parameters().iter().filter_map(at_edge).collect();
+    (!edges.is_empty()).then(|| format!("{}: a wider range may hold better values", edges.join(", ")))
 }
 
 fn best(study: &Study, summary: &Summary) -> String {
@@ -429,8 +457,18 @@ fn spent(study: &Study, document: &Document) -> String {
         "{} trials: {} trained to their end, {paused}{} stopped, {} failed\nepochs: {} spent, {} without stopping",
         tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
     );
-    if !study.spec().shadow && study.spec().policy != Policy::None && epochs.spent > 0 {
+    // what stopping saves is known once a trial was trained to its end
+    if !study.spec().shadow && study.spec().policy != Policy::None && epochs.spent > 0 && tally.completed > 0
+    {
         text += &format!(": {saved:.0} % saved, {:.2} times faster", summary.speedup);
+    }
+    if epochs.ended_early > 0 && tally.stopped > 0 {
+        text += &format!(
+            "\n{} of {} completed trials ended by themselves before epoch {}: a stopped trial counts with the mean length of those that trained longer than it did",
+            epochs.ended_early,
+            tally.completed,
+            study.spec().max_resource
+        );
     }
     let at_rungs = summary.stopped.iter().filter(|stopped| stopped.reason == Reason::BelowRung).count();
     if matches!(study.spec().policy, Policy::RungsFirst(_)) && at_rungs > 0 {
@@ -445,18 +483,36 @@ fn spent(study: &Study, document: &Document) -> String {
         );
     }
     text.extend(document.time.map(|time| time_line(study, &time)));
-    if study.is_space_spent() {
-        text += "\nthe search ended early: the sampler finds no network any more that it has not proposed";
-    }
-    if let Some(most) = study.spec().until_no_improvement.filter(|_| study.is_without_improvement()) {
-        text += &format!(
-            "\nthe search ended: {most} trials in a row were no better than the best: --until-no-improvement {most}"
-        );
-    }
+    text += &why_ended(study);
     if let Some(audit) = summary.audit {
         text += &format!(
             "\naudit: {} exempt trials would have been stopped, {} of them wrongly",
             audit.spared, audit.wrongly
+        );
+    }
+    text
+}
+
+/// Why the search ended before its number of trials, if it did.
+fn why_ended(study: &Study) -> String {
+    let mut text = String::new();
+    if study.is_space_spent() {
+        text += &match &study.spec().space {
+            Space::Parameters(_) => {
+                let all = study.trials().len();
+                format!(
+                    "\nthe search ended: all configurations of the space were tried, {all} trials; more values or larger ranges continue it"
+                )
+            }
+            Space::Metaqnn(_) => {
+                "\nthe search ended early: the sampler finds no network any more that it has not proposed"
+                    .to_owned()
+            }
+        };
+    }
+    if let Some(most) = study.spec().until_no_improvement.filter(|_| study.is_without_improvement()) {
+        text += &format!(
+            "\nthe search ended: {most} trials in a row were no better than the best: --until-no-improvement {most}"
         );
     }
     text

@@ -12,18 +12,11 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Trials whose scores the curves of all rows are scaled by: the last ones.
 const SCALED_BY: usize = 200;
 
-/// The names of the parameters that vary: those that were not the same in all trials so far. Networks are too long for a row.
+/// The names of the parameters that can vary. Networks are too long for a row.
 pub(super) fn parameters(study: &Study) -> Vec<String> {
-    let trials = study.trials();
-    let Some(first) = trials.first().filter(|_| matches!(study.spec().space, Space::Parameters(_))) else {
-        return Vec::new();
-    };
-    let recent = &trials[trials.len().saturating_sub(SCALED_BY)..];
-    let varies = |name: &&String| {
-        trials.len() == 1
-            || recent.iter().any(|trial| trial.configuration.get(*name) != first.configuration.get(*name))
-    };
-    first.configuration.keys().filter(varies).cloned().collect()
+    let Space::Parameters(space) = &study.spec().space else { return Vec::new() };
+    let varying = space.parameters().iter().filter(|parameter| parameter.kind.values() != Some(1));
+    varying.map(|parameter| parameter.name.clone()).collect()
 }
 
 /// The values of `names`, as `lr 0.013, depth 4`.
@@ -58,7 +51,8 @@ pub(super) fn line(
     });
     let (blocks, room) = if is_narrow { (8, 9) } else { (20, 18) };
     let curve = usize::try_from(spec.max_resource).unwrap_or(usize::MAX).min(blocks);
-    let state = coloured(trial, &state_text(trial, is_narrow), width.is_some());
+    let yours = if number == 0 && spec.queue.len() == 1 { " (yours)" } else { "" };
+    let state = coloured(trial, &(state_text(trial, is_narrow) + yours), width.is_some());
     let line = format!(
         "trial {number:>3}  {:<curve$}  {:>3}/{} {worth:>7}  {forecast:<room$}  {state}  {}{}{}",
         sparkline(trial, study, curve),
@@ -140,7 +134,9 @@ fn sparkline(trial: &Trial, study: &Study, most: usize) -> String {
     let scores = recent.iter().chain([trial]).flat_map(|t| t.curve.scores());
     let (low, high) = scores.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &s| (l.min(s), h.max(s)));
     let all = trial.curve.scores();
-    let shown = all.iter().skip(all.len().saturating_sub(most));
+    // a curve longer than its place is shown whole, in equal parts, each by its last score
+    let places = all.len().min(most);
+    let shown = (1..=places).map(|place| &all[place * all.len() / places - 1]);
     let level =
         |score: &f64| if high > low { ((score - low) / (high - low) * 7.0).round() as usize } else { 0 };
     shown.map(|score| BLOCKS[level(score).min(7)]).collect()
@@ -189,6 +185,13 @@ mod tests {
         let plain = line(&study, 2, "", &names, None);
         let expected = "failed: exit code 1; it last said: ValueError: lr";
         assert!(plain.contains(expected) && !plain.contains(['\u{1b}', '\n']), "{plain}");
+    }
+
+    #[test]
+    fn a_curve_longer_than_its_place_is_shown_whole() {
+        let study = study(60);
+        let row = line(&study, 0, "", &[], Some(80));
+        assert!(row.contains("▁▂") || row.contains("▁▁") && row.contains('█'), "{row}");
     }
 
     #[test]

@@ -5,7 +5,9 @@ use super::built_in::BuiltIn;
 use super::flags::Arguments;
 use crate::failure::Failure;
 use foretell_logs::direction_of;
-use foretell_run::{CONFIG, ConfigFile, MetricSource, PARAMS_FILE, PARAMS_JSON, TRIAL_DIR, fill_in};
+use foretell_run::{
+    CONFIG, ConfigFile, EPOCHS, MetricSource, PARAMS_FILE, PARAMS_JSON, SEED, TRIAL_DIR, fill_in,
+};
 use foretell_search::{LayerSpace, ParameterSpace, Space, StudySpec};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -90,7 +92,10 @@ impl Workload {
         if self.is_built_in() {
             return self.about.clone();
         }
-        format!("{}\nmetric: {}, {} is better", self.about, spec.metric, spec.direction.better())
+        let named = direction_of(&spec.metric).filter(|named| *named != spec.direction);
+        let doubt = named
+            .map_or(String::new(), |named| format!(" as asked, though by its name {} is", named.better()));
+        format!("{}\nmetric: {}, {} is better{doubt}", self.about, spec.metric, spec.direction.better())
     }
 
     /// Whether it trains the built-in networks.
@@ -156,7 +161,7 @@ impl Workload {
 
 /// Every placeholder of `command` must be one of the space's names.
 fn check_placeholders(command: &[String], space: &Space) -> Result<(), Failure> {
-    let names = space.names().into_iter().chain([PARAMS_FILE, TRIAL_DIR, CONFIG]);
+    let names = space.names().into_iter().chain([PARAMS_FILE, TRIAL_DIR, CONFIG, SEED, EPOCHS]);
     let parameters: Map<String, Value> = names.map(|name| (name.to_owned(), Value::Null)).collect();
     fill_in(command, &parameters).map(drop).map_err(Failure::input)
 }
@@ -187,7 +192,11 @@ fn config_file(arguments: &Arguments, space: &Space) -> Result<Option<ConfigFile
 
 /// The parameters of `space` that no placeholder in `command` stands for.
 fn unplaced(command: &[String], space: &Space) -> Vec<String> {
-    let holds = |name: &str| command.iter().any(|word| word.contains(&format!("{{{name}}}")));
+    let holds = |name: &str| {
+        [format!("{{{name}}}"), format!("{{*{name}}}")]
+            .iter()
+            .any(|place| command.iter().any(|word| word.contains(place)))
+    };
     match space {
         Space::Parameters(_) if ![PARAMS_JSON, PARAMS_FILE, CONFIG].into_iter().any(holds) => {
             space.names().into_iter().filter(|name| !holds(name)).map(str::to_owned).collect()

@@ -18,6 +18,9 @@ struct Side {
     best: Best,
     /// What its best came to with other seeds, trained as long: by `foretell study run`.
     again: Vec<f64>,
+    /// The seeds of these trainings.
+    #[serde(skip)]
+    seeds: Vec<u32>,
     /// The best after as many epochs as the shorter of both studies spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     best_at_equal_epochs: Option<f64>,
@@ -27,6 +30,8 @@ struct Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum By {
+    /// Both winners were trained with the same seeds: the differences seed by seed.
+    Pairs,
     /// Both winners were trained with several seeds: their means.
     Seeds,
     /// The winners as they are, with the spread that trainings of one configuration have.
@@ -49,6 +54,9 @@ struct Document {
     interval: Option<(f64, f64)>,
     /// `a`, `b`, or `unclear`.
     better: &'static str,
+    /// How many seeds of each would show a difference as large as this one; absent where it is shown, or nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seeds_needed: Option<u64>,
 }
 
 /// The spread of trainings of one configuration: sums of squares and their degrees of freedom.
@@ -102,7 +110,9 @@ pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
     let sign = one.direction.score(1.0);
     let better_by = sign * better_by;
     let interval = half.map(|half| (better_by - half, better_by + half));
+    let unsure = half.is_some_and(|half| better_by.abs() <= half) && better_by != 0.0;
     let document = Document {
+        seeds_needed: unsure.then(|| seeds_needed(&a, &b, noise, better_by)).flatten(),
         schema: "foretell.compare/1",
         metric: one.metric.clone(),
         better: match interval {
@@ -125,23 +135,49 @@ pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
 /// How much larger B's value is than A's, by what, and half of the 95 % interval.
 fn difference(a: &Side, b: &Side, noise: Noise) -> (f64, By, Option<f64>) {
     let (n, m) = (a.again.len() as f64, b.again.len() as f64);
+    let pairs = pairs(a, b);
+    if pairs.len() > 1 {
+        let half = t_quantile(pairs.len() as f64 - 1.0) * deviation(&pairs) / (pairs.len() as f64).sqrt();
+        // the same from every seed: how seeds differ is not known
+        return (mean(&pairs), By::Pairs, Some(half).filter(|half| *half > 0.0));
+    }
     if n > 1.0 && m > 1.0 {
         let variances = [&a.again, &b.again].map(|scores| deviation(scores).powi(2) / scores.len() as f64);
         let variance: f64 = variances.iter().sum();
-        // Welch 1947; trainings that all come to the same have no spread
+        // Welch 1947
         let freedom =
             variance.powi(2) / (variances[0].powi(2) / (n - 1.0) + variances[1].powi(2) / (m - 1.0));
         let freedom = if freedom.is_finite() { freedom } else { n + m - 2.0 };
-        return (mean(&b.again) - mean(&a.again), By::Seeds, Some(t_quantile(freedom) * variance.sqrt()));
+        let half = Some(t_quantile(freedom) * variance.sqrt()).filter(|_| variance > 0.0);
+        return (mean(&b.again) - mean(&a.again), By::Seeds, half);
     }
     let difference = b.best.score - a.best.score;
-    match noise.deviation() {
+    match noise.deviation().filter(|deviation| *deviation > 0.0) {
         Some(deviation) => {
             let half = t_quantile(noise.freedom as f64) * deviation * std::f64::consts::SQRT_2;
             (difference, By::Spread, Some(half))
         }
         None => (difference, By::Nothing, None),
     }
+}
+
+/// What B's winner came to more than A's, for each seed that both were trained with.
+fn pairs(a: &Side, b: &Side) -> Vec<f64> {
+    let known: BTreeMap<u32, f64> = a.seeds.iter().copied().zip(a.again.iter().copied()).collect();
+    let of_b = b.seeds.iter().zip(&b.again);
+    of_b.filter_map(|(seed, score)| Some(score - known.get(seed)?)).collect()
+}
+
+/// How many seeds of each make the half of the 95 % interval as small as the difference is, with the standard deviation seen so far.
+fn seeds_needed(a: &Side, b: &Side, noise: Noise, difference: f64) -> Option<u64> {
+    let pairs = pairs(a, b);
+    let variance = match pairs.len() {
+        0 | 1 => 2.0 * noise.deviation()?.powi(2),
+        _ => deviation(&pairs).powi(2),
+    };
+    let seeds = (normal_quantile(0.975) / difference).powi(2) * variance;
+    // few seeds need more than the quantile of many says
+    (seeds.is_finite() && seeds < 1e6).then_some(seeds.ceil() as u64 + 2)
 }
 
 /// The 97.5 % quantile of Student's t distribution: exact for one degree of freedom, else by the expansion of Fisher and Cornish.
@@ -168,7 +204,9 @@ fn side(stored: &Stored, epochs: u64, noise: &mut Noise) -> Result<Side, Failure
     })?;
     let until = stored.study.trial(best.trial).map_or(0, |trial| trial.until);
     let again = trained_again(&stored.directory, until);
-    again.values().for_each(|scores| noise.take(scores));
+    again
+        .values()
+        .for_each(|trained| noise.take(&trained.iter().map(|(_, score)| *score).collect::<Vec<_>>()));
     let mut alike: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for trial in stored.study.trials() {
         if let (TrialState::Completed { value }, Ok(key)) =
@@ -182,15 +220,16 @@ fn side(stored: &Stored, epochs: u64, noise: &mut Noise) -> Result<Side, Failure
         study: stored.directory.display().to_string(),
         trials: stored.study.trials().len(),
         epochs: stored.study.progress().spent,
-        again: again.get(&best.trial).cloned().unwrap_or_default(),
+        seeds: again.get(&best.trial).into_iter().flatten().map(|(seed, _)| *seed).collect(),
+        again: again.get(&best.trial).into_iter().flatten().map(|(_, score)| *score).collect(),
         best_at_equal_epochs: best_after(stored, epochs)?,
         best,
     })
 }
 
-/// What trials of the study in `directory` came to that `foretell study run` trained for `until` epochs, by trial.
-fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<f64>> {
-    let mut scores: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+/// What trials of the study in `directory` came to that `foretell study run` trained for `until` epochs, by trial, each with its seed.
+fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u32, f64)>> {
+    let mut scores: BTreeMap<u64, Vec<(u32, f64)>> = BTreeMap::new();
     let Ok(folders) = std::fs::read_dir(directory.join("again")) else { return scores };
     for folder in folders.flatten() {
         let name = folder.file_name().to_string_lossy().into_owned();
@@ -199,8 +238,13 @@ fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<f64>> {
         let (Some(trial), Ok(stored)) = (trial, Stored::read(&folder.path())) else { continue };
         let spec = stored.study.spec();
         if spec.max_resource == until {
-            let achieved = |trial: &Trial| trial.achieved(spec.run_score, spec.direction);
-            scores.entry(trial).or_default().extend(stored.study.trials().iter().filter_map(achieved));
+            let achieved = |(number, trial): (usize, &Trial)| {
+                Some((spec.trial_seed(number as u64), trial.achieved(spec.run_score, spec.direction)?))
+            };
+            scores
+                .entry(trial)
+                .or_default()
+                .extend(stored.study.trials().iter().enumerate().filter_map(achieved));
         }
     }
     scores
@@ -255,7 +299,7 @@ fn text(document: &Document, noise: Noise, epochs: u64) -> String {
         .map(|side| format!("foretell study run {} --seeds 3", side.study))
         .collect();
     lines.push(match by {
-        By::Seeds => format!("the best again: A {}, B {}", seeds(a), seeds(b)),
+        By::Pairs | By::Seeds => format!("the best again: A {}, B {}", seeds(a), seeds(b)),
         By::Spread => format!(
             "trainings of one configuration differ by {} (standard deviation, {} degrees of freedom); the best of many trials is partly luck: {}",
             metric_difference(noise.deviation().unwrap_or(0.0), a.best.score, 4),
@@ -276,7 +320,14 @@ fn verdict(document: &Document) -> String {
     } else {
         ("B", by, document.interval)
     };
+    let seeded = matches!(document.by, By::Pairs | By::Seeds);
     let sure = match interval {
+        None if seeded => {
+            return format!(
+                "{leader} is {} better, but the trainings with other seeds are identical: their seed is not taken, or makes no difference",
+                amount(by)
+            );
+        }
         None if by == 0.0 => {
             return "their best are equal; whether one of them is better is not known".to_owned();
         }
@@ -289,7 +340,16 @@ fn verdict(document: &Document) -> String {
         Some((low, high)) => format!("95 % interval {} to {}", amount(low), amount(high)),
     };
     match document.better {
-        "unclear" => format!("they cannot be told apart: {leader} is {} better, {sure}", amount(by)),
+        "unclear" => {
+            let needed = document
+                .seeds_needed
+                .map(|seeds| format!("; about {seeds} seeds of each would show such a difference"));
+            format!(
+                "they cannot be told apart: {leader} is {} better, {sure}{}",
+                amount(by),
+                needed.unwrap_or_default()
+            )
+        }
         _ => format!("{leader} is better: by {}, {sure}", amount(by)),
     }
 }
@@ -306,6 +366,7 @@ mod tests {
             epochs: 1,
             best: Best { trial: 0, score, configuration: Default::default() },
             again: again.to_vec(),
+            seeds: Vec::new(),
             best_at_equal_epochs: None,
         }
     }
@@ -316,6 +377,22 @@ mod tests {
             let relative: f64 = (t_quantile(freedom) - table) / table;
             assert!(relative.abs() < 0.04, "{freedom}: {}", t_quantile(freedom));
         }
+    }
+
+    #[test]
+    fn seeds_of_both_are_paired_and_identical_trainings_give_no_interval() {
+        let with = |score: f64, again: &[f64]| Side { seeds: vec![7, 8, 9], ..side(score, again) };
+        // differences 0.01, 0.02, 0.03: mean 0.02, standard deviation 0.01
+        let (by, what, half) =
+            difference(&with(0.9, &[0.8, 0.7, 0.9]), &with(0.9, &[0.81, 0.72, 0.93]), Noise::default());
+        assert!((by - 0.02).abs() < 1e-12 && what == By::Pairs);
+        assert!((half.expect("an interval") - 4.303 * 0.01 / 3.0_f64.sqrt()).abs() < 1e-3);
+        let same = [0.9, 0.9, 0.9];
+        let (_, what, half) =
+            difference(&with(0.9, &same), &with(0.9, &[0.91, 0.91, 0.91]), Noise::default());
+        assert_eq!((what, half), (By::Pairs, None));
+        let (_, what, half) = difference(&side(0.9, &same), &side(0.9, &[0.91, 0.91]), Noise::default());
+        assert_eq!((what, half), (By::Seeds, None));
     }
 
     #[test]

@@ -37,6 +37,7 @@ impl StudyRun {
             metric: self.workload.metric_text(),
             step: self.workload.description.get("step").cloned(),
             max_resource: self.study().spec().max_resource,
+            space: Some(self.study().spec().space.clone()),
             follow: watch.follow,
             timeout: watch.timeout.map(|time| time.as_secs_f64()),
             stall: watch.stall,

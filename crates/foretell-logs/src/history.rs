@@ -1,0 +1,150 @@
+//! Histories in JSON: a list of values for each metric, as `json.dump(history.history, file)` writes, or a list of rows.
+
+use crate::json;
+use crate::names::step_rank;
+use serde_json::{Map, Value as Json};
+
+/// Whether a file that starts so may be a history: an object whose first value is a list or an object, or a list of objects.
+pub(crate) fn begins_one(start: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&start[..start.len().min(1 << 10)]);
+    let text = text.trim_start();
+    if let Some(rest) = text.strip_prefix('[') {
+        return rest.trim_start().starts_with('{');
+    }
+    let Some(rest) = text.strip_prefix('{').and_then(|rest| rest.trim_start().strip_prefix('"')) else {
+        return false;
+    };
+    let value =
+        rest.split_once('"').and_then(|(_, rest)| rest.trim_start().strip_prefix(':')).unwrap_or_default();
+    value.trim_start().starts_with(['[', '{'])
+}
+
+/// The history in `text` as a table with a row per epoch; `None` if it is no history.
+///
+/// # Errors
+/// A sentence if the lists have different lengths, so that their epochs are not known.
+pub(crate) fn table(text: &str) -> Result<Option<String>, String> {
+    let columns = match json::parse(text) {
+        Some(Json::Object(object)) => columns_of(&object),
+        Some(Json::Array(rows)) => columns_of_rows(&rows),
+        _ => Vec::new(),
+    };
+    if columns.is_empty() {
+        return Ok(None);
+    }
+    let length = columns[0].1.len();
+    if let Some((name, values)) = columns.iter().find(|(_, values)| values.len() != length) {
+        return Err(format!(
+            "is a history whose lists have different lengths: `{}` has {length} values and `{name}` has {}; which epochs these are is not known: write one list entry per epoch, null where there is none",
+            columns[0].0,
+            values.len()
+        ));
+    }
+    let counted = columns.iter().any(|(name, _)| step_rank(name).is_some());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let names = columns.iter().map(|(name, _)| name.as_str());
+    let mut rows = vec![
+        (!counted)
+            .then_some("epoch".to_owned())
+            .into_iter()
+            .chain(names.map(str::to_owned))
+            .collect::<Vec<_>>(),
+    ];
+    for row in 0..length {
+        let cells =
+            columns.iter().map(|(_, values)| values[row].map_or(String::new(), |value| value.to_string()));
+        rows.push((!counted).then(|| (row + 1).to_string()).into_iter().chain(cells).collect());
+    }
+    for row in rows {
+        writer.write_record(&row).map_err(|error| error.to_string())?;
+    }
+    let bytes = writer.into_inner().map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(bytes).ok())
+}
+
+/// A metric's name and its values.
+type Column = (String, Vec<Option<f64>>);
+
+/// The lists of numbers in an object, or in the one object that it holds under `history`; curves of recorded runs (`values`) are none.
+fn columns_of(object: &Map<String, Json>) -> Vec<Column> {
+    if object.contains_key("values") || object.contains_key("log_history") {
+        return Vec::new();
+    }
+    if let Some(Json::Object(inner)) = object.get("history") {
+        return columns_of(inner);
+    }
+    object.iter().flat_map(|(name, value)| columns_in(name, value)).collect()
+}
+
+/// The columns of one entry: its list, or those of the lists in it, as in `{"train": {"loss": […]}}`.
+fn columns_in(name: &str, value: &Json) -> Vec<Column> {
+    let is_index =
+        |values: &Map<String, Json>| values.keys().enumerate().all(|(at, key)| *key == at.to_string());
+    if let Json::Object(inner) = value
+        && !is_index(inner)
+    {
+        let columns = inner.iter().flat_map(|(own, value)| columns_in(&format!("{name}/{own}"), value));
+        return columns.collect();
+    }
+    let values: Vec<&Json> = match value {
+        Json::Array(values) => values.iter().collect(),
+        // as pandas writes a table: {"val_acc": {"0": 0.5, "1": 0.6}}
+        Json::Object(values) => values.values().collect(),
+        _ => return Vec::new(),
+    };
+    let are_numbers = values.iter().all(|value| value.is_null() || json::number(value).is_some());
+    let any = values.iter().any(|value| json::number(value).is_some());
+    match are_numbers && any {
+        true => vec![(name.to_owned(), values.into_iter().map(json::number).collect())],
+        false => Vec::new(),
+    }
+}
+
+/// The numbers of rows that are objects; a row may lack some.
+fn columns_of_rows(rows: &[Json]) -> Vec<Column> {
+    let Some(rows) = rows.iter().map(Json::as_object).collect::<Option<Vec<_>>>() else { return Vec::new() };
+    if rows.iter().any(|row| row.contains_key("values")) {
+        return Vec::new();
+    }
+    let mut names: Vec<&String> = Vec::new();
+    for (name, value) in rows.iter().flat_map(|row| row.iter()) {
+        if json::number(value).is_some() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let values = |name: &String| rows.iter().map(|row| row.get(name).and_then(json::number)).collect();
+    names.into_iter().map(|name| (name.clone(), values(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{begins_one, table};
+
+    #[test]
+    fn lists_and_rows_of_numbers_become_a_table() {
+        let expected = "epoch,loss,val_acc\n1,0.9,0.5\n2,0.8,0.6\n";
+        for text in [
+            r#"{"loss": [0.9, 0.8], "val_acc": [0.5, 0.6], "names": ["a", "b"]}"#,
+            r#"{"history": {"loss": [0.9, 0.8], "val_acc": [0.5, 0.6]}, "params": {"epochs": 2}}"#,
+            r#"{"loss": {"0": 0.9, "1": 0.8}, "val_acc": {"0": 0.5, "1": 0.6}}"#,
+            r#"[{"loss": 0.9, "val_acc": 0.5}, {"loss": 0.8, "val_acc": 0.6}]"#,
+            r#"[{"epoch": 1, "loss": 0.9, "val_acc": 0.5}, {"epoch": 2, "loss": 0.8, "val_acc": 0.6}]"#,
+        ] {
+            assert!(begins_one(text.as_bytes()), "{text}");
+            assert_eq!(table(text).unwrap().as_deref(), Some(expected), "{text}");
+        }
+        let nested = r#"{"train": {"loss": [0.9, 0.8]}, "val": {"loss": [1, 2]}, "config": {"lr": 0.1}}"#;
+        assert_eq!(table(nested).unwrap().as_deref(), Some("epoch,train/loss,val/loss\n1,0.9,1\n2,0.8,2\n"));
+        let gap = r#"{"loss": [0.9, NaN, null]}"#;
+        assert_eq!(table(gap).unwrap().as_deref(), Some("epoch,loss\n1,0.9\n2,NaN\n3,\n"));
+    }
+
+    #[test]
+    fn lists_of_different_lengths_are_refused_and_curves_are_left_alone() {
+        let error = table(r#"{"loss": [1, 2, 3, 4], "val_acc": [0.5, 0.6]}"#).unwrap_err();
+        assert!(error.contains("`loss` has 4 values and `val_acc` has 2"), "{error}");
+        let curve = r#"{"configuration": {"lr": 0.1}, "values": [0.1, 0.2]}"#;
+        assert_eq!(table(curve), Ok(None));
+        assert!(!begins_one(br#"{"id": "a", "values": [1]}"#));
+    }
+}

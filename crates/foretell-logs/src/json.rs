@@ -1,0 +1,55 @@
+//! JSON as Python writes it: with `NaN` and `Infinity`, which are no JSON.
+
+use serde_json::Value as Json;
+
+/// Parses `text`; bare `NaN`, `Infinity` and `-Infinity` become texts of that name, which [`number`] reads.
+pub(crate) fn parse(text: &str) -> Option<Json> {
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&quoted(text)?).ok())
+}
+
+/// A number, also one that is not finite.
+pub(crate) fn number(value: &Json) -> Option<f64> {
+    match value {
+        Json::Number(number) => number.as_f64(),
+        Json::String(text) => match text.as_str() {
+            "NaN" | "nan" => Some(f64::NAN),
+            "Infinity" | "inf" => Some(f64::INFINITY),
+            "-Infinity" | "-inf" => Some(f64::NEG_INFINITY),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The text with `NaN`, `Infinity` and `-Infinity`, which Python writes, replaced by `null`; `None` if it has none.
+pub(crate) fn finite_only(text: &str) -> Option<String> {
+    replaced(text, |_| "null".to_owned())
+}
+
+/// The same with texts of these names.
+fn quoted(text: &str) -> Option<String> {
+    replaced(text, |word| format!("\"{word}\""))
+}
+
+fn replaced(text: &str, by: impl Fn(&str) -> String) -> Option<String> {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    let (mut quoted, mut found) = (false, false);
+    while let Some(letter) = rest.chars().next() {
+        let word =
+            ["NaN", "-Infinity", "Infinity"].into_iter().find(|word| !quoted && rest.starts_with(word));
+        let length = match (word, letter) {
+            (Some(word), _) => word.len(),
+            (None, '\\') => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+            _ => letter.len_utf8(),
+        };
+        quoted ^= letter == '"';
+        found |= word.is_some();
+        match word {
+            Some(word) => result.push_str(&by(word)),
+            None => result.push_str(&rest[..length]),
+        }
+        rest = &rest[length..];
+    }
+    found.then_some(result)
+}

@@ -1,0 +1,124 @@
+//! How the cells of a table are written: headings, and the commas of numbers.
+
+/// The meaning of a comma inside a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Comma {
+    /// `0,532` is 0.532.
+    Decimal,
+    /// `12,106` is 12106.
+    Thousands,
+}
+
+impl Comma {
+    /// The meaning that one cell leaves no doubt of; `None` for `12,106`, which can be both, and for cells without a comma.
+    pub(crate) fn of(cell: &str) -> Option<Self> {
+        let cell = cell.strip_suffix('%').map_or(cell, str::trim_end);
+        let digits = cell.trim_start_matches(['+', '-']);
+        let (whole, rest) = digits.split_once(',')?;
+        let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let mantissa = rest.split(['e', 'E']).next().unwrap_or(rest);
+        if is_plain(whole) && is_plain(mantissa) && (mantissa.len() != 3 || whole == "0" || whole.len() > 3) {
+            return Some(Self::Decimal);
+        }
+        let (groups, point) = rest.split_once('.').map_or((rest, false), |(groups, _)| (groups, true));
+        let all = std::iter::once(whole).chain(groups.split(','));
+        let grouped = all.skip(1).all(|group| group.len() == 3 && is_plain(group)) && is_plain(whole);
+        (grouped && (point || groups.contains(','))).then_some(Self::Thousands)
+    }
+}
+
+/// The number that `text` writes.
+pub(crate) fn number_of(text: &str, comma: Comma) -> Option<f64> {
+    match comma {
+        Comma::Decimal => text.replacen(',', ".", 1).parse().ok(),
+        Comma::Thousands => text.replace(',', "").parse().ok(),
+    }
+}
+
+/// Whether the first row of a table can name its columns.
+///
+/// - A decimal number, a clock time and the line of a log (`loss 0.9`) name no column.
+/// - Whole numbers name the steps of a wide table. Whether they do where nothing else is named, the rows below tell: see [`is_doubtful`].
+pub(crate) fn is_heading(names: &[&str]) -> bool {
+    !names.iter().any(|name| is_decimal(name) || has_clock(name) || has_decimal_word(name))
+}
+
+/// Whether a heading of whole numbers may be a row of a table without one: nothing but numbers, which do not count evenly as in `0,5,10`.
+pub(crate) fn is_doubtful(names: &[&str]) -> bool {
+    let numbers: Vec<i64> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    let named = names.iter().filter(|name| !name.is_empty()).count();
+    let distances: Vec<i64> = numbers.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    let are_even = distances.iter().all(|&distance| distance > 0 && distance == distances[0]);
+    !numbers.is_empty() && named == numbers.len() && !are_even
+}
+
+/// Whether the text is a number with a point, a decimal comma or an exponent.
+pub(crate) fn is_decimal(text: &str) -> bool {
+    let is_number =
+        text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok();
+    is_number && text.contains(['.', 'e', 'E']) || Comma::of(text) == Some(Comma::Decimal)
+}
+
+/// Whether a decimal number is one of the words of a longer text. W&B's names of runs may have some.
+fn has_decimal_word(text: &str) -> bool {
+    !text.contains(" - ") && text.split_whitespace().any(is_decimal)
+}
+
+/// Whether a text has a time such as `10:00:01`, as the lines of logs do.
+fn has_clock(text: &str) -> bool {
+    let is_clock = |window: &[u8]| {
+        let digit = |at: usize| window[at].is_ascii_digit();
+        digit(0) && digit(1) && window[2] == b':' && digit(3) && digit(4)
+    };
+    text.as_bytes().windows(5).any(is_clock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Comma, is_doubtful, is_heading, number_of};
+
+    #[test]
+    fn a_comma_is_decimal_or_of_thousands_where_one_cell_tells() {
+        let cases = [
+            ("0,532", Some(Comma::Decimal)),
+            ("12,5", Some(Comma::Decimal)),
+            ("51,06 %", Some(Comma::Decimal)),
+            ("1,5e-3", Some(Comma::Decimal)),
+            ("1234,567", Some(Comma::Decimal)),
+            ("1,234.5", Some(Comma::Thousands)),
+            ("1,234,567", Some(Comma::Thousands)),
+            ("12,106", None), // either
+            ("12106", None),
+            ("a,b", None),
+            ("[1,2]", None),
+        ];
+        for (cell, expected) in cases {
+            assert_eq!(Comma::of(cell), expected, "{cell}");
+        }
+        assert_eq!(number_of("-0,532", Comma::Decimal), Some(-0.532));
+        assert_eq!(number_of("1,234,567.5", Comma::Thousands), Some(1_234_567.5));
+    }
+
+    #[test]
+    fn rows_of_numbers_and_lines_of_logs_are_no_headings() {
+        for names in [&["epoch", "val_acc"][..], &["", "0", "1", "2"], &["id", "acc_0.5"], &["0", "10", "20"]]
+        {
+            assert!(is_heading(names), "{names:?}");
+        }
+        let log = ["2031-05-06 10:00:01", "101 - INFO - Epoch 1/9 val_acc 0.5106"];
+        let line = ["Epoch 1", "loss 0.9", "val_acc 0.5"];
+        for names in [
+            &["0.408275", "0.0"][..],
+            &["1", "0.5"],
+            &["1", "51", "60"],
+            &["run1", "1e-3"],
+            &["0,4", "0,3"],
+            &log,
+            &line,
+        ] {
+            assert!(!is_heading(names), "{names:?}");
+        }
+        assert!(is_doubtful(&["1", "51", "60"]) && is_doubtful(&["", "2", "10", "1"]));
+        assert!(!is_doubtful(&["0", "5", "10"]) && !is_doubtful(&["lr", "1", "2", "9"]));
+    }
+}
