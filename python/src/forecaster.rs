@@ -65,6 +65,7 @@ impl Forecaster {
             target: target.or(runs.target),
             columns: runs.columns.clone(),
             run_score: run_score(score)?,
+            literal: false,
         };
         let runs = Arc::clone(&runs.runs);
         let source = Source { runs, options, predictor: predictor_name.to_owned(), seed };

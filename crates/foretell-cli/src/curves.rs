@@ -264,6 +264,7 @@ impl CurveFlags {
             target: self.target.or(recorded.target),
             columns: recorded.columns.clone(),
             run_score: self.score.into(),
+            literal: false,
         }
     }
 

@@ -90,7 +90,7 @@ fn files_that_cannot_be_read_are_named_and_do_not_end_the_others() -> Tested {
     Ok(())
 }
 
-const QUICK: [&str; 6] = ["--train", "30", "--repeats", "2", "--draws", "10"];
+const QUICK: [&str; 8] = ["--train", "30", "--repeats", "2", "--seeds", "1", "--draws", "10"];
 
 fn reproduce(folder: &Path, more: &[&str]) -> Result<serde_json::Value, Box<dyn Error>> {
     let folder = folder.to_string_lossy();
@@ -128,6 +128,65 @@ fn each_published_cell_stands_beside_ours_with_the_difference_in_standard_errors
         let difference = (number("r2_mean")? - 0.918) / between;
         assert!((difference - number("difference_in_standard_errors")?).abs() < 1e-6);
     }
+    Ok(())
+}
+
+#[test]
+fn cells_are_counted_over_seeds_and_an_interrupted_reproduction_continues() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_resnets(folder.path())?;
+    let (data, kept) = (folder.path().to_string_lossy(), folder.path().join("rows.jsonl"));
+    let arguments =
+        ["reproduce", &data, "--only", "table-1", "--train", "30", "--repeats", "2", "--draws", "10"];
+    let run = |more: &[&str]| -> Result<(serde_json::Value, String), Box<dyn Error>> {
+        let resume = kept.to_string_lossy();
+        let seeds = ["--seeds", "3", "--format", "json", "--resume", &resume];
+        let output = foretell(&[&arguments[..], &seeds, more].concat())?;
+        let text = String::from_utf8(output.stderr)?;
+        assert!(output.status.success(), "{text}");
+        Ok((serde_json::from_slice(&output.stdout)?, text))
+    };
+    let (first, progress) = run(&[])?;
+    assert!(progress.contains("svr-rbf") && progress.contains("published 91.80"), "{progress}");
+    let row = &first["rows"][0];
+    assert_eq!((row["repeats"].as_u64(), row["by_seed"].as_array().map(Vec::len)), (Some(6), Some(3)));
+    assert_eq!(first["summary"]["by_seed"].as_array().map(Vec::len), Some(3));
+    let text = fs::read_to_string(&kept)?;
+    let rows = text.lines().count();
+    fs::write(&kept, &text[..text.len() - 20])?;
+    let (second, progress) = run(&[])?;
+    assert!(progress.contains(&format!("{} rows measured before", rows - 1)), "{progress}");
+    assert_eq!(second["rows"][0], first["rows"][0]);
+    assert_eq!(
+        fs::read_to_string(&kept)?.lines().count(),
+        rows,
+        "the row that was cut off is measured again"
+    );
+    Ok(())
+}
+
+#[test]
+fn scores_are_taken_as_they_are_and_compressed_ones_stand_apart() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_lstms(folder.path())?;
+    let mut text = fs::read_to_string(folder.path().join("lstm_ptb.csv"))?;
+    let diverging: Vec<String> = (0..12).map(|epoch| format!("{}", 300 + 400 * epoch)).collect();
+    writeln!(text, "lstm,5,1400,{}", diverging.join(","))?;
+    fs::write(folder.path().join("lstm_ptb.csv"), text)?;
+    let document = reproduce(folder.path(), &["--only", "table-1"])?;
+    let sets = document["sets"].as_array().ok_or("no sets")?;
+    let of = |compressed| sets.iter().filter(move |set| set["compressed"] == compressed).count();
+    assert!(of(false) == 3 && of(true) >= 1, "{sets:?}");
+    assert!(rows(&document, |row| row["compressed"] == true).len() >= 4);
+    Ok(())
+}
+
+#[test]
+fn a_part_without_a_file_is_named() -> Tested {
+    let folder = tempfile::tempdir()?;
+    write_cuda_convnets(folder.path())?;
+    let document = reproduce(folder.path(), &["--only", "depth"])?;
+    assert_eq!(document["not_applicable"], serde_json::json!(["depth"]));
     Ok(())
 }
 

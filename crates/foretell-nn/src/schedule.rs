@@ -22,9 +22,9 @@ pub fn attempt_rate(attempt: usize) -> f64 {
 
 /// The learning rate in epoch `epoch` (from 1) of `epochs` planned, starting at `initial`.
 ///
-/// It falls to a fifth every max(1, ⌊`epochs`/4⌋) epochs: η = η₀ · 0.2^⌊(epoch − 1)/step⌋. MetaQNN's plan is 20 epochs
-/// and a step of 5; other plans keep the proportion. Because the step depends on the whole plan, a training that is
-/// paused early equals the beginning of the full one.
+/// It falls to a fifth at each quarter of the plan: η = η₀ · 0.2^⌊4·(epoch − 1)/`epochs`⌋, so three times in all. MetaQNN's plan
+/// is 20 epochs with a step of 5; other plans keep the proportion. Because the rate depends on the whole plan, a training that
+/// is paused early equals the start of the full one.
 ///
 /// ```
 /// use foretell_nn::learning_rate;
@@ -32,15 +32,14 @@ pub fn attempt_rate(attempt: usize) -> f64 {
 /// assert!((learning_rate(0.001, 6, 20) - 0.0002).abs() < 1e-15);
 /// ```
 pub fn learning_rate(initial: f64, epoch: usize, epochs: usize) -> f64 {
-    let step = (epochs / 4).max(1);
-    initial * 0.2_f64.powi((epoch.saturating_sub(1) / step) as i32)
+    initial * 0.2_f64.powi((4 * epoch.saturating_sub(1) / epochs.max(1)) as i32)
 }
 
 /// How the learning rate falls over a plan of T epochs, in place of a space's own way.
 ///
 /// | schedule      | factor on the starting rate in epoch t, from 1              |
 /// |---------------|-------------------------------------------------------------|
-/// | `Step`        | MetaQNN's: 0.2^⌊(t − 1)/step⌋, the step a quarter of T      |
+/// | `Step`        | MetaQNN's: 0.2^⌊4(t − 1)/T⌋                                 |
 /// | `Exponential` | as much, evenly: 0.2^(4(t − 1)/T)                           |
 /// | `Cosine`      | ½ + ½ cos(π(t − 1)/T)                                       |
 /// | `Constant`    | 1                                                           |
@@ -126,8 +125,11 @@ mod tests {
             (6, 20, 0.2),
             (20, 20, 0.008),
             (3, 8, 0.2),
-            (2, 1, 0.2),
-            (4, 3, 0.008),
+            (1, 1, 1.0),
+            (3, 10, 1.0),
+            (4, 10, 0.2),
+            (10, 10, 0.008),
+            (7, 7, 0.008),
         ] {
             let rate = learning_rate(1.0, epoch, epochs);
             assert!((rate - expected).abs() < 1e-12, "epoch {epoch} of {epochs}: {rate}");

@@ -6,7 +6,7 @@ use super::page::Page;
 use super::panel::Panel;
 
 /// The incumbent at one moment, over several runs of the replay.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct BestSoFarPoint {
     /// Resource spent until then by all trials.
     pub resource: f64,

@@ -73,6 +73,8 @@ pub struct HistoryOptions {
     /// What a run is worth after some steps. With [`RunScore::Best`] its [running best](Curve::running_best) is what is forecast, and
     /// what it is forecast from.
     pub run_score: RunScore,
+    /// Takes scores as they are, however low, as the paper does: nothing below the floor is compressed (see [`History`]).
+    pub literal: bool,
 }
 
 /// Recorded runs on a common grid of steps.
@@ -82,6 +84,7 @@ pub struct HistoryOptions {
 /// * Scores below [`History::floor`] are drawn together, so that one loss of 10¹² does not decide every regression. A score s below
 ///   the floor f becomes f − R·d/(R + d), d = f − s, R the distance of the floor from the score that it is measured from. The order
 ///   stays, and no score is as low as f − R. [`History::score`] does this and [`History::value`] undoes it.
+///   With [`HistoryOptions::literal`] scores stay as they are.
 /// * A run that diverged counts as finished, with a final score of f − R; where the best value counts, it keeps what it had reached.
 /// * A run that ends before the target without diverging is unfinished: it can be asked about, not learnt from.
 #[derive(Clone, Debug)]
@@ -105,6 +108,8 @@ pub struct History {
     /// What the metric's values cannot leave.
     bounds: (f64, f64),
     run_score: RunScore,
+    /// Whether scores below the floor stay as they are.
+    literal: bool,
 }
 
 impl History {
@@ -134,7 +139,13 @@ impl History {
         }
         let scale = options.scale.unwrap_or_else(|| Scale::detect(direction, curves.iter().copied()));
         let (grid, thinned) = common_grid(&curves, target);
-        let (floor, depth) = floor(&curves, target, direction, scale);
+        let (floor, mut depth) = floor(&curves, target, direction, scale);
+        if options.literal {
+            // a run that diverged stays the worst of all
+            let scaled = |score: &f64| scale.apply(*score, direction);
+            let worst = curves.iter().flat_map(|curve| curve.scores()).map(scaled).fold(floor, f64::min);
+            depth = depth.max(floor - worst);
+        }
         let mut history = Self {
             prefixes: Vec::new(),
             finals: Vec::new(),
@@ -149,6 +160,7 @@ impl History {
             thinned,
             scale,
             run_score: options.run_score,
+            literal: options.literal,
         };
         for curve in curves {
             let prefix = history.on_grid(curve);
@@ -217,14 +229,17 @@ impl History {
     /// `score`, drawn up if it is below the floor: see [`History`].
     fn drawn_up(&self, score: f64) -> f64 {
         let below = self.floor - score;
-        if below > 0.0 { self.floor - self.depth * (1.0 - self.depth / (self.depth + below)) } else { score }
+        if below <= 0.0 || self.literal {
+            return score;
+        }
+        self.floor - self.depth * (1.0 - self.depth / (self.depth + below))
     }
 
     /// Undoes [`History::drawn_up`], as far down as `worst`: so deep a score is worth the same as all below it, so that a better
     /// score never has a worse value.
     fn drawn_down(&self, score: f64, worst: f64) -> f64 {
         let below = self.floor - score;
-        if below <= 0.0 {
+        if below <= 0.0 || self.literal {
             return score.max(worst);
         }
         let left = score - self.lowest();
@@ -271,6 +286,11 @@ impl History {
     /// The final score of a run that diverged; all others are higher.
     pub fn lowest(&self) -> f64 {
         self.floor - self.depth
+    }
+
+    /// Whether a run scores below the floor at some step, so that [`HistoryOptions::literal`] makes a difference.
+    pub fn reaches_floor(&self) -> bool {
+        self.worst < self.floor
     }
 
     /// Whether `score` is lower than any that the runs had. What [`History::possible_value`] then gives is to be read as "that or

@@ -2,6 +2,7 @@
 
 use super::replayed::Replayed;
 use crate::failure::Failure;
+use foretell_search::Table;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,8 +15,15 @@ struct Order<'a> {
     ordering: usize,
     /// Points of each run.
     points: usize,
-    /// Scores of each run, in the order in which they are trained; larger is better.
-    scores: Vec<&'a [f64]>,
+    /// The recorded values of each run, in the order in which they are trained, turned so that larger is better.
+    scores: Vec<Vec<f64>>,
+}
+
+/// The recorded values of `run`, larger being better; steps after a divergence take `lowest`.
+fn recorded(table: &Table, run: usize, lowest: f64) -> Vec<f64> {
+    let direction = table.history().direction();
+    let scores = (1..=table.points() as u64).map(|points| direction.score(table.value(run, points)));
+    scores.map(|score| if score.is_finite() { score } else { lowest }).collect()
 }
 
 /// Writes every order of the `replayed` files to `path`, a JSON line each.
@@ -23,10 +31,13 @@ pub(super) fn write(path: &Path, replayed: &[Replayed]) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::midway(format!("{}: {error}", path.display()));
     let mut file = BufWriter::new(File::create(path).map_err(|error| failed(&error))?);
     for Replayed { curves, table, outcomes, .. } in replayed {
+        let all = (0..table.len()).flat_map(|run| recorded(table, run, f64::INFINITY));
+        let lowest = all.fold(f64::INFINITY, f64::min);
         // every setting has the same orders
         let orders = outcomes.first().map_or(&[][..], |outcome| &outcome.orderings);
         for (ordering, outcome) in orders.iter().enumerate() {
-            let scores = outcome.trace.trials.iter().map(|trial| table.scores(trial.run)).collect();
+            let scores =
+                outcome.trace.trials.iter().map(|trial| recorded(table, trial.run, lowest)).collect();
             let order = Order { curves, ordering, points: table.points(), scores };
             serde_json::to_writer(&mut file, &order).map_err(|error| failed(&error))?;
             writeln!(file).map_err(|error| failed(&error))?;

@@ -1,14 +1,16 @@
 //! One cell of a table: a predictor on a prepared file, by the paper's protocol, beside the published number.
 
+use super::kept::Kept;
 use super::published::Published;
 use super::released::Prepared;
 use crate::curves::predictor_of_recorded;
+use crate::failure::Failure;
 use foretell::evaluate::{
     Cut, Evaluation, EvaluationOptions, Outcome, Split, evaluate, folds, splits, splits_between,
 };
-use foretell::statistics::{mean, r_squared};
+use foretell::statistics::{mean, r_squared, standard_error};
 use foretell::{FeatureGroup, FeatureSet, History, PREDICTORS, PredictorOptions, Scale};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -61,7 +63,12 @@ pub(super) struct Row {
     pub(super) depth: Option<f64>,
     pub(super) tau: Option<usize>,
     pub(super) train: usize,
+    /// Splits of all seeds together.
     pub(super) repeats: usize,
+    /// R² with each seed by itself.
+    pub(super) by_seed: Vec<SeedResult>,
+    /// Whether scores below the floor were compressed, which the paper does not do.
+    pub(super) compressed: bool,
     pub(super) tested_mean: Option<f64>,
     pub(super) r2_mean: Option<f64>,
     pub(super) r2_stderr: Option<f64>,
@@ -74,6 +81,28 @@ pub(super) struct Row {
     pub(super) fit_seconds: Option<f64>,
     pub(super) predict_seconds: Option<f64>,
     pub(super) note: String,
+}
+
+/// R² of the splits of one seed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct SeedResult {
+    pub(super) seed: u64,
+    pub(super) r2_mean: f64,
+    pub(super) r2_stderr: f64,
+    /// As that of the row, for this seed alone.
+    pub(super) difference_in_standard_errors: Option<f64>,
+}
+
+/// The numbers of a cell: all splits of all seeds, seed by seed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Numbers {
+    tau: usize,
+    tested_mean: f64,
+    r2: Vec<Vec<f64>>,
+    r2_natural: Vec<f64>,
+    fit_seconds: f64,
+    predict_seconds: f64,
+    outliers: Option<String>,
 }
 
 /// What a row is to measure.
@@ -90,29 +119,36 @@ pub(super) struct Cell<'a> {
 
 /// The protocol, and all that was measured by it.
 pub(super) struct Bench {
-    /// The splits.
+    /// The splits of the first seed.
     pub(super) options: EvaluationOptions,
+    /// How many seeds the cells with published numbers are measured with.
+    pub(super) seeds: u64,
     /// Draws of the random searches.
     pub(super) draws: Option<usize>,
+    /// What an earlier run of the same command has measured.
+    pub(super) kept: Kept,
     known: BTreeMap<String, Arc<Evaluation>>,
 }
 
 impl Bench {
     /// A bench that has measured nothing yet.
-    pub(super) fn new(options: EvaluationOptions, draws: Option<usize>) -> Self {
-        Self { options, draws, known: BTreeMap::new() }
+    pub(super) fn new(options: EvaluationOptions, seeds: u64, draws: Option<usize>, kept: Kept) -> Self {
+        Self { options, seeds, draws, kept, known: BTreeMap::new() }
     }
 
-    /// Measures `cell` on `prepared`. What cannot be measured becomes a row without a number that says why.
-    pub(super) fn row(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Row {
-        let measured = self.measure(prepared, cell);
+    /// Measures `cell` on `prepared`. A cell that cannot be measured becomes a row without a number that says why.
+    ///
+    /// # Errors
+    /// When the file of kept rows cannot be written.
+    pub(super) fn row(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Row, Failure> {
+        let measured = self.numbers(prepared, cell)?;
         let mut notes: Vec<String> = missing_groups(prepared, cell.features);
         notes.extend(cell.depth.map(|depth| sides(prepared, depth)));
         notes.extend(cell.remark.map(str::to_owned));
         notes.extend(measured.as_ref().err().cloned());
         let measured = measured.ok();
-        notes.extend(measured.as_ref().and_then(|measured| outliers(&prepared.history, measured)));
-        let r2 = measured.as_ref().map(|m| m.r2_summary());
+        notes.extend(measured.as_ref().and_then(|measured| measured.outliers.clone()));
+        let r2 = measured.as_ref().map(|m| summary(&m.r2.concat()));
         if r2.is_some_and(|(mean, _)| mean < 0.05) && !cell.features.time_series {
             notes.push("the released columns tell next to nothing of the end".to_owned());
         }
@@ -120,7 +156,14 @@ impl Bench {
         if let Some(natural) = natural.filter(|_| prepared.history.scale() == Scale::Log) {
             notes.push(format!("R² of the logarithm; of the value itself {:.2}", 100.0 * natural));
         }
-        Row {
+        let compared = |r2: (f64, f64)| cell.published.map(|published| difference(r2, published));
+        let by_seed = measured.as_ref().map_or(&[][..], |m| &m.r2[..]).iter().zip(self.options.seed..);
+        let by_seed = by_seed.map(|(splits, seed)| {
+            let (r2_mean, r2_stderr) = summary(splits);
+            let difference_in_standard_errors = compared((r2_mean, r2_stderr));
+            SeedResult { seed, r2_mean, r2_stderr, difference_in_standard_errors }
+        });
+        Ok(Row {
             part: cell.part,
             curves: prepared.stem,
             preparation: prepared.preparation,
@@ -130,66 +173,129 @@ impl Bench {
             depth: cell.depth,
             tau: measured.as_ref().map(|m| m.tau),
             train: self.options.train,
-            repeats: self.options.repeats,
-            tested_mean: measured.as_ref().map(|m| m.outcomes.len() as f64 / m.r2.len().max(1) as f64),
+            repeats: measured.as_ref().map_or(0, |m| m.r2.concat().len()),
+            by_seed: by_seed.collect(),
+            compressed: prepared.compressed,
+            tested_mean: measured.as_ref().map(|m| m.tested_mean),
             r2_mean: r2.map(|r2| r2.0),
             r2_stderr: r2.map(|r2| r2.1),
             r2_natural_mean: natural,
             published_mean: cell.published.map(|p| fraction(p.mean)),
             published_stderr: cell.published.map(|p| fraction(p.stderr)),
-            difference_in_standard_errors: r2.zip(cell.published).map(|(ours, p)| difference(ours, p)),
+            difference_in_standard_errors: r2.and_then(compared),
             fit_seconds: measured.as_ref().map(|m| m.fit_seconds),
             predict_seconds: measured.as_ref().map(|m| m.predict_seconds),
             note: notes.join("; "),
-        }
+        })
     }
 
-    /// What `cell` comes to on `prepared`, measured once however often it is asked for.
+    /// The numbers of `cell`, with every seed where a number was published.
+    fn numbers(&mut self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Result<Numbers, String>, Failure> {
+        let seeds = if cell.part == Part::Observed { 1 } else { self.seeds };
+        let key = format!(
+            "{} train {} repeats {} seeds {seeds} draws {:?}",
+            key(prepared, cell, self.options.seed),
+            self.options.train,
+            self.options.repeats,
+            self.draws
+        );
+        if let Some(numbers) = self.kept.get(&key) {
+            return Ok(Ok(numbers));
+        }
+        let measured: Result<Vec<Arc<Evaluation>>, String> =
+            (0..seeds).map(|more| self.measure(prepared, cell, self.options.seed + more)).collect();
+        let numbers = measured.map(|evaluations| pooled(prepared, &evaluations));
+        if let Ok(numbers) = &numbers {
+            self.kept.add(&key, numbers)?;
+        }
+        Ok(numbers)
+    }
+
+    /// The evaluation of `cell` on `prepared` with the splits of `seed`, made once however often it is asked for.
     pub(super) fn measure(
         &mut self,
         prepared: &Prepared,
         cell: &Cell<'_>,
+        seed: u64,
     ) -> Result<Arc<Evaluation>, String> {
-        let key = format!(
-            "{} {} {} {} {} {:?}",
-            prepared.stem, prepared.preparation, cell.predictor, cell.features, cell.observed, cell.depth
-        );
+        let key = key(prepared, cell, seed);
         if let Some(known) = self.known.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let measured = Arc::new(self.evaluate(prepared, cell)?);
+        let options = EvaluationOptions { seed, ..self.options };
+        let measured = Arc::new(evaluated(prepared, cell, &options, self.draws)?);
         self.known.insert(key, Arc::clone(&measured));
         Ok(measured)
     }
+}
 
-    fn evaluate(&self, prepared: &Prepared, cell: &Cell<'_>) -> Result<Evaluation, String> {
-        if !PREDICTORS.contains(&cell.predictor) {
-            return Err(format!("`{}` is not built into this foretell", cell.predictor));
-        }
-        if !usable(prepared, cell.features) {
-            return Err("nothing to fit on".to_owned());
-        }
-        let options =
-            PredictorOptions { features: cell.features, seed: self.options.seed, draws: self.draws };
-        let predictor = predictor_of_recorded(cell.predictor, &options).map_err(|error| error.to_string())?;
-        let cut = Cut::after(cell.observed, prepared.history.grid()).map_err(|error| error.to_string())?;
-        let splits = self.splits(prepared, cell.depth)?;
-        let measured = folds(&prepared.runs, &prepared.options, &splits)
-            .and_then(|folds| evaluate(&folds, &predictor, cut));
-        measured.map_err(|error| error.to_string())
-    }
+/// The name of a measurement.
+fn key(prepared: &Prepared, cell: &Cell<'_>, seed: u64) -> String {
+    format!(
+        "{} {} {} {} {:?} seed {seed}",
+        prepared.name(),
+        cell.predictor,
+        cell.features,
+        cell.observed,
+        cell.depth
+    )
+}
 
-    fn splits(&self, prepared: &Prepared, depth: Option<f64>) -> Result<Vec<Split>, String> {
-        let history = &prepared.history;
-        let alone: Vec<usize> = (0..history.len()).collect();
-        let Some(depth) = depth else {
-            return splits(history, &alone, &self.options).map_err(|error| error.to_string());
-        };
-        let shallow = |i: usize| prepared.depths[i].is_some_and(|layers| layers < depth);
-        let deep = |i: usize| prepared.depths[i].is_some_and(|layers| layers > depth);
-        let splits = splits_between(history, &alone, &shallow, &deep, &self.options);
-        splits.map_err(|_| "too few to learn from or to test".to_owned())
+/// The mean and its standard error.
+fn summary(values: &[f64]) -> (f64, f64) {
+    (mean(values), standard_error(values))
+}
+
+fn pooled(prepared: &Prepared, evaluations: &[Arc<Evaluation>]) -> Numbers {
+    let over = |value: fn(&Evaluation) -> f64| {
+        mean(&evaluations.iter().map(|evaluation| value(evaluation)).collect::<Vec<_>>())
+    };
+    Numbers {
+        tau: evaluations.first().map_or(0, |evaluation| evaluation.tau),
+        tested_mean: over(|m| m.outcomes.len() as f64 / m.r2.len().max(1) as f64),
+        r2: evaluations.iter().map(|evaluation| evaluation.r2.clone()).collect(),
+        r2_natural: evaluations.iter().flat_map(|evaluation| evaluation.r2_natural.clone()).collect(),
+        fit_seconds: over(|m| m.fit_seconds),
+        predict_seconds: over(|m| m.predict_seconds),
+        outliers: evaluations.first().and_then(|first| outliers(&prepared.history, first)),
     }
+}
+
+fn evaluated(
+    prepared: &Prepared,
+    cell: &Cell<'_>,
+    options: &EvaluationOptions,
+    draws: Option<usize>,
+) -> Result<Evaluation, String> {
+    if !PREDICTORS.contains(&cell.predictor) {
+        return Err(format!("`{}` is not built into this foretell", cell.predictor));
+    }
+    if !usable(prepared, cell.features) {
+        return Err("nothing to fit on".to_owned());
+    }
+    let fitted = PredictorOptions { features: cell.features, seed: options.seed, draws };
+    let predictor = predictor_of_recorded(cell.predictor, &fitted).map_err(|error| error.to_string())?;
+    let cut = Cut::after(cell.observed, prepared.history.grid()).map_err(|error| error.to_string())?;
+    let splits = splits_of(prepared, cell.depth, options)?;
+    let measured =
+        folds(&prepared.runs, &prepared.options, &splits).and_then(|folds| evaluate(&folds, &predictor, cut));
+    measured.map_err(|error| error.to_string())
+}
+
+fn splits_of(
+    prepared: &Prepared,
+    depth: Option<f64>,
+    options: &EvaluationOptions,
+) -> Result<Vec<Split>, String> {
+    let history = &prepared.history;
+    let alone: Vec<usize> = (0..history.len()).collect();
+    let Some(depth) = depth else {
+        return splits(history, &alone, options).map_err(|error| error.to_string());
+    };
+    let shallow = |i: usize| prepared.depths[i].is_some_and(|layers| layers < depth);
+    let deep = |i: usize| prepared.depths[i].is_some_and(|layers| layers > depth);
+    let splits = splits_between(history, &alone, &shallow, &deep, options);
+    splits.map_err(|_| "too few to learn from or to test".to_owned())
 }
 
 /// What becomes of R² without forecasts outside a share's range, if there are any: the paper left such outliers of LCE out.

@@ -4,6 +4,7 @@
 //! ResNets once with their repeats: any single preparation misses published cells that another one reaches.
 
 mod claims;
+mod kept;
 mod measure;
 mod published;
 mod released;
@@ -19,11 +20,13 @@ use crate::output::{Format, note, print, print_json};
 use crate::plot;
 use foretell::evaluate::EvaluationOptions;
 use foretell::{FeatureSet, PREDICTORS};
-use measure::{Bench, Cell, Part};
+use kept::Kept;
+use measure::{Bench, Cell, Part, Row};
 use published::{COLUMNS, DEPTHS, TABLE_1, TABLE_2, ablation_remark, cell};
 use released::{Prepared, RELEASED};
-use report::{Absent, Document, as_text};
+use report::{Absent, Document, NOT_APPLICABLE, as_text, in_a_line};
 use std::path::{Path, PathBuf};
+use stopping::Simulated;
 
 /// The part of the curve that the paper's tables observe.
 const QUARTER: f64 = 0.25;
@@ -45,9 +48,15 @@ pub(crate) struct Arguments {
     /// How many finished runs to fit on.
     #[arg(long, default_value_t = 100, value_parser = super::evaluate::runs)]
     train: usize,
-    /// How many random splits, or orders of the runs.
+    /// How many random splits per seed, or orders of the runs.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
+    /// How many seeds to measure the published cells with, from `--seed` up.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: u64,
+    /// Keep finished rows in this file, and continue from it after an interruption.
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
     /// Draws of the random searches (default: 1000 for ν-SVR, as the paper).
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     draws: Option<u32>,
@@ -104,28 +113,25 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         repeats: arguments.repeats as usize,
         seed: arguments.seed,
     };
-    let mut bench = Bench::new(options, arguments.draws.map(|draws| draws as usize));
+    let draws = arguments.draws.map(|draws| draws as usize);
+    let kept = Kept::open(arguments.resume.as_deref())?;
+    let mut bench = Bench::new(options, arguments.seeds, draws, kept);
     let (mut rows, mut replayed) = (Vec::new(), Vec::new());
     for part in parts(arguments) {
         if matches!(part, Part::Stopping | Part::Hyperband) {
-            let (orderings, draws) =
-                (arguments.repeats as usize, arguments.draws.map(|draws| draws as usize));
-            replayed.extend(stopping::rows(part, &sets, orderings, draws, arguments.seed)?);
-            continue;
-        }
-        for prepared in &sets {
-            note(&format!("{}: {} ({})", part.heading(), prepared.stem, prepared.preparation));
-            let cells = cells(part, prepared, arguments);
-            rows.extend(cells.iter().map(|cell| bench.row(prepared, cell)));
+            let how = Simulated { orderings: arguments.repeats as usize, draws, seed: arguments.seed };
+            replayed.extend(stopping::rows(part, &sets, how, &mut bench.kept)?);
+        } else {
+            rows.extend(measured_rows(part, &sets, arguments, &mut bench)?);
         }
     }
-    let timed: Vec<&measure::Row> = rows.iter().filter(|row| row.part == Part::Observed).collect();
+    let timed: Vec<&Row> = rows.iter().filter(|row| row.part == Part::Observed).collect();
     if !timed.is_empty() {
         note(&claims::times(&timed));
     }
     let stopped = arguments.out.as_ref().map(|_| stopping::figures(&replayed)).unwrap_or_default();
     let absent = Absent { missing: missing(&arguments.folder), unreadable };
-    let document = Document::new(arguments.seed, absent, &sets, rows, replayed);
+    let document = Document::new(arguments.seed, absent, &parts(arguments), &sets, rows, replayed);
     match arguments.format {
         Format::Json => print_json(&document)?,
         Format::Table => print(&as_text(&document))?,
@@ -137,6 +143,27 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// The rows of `part` on all sets, each printed on standard error when it is ready.
+fn measured_rows(
+    part: Part,
+    sets: &[Prepared],
+    arguments: &Arguments,
+    bench: &mut Bench,
+) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    for prepared in sets {
+        for cell in cells(part, prepared, arguments) {
+            let row = bench.row(prepared, &cell)?;
+            note(&format!("{}: {}: {}", part.heading(), prepared.name(), in_a_line(&row)));
+            rows.push(row);
+        }
+    }
+    if rows.is_empty() {
+        note(&format!("{}: {NOT_APPLICABLE}", part.heading()));
+    }
+    Ok(rows)
 }
 
 fn parts(arguments: &Arguments) -> Vec<Part> {
@@ -266,7 +293,7 @@ fn draw(folder: &Path, arguments: &Arguments, bench: &mut Bench, sets: &[Prepare
 }
 
 fn measured(bench: &mut Bench, prepared: &Prepared, cell: &Cell<'_>) -> Option<Measured> {
-    let result = bench.measure(prepared, cell).ok()?;
+    let result = bench.measure(prepared, cell, bench.options.seed).ok()?;
     Some(Measured {
         curves: prepared.stem.to_owned(),
         metric: prepared.metric.clone(),

@@ -156,6 +156,8 @@ pub(super) struct Prepared {
     pub(super) stem: &'static str,
     /// The preparation's name.
     pub(super) preparation: &'static str,
+    /// Whether scores below the floor are compressed, as in every other command; the paper takes them as they are.
+    pub(super) compressed: bool,
     /// Everything that was done, in words.
     pub(super) says: String,
     /// The metric's name.
@@ -171,10 +173,41 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    /// The file and its preparation, for people.
+    pub(super) fn name(&self) -> String {
+        format!("{} ({}{})", self.stem, self.preparation, if self.compressed { ", compressed" } else { "" })
+    }
+
     /// Whether this is the most faithful preparation of its file.
     pub(super) fn is_first(&self) -> bool {
+        !self.compressed && self.is_of_first()
+    }
+
+    /// Whether this is the most faithful preparation, with or without compressed scores.
+    pub(super) fn is_of_first(&self) -> bool {
         let released = RELEASED.iter().find(|released| released.stem == self.stem);
         released.is_some_and(|released| released.preparations[0].name == self.preparation)
+    }
+
+    /// The same runs with scores below the floor compressed.
+    fn compressed(&self, path: &Path) -> Result<Self, Failure> {
+        let options = HistoryOptions { literal: false, ..self.options.clone() };
+        let history = history(&self.runs, &options, path)?;
+        let lost = (0..history.len())
+            .filter(|&i| history.final_score(i).is_some_and(|score| score <= history.floor()))
+            .count();
+        let floor = history.value(history.floor());
+        Ok(Self {
+            stem: self.stem,
+            preparation: self.preparation,
+            compressed: true,
+            says: format!("the same; scores beyond {floor:.4} are compressed, where {lost} runs end"),
+            metric: self.metric.clone(),
+            runs: self.runs.clone(),
+            options,
+            history: Arc::new(history),
+            depths: self.depths.clone(),
+        })
     }
 
     /// Whether any column of `group` varies among the finished runs.
@@ -192,9 +225,17 @@ impl Released {
         names.map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
     }
 
-    /// Reads the file at `path` and prepares it in each way.
+    /// Reads the file at `path` and prepares it in each way: with scores as they are, and with compressed scores where that makes a
+    /// difference.
     pub(super) fn prepare(&self, path: &Path) -> Result<Vec<Prepared>, Failure> {
-        self.preparations.iter().map(|preparation| self.prepare_as(preparation, path)).collect()
+        let mut all = Vec::new();
+        for preparation in self.preparations {
+            let literal = self.prepare_as(preparation, path)?;
+            let compressed = literal.history.reaches_floor().then(|| literal.compressed(path)).transpose()?;
+            all.push(literal);
+            all.extend(compressed);
+        }
+        Ok(all)
     }
 
     fn prepare_as(&self, preparation: &Preparation, path: &Path) -> Result<Prepared, Failure> {
@@ -232,7 +273,8 @@ impl Released {
         Ok(Prepared {
             stem: self.stem,
             preparation: preparation.name,
-            says: says(preparation, &recorded, removed, &history),
+            compressed: false,
+            says: says(preparation, &recorded, removed),
             metric: recorded.metric.name,
             runs: recorded.runs,
             options,
@@ -264,26 +306,21 @@ fn lay_out(
         target: None,
         columns,
         run_score: RunScore::Last,
+        literal: true,
     };
-    let history = History::new(&recorded.runs, &options)
-        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    let history = history(&recorded.runs, &options, path)?;
     // every split forecasts the step that all the runs tell
     Ok((HistoryOptions { target: history.grid().last().copied(), ..options }, history))
 }
 
-fn says(preparation: &Preparation, recorded: &Recorded, removed: Vec<String>, history: &History) -> String {
+fn history(runs: &[Run], options: &HistoryOptions, path: &Path) -> Result<History, Failure> {
+    History::new(runs, options).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+}
+
+fn says(preparation: &Preparation, recorded: &Recorded, removed: Vec<String>) -> String {
     let by_reader = recorded.notes.iter().filter(|note| note.topic == foretell_logs::Topic::Removed);
     let mut parts: Vec<String> = vec![preparation.says.to_owned()];
     parts.extend(by_reader.map(|note| note.text.clone()).chain(removed));
-    let floored = (0..history.len())
-        .filter(|&i| history.final_score(i).is_some_and(|score| score <= history.floor()))
-        .count();
-    if floored > 0 {
-        let floor = history.value(history.floor());
-        parts.push(format!(
-            "{floored} runs end beyond {floor:.4}, where runs that are learnt from count as lost"
-        ));
-    }
     parts.push("features and target standardised on the runs learnt from".to_owned());
     parts.join("; ")
 }

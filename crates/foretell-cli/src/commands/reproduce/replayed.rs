@@ -4,7 +4,7 @@ use super::measure::Part;
 use super::released::Prepared;
 use crate::plot;
 use foretell_search::{PolicyName, Reference, ReplaySpec};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The paper's predictor with its one Gaussian σ(τ), and ours.
 pub(super) const PREDICTORS: [&str; 2] = ["svr-rbf+gaussian", "auto"];
@@ -17,6 +17,8 @@ pub(super) struct Replayed {
     pub(super) part: Part,
     pub(super) curves: &'static str,
     pub(super) preparation: &'static str,
+    /// Whether scores below the floor were compressed, which the paper does not do.
+    pub(super) compressed: bool,
     /// `delta`, `delta and offset`, `nth best`; with Hyperband `none`, `cold`, `warm` or `oracle`.
     pub(super) variant: &'static str,
     pub(super) predictor: Option<&'static str>,
@@ -31,21 +33,43 @@ pub(super) struct Replayed {
     pub(super) nth_best: usize,
     pub(super) reference: Option<Reference>,
     pub(super) kappa: Option<f64>,
+    #[serde(flatten)]
+    pub(super) numbers: Numbers,
+    pub(super) published: Option<f64>,
+    /// Of Hyperband, for figures.
+    #[serde(skip)]
+    pub(super) course: Course,
+}
+
+impl Replayed {
+    /// The file, for people; marked where scores were compressed.
+    pub(super) fn name(&self) -> String {
+        format!("{}{}", self.curves, if self.compressed { " (compressed)" } else { "" })
+    }
+}
+
+/// What a replay gave.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Numbers {
     pub(super) orderings: usize,
     /// How many runs were taken in each order.
     pub(super) runs: usize,
     pub(super) speedup_mean: f64,
     pub(super) speedup_stderr: f64,
-    /// The share of orderings in which the best run was kept; of Hyperband, the mean of the best final values of its runs.
+    /// The fraction of orderings in which the best run was kept.
     pub(super) best_kept: Option<f64>,
+    /// Of Hyperband, the mean of the best final values of its runs.
     pub(super) best_of_run_mean: Option<f64>,
     pub(super) best_of_run_stderr: Option<f64>,
     pub(super) regret_sd_mean: f64,
-    pub(super) published: Option<f64>,
-    /// Of Hyperband, for figures: the speed-up by iteration, and the best so far by what was spent.
-    #[serde(skip)]
+}
+
+/// The course of a replay of Hyperband.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Course {
+    /// The speed-up by iteration: (iteration, mean, standard error).
     pub(super) iterations: Vec<(f64, f64, f64)>,
-    #[serde(skip)]
+    /// The best so far by what was spent.
     pub(super) trajectory: Vec<plot::BestSoFarPoint>,
 }
 
@@ -61,6 +85,7 @@ pub(super) fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> R
         part,
         curves: prepared.stem,
         preparation: prepared.preparation,
+        compressed: prepared.compressed,
         variant,
         predictor: None,
         policy: None,
@@ -71,17 +96,9 @@ pub(super) fn blank(part: Part, prepared: &Prepared, variant: &'static str) -> R
         nth_best: 1,
         reference: None,
         kappa: None,
-        orderings: 0,
-        runs: 0,
-        speedup_mean: f64::NAN,
-        speedup_stderr: f64::NAN,
-        best_kept: None,
-        best_of_run_mean: None,
-        best_of_run_stderr: None,
-        regret_sd_mean: f64::NAN,
+        numbers: Numbers::default(),
         published: None,
-        iterations: Vec::new(),
-        trajectory: Vec::new(),
+        course: Course::default(),
     }
 }
 

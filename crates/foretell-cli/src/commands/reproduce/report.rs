@@ -1,6 +1,6 @@
 //! The result of `foretell reproduce`, as JSON and as tables.
 
-use super::claims;
+use super::claims::{self, Verdict};
 use super::measure::{Part, Row};
 use super::released::Prepared;
 use super::replayed::Replayed;
@@ -10,6 +10,9 @@ use serde::Serialize;
 
 /// Further apart than this many standard errors, ours is not the published number.
 const AGREE: f64 = 2.0;
+
+/// Said of a part that none of the files fills.
+pub(super) const NOT_APPLICABLE: &str = "none of the files is of this part";
 
 /// The result.
 #[derive(Serialize)]
@@ -22,6 +25,10 @@ pub(super) struct Document {
     unreadable: Vec<String>,
     sets: Vec<Set>,
     summary: Summary,
+    /// The parts that none of the files fills.
+    not_applicable: Vec<Part>,
+    /// The paper's sentences, each with the judgment of its own data.
+    verdicts: Vec<Verdict>,
     /// The paper's claims that its own data do not bear out, as measured here.
     refuted: Vec<String>,
     rows: Vec<Row>,
@@ -34,14 +41,23 @@ pub(super) struct Document {
 struct Set {
     curves: &'static str,
     preparation: &'static str,
+    compressed: bool,
     runs: usize,
     points: usize,
     preprocessing: String,
 }
 
-/// How many published cells were reached.
+/// How many published cells were reached: by all splits of all seeds together, and with each seed.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
+    #[serde(flatten)]
+    pooled: Counts,
+    by_seed: Vec<Counts>,
+}
+
+/// How many published cells were reached.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Counts {
     /// Published cells of the files that were there.
     published_cells: usize,
     /// Those within two standard errors with the file's first preparation.
@@ -67,6 +83,7 @@ impl Document {
     pub(super) fn new(
         seed: u64,
         absent: Absent,
+        parts: &[Part],
         sets: &[Prepared],
         rows: Vec<Row>,
         replays: Vec<Replayed>,
@@ -74,6 +91,7 @@ impl Document {
         let set = |prepared: &Prepared| Set {
             curves: prepared.stem,
             preparation: prepared.preparation,
+            compressed: prepared.compressed,
             runs: prepared.history.len(),
             points: prepared.history.grid().len(),
             preprocessing: prepared.says.clone(),
@@ -85,6 +103,14 @@ impl Document {
             unreadable: absent.unreadable,
             sets: sets.iter().map(set).collect(),
             summary: summary(&rows),
+            not_applicable: parts
+                .iter()
+                .copied()
+                .filter(|&part| {
+                    rows.iter().all(|row| row.part != part) && replays.iter().all(|row| row.part != part)
+                })
+                .collect(),
+            verdicts: claims::verdicts(&rows),
             refuted: claims::refuted(&rows, &replays),
             rows,
             replays,
@@ -92,11 +118,24 @@ impl Document {
     }
 }
 
-/// Counts published cells; the rows of one cell differ in their preparation alone, the first of which is the faithful one.
 fn summary(rows: &[Row]) -> Summary {
-    let published: Vec<&Row> = rows.iter().filter(|row| row.published_mean.is_some()).collect();
-    let agrees = |row: &Row| row.difference_in_standard_errors.is_some_and(|d| d.abs() <= AGREE);
-    let mut summary = Summary::default();
+    let seeds = rows.iter().map(|row| row.by_seed.len()).max().unwrap_or(0);
+    let by_seed = |index: usize| {
+        move |row: &Row| row.by_seed.get(index).and_then(|seed| seed.difference_in_standard_errors)
+    };
+    Summary {
+        pooled: counts(rows, &|row| row.difference_in_standard_errors),
+        by_seed: (0..seeds).map(|index| counts(rows, &by_seed(index))).collect(),
+    }
+}
+
+/// Counts published cells by the `difference` of their rows. The rows of one cell differ in their preparation alone, the first of which is the
+/// faithful one.
+fn counts(rows: &[Row], difference: &dyn Fn(&Row) -> Option<f64>) -> Counts {
+    let published: Vec<&Row> =
+        rows.iter().filter(|row| row.published_mean.is_some() && !row.compressed).collect();
+    let agrees = |row: &Row| difference(row).is_some_and(|d| d.abs() <= AGREE);
+    let mut summary = Counts::default();
     for curves in super::figures::distinct(published.iter().map(|row| row.curves)) {
         let mut reached: Vec<(&str, usize)> = Vec::new();
         let mut cells: Vec<(String, Vec<&Row>)> = Vec::new();
@@ -156,7 +195,9 @@ pub(super) fn as_text(document: &Document) -> String {
     for part in [Part::Table1, Part::Table2, Part::Depth, Part::Observed] {
         let rows: Vec<&Row> = document.rows.iter().filter(|row| row.part == part).collect();
         if let Some(first) = rows.first() {
-            let protocol = format!("{} runs to learn from, {} splits", first.train, first.repeats);
+            let most = rows.iter().map(|row| row.repeats).max().unwrap_or(0);
+            let seeds = first.by_seed.len();
+            let protocol = format!("{} runs to learn from, {most} splits over {seeds} seeds", first.train);
             let body = if part == Part::Observed { observed_table(&rows) } else { cell_table(&rows) };
             parts.push(format!("{} (R² × 100; {protocol})\n{body}", part.heading()));
         }
@@ -164,14 +205,19 @@ pub(super) fn as_text(document: &Document) -> String {
     for part in [Part::Stopping, Part::Hyperband] {
         let rows: Vec<&Replayed> = document.replays.iter().filter(|row| row.part == part).collect();
         if !rows.is_empty() {
-            parts.push(format!("{}\n{}", part.heading(), stopping::as_text(part, &rows)));
+            parts.push(format!("{}\n{}", part.heading(), stopping::as_text(part, &rows, true)));
         }
+    }
+    parts.extend(document.not_applicable.iter().map(|part| format!("{}: {NOT_APPLICABLE}", part.heading())));
+    if !document.verdicts.is_empty() {
+        let lines: Vec<String> = document.verdicts.iter().map(ToString::to_string).collect();
+        parts.push(format!("the paper's sentences, judged by its own data\n  {}", lines.join("\n  ")));
     }
     if !document.refuted.is_empty() {
         parts.push(format!("what the paper's own data do not bear out\n  {}", document.refuted.join("\n  ")));
     }
-    if !document.summary.unreached.is_empty() {
-        let cells = document.summary.unreached.join("\n  ");
+    if !document.summary.pooled.unreached.is_empty() {
+        let cells = document.summary.pooled.unreached.join("\n  ");
         parts.push(format!(
             "published numbers that no preparation reaches, with the nearest of ours\n  {cells}"
         ));
@@ -186,7 +232,7 @@ fn cell_table(rows: &[&Row]) -> String {
         let difference = row.difference_in_standard_errors;
         vec![
             row.curves.to_owned(),
-            row.preparation.to_owned(),
+            format!("{}{}", row.preparation, if row.compressed { ", compressed" } else { "" }),
             what(row),
             hundredths(row.r2_mean, row.r2_stderr),
             hundredths(row.published_mean, row.published_stderr),
@@ -229,15 +275,16 @@ fn hundredths(mean: Option<f64>, stderr: Option<f64>) -> String {
 
 fn prepared_text(document: &Document) -> String {
     let line = |set: &Set| {
-        let Set { curves, preparation, runs, points, preprocessing } = set;
-        format!("  {curves}, {preparation} ({runs} runs × {points} points): {preprocessing}")
+        let Set { curves, preparation, compressed, runs, points, preprocessing } = set;
+        let compressed = if *compressed { ", compressed" } else { "" };
+        format!("  {curves}, {preparation}{compressed} ({runs} runs × {points} points): {preprocessing}")
     };
     let lines: Vec<String> = document.sets.iter().map(line).collect();
     format!("how the files were prepared\n{}", lines.join("\n"))
 }
 
 fn closing(document: &Document) -> String {
-    let Summary { published_cells, reached_faithfully, reached, reached_by_any, .. } = &document.summary;
+    let Summary { pooled, by_seed } = &document.summary;
     let mut missing = match document.missing.as_slice() {
         [] => "all released files are there".to_owned(),
         names => format!("not there: {}", names.join(", ")),
@@ -245,13 +292,35 @@ fn closing(document: &Document) -> String {
     for reason in &document.unreadable {
         missing += &format!("; left out: {reason}");
     }
-    if *published_cells == 0 {
+    if pooled.published_cells == 0 {
         return missing;
     }
+    let over_seeds = |count: fn(&Counts) -> usize| {
+        let all: Vec<usize> = by_seed.iter().map(count).collect();
+        let (least, most) = (all.iter().min().unwrap_or(&0), all.iter().max().unwrap_or(&0));
+        let mean = all.iter().sum::<usize>() as f64 / all.len().max(1) as f64;
+        format!("{} ({mean:.1} with one seed, {least} to {most})", count(pooled))
+    };
     format!(
-        "{reached_faithfully} of {published_cells} published numbers are within {AGREE} standard errors as first prepared, \
-         {reached} with the preparation of each file that reaches most, {reached_by_any} with one or another; {missing}"
+        "of {} published numbers, over all splits of {} seeds, {} are within {AGREE} standard errors as first prepared, \
+         {} with the preparation of each file that reaches most, {} with one or another; {missing}",
+        pooled.published_cells,
+        by_seed.len(),
+        over_seeds(|counts| counts.reached_faithfully),
+        over_seeds(|counts| counts.reached),
+        over_seeds(|counts| counts.reached_by_any)
     )
+}
+
+/// What a row measured, for the progress on standard error.
+pub(super) fn in_a_line(row: &Row) -> String {
+    let published = match row.published_mean {
+        Some(_) => format!(", published {}", hundredths(row.published_mean, row.published_stderr)),
+        None => String::new(),
+    };
+    let at =
+        if row.part == Part::Observed { format!(" at {:.0} %", 100.0 * row.observed) } else { String::new() };
+    format!("{}{at} {}{published}", what(row), hundredths(row.r2_mean, row.r2_stderr))
 }
 
 #[cfg(test)]
@@ -270,6 +339,8 @@ mod tests {
             tau: Some(15),
             train: 100,
             repeats: 10,
+            by_seed: Vec::new(),
+            compressed: false,
             tested_mean: Some(180.0),
             r2_mean: difference.map(|_| 0.9),
             r2_stderr: difference.map(|_| 0.01),
@@ -293,12 +364,12 @@ mod tests {
             row("raw", "random-forest", None),
         ];
         let counts = |rows: &[Row]| {
-            let Summary { published_cells, reached_faithfully, reached, reached_by_any, unreached } =
-                summary(rows);
+            let Counts { published_cells, reached_faithfully, reached, reached_by_any, unreached } =
+                summary(rows).pooled;
             (published_cells, reached_faithfully, reached, reached_by_any, unreached.len())
         };
         assert_eq!(counts(&rows), (3, 1, 1, 2, 1));
-        let left = summary(&rows).unreached;
+        let left = summary(&rows).pooled.unreached;
         assert_eq!(left, ["lstm_ptb, random-forest: – (raw), published 85.00 ± 2.00"]);
         let with_log = [&rows[..], &[row("log", "random-forest", Some(0.1))]].concat();
         assert_eq!(counts(&with_log), (3, 1, 2, 3, 0));

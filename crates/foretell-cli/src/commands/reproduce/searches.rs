@@ -94,6 +94,9 @@ pub(super) fn rule(row: &Replayed) -> &'static str {
     }
 }
 
+/// What the paper prints of these searches.
+pub(super) const REMARK: &str = "(published: a figure without numbers, up to 6 times in the MetaQNN space; 3.4 on ResNets on CIFAR-10, where only Δ = 0.99 reliably kept the best; learning-curve extrapolation \"can begin early termination immediately\")";
+
 /// The rows as a table.
 pub(super) fn as_text(rows: &[&Replayed]) -> String {
     let cells = |row: &&Replayed| {
@@ -103,19 +106,19 @@ pub(super) fn as_text(rows: &[&Replayed]) -> String {
             _ => "Δ".to_owned(),
         };
         vec![
-            row.curves.to_owned(),
-            row.runs.to_string(),
+            row.name(),
+            row.numbers.runs.to_string(),
             row.predictor.unwrap_or("–").to_owned(),
             rule(row).to_owned(),
             row.burn_in.to_string(),
             particulars,
             row.stop_probability.map_or("–".to_owned(), |p| p.to_string()),
-            times(row.speedup_mean, row.speedup_stderr),
+            times(row.numbers.speedup_mean, row.numbers.speedup_stderr),
             row.published.map_or("–".to_owned(), |published| published.to_string()),
-            row.best_kept.map_or("–".to_owned(), |kept| {
-                format!("{:.0} of {}", kept * row.orderings as f64, row.orderings)
+            row.numbers.best_kept.map_or("–".to_owned(), |kept| {
+                format!("{:.0} of {}", kept * row.numbers.orderings as f64, row.numbers.orderings)
             }),
-            format!("{:.4}", row.regret_sd_mean),
+            format!("{:.4}", row.numbers.regret_sd_mean),
         ]
     };
     let headings = [
@@ -132,14 +135,14 @@ pub(super) fn as_text(rows: &[&Replayed]) -> String {
         "regret (sd)",
     ];
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
-        + "\n(published: a figure without numbers, up to 6 times in the MetaQNN space; 3.4 on ResNets on CIFAR-10, where only Δ = 0.99 reliably kept the best; \
-           learning-curve extrapolation \"can begin early termination immediately\")"
 }
 
 /// Speed-up against Δ over whole files, a figure for each.
 pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
-    let whole: Vec<&Replayed> =
-        rows.iter().filter(|row| row.part == Part::Stopping && row.study_size.is_none()).collect();
+    let whole: Vec<&Replayed> = rows
+        .iter()
+        .filter(|row| row.part == Part::Stopping && row.study_size.is_none() && !row.compressed)
+        .collect();
     let figure = |curves: &str| {
         let mine = whole.iter().filter(|row| row.curves == curves);
         let mut series: Vec<plot::SpeedupSeries> = Vec::new();
@@ -147,16 +150,17 @@ pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
             let name = series_name(row);
             let point = plot::SpeedupPoint {
                 stop_probability: row.stop_probability.unwrap_or(f64::NAN),
-                speedup: row.speedup_mean,
-                stderr: row.speedup_stderr,
-                best_kept: row.best_kept.unwrap_or(f64::NAN),
+                speedup: row.numbers.speedup_mean,
+                stderr: row.numbers.speedup_stderr,
+                best_kept: row.numbers.best_kept.unwrap_or(f64::NAN),
             };
             match series.iter_mut().find(|known| known.name == name) {
                 Some(known) => known.points.push(point),
                 None => series.push(plot::SpeedupSeries { name, points: vec![point] }),
             }
         }
-        let (orderings, runs) = mine.clone().next().map_or((0, 0), |row| (row.orderings, row.runs));
+        let (orderings, runs) =
+            mine.clone().next().map_or((0, 0), |row| (row.numbers.orderings, row.numbers.runs));
         plot::Speedup {
             title: format!("simulated early stopping: {curves}"),
             subtitle: format!("mean ± standard error over {orderings} random orders of {runs} runs"),

@@ -1,15 +1,20 @@
 //! The paper's early stopping, simulated on its released curves: speed-ups in architecture search and in Hyperband.
 
+use super::kept::Kept;
 use super::measure::Part;
 use super::released::Prepared;
-use super::replayed::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
+use super::replayed::{BURN_IN, Course, Numbers, PREDICTORS, Replayed, Wanted, blank, times};
+use super::report::NOT_APPLICABLE;
 use super::searches;
+use crate::commands::figures::{self, distinct};
 use crate::curves::predictor_of_recorded;
 use crate::failure::Failure;
 use crate::output::{note, table};
 use crate::plot;
 use foretell::{Predictor, PredictorOptions, StopCriterion};
-use foretell_search::{Kappa, Outcome, Policy, Reference, ReplaySpec, Schedule, Setting, Table, replay};
+use foretell_search::{
+    Kappa, Outcome, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, replay,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,17 +37,27 @@ const HYPERBAND_DELTA: f64 = 0.95;
 /// Draws of the 40 runs at most: their standard error is that over 40 · 3 runs.
 const HYPERBAND_DRAWS: usize = 3;
 
-/// The rows of `part` on `sets`; only the first `orderings` orderings.
+/// How a part is simulated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Simulated {
+    /// Only the first so many orderings.
+    pub(super) orderings: usize,
+    /// Draws of the random searches.
+    pub(super) draws: Option<usize>,
+    /// The seed of the orderings and of the predictors.
+    pub(super) seed: u64,
+}
+
+/// The rows of `part` on `sets`, each printed on standard error when it is ready.
 pub(super) fn rows(
     part: Part,
     sets: &[Prepared],
-    orderings: usize,
-    draws: Option<usize>,
-    seed: u64,
+    how: Simulated,
+    kept: &mut Kept,
 ) -> Result<Vec<Replayed>, Failure> {
     let mut rows = Vec::new();
     for prepared in sets.iter().filter(|prepared| is_used(part, prepared)) {
-        note(&format!("{}: {} ({})", part.heading(), prepared.stem, prepared.preparation));
+        note(&format!("{}: {}", part.heading(), prepared.name()));
         let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", prepared.stem));
         let table = Table::new(&prepared.runs, &prepared.options, 1).map_err(|error| in_file(&error))?;
         let table = Arc::new(table);
@@ -55,24 +70,70 @@ pub(super) fn rows(
             continue;
         }
         let wanted = match part {
-            Part::Hyperband => hyperband(prepared, orderings.min(HYPERBAND_DRAWS), seed),
-            _ => searches::wanted(prepared, table.len(), orderings, seed),
+            Part::Hyperband => hyperband(prepared, how.orderings.min(HYPERBAND_DRAWS), how.seed),
+            _ => searches::wanted(prepared, table.len(), how.orderings, how.seed),
         };
-        let made = predictors(draws, seed)?;
-        let predictor = |wanted: &Wanted| {
-            let alone = wanted.spec.policy.is_by_curve_alone();
-            wanted.row.predictor.and_then(|name| made.get(&(alone, name))).cloned()
-        };
-        let setting = |wanted: &Wanted| Setting { spec: wanted.spec, predictor: predictor(wanted) };
-        let settings: Vec<Setting> = wanted.iter().map(setting).collect();
-        let outcomes = replay(&table, &settings).map_err(|error| in_file(&error))?;
-        let moments = super::figures::moments(&outcomes);
-        rows.extend(
-            wanted
-                .into_iter()
-                .zip(&outcomes)
-                .map(|(wanted, outcome)| filled(wanted.row, &table, outcome, &moments)),
-        );
+        let made = predictors(how.draws, how.seed)?;
+        // one predictor at a time: its settings share their fits
+        let mut open = wanted;
+        while let Some(first) = open.first() {
+            let predictor = first.row.predictor;
+            let (mine, others) = open.into_iter().partition(|wanted| wanted.row.predictor == predictor);
+            open = others;
+            let filled = replayed(&table, mine, &made, how.draws, kept).map_err(|error| match error {
+                Stopped::Replay(error) => in_file(&error),
+                Stopped::Kept(failure) => failure,
+            })?;
+            filled.iter().for_each(|row| note(&as_text(part, &[row], false)));
+            rows.extend(filled);
+        }
+    }
+    if rows.is_empty() {
+        note(&format!("{}: {NOT_APPLICABLE}", part.heading()));
+    }
+    Ok(rows)
+}
+
+/// Why rows could not be filled.
+enum Stopped {
+    Replay(ReplayError),
+    Kept(Failure),
+}
+
+/// `wanted` with their numbers: those that an earlier run of the command has measured, and the others by a replay.
+fn replayed(
+    table: &Arc<Table>,
+    wanted: Vec<Wanted>,
+    made: &ByName,
+    draws: Option<usize>,
+    kept: &mut Kept,
+) -> Result<Vec<Replayed>, Stopped> {
+    let key = |wanted: &Wanted| {
+        let Replayed { part, curves, preparation, compressed, predictor, .. } = &wanted.row;
+        format!(
+            "{part:?} {curves} {preparation} {compressed} {predictor:?} draws {draws:?} {:?}",
+            wanted.spec
+        )
+    };
+    let (mut rows, mut open) = (Vec::new(), Vec::new());
+    for wanted in wanted {
+        match kept.get::<(Numbers, Course)>(&key(&wanted)) {
+            Some((numbers, course)) => rows.push(Replayed { numbers, course, ..wanted.row }),
+            None => open.push(wanted),
+        }
+    }
+    let predictor = |wanted: &Wanted| {
+        let alone = wanted.spec.policy.is_by_curve_alone();
+        wanted.row.predictor.and_then(|name| made.get(&(alone, name))).cloned()
+    };
+    let setting = |wanted: &Wanted| Setting { spec: wanted.spec, predictor: predictor(wanted) };
+    let settings: Vec<Setting> = open.iter().map(setting).collect();
+    let outcomes = replay(table, &settings).map_err(Stopped::Replay)?;
+    let moments = figures::moments(&outcomes);
+    for (wanted, outcome) in open.into_iter().zip(&outcomes) {
+        let row = filled(wanted.row.clone(), table, outcome, &moments);
+        kept.add(&key(&wanted), &(&row.numbers, &row.course)).map_err(Stopped::Kept)?;
+        rows.push(row);
     }
     Ok(rows)
 }
@@ -80,7 +141,7 @@ pub(super) fn rows(
 fn is_used(part: Part, prepared: &Prepared) -> bool {
     match part {
         Part::Hyperband => DRAWN.contains(&(prepared.stem, prepared.preparation)),
-        _ => SEARCHED.contains(&prepared.stem) && prepared.is_first(),
+        _ => SEARCHED.contains(&prepared.stem) && prepared.is_of_first(),
     }
 }
 
@@ -143,7 +204,7 @@ fn filled(row: Replayed, table: &Table, outcome: &Outcome, moments: &[u64]) -> R
     let (speedup_mean, speedup_stderr) = outcome.speedup();
     let best = outcome.best_of_runs(table);
     let hyperband = row.part == Part::Hyperband;
-    Replayed {
+    let numbers = Numbers {
         orderings: outcome.orderings.len(),
         runs: outcome.orderings.first().map_or(0, |order| order.trace.trials.len()),
         speedup_mean,
@@ -152,20 +213,23 @@ fn filled(row: Replayed, table: &Table, outcome: &Outcome, moments: &[u64]) -> R
         best_of_run_mean: hyperband.then(|| foretell::statistics::mean(&best)),
         best_of_run_stderr: hyperband.then(|| foretell::statistics::standard_error(&best)),
         regret_sd_mean: outcome.regret_sd(),
-        iterations: super::figures::speedup_by_iteration(outcome),
-        trajectory: if hyperband {
-            super::figures::best_so_far(table, outcome, moments, 1.0)
-        } else {
-            Vec::new()
-        },
-        ..row
-    }
+    };
+    let trajectory = if hyperband { figures::best_so_far(table, outcome, moments, 1.0) } else { Vec::new() };
+    let course = Course { iterations: figures::speedup_by_iteration(outcome), trajectory };
+    Replayed { numbers, course, ..row }
 }
 
-/// The rows of `part` as a table.
-pub(super) fn as_text(part: Part, rows: &[&Replayed]) -> String {
-    if part == Part::Hyperband { hyperband_text(rows) } else { searches::as_text(rows) }
+/// The rows of `part` as a table, with or without the remarks below it.
+pub(super) fn as_text(part: Part, rows: &[&Replayed], remarks: bool) -> String {
+    let (table, remark) = if part == Part::Hyperband {
+        (hyperband_text(rows), HYPERBAND_REMARK)
+    } else {
+        (searches::as_text(rows), searches::REMARK)
+    };
+    if remarks { format!("{table}\n{remark}") } else { table }
 }
+
+const HYPERBAND_REMARK: &str = "(published on cuda-convnet: 2 times, up to 7 with reused models; `oracle` is perfect foresight, the most that any forecast could save)";
 
 fn hyperband_text(rows: &[&Replayed]) -> String {
     let cells = |row: &&Replayed| {
@@ -173,20 +237,19 @@ fn hyperband_text(rows: &[&Replayed]) -> String {
             Reference::Rung => "rung",
             Reference::Level => "level",
         });
-        let best = row.best_of_run_mean.zip(row.best_of_run_stderr);
+        let best = row.numbers.best_of_run_mean.zip(row.numbers.best_of_run_stderr);
         vec![
-            row.curves.to_owned(),
+            row.name(),
             row.variant.to_owned(),
             row.predictor.unwrap_or("–").to_owned(),
             reference.to_owned(),
             row.kappa.map_or("–".to_owned(), |kappa| kappa.to_string()),
-            times(row.speedup_mean, row.speedup_stderr),
+            times(row.numbers.speedup_mean, row.numbers.speedup_stderr),
             best.map_or("–".to_owned(), |(mean, stderr)| format!("{mean:.4} ± {stderr:.4}")),
         ]
     };
     let headings = ["curves", "models", "predictor", "reference", "κ", "speed-up", "best of a run"];
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
-        + "\n(published on cuda-convnet: 2 times, up to 7 with reused models; `oracle` is perfect foresight, the most that any forecast could save)"
 }
 
 /// Speed-up against Δ of the searches; of Hyperband, speed-up by iteration and the best so far by what was spent: figures for
@@ -194,14 +257,14 @@ fn hyperband_text(rows: &[&Replayed]) -> String {
 pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
     let mut all = searches::figures(rows);
     let of_part = |row: &&Replayed| row.part == Part::Hyperband;
-    for curves in super::figures::distinct(rows.iter().filter(of_part).map(|row| row.curves)) {
+    for curves in distinct(rows.iter().filter(of_part).map(|row| row.curves)) {
         let drawn = |row: &&Replayed| {
             row.curves == curves
                 && row.reference.is_none_or(|r| r == Reference::Rung)
                 && row.kappa.is_none_or(|k| k >= 1.0)
         };
         let mine: Vec<&Replayed> = rows.iter().filter(of_part).filter(drawn).collect();
-        let draws = mine.first().map_or(0, |row| row.orderings);
+        let draws = mine.first().map_or(0, |row| row.numbers.orderings);
         all.push((format!("iterations-{curves}"), iterations(curves, &mine, draws)));
         all.push((format!("trajectory-{curves}"), trajectory(curves, &mine, draws)));
     }
@@ -215,8 +278,10 @@ fn variant_name(row: &Replayed) -> String {
 /// Speed-up against the iteration of Hyperband, without the plain one, which has none.
 fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
     let stopped = rows.iter().filter(|row| row.variant != "none");
-    let one =
-        |row: &&Replayed| plot::HyperbandSeries { name: variant_name(row), points: row.iterations.clone() };
+    let one = |row: &&Replayed| plot::HyperbandSeries {
+        name: variant_name(row),
+        points: row.course.iterations.clone(),
+    };
     plot::Hyperband {
         title: format!("f-Hyperband, speed-up by iteration: {curves}"),
         subtitle: format!(
@@ -229,8 +294,10 @@ fn iterations(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
 
 /// The best so far against what was spent.
 fn trajectory(curves: &str, rows: &[&Replayed], draws: usize) -> plot::Figure {
-    let one =
-        |row: &&Replayed| plot::BestSoFarSeries { name: variant_name(row), points: row.trajectory.clone() };
+    let one = |row: &&Replayed| plot::BestSoFarSeries {
+        name: variant_name(row),
+        points: row.course.trajectory.clone(),
+    };
     plot::BestSoFar {
         title: format!("Hyperband and f-Hyperband, the best so far: {curves}"),
         subtitle: format!("median and 10–90 % band over {draws} draws, κ = 1, rung"),

@@ -21,15 +21,15 @@ const PUBLISHED_HYPERBAND: (f64, f64) = (2.0, 7.0);
 /// is saved in a search, and how much in Hyperband.
 pub(super) fn refuted(replays: &[Replayed]) -> Vec<String> {
     let (hyperband, searches): (Vec<&Replayed>, Vec<&Replayed>) =
-        replays.iter().partition(|row| row.part == Part::Hyperband);
+        replays.iter().filter(|row| !row.compressed).partition(|row| row.part == Part::Hyperband);
     let mut sentences = Vec::new();
     for curves in distinct(searches.iter().map(|row| row.curves)) {
         let here: Vec<&Replayed> = searches.iter().copied().filter(|row| row.curves == curves).collect();
-        let mut sizes: Vec<usize> = here.iter().map(|row| row.runs).collect();
+        let mut sizes: Vec<usize> = here.iter().map(|row| row.numbers.runs).collect();
         sizes.sort_unstable();
         sizes.dedup();
         for runs in sizes {
-            let same: Vec<&Replayed> = here.iter().copied().filter(|row| row.runs == runs).collect();
+            let same: Vec<&Replayed> = here.iter().copied().filter(|row| row.numbers.runs == runs).collect();
             sentences.extend(same.iter().filter_map(|srm| faster_extrapolation(srm, &same)));
             sentences.extend(same.iter().filter_map(|row| unreliable(row)));
         }
@@ -53,7 +53,11 @@ fn same(a: Option<f64>, b: f64) -> bool {
 }
 
 fn kept(row: &Replayed) -> String {
-    format!("{:.0} of {}", row.best_kept.unwrap_or(0.0) * row.orderings as f64, row.orderings)
+    format!(
+        "{:.0} of {}",
+        row.numbers.best_kept.unwrap_or(0.0) * row.numbers.orderings as f64,
+        row.numbers.orderings
+    )
 }
 
 /// Where extrapolation, from the second run on, saves more than the SRM at its Δ and keeps the best no less often: the fastest rule.
@@ -63,17 +67,19 @@ fn faster_extrapolation(srm: &Replayed, rows: &[&Replayed]) -> Option<String> {
         row.predictor == Some(EXTRAPOLATION)
             && row.burn_in == 1
             && same(row.stop_probability, delta)
-            && row.best_kept >= srm.best_kept
-            && row.speedup_mean - srm.speedup_mean > AHEAD * row.speedup_stderr.hypot(srm.speedup_stderr)
+            && row.numbers.best_kept >= srm.numbers.best_kept
+            && row.numbers.speedup_mean - srm.numbers.speedup_mean
+                > AHEAD * row.numbers.speedup_stderr.hypot(srm.numbers.speedup_stderr)
     };
-    let fastest = rows.iter().filter(ahead).max_by(|a, b| a.speedup_mean.total_cmp(&b.speedup_mean))?;
+    let fastest =
+        rows.iter().filter(ahead).max_by(|a, b| a.numbers.speedup_mean.total_cmp(&b.numbers.speedup_mean))?;
     Some(format!(
         "{}, {} runs: `{EXTRAPOLATION}` from the second run on ({}) saves more than the SRM at Δ = {delta}: {:.2} against {:.2} times, the best kept in {} orders against {}",
         srm.curves,
-        srm.runs,
+        srm.numbers.runs,
         rule(fastest),
-        fastest.speedup_mean,
-        srm.speedup_mean,
+        fastest.numbers.speedup_mean,
+        srm.numbers.speedup_mean,
         kept(fastest),
         kept(srm)
     ))
@@ -81,12 +87,12 @@ fn faster_extrapolation(srm: &Replayed, rows: &[&Replayed]) -> Option<String> {
 
 /// Where the SRM loses the best at the Δ that was published to keep it.
 fn unreliable(row: &Replayed) -> Option<String> {
-    let loses = row.best_kept.is_some_and(|kept| kept < RELIABLE);
+    let loses = row.numbers.best_kept.is_some_and(|kept| kept < RELIABLE);
     (is_plain_srm(row) && same(row.stop_probability, 0.99) && loses).then(|| {
         format!(
             "{}, {} runs: the SRM at Δ = 0.99 keeps the best in {} orders",
             row.curves,
-            row.runs,
+            row.numbers.runs,
             kept(row)
         )
     })
@@ -94,20 +100,20 @@ fn unreliable(row: &Replayed) -> Option<String> {
 
 fn slower_than_published(row: &Replayed) -> Option<String> {
     let published = row.published.filter(|_| row.predictor == Some(SRM))?;
-    (row.speedup_mean + AHEAD * row.speedup_stderr < published).then(|| {
-        format!("{}: the SRM saves {:.2} times, published {published}", row.curves, row.speedup_mean)
+    (row.numbers.speedup_mean + AHEAD * row.numbers.speedup_stderr < published).then(|| {
+        format!("{}: the SRM saves {:.2} times, published {published}", row.curves, row.numbers.speedup_mean)
     })
 }
 
 /// Where no setting of the SRM reaches what the paper's figure shows in the MetaQNN space.
 fn slower_than_the_figure(rows: &[&Replayed]) -> Option<String> {
     let of_srm = rows.iter().filter(|row| row.predictor == Some(SRM) && row.study_size.is_none());
-    let fastest = of_srm.max_by(|a, b| a.speedup_mean.total_cmp(&b.speedup_mean))?;
-    let slow = fastest.speedup_mean + AHEAD * fastest.speedup_stderr < PUBLISHED_METAQNN;
+    let fastest = of_srm.max_by(|a, b| a.numbers.speedup_mean.total_cmp(&b.numbers.speedup_mean))?;
+    let slow = fastest.numbers.speedup_mean + AHEAD * fastest.numbers.speedup_stderr < PUBLISHED_METAQNN;
     (fastest.curves.starts_with("metaqnn") && slow).then(|| {
         format!(
             "{}: the SRM saves {:.2} times at most, published up to {PUBLISHED_METAQNN}",
-            fastest.curves, fastest.speedup_mean
+            fastest.curves, fastest.numbers.speedup_mean
         )
     })
 }
@@ -125,10 +131,10 @@ fn slower_hyperband(rows: &[&Replayed]) -> Option<String> {
     let (cold, warm) = (printed("cold", Some(SRM))?, printed("warm", Some(SRM))?);
     let oracle = printed("oracle", None)?;
     let (alone, reused) = PUBLISHED_HYPERBAND;
-    (cold.speedup_mean + AHEAD * cold.speedup_stderr < alone).then(|| {
+    (cold.numbers.speedup_mean + AHEAD * cold.numbers.speedup_stderr < alone).then(|| {
         format!(
             "{}: f-Hyperband as printed saves {:.2} times (published on cuda-convnet: {alone}), with models of earlier runs {:.2} (published: up to {reused}); perfect foresight would save {:.2}",
-            cold.curves, cold.speedup_mean, warm.speedup_mean, oracle.speedup_mean
+            cold.curves, cold.numbers.speedup_mean, warm.numbers.speedup_mean, oracle.numbers.speedup_mean
         )
     })
 }
@@ -136,6 +142,7 @@ fn slower_hyperband(rows: &[&Replayed]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::reproduce::replayed::{Course, Numbers};
     use foretell_search::PolicyName;
 
     fn row(predictor: &'static str, stop_probability: f64, speedup_mean: f64, best_kept: f64) -> Replayed {
@@ -143,6 +150,7 @@ mod tests {
             part: Part::Stopping,
             curves: "metaqnn_cifar10",
             preparation: "weights, depth",
+            compressed: false,
             variant: "delta",
             predictor: Some(predictor),
             policy: Some(PolicyName::Srm),
@@ -153,17 +161,16 @@ mod tests {
             nth_best: 1,
             reference: None,
             kappa: None,
-            orderings: 10,
-            runs: 1000,
-            speedup_mean,
-            speedup_stderr: 0.1,
-            best_kept: Some(best_kept),
-            best_of_run_mean: None,
-            best_of_run_stderr: None,
-            regret_sd_mean: 0.0,
+            numbers: Numbers {
+                orderings: 10,
+                runs: 1000,
+                speedup_mean,
+                speedup_stderr: 0.1,
+                best_kept: Some(best_kept),
+                ..Numbers::default()
+            },
             published: None,
-            iterations: Vec::new(),
-            trajectory: Vec::new(),
+            course: Course::default(),
         }
     }
 
