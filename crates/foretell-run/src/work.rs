@@ -41,6 +41,7 @@ pub struct Work {
     pub max_resource: u64,
     /// What is searched: it says how values are written.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub space: Option<Space>,
     /// A file that a trial appends its metrics to.
     pub follow: Option<String>,
