@@ -64,7 +64,7 @@ fn row(arg: &Arg, long: &str) -> String {
     let plain = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
     let default = if takes { plain(&default.replace(['\n', '`'], " ")) } else { String::new() };
     let name = match (arg.is_hide_set(), takes) {
-        (true, true) => format!("{long} ={}", value.replace(&['[', '=', ']'], "")),
+        (true, true) => format!("{long} ={}", value.replace(['[', '=', ']'], "")),
         (true, false) => format!("{long} = true"),
         (false, _) => format!("--{long}{value}"),
     };

@@ -177,9 +177,6 @@ fn released_networks() -> Vec<String> {
 fn released_networks_have_our_dropout_and_lie_in_our_space() {
     let released = released_networks();
     if released.is_empty() {
-        eprintln!(
-            "skipped: released_networks_have_our_dropout_and_lie_in_our_space needs curves/paper/metaqnn_cifar10.csv; set FORETELL_DATA"
-        );
         return;
     }
     let space = LayerSpace::default();
