@@ -190,7 +190,7 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// The flags of a study that a replay has, too, and what they are there unless given, where that is something else.
+/// The flags of a study that a replay has, too, and what they are there unless given, where that is not the default of a study.
 const REPLAYED: [(&str, Option<&str>); 18] = [
     ("predictor", Some(crate::curves::DEFAULT_PREDICTOR)),
     ("stop_probability", Some("0.9,0.95,0.99; with rungs 0.9")),
@@ -223,6 +223,21 @@ impl ComparedFlags {
     pub(crate) fn all<T: DeserializeOwned>(&self, name: &str) -> Option<Vec<T>> {
         debug_assert!(REPLAYED.iter().any(|(known, _)| *known == name), "{name} is no flag of replay");
         serde_json::from_value(self.given.get(name)?.clone()).ok()
+    }
+
+    /// The values of the field `name`: those that its flag was given, or its default in a replay, `with_rungs` or without.
+    pub(crate) fn values<T: DeserializeOwned>(&self, name: &str, with_rungs: bool) -> Vec<T> {
+        self.all(name).unwrap_or_else(|| {
+            let (_, schema) = replayed().find(|(known, _)| known == name).expect("a flag of replay");
+            let own = REPLAYED.iter().find_map(|(known, default)| default.filter(|_| *known == name));
+            let usual =
+                || schema["default"].as_str().map_or_else(|| schema["default"].to_string(), str::to_owned);
+            let text = own.map_or_else(usual, str::to_owned);
+            let (without, with) = text.split_once("; with rungs ").unwrap_or((&text, &text));
+            let words = if with_rungs { with } else { without }.split(',');
+            let values = words.map(|word| json(schema, word)).collect();
+            serde_json::from_value(values).expect("a default is a value of its field")
+        })
     }
 
     /// The last of them.

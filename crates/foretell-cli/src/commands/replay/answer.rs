@@ -212,14 +212,17 @@ fn scheduled(file: &Replayed, arguments: &Arguments) -> String {
         "{}: {} with eta = {} up to {} of {} points, on draws from {} recorded runs, {} times.",
         file.curves,
         arguments.scheduler().name(),
-        arguments.eta(),
+        arguments.chosen::<u64>("eta"),
         arguments.max_resource.unwrap_or(file.table.points() as u64),
         file.table.points(),
         file.table.len(),
         arguments.orderings,
     )];
     let plan_of = arguments.scheduler().is_hyperband().then(|| {
-        foretell_search::plan(arguments.max_resource.unwrap_or(file.table.points() as u64), arguments.eta())
+        foretell_search::plan(
+            arguments.max_resource.unwrap_or(file.table.points() as u64),
+            arguments.chosen("eta"),
+        )
     });
     lines.extend(plan_of.and_then(Result::ok).map(|plan| plan.to_string()));
     let waits = |row: &&Row| !matches!(row.policy, "none" | "i-epoch") && row.burn_in >= row.runs;

@@ -1,17 +1,15 @@
 //! The flags of `foretell replay`.
 
 use super::policy_name::PolicyName;
-use crate::curves::{CurveFlags, DEFAULT_PREDICTOR};
+use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::Format;
 use crate::request_flags::ComparedFlags;
 use crate::scheduling::RecordedSamplerName;
 use clap::ValueEnum;
 use foretell::{ErrorBudget, StopCriterion};
-use foretell_search::{
-    Caution, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_PATIENCE, Kappa, KappaOf, Rank, Reference, Refit,
-    SchedulerName,
-};
+use foretell_search::{Caution, Kappa, KappaOf, Rank, Reference, Refit, SchedulerName};
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
 /// What is drawn.
@@ -152,15 +150,15 @@ impl Arguments {
                 &"there is no file to draw into; give --plot FILE, or best-so-far with --format json",
             ));
         }
-        for stop_probability in self.stop_probabilities() {
+        for stop_probability in self.compared("stop_probability") {
             let criterion = StopCriterion { stop_probability, ..StopCriterion::default() };
             criterion.validate().map_err(|error| flag("--stop-probability", &error))?;
         }
-        for kappa in self.kappas() {
+        for kappa in self.compared("kappa") {
             let kappa = Kappa { kappa, of: KappaOf::Next };
             kappa.validate().map_err(|error| flag("--kappa", &error))?;
         }
-        for offset in self.offsets() {
+        for offset in self.compared("offset") {
             let criterion = StopCriterion { offset, ..StopCriterion::default() };
             criterion.validate().map_err(|error| flag("--offset", &error))?;
         }
@@ -169,7 +167,7 @@ impl Arguments {
             ("--check-every", self.check_every == 0),
             ("--orderings", self.orderings == 0),
             ("--workers", self.workers == 0),
-            ("--patience", self.patience() == 0),
+            ("--patience", self.chosen::<usize>("patience") == 0),
         ];
         if let Some((name, _)) = at_least_1.iter().find(|(_, zero)| *zero) {
             return Err(flag(name, &"it is 0, and must be at least 1"));
@@ -198,7 +196,7 @@ impl Arguments {
             }
             SchedulerName::Hyperband => &[PolicyName::None],
             _ if !self.objective.is_empty() => &[PolicyName::None],
-            _ if self.rank() != Rank::Value => &[PolicyName::None],
+            _ if self.chosen::<Rank>("rank") != Rank::Value => &[PolicyName::None],
             _ => &[PolicyName::None, PolicyName::Srm, PolicyName::Oracle],
         };
         chosen.to_vec()
@@ -212,44 +210,24 @@ impl Arguments {
         if stops { named } else { Vec::new() }
     }
 
-    /// The predictors of policy srm.
-    pub(super) fn predictors(&self) -> Vec<String> {
-        self.asked.all("predictor").unwrap_or_else(|| vec![DEFAULT_PREDICTOR.to_owned()])
-    }
-
-    /// The values of δ.
-    pub(super) fn offsets(&self) -> Vec<f64> {
-        self.asked.all("offset").unwrap_or_else(|| vec![0.0])
-    }
-
-    /// The incumbents: the n-th best.
-    pub(super) fn nth_bests(&self) -> Vec<usize> {
-        self.asked.all("nth_best").unwrap_or_else(|| vec![1])
-    }
-
     /// When models are learnt again; `None` if no flag says so.
     pub(super) fn refit(&self) -> Option<Refit> {
         self.asked.one("refit")
     }
 
-    /// The share of runs that is never stopped.
-    pub(super) fn exempt(&self) -> f64 {
-        self.asked.one("exempt").unwrap_or(0.0)
-    }
-
-    /// Policy patience: points without a new best.
-    pub(super) fn patience(&self) -> usize {
-        self.asked.one("patience").unwrap_or(DEFAULT_PATIENCE)
-    }
-
     /// Who is trained next, and how far.
     pub(super) fn scheduler(&self) -> SchedulerName {
-        self.asked.one("scheduler").unwrap_or_default()
+        self.asked.values("scheduler", false).pop().unwrap_or_default()
     }
 
-    /// η.
-    pub(super) fn eta(&self) -> u64 {
-        self.asked.one("eta").unwrap_or(DEFAULT_ETA)
+    /// The values to compare of the field `name`.
+    pub(super) fn compared<T: DeserializeOwned>(&self, name: &str) -> Vec<T> {
+        self.asked.values(name, self.scheduler() != SchedulerName::Full)
+    }
+
+    /// The value of a field that is not compared: the last one given.
+    pub(super) fn chosen<T: DeserializeOwned>(&self, name: &str) -> T {
+        self.compared(name).pop().expect("a field of a replay has a default")
     }
 
     /// The most rungs of asha below the end.
@@ -257,30 +235,9 @@ impl Arguments {
         self.asked.one("rungs")
     }
 
-    /// By what runs are compared at a rung.
-    pub(super) fn rank(&self) -> Rank {
-        self.asked.one("rank").unwrap_or_default()
-    }
-
-    /// The values of κ.
-    fn kappas(&self) -> Vec<f64> {
-        self.asked.all("kappa").unwrap_or_else(|| vec![DEFAULT_KAPPA])
-    }
-
-    /// The values of Δ.
-    pub(super) fn stop_probabilities(&self) -> Vec<f64> {
-        self.asked.all("stop_probability").unwrap_or_else(|| match self.scheduler() {
-            SchedulerName::Full => vec![0.9, 0.95, 0.99],
-            _ => vec![0.9],
-        })
-    }
-
-    /// The numbers of checks that must agree. `baseline`: for a policy that only stands beside.
+    /// The numbers of checks that must agree. `baseline`: for a policy that is only a comparison.
     pub(super) fn agreeing(&self, baseline: bool) -> Vec<usize> {
-        self.asked.all("agreeing_checks").unwrap_or_else(|| match self.scheduler() {
-            SchedulerName::Full if !baseline => vec![1, 2],
-            _ => vec![1],
-        })
+        self.asked.values("agreeing_checks", baseline || self.scheduler() != SchedulerName::Full)
     }
 
     /// The burn-ins for a set of `runs` runs.
@@ -295,12 +252,9 @@ impl Arguments {
         }
     }
 
-    /// For what Δ is promised. `baseline`: for a policy that only stands beside.
+    /// For what Δ is promised. `baseline`: for a policy that is only a comparison.
     pub(super) fn budgets(&self, baseline: bool) -> Vec<ErrorBudget> {
-        self.asked.all("error_budget").unwrap_or_else(|| match self.scheduler() {
-            SchedulerName::Full if !baseline => vec![ErrorBudget::PerCheck, ErrorBudget::PerRun],
-            _ => vec![ErrorBudget::PerCheck],
-        })
+        self.asked.values("error_budget", baseline || self.scheduler() != SchedulerName::Full)
     }
 
     /// Policy i-epoch: how many of `runs` runs go on.
@@ -315,9 +269,9 @@ impl Arguments {
 
     /// Each reference with each κ.
     pub(super) fn references(&self) -> Vec<(Reference, Kappa)> {
-        let of = self.asked.one("kappa_of").unwrap_or_default();
-        let references = self.asked.all("reference").unwrap_or_else(|| vec![Reference::Level]);
-        let kappas = self.kappas();
+        let of = self.chosen("kappa_of");
+        let references: Vec<Reference> = self.compared("reference");
+        let kappas: Vec<f64> = self.compared("kappa");
         let pairs =
             references.into_iter().flat_map(|reference| kappas.iter().map(move |&kappa| (reference, kappa)));
         pairs.map(|(reference, kappa)| (reference, Kappa { kappa, of })).collect()
@@ -336,50 +290,31 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::curves::DEFAULT_PREDICTOR;
     use clap::{Args, Command, FromArgMatches};
-
-    /// What `words` make, and the help of these flags.
-    fn parsed(words: &[&str]) -> (Arguments, Command) {
-        let command = Arguments::augment_args(Command::new("replay"));
-        let words = ["replay", "curves.csv"].iter().chain(words);
-        let matches = command.clone().get_matches_from(words);
-        (Arguments::from_arg_matches(&matches).expect("valid flags"), command)
-    }
-
-    /// Values as one text, as flags take them.
-    fn joined<T: serde::Serialize>(values: &[T]) -> String {
-        let text = |value| match serde_json::to_value(value) {
-            Ok(serde_json::Value::String(text)) => text,
-            other => other.expect("JSON").to_string(),
-        };
-        values.iter().map(text).collect::<Vec<_>>().join(",")
-    }
+    use foretell_search::{DEFAULT_ETA, DEFAULT_PATIENCE};
 
     #[test]
-    fn the_help_says_the_defaults_that_a_replay_has() {
-        let ((full, command), (rungs, _)) = (parsed(&[]), parsed(&["--scheduler", "asha"]));
-        let documented = [
-            ("stop_probability", joined(&full.stop_probabilities()), joined(&rungs.stop_probabilities())),
-            ("agreeing_checks", joined(&full.agreeing(false)), joined(&rungs.agreeing(false))),
-            ("error_budget", joined(&full.budgets(false)), joined(&rungs.budgets(false))),
-            ("predictor", joined(&full.predictors()), joined(&rungs.predictors())),
-            ("offset", full.offsets()[0].to_string(), rungs.offsets()[0].to_string()),
-            ("nth_best", joined(&full.nth_bests()), joined(&rungs.nth_bests())),
-            ("exempt", full.exempt().to_string(), rungs.exempt().to_string()),
-            ("patience", full.patience().to_string(), rungs.patience().to_string()),
-            ("eta", full.eta().to_string(), rungs.eta().to_string()),
-            ("rank", joined(&[full.rank()]), joined(&[rungs.rank()])),
-            ("kappa", joined(&full.kappas()), joined(&rungs.kappas())),
-            ("kappa_of", joined(&[full.references()[0].1.of]), joined(&[rungs.references()[0].1.of])),
-            ("reference", joined(&[full.references()[0].0]), joined(&[rungs.references()[0].0])),
-            ("scheduler", full.scheduler().name().to_owned(), full.scheduler().name().to_owned()),
-        ];
-        for (name, usual, with_rungs) in documented {
-            let arg = command.get_arguments().find(|arg| arg.get_id() == name).expect("a flag");
-            let help = arg.get_help().expect("help").to_string();
-            let default =
-                if usual == with_rungs { usual } else { format!("{usual}; with rungs {with_rungs}") };
-            assert!(help.ends_with(&format!("(default: {default})")), "{name}: {default} in {help:?}");
+    fn every_default_is_a_value_of_its_field() {
+        for scheduler in ["full", "asha"] {
+            let words = ["replay", "curves.csv", "--scheduler", scheduler];
+            let matches = Arguments::augment_args(Command::new("replay")).get_matches_from(words);
+            let arguments = Arguments::from_arg_matches(&matches).expect("valid flags");
+            let rungs = scheduler == "asha";
+            let expected = if rungs { vec![0.9] } else { vec![0.9, 0.95, 0.99] };
+            assert_eq!(arguments.compared::<f64>("stop_probability"), expected);
+            assert_eq!(arguments.agreeing(false), if rungs { vec![1] } else { vec![1, 2] });
+            assert_eq!(arguments.agreeing(true), [1]);
+            assert_eq!(arguments.budgets(false).len(), if rungs { 1 } else { 2 });
+            assert_eq!(arguments.compared::<String>("predictor"), [DEFAULT_PREDICTOR]);
+            assert_eq!(arguments.compared::<f64>("offset"), [0.0]);
+            assert_eq!((arguments.chosen::<usize>("nth_best"), arguments.chosen::<f64>("exempt")), (1, 0.0));
+            assert_eq!(
+                (arguments.chosen("patience"), arguments.chosen("eta")),
+                (DEFAULT_PATIENCE, DEFAULT_ETA)
+            );
+            assert_eq!(arguments.chosen::<Rank>("rank"), Rank::default());
+            assert_eq!(arguments.references().len(), 1);
         }
     }
 }

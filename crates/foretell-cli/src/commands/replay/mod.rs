@@ -117,10 +117,11 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
     let (alone, others): (Vec<PolicyName>, Vec<PolicyName>) =
         policies.into_iter().partition(|policy| policy.is_by_curve_alone());
     let named = |policies: Vec<PolicyName>| {
-        policies.into_iter().flat_map(|policy| policy.predictors(&arguments.predictors()))
+        policies.into_iter().flat_map(|policy| policy.predictors(&arguments.compared::<String>("predictor")))
     };
-    let ranking =
-        (arguments.rank() != Rank::Value).then(|| arguments.predictors().first().cloned()).flatten();
+    let ranking = (arguments.chosen::<Rank>("rank") != Rank::Value)
+        .then(|| arguments.compared::<String>("predictor").into_iter().next())
+        .flatten();
     for name in named(others).chain(usual).chain(ranking) {
         let predictor = predictor_of_recorded(&name, &options).map_err(Failure::input)?;
         made.insert((false, name), predictor);

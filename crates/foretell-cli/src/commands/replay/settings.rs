@@ -51,9 +51,9 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
             PolicyName::Oracle => variants.extend(bound(arguments, table)),
             _ => {}
         }
-        let rule = policy.policy(arguments.eta(), arguments.patience());
+        let rule = policy.policy(arguments.chosen("eta"), arguments.chosen("patience"));
         for spec in specs(arguments, policy, table) {
-            let predictors = policy.predictors(&arguments.predictors());
+            let predictors = policy.predictors(&arguments.compared::<String>("predictor"));
             for predictor in &predictors {
                 for criterion in criteria(arguments, policy != PolicyName::Srm, &spec.criterion) {
                     let spec = ReplaySpec { policy: rule, criterion, ..spec };
@@ -70,7 +70,8 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
             }
             if predictors.is_empty() {
                 let spec = ranked(arguments, ReplaySpec { policy: rule, ..spec });
-                let ranking = (spec.rank != Rank::Value).then(|| arguments.predictors().first().cloned());
+                let ranking = (spec.rank != Rank::Value)
+                    .then(|| arguments.compared::<String>("predictor").into_iter().next());
                 variants.push(Variant {
                     policy,
                     predictor: ranking.flatten(),
@@ -87,7 +88,7 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
 
 /// `spec` with what its runs are compared by at rungs.
 fn ranked(arguments: &Arguments, spec: ReplaySpec) -> ReplaySpec {
-    let rank = arguments.rank();
+    let rank = arguments.chosen("rank");
     if rank == Rank::Value {
         return spec;
     }
@@ -136,7 +137,7 @@ fn bound(arguments: &Arguments, table: &Table) -> Option<Variant> {
 fn criteria(arguments: &Arguments, baseline: bool, common: &StopCriterion) -> Vec<StopCriterion> {
     let mut criteria = Vec::new();
     for error_budget in arguments.budgets(baseline) {
-        for stop_probability in arguments.stop_probabilities() {
+        for stop_probability in arguments.compared("stop_probability") {
             for agreeing_checks in arguments.agreeing(baseline) {
                 criteria.push(StopCriterion { stop_probability, agreeing_checks, error_budget, ..*common });
             }
@@ -161,8 +162,8 @@ fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Replay
         PolicyName::None | PolicyName::Median | PolicyName::Patience | PolicyName::IEpoch | PolicyName::Asha
     );
     let first = |values: Vec<f64>| if compares { values } else { vec![0.0] };
-    let offsets = first(arguments.offsets());
-    let ranks = if compares { arguments.nth_bests() } else { vec![1] };
+    let offsets = first(arguments.compared("offset"));
+    let ranks = if compares { arguments.compared("nth_best") } else { vec![1] };
     let burn_ins = match policy {
         PolicyName::None | PolicyName::IEpoch | PolicyName::Asha => vec![1],
         _ if policy.is_by_curve_alone() => {
@@ -193,7 +194,7 @@ fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Replay
 fn common(arguments: &Arguments) -> ReplaySpec {
     ReplaySpec {
         refit: arguments.refit().and_then(Refit::growth),
-        exempt: arguments.exempt(),
+        exempt: arguments.chosen("exempt"),
         max_resource: arguments.max_resource,
         first_check: arguments.first_check,
         check_every: arguments.check_every,
@@ -219,7 +220,7 @@ fn schedules(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Sc
     // without stopping, whom a run is compared with does not matter
     let differ = arguments.scheduler().is_hyperband() && policy != PolicyName::None;
     let schedule = |&(reference, kappa): &(Reference, Kappa)| {
-        let (eta, most, runs) = (arguments.eta(), arguments.rungs(), arguments.runs);
+        let (eta, most, runs) = (arguments.chosen("eta"), arguments.rungs(), arguments.runs);
         arguments.scheduler().schedule(&Rungs { eta, most, runs, kappa, reference })
     };
     pairs[..if differ { pairs.len() } else { 1 }].iter().map(schedule).collect()

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Said of a part that none of the files fills.
+pub(super) const NOT_APPLICABLE: &str = "none of the files is of this part";
+
 /// The part of the paper that a row belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]

@@ -21,10 +21,10 @@ use crate::plot;
 use foretell::evaluate::EvaluationOptions;
 use foretell::{FeatureSet, PREDICTORS};
 use kept::Kept;
-use measure::{Bench, Cell, Part, Row};
+use measure::{Bench, Cell, NOT_APPLICABLE, Part, Row};
 use published::{COLUMNS, DEPTHS, TABLE_1, TABLE_2, ablation_remark, cell};
 use released::{Prepared, RELEASED};
-use report::{Absent, Document, NOT_APPLICABLE, as_text, in_a_line};
+use report::{Absent, Document, as_text, in_a_line};
 use std::path::{Path, PathBuf};
 use stopping::Simulated;
 

@@ -1,7 +1,7 @@
 //! The result of `foretell reproduce`, as JSON and as tables.
 
 use super::claims::{self, Verdict};
-use super::measure::{Part, Row};
+use super::measure::{NOT_APPLICABLE, Part, Row};
 use super::released::Prepared;
 use super::replayed::Replayed;
 use super::stopping;
@@ -10,9 +10,6 @@ use serde::Serialize;
 
 /// Further apart than this many standard errors, ours is not the published number.
 const AGREE: f64 = 2.0;
-
-/// Said of a part that none of the files fills.
-pub(super) const NOT_APPLICABLE: &str = "none of the files is of this part";
 
 /// The result.
 #[derive(Serialize)]

@@ -1,10 +1,9 @@
 //! The paper's early stopping, simulated on its released curves: speed-ups in architecture search and in Hyperband.
 
 use super::kept::Kept;
-use super::measure::Part;
+use super::measure::{NOT_APPLICABLE, Part};
 use super::released::Prepared;
 use super::replayed::{BURN_IN, Course, Numbers, PREDICTORS, Replayed, Wanted, blank, times};
-use super::report::NOT_APPLICABLE;
 use super::searches;
 use crate::commands::figures::{self, distinct};
 use crate::curves::predictor_of_recorded;

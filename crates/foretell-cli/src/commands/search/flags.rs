@@ -36,7 +36,13 @@ pub(crate) struct Arguments {
     pub(super) metric: Option<String>,
     /// Where the epoch is, if not in the metric's line: a line above it with `{step}` in the place of the number, such as
     /// `Epoch: [{step}]`. The metric is then a line or a pattern.
-    #[arg(long, value_name = "LINE", help_heading = "Your own command", requires = "metric")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "LINE",
+        help_heading = "Your own command",
+        requires = "metric"
+    )]
     pub(super) step: Option<String>,
     /// Smaller values of the metric are better (default: by the metric's name).
     #[arg(long, help_heading = "Your own command", conflicts_with = "maximize")]
