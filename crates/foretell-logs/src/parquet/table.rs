@@ -14,6 +14,7 @@ use parquet::schema::types::{Type, TypePtr};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows that are written at once: what memory holds besides the table itself.
@@ -30,7 +31,7 @@ pub(super) struct Text {
 impl Text {
     /// Reads the metadata.
     pub(super) fn open(file: File) -> io::Result<Self> {
-        let reader = SerializedFileReader::new(file).map_err(damaged)?;
+        let reader = guarded(|| SerializedFileReader::new(file))?;
         let schema = reader.metadata().file_metadata().schema_descr().root_schema_ptr();
         let mut names = Vec::new();
         for field in schema.get_fields() {
@@ -45,9 +46,9 @@ impl Text {
 impl Read for Text {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.given == self.text.len() {
-            let Some(row) = self.rows.next() else { return Ok(0) };
+            let Some(row) = guarded(|| self.rows.next().transpose())? else { return Ok(0) };
             let mut cells = Vec::new();
-            add_cells(self.schema.get_fields(), Some(&row.map_err(damaged)?), &mut cells);
+            add_cells(self.schema.get_fields(), Some(&row), &mut cells);
             self.text = (cells.join(",") + "\n").into_bytes();
             self.given = 0;
         }
@@ -56,6 +57,12 @@ impl Read for Text {
         self.given += read;
         Ok(read)
     }
+}
+
+/// What `read` gives. The crate panics on some damaged files, which are bad data and no broken promise of this program.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
+    let caught = catch_unwind(AssertUnwindSafe(read));
+    caught.unwrap_or_else(|_| Err(ParquetError::General("the reader gave up".to_owned()))).map_err(damaged)
 }
 
 fn damaged(error: ParquetError) -> io::Error {
