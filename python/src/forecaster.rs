@@ -273,13 +273,9 @@ impl Forecaster {
     }
 }
 
-/// `last` or `best`.
+/// `last`, `best` or `last:5`.
 pub(crate) fn run_score(text: &str) -> PyResult<RunScore> {
-    match text {
-        "last" => Ok(RunScore::Last),
-        "best" => Ok(RunScore::Best),
-        _ => Err(invalid(format!("score {text:?}: give 'last' or 'best'"))),
-    }
+    text.parse().map_err(|error: String| invalid(error))
 }
 
 fn scale(text: &str) -> PyResult<Scale> {

@@ -28,6 +28,7 @@ pub(crate) fn measure_name(score: RunScore, metric: &str) -> String {
     match score {
         RunScore::Last => metric.to_owned(),
         RunScore::Best => format!("best {metric}"),
+        RunScore::Mean(count) => format!("mean of the last {count} {metric}"),
     }
 }
 

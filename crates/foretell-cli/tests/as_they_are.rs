@@ -1,4 +1,4 @@
-//! Scripts in eight usual styles, each from `foretell init` to a finished search without an edit, beside the truth that they write themselves.
+//! Scripts in eight usual styles, each from `foretell init` to a finished search without an edit, compared with the truth that they write themselves.
 
 mod common;
 
@@ -166,7 +166,6 @@ fn a_command_line_of_lightning() {
 }
 
 #[test]
-#[ignore = "batches count as epochs"]
 fn image_models_with_many_options() {
     is_understood(&Style {
         command: &["python3", "image_models.py"],
@@ -185,7 +184,6 @@ fn image_models_with_many_options() {
 }
 
 #[test]
-#[ignore = "the steps of `step 250: …` are not read with a pattern for the metric"]
 fn a_language_model_with_global_variables() {
     is_understood(&Style {
         command: &["python3", "language_model.py"],
@@ -220,7 +218,6 @@ fn a_configuration_composed_by_hydra() {
 }
 
 #[test]
-#[ignore = "the rounds of a training that ended early are taken for all rounds"]
 fn boosting_that_stops_early_by_itself() {
     is_understood(&Style {
         command: &["python3", "boosting.py"],

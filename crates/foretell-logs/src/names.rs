@@ -109,7 +109,7 @@ pub(crate) fn is_index(name: &str) -> bool {
     name.is_empty() || name.eq_ignore_ascii_case("unnamed: 0")
 }
 
-/// Whether a table with these columns, none of which is a step, has one row per epoch of one run: it has metrics only, besides an index and
+/// Whether a table with these columns, without a column of steps, has one row per epoch of one run: it has metrics only, apart from an index and
 /// times. A learning rate may be among them if the same metric is there for training and validation, as in the histories of Keras.
 pub(crate) fn is_one_run(headers: &[String]) -> bool {
     let has_pair = headers.iter().any(|name| headers.iter().any(|other| *other == format!("val_{name}")));

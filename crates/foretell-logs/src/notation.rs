@@ -11,7 +11,7 @@ pub(crate) enum Comma {
 
 impl Comma {
     /// The meaning that one cell leaves no doubt of; `None` for `12,106`, which can be both, and for cells without a comma.
-    pub(crate) fn of(cell: &str) -> Option<Self> {
+    pub(crate) fn in_cell(cell: &str) -> Option<Self> {
         let cell = cell.strip_suffix('%').map_or(cell, str::trim_end);
         let digits = cell.trim_start_matches(['+', '-']);
         let (whole, rest) = digits.split_once(',')?;
@@ -56,7 +56,7 @@ pub(crate) fn is_doubtful(names: &[&str]) -> bool {
 pub(crate) fn is_decimal(text: &str) -> bool {
     let is_number =
         text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok();
-    is_number && text.contains(['.', 'e', 'E']) || Comma::of(text) == Some(Comma::Decimal)
+    is_number && text.contains(['.', 'e', 'E']) || Comma::in_cell(text) == Some(Comma::Decimal)
 }
 
 /// Whether a decimal number is one of the words of a longer text. W&B's names of runs may have some.
@@ -93,7 +93,7 @@ mod tests {
             ("[1,2]", None),
         ];
         for (cell, expected) in cases {
-            assert_eq!(Comma::of(cell), expected, "{cell}");
+            assert_eq!(Comma::in_cell(cell), expected, "{cell}");
         }
         assert_eq!(number_of("-0,532", Comma::Decimal), Some(-0.532));
         assert_eq!(number_of("1,234,567.5", Comma::Thousands), Some(1_234_567.5));

@@ -199,18 +199,18 @@ impl Table {
         }
         // a table that cannot be read again tells no more
         let comma = *self.comma.get_or_init(|| self.again().ok().and_then(|table| table.comma_of_cells()));
-        if comma.is_none() && Comma::of(text).is_none() && number_of(text, Comma::Decimal).is_some() {
+        if comma.is_none() && Comma::in_cell(text).is_none() && number_of(text, Comma::Decimal).is_some() {
             let (file, column) = (self.file.clone(), self.headers[column].clone());
             return Err(Error::Comma { file, line: self.line, column, cell: text.to_owned() });
         }
-        Ok(comma.or_else(|| Comma::of(text)).and_then(|comma| number_of(text, comma)))
+        Ok(comma.or_else(|| Comma::in_cell(text)).and_then(|comma| number_of(text, comma)))
     }
 
     /// The meaning of commas inside the numbers of the rows to come, if any cell tells.
     fn comma_of_cells(mut self) -> Option<Comma> {
         while self.advance().ok()? {
             let cells = self.row.iter().filter_map(|cell| std::str::from_utf8(cell).ok());
-            if let Some(comma) = cells.map(str::trim).find_map(Comma::of) {
+            if let Some(comma) = cells.map(str::trim).find_map(Comma::in_cell) {
                 return Some(comma);
             }
         }

@@ -500,7 +500,7 @@ fn one_run(name: &str, text: &str) -> (String, Vec<f64>, Vec<f64>) {
 }
 
 #[test]
-fn numbered_columns_beside_increasing_steps_are_of_one_run() {
+fn numbered_columns_with_increasing_steps_are_of_one_run() {
     let text = "step,f1_0,f1_1,f1_2,f1_macro\n100,0.1,0.2,0.3,0.4\n200,0.2,0.3,0.4,0.5\n";
     assert_eq!(one_run("r.csv", text), ("f1_macro".to_owned(), vec![100.0, 200.0], vec![0.4, 0.5]));
     let (metric, steps, _) = one_run("r.csv", "epoch,loss_q0,loss_q1,loss_q2\n1,3,4,5\n2,2,3,4\n3,1,2,3\n");
@@ -538,7 +538,7 @@ fn metrics_alone_are_one_run_with_a_row_per_epoch() {
     }
     let history = r#"{"loss": [1.5, 1.1], "val_loss": [1.6, 1.2], "val_accuracy": [0.5, 0.6]}"#;
     assert_eq!(one_run("history.json", history), expected([1.0, 2.0]));
-    // a setting beside the metric: these may be many runs
+    // a setting and a metric: these may be many runs
     let folder = folder(&[("r.csv", "lr,val_acc\n0.1,0.5\n0.2,0.6\n")]);
     assert!(read(&folder.path().join("r.csv"), &ReadOptions::default()).is_err());
 }

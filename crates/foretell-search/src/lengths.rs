@@ -12,7 +12,7 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    pub(crate) fn of(trials: &[Trial]) -> Self {
+    pub(crate) fn of_trials(trials: &[Trial]) -> Self {
         let completed = || trials.iter().filter(|trial| matches!(trial.state, TrialState::Completed { .. }));
         let mut all: Vec<u64> = completed().map(Trial::trained).collect();
         all.sort_unstable();

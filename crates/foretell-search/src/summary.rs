@@ -111,7 +111,7 @@ impl Summary {
         let spec = study.spec();
         let trials = study.trials();
         let is = |wanted: fn(&TrialState) -> bool| trials.iter().filter(|t| wanted(&t.state)).count() as u64;
-        let lengths = Lengths::of(trials);
+        let lengths = Lengths::of_trials(trials);
         let epochs = Spent {
             ended_early: lengths.early(),
             spent: trials.iter().map(Trial::cost).sum(),

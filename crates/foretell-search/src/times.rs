@@ -174,7 +174,7 @@ impl Times {
     fn saved(&self, study: &Study) -> f64 {
         let sum =
             self.trials.values().fold((0, 0), |sum, time| (sum.0 + time.epochs.0, sum.1 + time.epochs.1));
-        let lengths = Lengths::of(study.trials());
+        let lengths = Lengths::of_trials(study.trials());
         let saved = |(number, trial): (usize, &Trial)| {
             let epochs = lengths.cost(trial).saturating_sub(trial.cost()) as f64;
             let own = self.trials.get(&(number as u64)).and_then(|time| pace(time.epochs));

@@ -41,7 +41,7 @@ class StudySettings(TypedDict, total=False):
     #: End the search once this many trials in a row have ended without a new best.
     until_no_improvement: int | None
     #: Which value of a trial counts, and is forecast: its last or its best.
-    score: Literal["last", "best"] | None
+    score: str | None
     #: Seed of all random choices.
     seed: int | None
     #: How the next configuration is chosen (default: tpe-gp)

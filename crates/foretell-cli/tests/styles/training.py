@@ -1,4 +1,4 @@
-"""A made-up training for the scripts beside it: its curve follows from its settings. What it did is written into the folder TRUTH."""
+"""A made-up training for the other scripts here: its curve follows from its settings. What it did is written into the folder TRUTH."""
 import json, math, os, time
 
 

@@ -101,7 +101,7 @@ pub struct StudyRequest {
             "x-flag-help" = "R, the epochs (or steps) of a full training (default: that of the built-in space; quickstart: 10; required with your own command)"
         )))]
     pub epochs: Option<u64>,
-    /// Which value of a trial counts, and is forecast: its last or its best.
+    /// Which value of a trial counts, and is forecast: `last`, `best`, or `last:5` for the mean of the last five reports.
     #[cfg_attr(feature = "schema", schemars(extend("default" = RunScore::default(), "x-heading" = "Search", "x-rare" = true)))]
     pub score: Option<RunScore>,
     /// Seed of all random choices.

@@ -6,6 +6,9 @@
 use crate::curves::metric::Direction;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
 use thiserror::Error;
 
 /// Why a list of numbers is no learning curve.
@@ -38,24 +41,37 @@ pub enum CurveError {
     },
 }
 
-/// What a run is worth after some steps: its last value, or the best that it has reached.
+/// What a run is worth after some steps: its last value, the best that it has reached, or the mean of its last values.
+///
+/// Written `last`, `best` and `last:5`.
+///
+/// ```
+/// use foretell::{Curve, Direction, RunScore};
+/// let curve = Curve::of_epochs(&[0.2, 0.9, 0.4, 0.8], Direction::Maximize);
+/// let worth = |text: &str| text.parse::<RunScore>().unwrap().of(&curve);
+/// assert_eq!([worth("last"), worth("best")], [Some(0.8), Some(0.9)]);
+/// assert!((worth("last:2").unwrap() - 0.6).abs() < 1e-12);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String", into = "String")]
 pub enum RunScore {
     /// Its last value.
     #[default]
     Last,
     /// Its best value so far, as where the best checkpoint is kept.
     Best,
+    /// The mean of so many last values, for trainings whose values are noisy.
+    Mean(NonZeroU32),
 }
 
 impl RunScore {
-    /// What the run with this `curve` is worth after each of its steps: the curve itself, or [`Curve::running_best`].
+    /// What the run with this `curve` is worth after each of its steps: the curve itself, [`Curve::running_best`] or
+    /// [`Curve::running_mean`].
     pub fn curve(self, curve: &Curve) -> Cow<'_, Curve> {
         match self {
             Self::Last => Cow::Borrowed(curve),
             Self::Best => Cow::Owned(curve.running_best()),
+            Self::Mean(count) => Cow::Owned(curve.running_mean(count)),
         }
     }
 
@@ -64,7 +80,65 @@ impl RunScore {
         match self {
             Self::Last => curve.last().map(|(_, score)| score),
             Self::Best => curve.scores().iter().copied().max_by(f64::total_cmp),
+            Self::Mean(count) => mean_of_last(curve.scores(), count),
         }
+    }
+}
+
+/// The mean of the last `count` of `scores`, or of all if there are fewer.
+fn mean_of_last(scores: &[f64], count: NonZeroU32) -> Option<f64> {
+    let last = &scores[scores.len().saturating_sub(count.get() as usize)..];
+    (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
+}
+
+impl FromStr for RunScore {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let count = text.strip_prefix("last:").and_then(|count| count.parse().ok());
+        match (text, count) {
+            ("last", _) => Ok(Self::Last),
+            ("best", _) => Ok(Self::Best),
+            (_, Some(count)) => Ok(Self::Mean(count)),
+            _ => Err(format!(
+                "unknown score `{text}`; known are last, best and last:N for the mean of the last N values"
+            )),
+        }
+    }
+}
+
+impl TryFrom<String> for RunScore {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<RunScore> for String {
+    fn from(score: RunScore) -> Self {
+        score.to_string()
+    }
+}
+
+impl fmt::Display for RunScore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Last => f.write_str("last"),
+            Self::Best => f.write_str("best"),
+            Self::Mean(count) => write!(f, "last:{count}"),
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for RunScore {
+    fn schema_name() -> Cow<'static, str> {
+        "RunScore".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string"})
     }
 }
 
@@ -239,6 +313,13 @@ impl Curve {
             direction: self.direction,
             gaps: self.gaps.clone(),
         }
+    }
+
+    /// The mean of the last `count` scores up to each step, or of all there are.
+    #[must_use]
+    pub fn running_mean(&self, count: NonZeroU32) -> Self {
+        let mean = |at: usize| mean_of_last(&self.scores[..=at], count).unwrap_or(f64::NEG_INFINITY);
+        Self { scores: (0..self.scores.len()).map(mean).collect(), ..self.clone() }
     }
 
     /// The part of the curve up to and including `step`: what could be known of it then.

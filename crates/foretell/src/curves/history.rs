@@ -351,7 +351,7 @@ impl History {
     /// above 1 is 1, and where the best value counts none lies below `now`.
     pub fn possible_value(&self, score: f64, now: f64) -> f64 {
         let score = match self.run_score {
-            RunScore::Last => score,
+            RunScore::Last | RunScore::Mean(_) => score,
             RunScore::Best => score.max(now),
         };
         // a run that is worse now than all others were may end there

@@ -9,6 +9,8 @@ pub(super) enum Epochs {
     Announced { epochs: u64, reported: Option<u64> },
     /// The options name them; no training was watched to its end.
     Options(u64),
+    /// The options name them; the training that was watched stopped early by itself.
+    Early { epochs: u64, reported: u64 },
     /// Somebody was asked.
     Said(u64),
     /// Nothing says how many.
@@ -19,9 +21,18 @@ pub(super) enum Epochs {
 const GUESS: u64 = 10;
 
 impl Epochs {
-    /// From what was `reported` until the end, what the output `announced`, and what the `options` name.
-    pub(super) fn of(reported: Option<u64>, announced: Option<u64>, options: Option<u64>) -> Self {
+    /// From what was `reported` until the end, what the output `announced`, and what the `options` name; `stopped` says whether the output
+    /// tells of early stopping.
+    pub(super) fn from_signs(
+        reported: Option<u64>,
+        announced: Option<u64>,
+        options: Option<u64>,
+        stopped: bool,
+    ) -> Self {
         match (reported, announced, options) {
+            (Some(reported), None, Some(epochs)) if stopped && epochs > reported => {
+                Self::Early { epochs, reported }
+            }
             (Some(reported), Some(epochs), _) if epochs > reported => {
                 Self::Announced { epochs, reported: Some(reported) }
             }
@@ -38,7 +49,10 @@ impl Epochs {
     pub(super) fn number(self) -> Option<u64> {
         match self {
             Self::Watched { reported, .. } => Some(reported),
-            Self::Announced { epochs, .. } | Self::Options(epochs) | Self::Said(epochs) => Some(epochs),
+            Self::Announced { epochs, .. }
+            | Self::Options(epochs)
+            | Self::Early { epochs, .. }
+            | Self::Said(epochs) => Some(epochs),
             Self::Unknown => None,
         }
     }
@@ -57,6 +71,9 @@ impl Epochs {
                 format!("as its output says; the training that was watched ended after {reported}")
             }
             Self::Options(_) => "as its options say; it was not watched to its end".to_owned(),
+            Self::Early { reported, .. } => {
+                format!("as its options say; the training that was watched stopped early after {reported}")
+            }
             Self::Said(_) => "as you said".to_owned(),
             Self::Unknown => format!(
                 "IN DOUBT: nothing says how many, and it was not watched to its end; {GUESS} is a guess, and longer trainings are ended there"
@@ -74,16 +91,18 @@ mod tests {
     fn what_was_seen_comes_before_what_is_said_and_doubt_is_named() {
         let cases = [
             ((Some(12), None, None), 12, "watched to its end"),
+            ((Some(7), None, Some(12)), 7, "its options say 12"),
             ((Some(12), Some(12), Some(12)), 12, "watched to its end"),
             ((Some(7), Some(12), Some(12)), 12, "ended after 7"),
-            ((Some(7), None, Some(12)), 7, "its options say 12"),
             ((None, Some(12), Some(10)), 12, "as its output says"),
             ((None, None, Some(15)), 15, "not watched to its end"),
             ((None, None, None), 10, "IN DOUBT"),
         ];
         for ((reported, announced, options), number, comment) in cases {
-            let (written, said) = Epochs::of(reported, announced, options).written();
+            let (written, said) = Epochs::from_signs(reported, announced, options, false).written();
             assert!(written == number && said.contains(comment), "{written}: {said}");
         }
+        let (written, said) = Epochs::from_signs(Some(7), None, Some(12), true).written();
+        assert!(written == 12 && said.contains("stopped early after 7"), "{written}: {said}");
     }
 }

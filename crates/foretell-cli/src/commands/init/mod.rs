@@ -77,7 +77,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         )));
     }
     let reported = found.as_ref().and_then(|found| metric::reported(&sample, found));
-    let epochs = Epochs::of(reported, probe::announced(&sample.lines), described.epochs);
+    let announced = probe::announced(&sample.lines);
+    let epochs = Epochs::from_signs(reported, announced, described.epochs, sample.stopped_early());
     let mut guess = study_file::Guess { described, metric: None, epochs, earlier: Vec::new() };
     let asks = !arguments.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if asks {

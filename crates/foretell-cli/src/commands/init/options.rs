@@ -11,7 +11,7 @@ use std::path::Path;
 const MOST: usize = 8;
 /// The most parameters of one kind, such as dropouts.
 const ALIKE: usize = 2;
-/// The most options that are listed besides.
+/// The most other options that are listed.
 const MOST_OTHERS: usize = 16;
 
 /// Options that say how long to train: in epochs, and in iterations.
@@ -69,7 +69,7 @@ struct Place {
     values: std::ops::Range<usize>,
 }
 
-/// What is asked of a script besides its command line.
+/// What is known of a script in addition to its command line.
 pub(super) struct Asked<'a> {
     /// What it prints for `--help`.
     pub(super) help: &'a [String],

@@ -30,6 +30,18 @@ pub(super) struct Sample {
     pub(super) written: (String, bool),
 }
 
+impl Sample {
+    /// Whether the output tells that the training stops early by itself.
+    pub(super) fn stopped_early(&self) -> bool {
+        self.lines.iter().any(|line| {
+            let line = line.to_lowercase();
+            ["early stopping", "early stop", "earlystopping", "stopped early"]
+                .iter()
+                .any(|words| line.contains(words))
+        })
+    }
+}
+
 /// Runs `command` for at most `limit`, or until its lines are enough.
 pub(super) fn run(
     command: &[String],

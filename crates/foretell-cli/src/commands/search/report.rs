@@ -123,6 +123,7 @@ pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
     let measure = measure_name(spec.run_score, &spec.metric);
     match spec.run_score {
         RunScore::Best => Some(format!("a trial counts with the {measure} it reaches")),
+        RunScore::Mean(_) => Some(format!("a trial counts with the {measure}")),
         // what a budget is measured by may well be the best
         RunScore::Last => spec.budget_epochs.map(|_| {
             format!("a trial counts with its last {}; --score best counts the best it reaches", spec.metric)

@@ -31,35 +31,40 @@ pub(super) fn taught(spec: StudySpec, asked: &StudyRequest, runs: &[Run], is_new
     StudySpec { predictor: lessons.predictor, ..spec }
 }
 
-/// What to do with earlier studies of the same command with the same metric and parameters, beside the new study's `directory`: go on
-/// with one, or learn from it. Folders that cannot be read are passed over: they are offered, not asked for.
-pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Vec<String> {
-    let Some(command) = spec.workload.get("command") else { return Vec::new() };
-    if directory.exists() {
-        return Vec::new();
-    }
+/// An earlier study of the same command.
+struct Earlier {
+    path: PathBuf,
+    completed: u64,
+    /// Whether the new study's settings continue it.
+    continues: bool,
+}
+
+/// What to do with earlier studies of the same command with the same metric and parameters, beside the new study's `directory`: continue
+/// one, or learn from it. Of several, the one with the most completed trials is offered. Folders that cannot be read are passed over.
+pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
+    let command = spec.workload.get("command").filter(|_| !directory.exists())?;
     let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
-    let offer = |path: PathBuf| {
+    let earlier = |path: PathBuf| {
         let stored = Stored::read(&path).ok()?;
         let there = stored.study.spec();
         let same = there.workload.get("command") == Some(command)
             && (&there.metric, there.direction) == (&spec.metric, spec.direction)
             && there.space.names() == spec.space.names();
-        let trials = stored.study.progress().trials.completed;
-        let path = path.display();
-        let goes_on = match there.continues(spec) {
-            true => format!("to go on with it by these settings: --out {path}; "),
-            false => String::new(),
-        };
-        (same && trials > 0).then(|| {
-            format!(
-                "an earlier study of this command is there; {goes_on}to learn from it, too: --learn-from {path}{}",
-                spared(trials, spec)
-            )
-        })
+        let completed = stored.study.progress().trials.completed;
+        (same && completed > 0).then(|| Earlier { path, completed, continues: there.continues(spec) })
     };
-    folders.into_iter().filter_map(offer).collect()
+    let all: Vec<Earlier> = folders.into_iter().filter_map(earlier).collect();
+    let Earlier { path, completed, continues } = all.iter().max_by_key(|earlier| earlier.completed)?;
+    let path = path.display();
+    let found = match all.len() {
+        1 => format!("found an earlier study of this command: {path} ({completed} completed trials)"),
+        count => format!(
+            "found {count} earlier studies of this command, the largest {path} ({completed} completed trials)"
+        ),
+    };
+    let continued = if *continues { format!("continue it with --out {path}, or ") } else { String::new() };
+    Some(format!("{found}; {continued}learn from it with --learn-from {path}{}", spared(*completed, spec)))
 }
 
 /// Says what the study of `spec` saves by learning from `trials` finished trials; empty if they are fewer than its burn-in.

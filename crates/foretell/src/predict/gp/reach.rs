@@ -41,7 +41,7 @@ impl Reach {
         let high = self.finals.1.max(last + self.gains.1) + room;
         let high = if last > self.ceiling { high } else { high.min(self.ceiling) };
         let low = match self.run_score {
-            RunScore::Last => low,
+            RunScore::Last | RunScore::Mean(_) => low,
             RunScore::Best => low.max(last),
         };
         forecast.min(high).max(low)
