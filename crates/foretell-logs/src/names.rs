@@ -70,7 +70,7 @@ pub(crate) fn prominence(name: &str) -> u8 {
         || small.contains("maxdets=1 ")
         || small.contains("maxdets=10 ");
     let is_of_class = words.iter().any(|word| word.chars().all(|c| c.is_ascii_digit()));
-    let is_lesser = is("recall precision ar top5 top10 p r")
+    let is_lesser = is("recall precision ar top5 top10 acc5 acc10 p r")
         || small.contains("@5")
         || small.contains("@10")
         || is_of_class;
@@ -167,10 +167,10 @@ mod tests {
     fn held_out_accuracy_comes_first_and_training_loss_last() {
         let best_first = [
             "val_acc",
+            "test_accuracy",
             "val_acc_1",
             "val_acc5",
             "val_precision",
-            "test_accuracy",
             "val_loss",
             "test_ppl",
             "acc",
@@ -186,8 +186,8 @@ mod tests {
         let best_first = [
             "metrics/mAP50-95(B)",
             "metrics/mAP50(B)",
-            "metrics/recall(B)",
             "val/box_loss",
+            "metrics/recall(B)",
             "train/box_loss",
         ];
         let mut sorted = best_first;

@@ -107,15 +107,9 @@ mod tests {
         }
         let log = ["2031-05-06 10:00:01", "101 - INFO - Epoch 1/9 val_acc 0.5106"];
         let line = ["Epoch 1", "loss 0.9", "val_acc 0.5"];
-        for names in [
-            &["0.408275", "0.0"][..],
-            &["1", "0.5"],
-            &["1", "51", "60"],
-            &["run1", "1e-3"],
-            &["0,4", "0,3"],
-            &log,
-            &line,
-        ] {
+        for names in
+            [&["0.408275", "0.0"][..], &["1", "0.5"], &["run1", "1e-3"], &["0,4", "0,3"], &log, &line]
+        {
             assert!(!is_heading(names), "{names:?}");
         }
         assert!(is_doubtful(&["1", "51", "60"]) && is_doubtful(&["", "2", "10", "1"]));
