@@ -66,7 +66,7 @@ impl Study {
         let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
         let mut host = Hosted::new(session);
         host.warm_start(runs).map_err(refused)?;
-        let host = match folder.as_deref().map(Orders::of) {
+        let host = match folder.as_deref().map(Orders::in_study) {
             Some(orders) => host.with_orders(orders),
             None => host,
         };
@@ -88,8 +88,13 @@ impl Study {
         value: f64,
         metrics: BTreeMap<String, f64>,
     ) -> PyResult<(bool, Option<Bound<'py, PyDict>>)> {
-        let reading =
-            Reading { step, value: Some(value).filter(|value| value.is_finite()), metrics, late: false };
+        let reading = Reading {
+            step,
+            value: Some(value).filter(|value| value.is_finite()),
+            metrics,
+            late: false,
+            made_under: None,
+        };
         let next = self.call(py, move |host| host.report(trial, reading, None))?.map_err(refused)?;
         let decision = next.decision.as_ref().map(|decision| as_dict(py, decision)).transpose()?;
         Ok((next.stop, decision))

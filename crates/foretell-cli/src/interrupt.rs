@@ -1,7 +1,7 @@
 //! Ctrl-C and the system's request to end, as a flag: the one place of the program that installs signal handlers.
 
 use crate::failure::Failure;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,6 +16,8 @@ pub(crate) struct Interrupt {
 impl Interrupt {
     /// From now on set once the user interrupts the program, or the system asks it to end.
     pub(crate) fn install(&self) -> Result<(), Failure> {
+        // a file that grows beyond `ulimit -f` is an error of its write then, and does not kill this process
+        flag::register(SIGXFSZ, Arc::default()).map_err(Failure::midway)?;
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = usize::try_from(signal).map_err(Failure::midway)?;
             flag::register_usize(signal, Arc::clone(&self.signal), number).map_err(Failure::midway)?;

@@ -99,8 +99,17 @@ fn parser(schema: &Value) -> ValueParser {
             let least = schema["minimum"].as_u64().unwrap_or(0);
             ValueParser::from(clap::value_parser!(u64).range(least..))
         }
-        Some("number") => clap::value_parser!(f64).into(),
+        Some("number") => ValueParser::from(finite),
         _ => ValueParser::string(),
+    }
+}
+
+/// A number that is finite: JSON writes any other as `null`, which leaves a field open.
+fn finite(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        Ok(_) => Err("it must be a finite number".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -108,7 +117,7 @@ fn parser(schema: &Value) -> ValueParser {
 fn json(schema: &Value, text: &str) -> Value {
     match schema["type"].as_str() {
         Some("integer") => text.parse::<u64>().map_or(Value::Null, Value::from),
-        Some("number") => text.parse::<f64>().map_or(Value::Null, Value::from),
+        Some("number") => finite(text).map_or(Value::Null, Value::from),
         _ => text.into(),
     }
 }

@@ -11,7 +11,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -253,6 +253,109 @@ fn a_line_that_drops_delays_doubles_and_reorders_leaves_the_same_log() {
     let [good, bad] = logs;
     assert_eq!(good.len(), 8);
     assert_eq!(good, bad);
+}
+
+/// A line to `server` that hangs while `is_cut`.
+fn line_that_hangs(server: String, is_cut: Arc<AtomicBool>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let Ok(there) = TcpStream::connect(&server) else { continue };
+            let ways = [(client.try_clone(), there.try_clone()), (Ok(there), Ok(client))];
+            for (mut from, mut to) in ways.into_iter().filter_map(|(from, to)| Some((from.ok()?, to.ok()?))) {
+                let is_cut = Arc::clone(&is_cut);
+                std::thread::spawn(move || {
+                    let mut buffer = [0_u8; 1 << 16];
+                    while let Ok(length @ 1..) = from.read(&mut buffer) {
+                        while is_cut.load(Ordering::SeqCst) {
+                            std::thread::sleep(Duration::from_millis(20));
+                        }
+                        if to.write_all(&buffer[..length]).is_err() {
+                            return;
+                        }
+                    }
+                    let _ = to.shutdown(std::net::Shutdown::Both);
+                });
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn a_worker_that_is_cut_off_for_longer_than_its_lease_loses_no_end_of_a_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = owner(folder.path(), &["--trials", "3", "--no-stopping", "--sampler", "random"], "0.5");
+    let is_cut = Arc::new(AtomicBool::new(false));
+    let line = line_that_hangs(place(folder.path()), Arc::clone(&is_cut));
+    let mut cut = worker(folder.path(), &line, &["--folder", "study"]);
+    let reports = || {
+        std::fs::read_to_string(folder.path().join("study/events.jsonl"))
+            .map_or(0, |log| log.matches("\"reported\"").count())
+    };
+    wait_for("two reports", || reports() >= 2);
+    is_cut.store(true, Ordering::SeqCst);
+    // its lease of three seconds expires, and its training ends meanwhile
+    std::thread::sleep(Duration::from_secs(5));
+    let mut other = worker(folder.path(), "study", &[]);
+    std::thread::sleep(Duration::from_secs(6));
+    is_cut.store(false, Ordering::SeqCst);
+    let (code, result, said) = ended(search);
+    assert_eq!(code, Some(0), "{said}");
+    for worker in [&mut cut, &mut other] {
+        let _ = worker.kill();
+        let _ = worker.wait();
+    }
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert_eq!(result["trials"]["completed"], 3, "{result}");
+    let trials = trials(folder.path());
+    for (trial, own) in &trials {
+        assert_eq!(own.len(), 7, "trial {trial}: six epochs, each once, and an end: {own:?}");
+    }
+}
+
+#[test]
+fn a_metric_that_no_trial_prints_is_refused_at_the_first_trial_as_in_a_local_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = SCRIPT.replace("PAUSE", "0.05");
+    let words = |on: &[&'static str]| {
+        let flags = [
+            "search",
+            "--param",
+            "lr=log:0.01:1",
+            "--metric",
+            "nowhere",
+            "--maximize",
+            "--epochs",
+            "6",
+            "--trials",
+            "9",
+        ];
+        [&flags[..], on, &["--", "sh", "-c"]].concat()
+    };
+    let local =
+        foretell(folder.path(), &[&words(&["--out", "local"])[..], &[&script]].concat()).output().unwrap();
+    let on = words(&["--out", "study", "--on", "workers", "--serve=127.0.0.1:0"]);
+    let search = foretell(folder.path(), &[&on[..], &[&script]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for("the search serves", || folder.path().join("study/access.json").is_file());
+    let mut worker = worker(folder.path(), "study", &[]);
+    let (code, _, said) = ended(search);
+    let _ = worker.kill();
+    let _ = worker.wait();
+    let said_locally = text(&local.stderr);
+    for (code, said) in [(local.status.code(), &said_locally), (code, &said)] {
+        assert!(
+            code == Some(2) && said.contains("trial 0 has named") && said.contains("no metric"),
+            "{said}"
+        );
+    }
+    let failed = records(folder.path()).iter().filter(|record| record["event"] == "failed").count();
+    assert_eq!(failed, 1, "no further trial was burnt");
 }
 
 #[test]

@@ -464,7 +464,9 @@ fn mended(salvage: &Salvage<Record>) -> Done<(usize, usize)> {
     }
     let records = salvage.records()?.map(|salvaged| salvaged.map(|salvaged| salvaged.record));
     let mut refused = 0;
-    Study::mend(&losses, records, &mut |mended| refused += usize::from(mended.refused.is_some()))??;
+    Study::mend(&losses, records, &|_| None, &mut |mended| {
+        refused += usize::from(mended.refused.is_some())
+    })??;
     Ok((left, refused))
 }
 

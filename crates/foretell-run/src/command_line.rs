@@ -23,7 +23,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(directory: &Path) -> Option<Self> {
+    fn read(directory: &Path) -> Option<Self> {
         serde_json::from_str(&std::fs::read_to_string(directory.join(COMMAND_FILE)).ok()?).ok()
     }
 }
@@ -36,7 +36,7 @@ pub fn command_of(
     trial: u64,
     configuration: &Configuration,
 ) -> Option<Vec<String>> {
-    let asked = Asked::of(directory).unwrap_or_default();
+    let asked = Asked::read(directory).unwrap_or_default();
     let command = match asked.command.is_empty() {
         false => asked.command,
         // earlier versions kept the words with spaces between them

@@ -1,14 +1,20 @@
 //! An append-only event log: JSON lines, one checksummed record a line.
 
+pub(crate) mod atomic_write;
 mod checksum;
 mod chunks;
 mod error;
+pub(crate) mod event_store;
 mod file;
+pub(crate) mod flusher;
 mod line;
 mod lock;
+pub(crate) mod no_links;
 mod reader;
 mod recover;
+pub(crate) mod room;
 mod salvage;
+pub(crate) mod stored;
 
 pub use error::EventLogError;
 pub use file::Displacement;
@@ -19,7 +25,7 @@ pub use salvage::{Fate, Repair, Salvage, Salvaged, UnsoundLine};
 
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,11 +33,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Serialize, de::DeserializeOwned};
 
 use file::{LogFile, moved, with_suffix, write_all};
-use line::{decode, encode_into};
+use line::{decode, encode_into, read_line};
 use lock::Lock;
 
-use crate::atomic_write::write_atomically;
-use crate::no_links;
+use atomic_write::write_atomically;
 
 /// An opened log, and what was in it.
 #[derive(Debug)]
@@ -259,7 +264,7 @@ impl<R: Debug + PartialEq + Serialize + DeserializeOwned> EventLog<R> {
     fn keep_first(&self) {
         let first = |path: &Path| {
             let mut line = Vec::new();
-            File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line))?;
+            File::open(path).and_then(|file| read_line(&mut BufReader::new(file), &mut line))?;
             io::Result::Ok(line)
         };
         let copy = first_of(&self.path);
@@ -300,7 +305,12 @@ fn open_locked(path: &Path) -> Result<(File, PathBuf, Lock), EventLogError> {
 
 fn open_file(path: &Path) -> io::Result<(File, PathBuf)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.is_symlink() && !folder.exists() {
+        let why = "it is a symbolic link to a folder that is not there; make that folder, or remove the link";
+        return Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: {why}", folder.display())));
+    }
     fs::create_dir_all(folder)?;
+    only_a_file(path)?;
     let is_new = !path.exists();
     let file = no_links::open(OpenOptions::new().append(true).create(true), path)?;
     if is_new {
@@ -308,6 +318,17 @@ fn open_file(path: &Path) -> io::Result<(File, PathBuf)> {
     }
     let name = path.file_name().unwrap_or_default();
     Ok((file, fs::canonicalize(folder)?.join(name)))
+}
+
+/// Refuses what is no file: opening a pipe, say, would wait for ever.
+fn only_a_file(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(about) if !about.is_file() => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no file; remove it, or name another folder",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The file that has a copy of the first line of the log at `path`.

@@ -20,7 +20,7 @@ pub struct Ask {
     pub worker: Option<String>,
     /// Number of this question of the worker's: the same for a question that is sent again, larger for the next. A late copy of an
     /// earlier question then hands out nothing. Such a worker must renew its lease.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
 }
 
@@ -42,8 +42,11 @@ pub struct Report {
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
     /// The lease that `ask` gave with the trial. A worker whose trial was given to another one meanwhile gets 409.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
+    /// The lease under which another worker made the report, which could not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_under: Option<String>,
 }
 
 /// A training continues after fewer epochs than it has reported, or starts again.
@@ -53,8 +56,11 @@ pub struct Report {
 pub struct Begin {
     /// The epochs that its checkpoint has; 0 if it has none.
     pub after: u64,
-    /// The lease that `ask` gave with the trial.
+    /// The number of the worker's attempt at this trial: the same number again changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u64>,
+    /// The lease that `ask` gave with the trial.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
@@ -64,7 +70,7 @@ pub struct Begin {
 #[serde(default, deny_unknown_fields)]
 pub struct Renew {
     /// The lease that `ask` gave with the trial.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
@@ -76,11 +82,14 @@ pub struct Tell {
     /// What went wrong, if anything did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Whether every trial of the command would fail so: a study in which nothing was reported yet ends.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
+    pub of_the_command: bool,
     /// The worker ends and the training has not: the trial has not failed, and the next worker that asks gets it.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
     pub handed_back: bool,
     /// The lease that `ask` gave with the trial. A worker whose trial was given to another one meanwhile gets 409.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub lease: Option<String>,
 }
 
@@ -215,6 +224,11 @@ pub struct Refused {
     pub field: Option<String>,
 }
 
+/// A field that may be left out, but not be null: that is a mistake.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
+}
+
 /// A value that must be there, be it null.
 fn said<'de, D: Deserializer<'de>>(field: D) -> Result<Option<f64>, D::Error> {
     Option::deserialize(field)
@@ -231,18 +245,18 @@ fn number_or_null(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 impl From<Report> for Reading {
-    fn from(Report { step, value, metrics, late, .. }: Report) -> Self {
+    fn from(Report { step, value, metrics, late, made_under, .. }: Report) -> Self {
         let metrics = metrics.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        Self { step, value, metrics, late }
+        Self { step, value, metrics, late, made_under }
     }
 }
 
 impl Report {
     /// The report of `reading` by the worker that holds `lease`.
     pub fn new(reading: &Reading, lease: Option<&str>) -> Self {
-        let Reading { step, value, metrics, late } = reading.clone();
+        let Reading { step, value, metrics, late, made_under } = reading.clone();
         let metrics = metrics.into_iter().map(|(name, value)| (name, Some(value))).collect();
-        Self { step, value, metrics, late, lease: lease.map(str::to_owned) }
+        Self { step, value, metrics, late, lease: lease.map(str::to_owned), made_under }
     }
 }
 

@@ -136,7 +136,7 @@ fn starts_a_stubborn_trial_and_waits() {
 fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (mut child, mut output) = victim("starts_a_stubborn_trial_and_waits", folder.path());
-    let leader = ProcessIdentity::of(line_after(&mut output, "leader ").parse().expect("a process id"));
+    let leader = ProcessIdentity::with_pid(line_after(&mut output, "leader ").parse().expect("a process id"));
     child.kill().expect("our child");
     child.wait().expect("our child");
     assert!(leader.is_alive(), "it ignores SIGTERM and prints nothing: nothing ended it");
@@ -151,7 +151,7 @@ fn abandoned_processes_of_a_killed_parent_are_found_and_ended() {
 fn a_group_that_outlived_its_leader_is_found_and_ended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (mut child, mut output) = victim("starts_a_stubborn_trial_and_waits", folder.path());
-    let leader = ProcessIdentity::of(line_after(&mut output, "leader ").parse().expect("a process id"));
+    let leader = ProcessIdentity::with_pid(line_after(&mut output, "leader ").parse().expect("a process id"));
     child.kill().expect("our child");
     child.wait().expect("our child");
     Command::new("kill").args(["-9", &leader.pid.to_string()]).status().expect("kill runs");
@@ -191,7 +191,7 @@ fn a_guarded_child_ends_with_its_parent() {
     let (mut child, mut output) = victim("starts_a_guarded_trial_and_waits", folder.path());
     let said = line_after(&mut output, "child ");
     let (pid, message) = said.split_once(' ').expect("two parts");
-    let guarded = ProcessIdentity::of(pid.parse().expect("a process id"));
+    let guarded = ProcessIdentity::with_pid(pid.parse().expect("a process id"));
     assert!(
         message.contains(&format!("value: Some({:?})", f64::from(child.id()))),
         "it watches its parent: {message}"

@@ -61,7 +61,7 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     let space = Space::Parameters(ParameterSpace::parse(&["x=float:0:1"]).expect("a space"));
     let usual = StudySpec::new(space, "val_acc", Direction::Maximize);
     let spec = StudySpec { max_resource: EPOCHS, trials: 6, burn_in: 4, policy: Policy::None, ..usual };
-    let orders = Orders::of(folder.path());
+    let orders = Orders::in_study(folder.path());
     let open = || {
         let (store, _) = EventStore::open(folder.path().join("events.jsonl")).expect("a log");
         let session = Session::open(spec.clone(), Parts::default(), store).expect("a study");
@@ -69,8 +69,8 @@ fn the_driver_records_orders_and_carries_them_out_also_those_given_while_it_was_
     };
     let cancel = AtomicBool::new(false);
     let ran = open().run(&cancel, &mut |_, event| {
-        if let Event::Report { trial, report } = event {
-            match (trial, report.step) {
+        if let Event::Report { trial, reading } = event {
+            match (trial, reading.step) {
                 (0, 2) => orders.give(0, Order::Stop).expect("it is ordered"),
                 (1, 2) => orders.give(1, Order::Keep).expect("it is ordered"),
                 (2, 2) => cancel.store(true, Ordering::SeqCst),

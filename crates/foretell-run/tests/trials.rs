@@ -84,7 +84,7 @@ fn wait_for_pids(path: &Path, count: usize) -> Vec<ProcessIdentity> {
             .filter_map(|line| line.strip_suffix('\n')?.trim().parse().ok())
             .collect();
         if pids.len() >= count {
-            return pids.into_iter().map(ProcessIdentity::of).collect();
+            return pids.into_iter().map(ProcessIdentity::with_pid).collect();
         }
         assert!(Instant::now() < until, "{count} processes never started: {text:?}");
         std::thread::sleep(Duration::from_millis(20));

@@ -153,11 +153,7 @@ fn finished(study: &Study, number: u64, trial: &Trial) -> Option<FrontTrial> {
     let TrialState::Completed { value } = trial.state else { return None };
     let others = study.objective_values(trial).into_iter();
     let values = std::iter::once(Some(value)).chain(others).collect::<Option<Vec<f64>>>()?;
-    (!trial.breaks_limit).then(|| FrontTrial {
-        trial: number,
-        values,
-        configuration: trial.configuration.clone(),
-    })
+    trial.counts().then(|| FrontTrial { trial: number, values, configuration: trial.configuration.clone() })
 }
 
 /// `trial`, if a forecast stopped it, and how probable it is that none of the `front` would have dominated it.
@@ -178,5 +174,5 @@ fn stopped(study: &Study, number: u64, trial: &Trial, front: &[Vec<f64>]) -> Opt
     } else {
         f64::from(u8::from(mean > to_beat))
     };
-    (!trial.breaks_limit).then_some(FrontStopped { trial: number, forecast, others, probability })
+    trial.counts().then_some(FrontStopped { trial: number, forecast, others, probability })
 }

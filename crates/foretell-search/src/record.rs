@@ -74,6 +74,11 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<String>,
     },
+    /// The configuration of this trial, which starts next, is lost: the log was repaired. The trial counts for nothing.
+    Unknown {
+        /// The trial's number.
+        trial: u64,
+    },
     /// Which of the numbers that trials print is the metric, as the first trial's output has shown: its series, as the reader of printed output
     /// writes it. The trials after it are read alike.
     Chosen {
@@ -84,7 +89,7 @@ pub enum Record {
     Started {
         /// The trial's number, from 0.
         trial: u64,
-        /// Its configuration.
+        /// Its configuration; empty where it is lost.
         configuration: Configuration,
         /// The seed its process is given.
         seed: u32,
@@ -104,6 +109,22 @@ pub enum Record {
         /// What else it reported.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         metrics: BTreeMap<String, f64>,
+    },
+    /// Epochs of a trial were trained once more, and count once more: it began again, or two workers trained it.
+    Repeated {
+        /// The trial's number.
+        trial: u64,
+        /// The step that was reported again.
+        step: u64,
+        /// How many epochs that adds.
+        epochs: u64,
+    },
+    /// The report of this step came after its worker had lost the trial, and before anybody else had reported it.
+    Late {
+        /// The trial's number.
+        trial: u64,
+        /// The step.
+        step: u64,
     },
     /// A running trial was judged.
     Decided(Decision),
@@ -148,6 +169,9 @@ impl Record {
             Self::Decided(decision) => Some(decision.trial),
             Self::Started { trial, .. }
             | Self::Reported { trial, .. }
+            | Self::Unknown { trial }
+            | Self::Repeated { trial, .. }
+            | Self::Late { trial, .. }
             | Self::Paused { trial }
             | Self::Completed { trial }
             | Self::Failed { trial, .. } => Some(*trial),

@@ -148,8 +148,8 @@ impl<S: Store> Session<S> {
         }
     }
 
-    /// The training of `trial`, which was to go on, begins after only `from` epochs, since it has no later checkpoint: what it trains
-    /// once more counts. A trial that was paused and begins anew shows that none is kept: asha then pauses no trial any more.
+    /// The training of `trial`, which was to go on, begins after only `from` epochs, since it has no later checkpoint: what it then
+    /// reports again counts again. A trial that was paused and begins anew shows that none is kept: asha then pauses no trial any more.
     ///
     /// # Errors
     /// [`StoreError`] if a record could not be stored.
@@ -157,6 +157,47 @@ impl<S: Store> Session<S> {
         self.news.clear();
         self.with_study(|study, append| study.began_after(trial, from, append))?;
         // it runs already
+        self.take_start(trial);
+        Ok(())
+    }
+
+    /// The training of `trial` goes on with another worker, after all that is recorded.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored.
+    pub fn moved(&mut self, trial: u64) -> Result<(), StoreError> {
+        self.news.clear();
+        self.with_study(|study, append| study.moved(trial, append))?;
+        self.take_start(trial);
+        Ok(())
+    }
+
+    /// A report of `step` does not count, since another worker has the trial; the `epochs` that it adds were trained.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored.
+    pub fn trained_again(&mut self, trial: u64, step: u64, epochs: u64) -> Result<(), StoreError> {
+        self.news.clear();
+        let record = Record::Repeated { trial, step, epochs };
+        self.with_study(|study, append| study.emit(record, append))
+    }
+
+    /// The report of `step` that was recorded last came late: its worker had lost the trial.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored.
+    pub fn came_late(&mut self, trial: u64, step: u64) -> Result<(), StoreError> {
+        self.with_study(|study, append| study.emit(Record::Late { trial, step }, append))
+    }
+
+    /// The training of `trial` reports `step` first of all since it was started: where that is recorded already, it has begun after
+    /// the recorded step before.
+    ///
+    /// # Errors
+    /// [`StoreError`] if a record could not be stored.
+    pub fn first_report(&mut self, trial: u64, step: u64) -> Result<(), StoreError> {
+        self.news.clear();
+        self.with_study(|study, append| study.repeats_from(trial, step, append))?;
         self.take_start(trial);
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::lengths::Lengths;
 use crate::record::Record;
 use crate::study::{Study, Trial};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// When a record was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Times {
     /// Milliseconds from start or report to report, and how many such pauses.
     pauses: (u64, u64),
     totals: Totals,
+    /// The trials that run.
+    running: BTreeSet<u64>,
 }
 
 /// Sums over all trials, kept in step with them: how long a search will take is asked for at each record.
@@ -42,6 +44,8 @@ struct Totals {
     running: u64,
     /// Those of trials that have ended, and how many they are.
     ended: (u64, u64),
+    /// Milliseconds and epochs from report to report.
+    epochs: (u64, u64),
 }
 
 impl Totals {
@@ -50,6 +54,7 @@ impl Totals {
         self.spent += time.spent;
         self.running += running;
         self.ended = (self.ended.0 + ended.0, self.ended.1 + ended.1);
+        self.epochs = (self.epochs.0 + time.epochs.0, self.epochs.1 + time.epochs.1);
     }
 
     fn remove(&mut self, time: &TrialTime) {
@@ -57,6 +62,7 @@ impl Totals {
         self.spent -= time.spent;
         self.running -= running;
         self.ended = (self.ended.0 - ended.0, self.ended.1 - ended.1);
+        self.epochs = (self.epochs.0 - time.epochs.0, self.epochs.1 - time.epochs.1);
     }
 }
 
@@ -102,7 +108,9 @@ impl Times {
                 time.began = if time.began == 0 { now.time } else { time.began };
             }),
             // what is reported after the end takes no time of the trial's
-            Record::Reported { trial, step, .. } if self.is_timed(*trial) => {
+            Record::Reported { trial, step, .. } | Record::Repeated { trial, step, .. }
+                if self.is_timed(*trial) =>
+            {
                 let mut pause = None;
                 self.change(*trial, |time| {
                     pause = time.pass(now);
@@ -131,6 +139,10 @@ impl Times {
         self.totals.remove(time);
         change(time);
         self.totals.add(time);
+        match time.since {
+            Some(_) => self.running.insert(trial),
+            None => self.running.remove(&trial),
+        };
     }
 
     fn is_timed(&self, trial: u64) -> bool {
@@ -196,13 +208,34 @@ impl Times {
             let left = budget.saturating_sub(spent) as f64;
             return (spent > 0 && self.elapsed > 0).then(|| left * training / spent as f64 / at_a_time);
         }
-        let Totals { running, ended: (sum, count), .. } = self.totals;
+        let Totals { ended: (sum, count), .. } = self.totals;
         if !spec.schedule.is_full() || count == 0 || self.elapsed == 0 {
             return None;
         }
         let each = sum as f64 / count as f64;
-        let left = each * spec.trials.saturating_sub(trials.ended()) as f64 - running as f64;
-        Some(left.max(0.0) / at_a_time)
+        let running: Vec<f64> = self.running.iter().map(|&trial| self.left_of(trial, each, study)).collect();
+        let open = running.len() as u64;
+        let new = spec.trials.saturating_sub(trials.ended()).saturating_sub(open) as f64;
+        let longest = running.iter().copied().fold(0.0, f64::max);
+        let left = (each * new + running.iter().sum::<f64>()) / at_a_time;
+        Some(left.max(longest))
+    }
+
+    /// Milliseconds until `trial`, which runs, ends: after as many epochs as those that ended have taken, at its own pace; where it has
+    /// taken more already, after its last one.
+    fn left_of(&self, trial: u64, each: f64, study: &Study) -> f64 {
+        let (Some(time), Some(known)) = (self.trials.get(&trial), study.trial(trial)) else { return each };
+        let since = time.since.zip(self.last).map_or(0, |(since, last)| last.since(since)) as f64;
+        let spent = time.spent as f64 + since;
+        let (Some(own), Some(usual)) = (pace(time.epochs), pace(self.totals.epochs)) else {
+            return (each - spent).max(0.0);
+        };
+        let left = own * (each / usual) - spent;
+        if left > 0.0 {
+            left
+        } else {
+            (own * known.until.saturating_sub(known.trained()) as f64 - since).max(0.0)
+        }
     }
 }
 
@@ -315,6 +348,27 @@ mod tests {
         assert_eq!((summed.spent, summed.running, summed.ended), (14_000, 0, (14_000, 2)));
         // two more of 7 seconds, 1.4 at a time
         assert_eq!(timing.left_seconds, Some(10.0));
+    }
+
+    #[test]
+    fn a_running_trial_that_is_slower_than_the_finished_ones_takes_its_own_time() {
+        let mut times = Times::default();
+        let mut records = records();
+        // the next one takes 20 seconds an epoch, and has trained 3 of 10
+        let configuration = Configuration::from([("lr".to_owned(), Value::Number(0.5))]);
+        let now = 3_608_000;
+        records.push((Record::Started { trial: 2, configuration, seed: 1, from: 0, until: 10 }, 2, now));
+        for step in 1..=3 {
+            let report = Record::Reported { trial: 2, step, value: Some(0.5), metrics: Default::default() };
+            records.push((report, 2, now + 20_000 * step));
+        }
+        records
+            .iter()
+            .for_each(|(record, run, time)| times.see(record, Some(Moment { run: *run, time: *time })));
+        let plain: Vec<Record> = records.into_iter().map(|(record, ..)| record).collect();
+        let study = Study::resume(spec(), &plain).expect("a study");
+        let left = times.left_seconds(&study).expect("there are times");
+        assert!((80.0..=150.0).contains(&left), "{left}: seven epochs of 20 s, and another trial");
     }
 
     #[test]

@@ -163,8 +163,15 @@ fn an_interrupted_trial_counts_the_epochs_that_it_trains_again_and_goes_on_pausi
     let mut session = Session::new(StudySpec { schedule, ..spec(Policy::None) }).unwrap();
     session.ask().unwrap();
     session.report(0, 1, 0.5, BTreeMap::new()).unwrap();
-    session.began_after(0, 0).unwrap();
+    for _ in 0..3 {
+        session.began_after(0, 0).unwrap();
+        assert_eq!(session.study().progress().spent, 1, "nothing is trained again yet");
+    }
+    session.report(0, 1, 0.4, BTreeMap::new()).unwrap();
+    session.report(0, 1, 0.4, BTreeMap::new()).unwrap();
     assert_eq!(session.study().progress().spent, 2);
+    let starts = session.store().records().iter().filter(|record| matches!(record, Record::Started { .. }));
+    assert_eq!(starts.count(), 2, "what is said again is recorded once");
     assert!(session.study().keeps_checkpoints());
 }
 

@@ -189,9 +189,15 @@ fn mended(whole: &[Record], hole: std::ops::Range<usize>) -> (Vec<Record>, usize
         |trial| left.iter().any(|(_, of)| matches!(of, Record::Reported { trial: of, .. } if *of == trial));
     let (mut records, mut refused, mut there) = (Vec::new(), 0, left.iter());
     let all = left.iter().map(|(_, record)| Ok::<_, std::convert::Infallible>((*record).clone()));
-    let study = Study::mend(&losses, all, &mut |mended: Mended| {
+    // as a trial's params.json tells it
+    let found = |number| {
+        whole.iter().find_map(|record| match record {
+            Record::Started { trial, configuration, .. } if *trial == number => Some(configuration.clone()),
+            _ => None,
+        })
+    };
+    let study = Study::mend(&losses, all, &found, &mut |mended: Mended| {
         let (_, record) = there.next().unwrap();
-        // what else is lost in a longer hole may have taught the sampler something
         assert!(mended.certain || hole.len() > 1, "nothing else is lost before {:?}", mended.inserted);
         records.extend(mended.inserted);
         records.push((*record).clone());

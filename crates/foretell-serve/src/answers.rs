@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
@@ -29,8 +30,13 @@ pub(crate) async fn studies(State(served): State<Arc<Served>>) -> Reply {
 
 pub(crate) async fn records(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
     let log = served.log(&study)?;
-    let read = move || crate::records::all(&log).map_err(Problem::conflict);
-    Ok(Json(Records { records: blocking(read).await?, study }).into_response())
+    // the list is sent as it is read: the document is one without records up to there
+    let empty = serde_json::to_string(&Records { study, records: Vec::new() });
+    let head = empty.map_err(|error| Problem::midway(&error))?;
+    let head = head.strip_suffix("]}").unwrap_or(&head).to_owned();
+    let read = move || crate::records::all(&log, head).map_err(|error| Problem::conflict(error.to_string()));
+    let records = Body::from_stream(blocking(read).await?);
+    Ok(([("content-type", "application/json")], records).into_response())
 }
 
 pub(crate) async fn follow(

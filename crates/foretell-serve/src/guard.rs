@@ -22,6 +22,10 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 
 /// Refuses whom it does not know, before the body is read.
 pub(crate) async fn check(State(served): State<Arc<Served>>, request: Request, next: Next) -> Response {
+    if !is_text(request.uri().path()) {
+        let why = "the address holds bytes that are no UTF-8";
+        return Problem::new(StatusCode::BAD_REQUEST, why).into_response();
+    }
     if let Err((status, why)) = admit(&served.options, request.headers(), request.uri()) {
         return Problem::new(status, why).into_response();
     }
@@ -84,6 +88,22 @@ fn admit(options: &Options, headers: &HeaderMap, uri: &Uri) -> Result<(), Refuse
     ))
 }
 
+/// Whether an address is text once its `%XX` are read.
+fn is_text(path: &str) -> bool {
+    let mut parts = path.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&part.as_bytes()[2..]);
+            }
+            None => bytes.extend_from_slice(part.as_bytes()),
+        }
+    }
+    std::str::from_utf8(&bytes).is_ok()
+}
+
 /// The value of `name` in a query.
 pub(crate) fn word(query: Option<&str>, name: &str) -> Option<String> {
     let mut words = form_urlencoded::parse(query?.as_bytes());
@@ -99,7 +119,7 @@ fn is_local(host: &str) -> bool {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    ["localhost", "127.0.0.1", "[::1]"].contains(&name)
+    ["localhost", "127.0.0.1", "[::1]"].contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// Takes as long for a nearly right token as for a wrong one.

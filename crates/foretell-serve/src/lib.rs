@@ -16,6 +16,7 @@ mod guard;
 mod openapi;
 mod options;
 mod owner;
+mod patient;
 mod problem;
 mod records;
 mod routes;

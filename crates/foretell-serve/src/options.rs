@@ -41,6 +41,8 @@ pub struct Limits {
     pub head: Duration,
     /// How long a request's body may take.
     pub body: Duration,
+    /// How long a reader may take nothing of what it is sent.
+    pub unread: Duration,
     /// The longest body, in bytes.
     pub body_bytes: usize,
     /// How many connections there are.
@@ -63,6 +65,7 @@ impl Default for Limits {
         Self {
             head: Duration::from_secs(20),
             body: Duration::from_secs(20),
+            unread: Duration::from_secs(30),
             body_bytes: 2 << 20,
             connections: 512,
             connections_per_address: 256,

@@ -170,7 +170,7 @@ impl Owner {
         drop(place);
         folds.read(name, &log, |_, study| check_open(study, trial))??;
         let folder = log.parent().unwrap_or(&self.folder);
-        Orders::of(folder).give(trial, order).map_err(|error| Problem::midway(&error))?;
+        Orders::in_study(folder).give(trial, order).map_err(|error| Problem::midway(&error))?;
         Ok(Ordered::HandedOn)
     }
 
@@ -200,7 +200,7 @@ impl Owner {
             Ok::<_, Problem>(configuration)
         })??;
         let folder = log.parent().unwrap_or(&self.folder);
-        Orders::of(folder).enqueue(&configuration).map_err(|error| Problem::midway(&error))?;
+        Orders::in_study(folder).enqueue(&configuration).map_err(|error| Problem::midway(&error))?;
         Ok(false)
     }
 
@@ -235,7 +235,7 @@ impl Owner {
     fn opened(&self, log: PathBuf, spec: StudySpec, store: EventStore) -> Result<Open, Problem> {
         let leases = Leases::new(self.lease).with_pauses(store.times().pauses());
         let folder = log.parent().unwrap_or(&self.folder);
-        let (leases, orders) = (leases.with_folder(folder), Orders::of(folder));
+        let (leases, orders) = (leases.with_folder(folder), Orders::in_study(folder));
         let host = Hosted::new(open_session(spec, store)?).with_leases(leases)?.with_orders(orders);
         Ok(Open { log, host })
     }

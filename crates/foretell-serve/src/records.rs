@@ -1,6 +1,9 @@
 //! A study's records as the page gets them: each as its line in the log has it, with the line's time.
 
-use foretell_run::{LogReader, Position, Stamp};
+use foretell_run::{EventLogError, LogReader, Position, Stamp};
+use futures_util::future::ready;
+use futures_util::stream::{once, unfold};
+use futures_util::{Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -18,6 +21,48 @@ pub(crate) fn timed(record: &RawValue, stamp: Option<Stamp>) -> String {
     }
 }
 
+/// How many bytes of records are read before they are sent.
+const CHUNK: usize = 256 * 1024;
+
+/// A JSON document with all records of `log`, some at a time: `head`, up to the beginning of the list, the list, and the end.
+///
+/// # Errors
+/// What the log's reader says of its beginning. A log that is damaged further on cuts the document short.
+pub(crate) fn all(
+    log: &Path,
+    head: String,
+) -> Result<impl Stream<Item = Result<String, EventLogError>> + use<>, EventLogError> {
+    let mut reader = Reader::open(log, Position::START)?;
+    let mut first = head;
+    if let Some(record) = reader.next() {
+        first.push_str(&timed(&record?, reader.stamp()));
+    }
+    let rest = unfold(Some(reader), |reader| async move {
+        let read = tokio::task::spawn_blocking(move || chunk(reader?)).await;
+        read.ok().flatten()
+    });
+    Ok(once(ready(Ok(first))).chain(rest))
+}
+
+/// The next records, each after a comma, and the reader if there may be more.
+fn chunk(mut reader: Reader) -> Option<(Result<String, EventLogError>, Option<Reader>)> {
+    let mut text = String::new();
+    while text.len() < CHUNK {
+        match reader.next() {
+            Some(Ok(record)) => {
+                text.push(',');
+                text.push_str(&timed(&record, reader.stamp()));
+            }
+            Some(Err(error)) => return Some((Err(error), None)),
+            None => {
+                text.push_str("]}");
+                return Some((Ok(text), None));
+            }
+        }
+    }
+    Some((Ok(text), Some(reader)))
+}
+
 /// All records of a study.
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "schema", rename = "foretell.records/1")]
@@ -25,21 +70,6 @@ pub(crate) struct Records {
     pub(crate) study: String,
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub(crate) records: Vec<Box<RawValue>>,
-}
-
-/// All records of `log`.
-///
-/// # Errors
-/// The text of the log's reader.
-pub(crate) fn all(log: &Path) -> Result<Vec<Box<RawValue>>, String> {
-    let mut reader = Reader::open(log, Position::START).map_err(|error| error.to_string())?;
-    let mut records = Vec::new();
-    while let Some(record) = reader.next() {
-        let record = record.map_err(|error| error.to_string())?;
-        records
-            .push(RawValue::from_string(timed(&record, reader.stamp())).map_err(|error| error.to_string())?);
-    }
-    Ok(records)
 }
 
 #[cfg(test)]

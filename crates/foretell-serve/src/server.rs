@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::connections::Connections;
 use crate::error::ServeError;
 use crate::options::{Limits, Options};
+use crate::patient::Patient;
 use crate::routes;
 use crate::served::Served;
 
@@ -109,6 +110,7 @@ async fn answer(stream: TcpStream, router: Router, limits: Limits) {
     connection.timer(TokioTimer::new()).header_read_timeout(limits.head);
     let service = TowerToHyperService::new(router);
     // what is wrong with a connection is its client's matter
+    let stream = Patient::new(stream, limits.unread);
     let _ = connection.serve_connection(TokioIo::new(stream), service).await;
 }
 

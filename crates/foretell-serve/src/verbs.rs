@@ -13,7 +13,7 @@ use foretell_run::wire::{
     Workers,
 };
 use foretell_run::{EventStore, HostError, Hosted, Next, Work};
-use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, TrialState, read_fields};
+use foretell_search::{Best, Order, StudyRequest, StudySpec, Tally, read_fields};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -96,16 +96,17 @@ pub(crate) async fn renew(State(served): Shared, place: OfTrial, body: Bytes) ->
 /// A training has ended.
 pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
     let (study, trial) = of_trial(place)?;
-    let Tell { failure, handed_back, lease } = read(&body)?;
+    let Tell { failure, of_the_command, handed_back, lease } = read(&body)?;
     if handed_back && failure.is_some() {
         return Err(Problem::field(
             "failure",
             "a training that is handed back has not failed; leave one out",
         ));
     }
-    let told = move |host: &mut Hosted<EventStore>| match handed_back {
-        true => host.hand_back(trial, lease.as_deref()),
-        false => host.tell(trial, failure, lease.as_deref()).map(TrialState::name),
+    let told = move |host: &mut Hosted<EventStore>| match failure {
+        _ if handed_back => host.hand_back(trial, lease.as_deref()),
+        Some(why) if of_the_command => host.fail_for_all(trial, why, lease.as_deref()),
+        failure => host.tell(trial, failure, lease.as_deref()),
     };
     let (state, done) = blocking(move || served.owner.call(&study, told)).await?;
     Ok(Json(Told { trial, state: state.to_owned(), done }).into_response())
@@ -114,8 +115,9 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
 /// A training continues after fewer epochs than it has reported, or starts again.
 pub(crate) async fn begin(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
     let (study, trial) = of_trial(place)?;
-    let Begin { after, lease } = read(&body)?;
-    let next = move || served.owner.call(&study, move |host| host.begin(trial, after, lease.as_deref()));
+    let Begin { after, attempt, lease } = read(&body)?;
+    let next =
+        move || served.owner.call(&study, move |host| host.begin(trial, after, attempt, lease.as_deref()));
     Ok(answer(blocking(next).await?.0, false))
 }
 

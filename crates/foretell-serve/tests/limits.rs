@@ -166,7 +166,7 @@ fn the_limits_that_are_documented_are_those_that_hold() {
         let text = std::fs::read_to_string(pages.join(page)).expect("the page is there");
         assert!(text.contains(words), "{page} does not say {words:?}");
     };
-    let Limits { head, body, body_bytes, connections, connections_per_address } = Limits::default();
+    let Limits { head, body, unread, body_bytes, connections, connections_per_address } = Limits::default();
     let (head, body, megabytes) = (head.as_secs(), body.as_secs(), body_bytes >> 20);
     has("reference/http.md", &format!("within {body} seconds; it is longer than {megabytes} MiB"));
     has(
@@ -176,6 +176,43 @@ fn the_limits_that_are_documented_are_those_that_hold() {
     let page = "explanation/security.md";
     has(page, &format!("{head} seconds for a request's head, {body} for its body, {megabytes} MiB a body"));
     has(page, &format!("{connections} connections, {connections_per_address} of one address"));
+    has(page, &format!("a reader that takes nothing for {} seconds is cut off", unread.as_secs()));
     assert_eq!(Options::LEASE, Duration::from_secs(60));
     has("reference/commands.md", "from this to an hour | 1m |");
+}
+
+#[test]
+fn a_reader_that_takes_nothing_is_cut_off_and_the_records_are_not_held_in_memory_for_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut log = common::log(&folder.path().join("s"));
+    let long = "x".repeat(100_000);
+    for _ in 0..200 {
+        log.append(&serde_json::json!({"event": "noted", "text": long})).expect("there is room");
+    }
+    drop(log);
+    let limits = Limits { unread: Duration::from_millis(300), ..Limits::default() };
+    let address = limited(&folder, None, limits);
+    let mut stream = connected(address);
+    stream.write_all(b"GET /api/studies/s/records HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it is sent");
+    std::thread::sleep(Duration::from_millis(1500));
+    let mut got = 0;
+    let mut buffer = vec![0; 1 << 20];
+    // what was on its way is read; then the connection is at its end, long before the 20 MB
+    while let Ok(length @ 1..) = stream.read(&mut buffer) {
+        got += length;
+    }
+    assert!(got < 15_000_000, "{got} bytes came though nothing was read for long");
+    let records = done(address, "GET", "/api/studies/s/records", "");
+    assert_eq!(records["records"].as_array().expect("records").len(), 200);
+}
+
+#[test]
+fn a_host_in_capitals_is_this_machine_and_an_address_that_is_no_text_is_said_to_be_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = limited(&folder, None, Limits::default());
+    assert_eq!(get(address, "/api/studies", "Host: LOCALHOST\r\n").0, 200);
+    let answer =
+        sent(address, "GET /api/studies/%ff/best HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let (status, error) = refusal(&answer);
+    assert!(status == 400 && error.contains("no UTF-8"), "{answer}");
 }

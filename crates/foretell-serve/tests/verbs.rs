@@ -196,7 +196,7 @@ fn a_repeated_tell_of_a_whole_training_agrees_or_is_a_conflict() {
 }
 
 #[test]
-fn a_silent_workers_trial_runs_elsewhere_and_its_late_reports_are_refused() {
+fn a_silent_workers_trial_runs_elsewhere_until_its_late_reports_continue_the_curve() {
     let folder = tempfile::tempdir().expect("a folder");
     let lease = Duration::from_millis(300);
     let address = started(Options { lease, ..Options::new(folder.path(), local()) });
@@ -215,9 +215,17 @@ fn a_silent_workers_trial_runs_elsewhere_and_its_late_reports_are_refused() {
     std::thread::sleep(2 * lease);
     let again = ask("c");
     assert_eq!((&again["trial"], &again["from"]), (&json!(0), &json!(1)));
-    let (status, answer) = report(&first, 2);
+    assert_eq!(report(&first, 2).1["recorded"], true, "nobody else has reported it");
+    let (status, answer) = report(&again, 2);
     assert_eq!((status, &answer["field"]), (409, &json!("lease")), "{answer}");
-    assert_eq!(report(&again, 2).1["recorded"], true);
+    std::thread::sleep(2 * lease);
+    let third = ask("d");
+    assert_eq!((&third["trial"], &third["from"]), (&json!(0), &json!(2)));
+    assert_eq!(report(&third, 3).1["recorded"], true);
+    let (status, answer) = report(&first, 3);
+    assert_eq!((status, &answer["field"]), (409, &json!("lease")), "{answer}");
+    let late = records(folder.path()).into_iter().filter(|record| matches!(record, Record::Late { .. }));
+    assert_eq!(late.collect::<Vec<_>>(), [Record::Late { trial: 0, step: 2 }]);
 }
 
 #[test]
@@ -451,7 +459,7 @@ fn an_order_about_another_processs_study_is_handed_on_and_one_about_nobodys_is_r
     assert_eq!(call(address, "POST", "/api/studies/s/trials/1/stop", "").0, 202);
     assert_eq!(call(address, "POST", "/api/studies/s/trials/7/stop", "").0, 404);
     assert_eq!(std::fs::read(&log).expect("a log"), before, "the log has one writer");
-    assert_eq!(Orders::of(&folder.path().join("s")).waiting(), [(1, Order::Stop)]);
+    assert_eq!(Orders::in_study(&folder.path().join("s")).waiting(), [(1, Order::Stop)]);
     let (status, answer) = call(address, "POST", "/api/studies/s/ask", "");
     assert_eq!(status, 409, "{answer}");
     assert!(answer["error"].as_str().is_some_and(|text| text.contains("held by process")), "{answer}");

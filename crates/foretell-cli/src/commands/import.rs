@@ -9,9 +9,10 @@ use crate::output::{metric_value, note, print, print_json, table};
 use foretell::{Curve, Direction, Metric, Run, direction_of};
 use foretell_logs::printed::{self, MetricSource, ReportProblem, ReportReader, Whole};
 use foretell_logs::{Format, Manifest, Recorded, Survey, Topic};
+use foretell_run::Draft;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 /// A larger log is not read whole.
@@ -71,16 +72,16 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         return Err(Failure::input("the files hold no run"));
     }
     let failed = |error| Failure::midway(format!("{}: {error}", out.display()));
-    let mut writer = BufWriter::new(File::create(out).map_err(failed)?);
+    let mut writer = Draft::of_output(out).map_err(failed)?;
     match &read {
         Imported::Recorded(recorded, _) => foretell_logs::write_recorded(&mut writer, recorded),
         Imported::Printed(runs, metric) => foretell_logs::write_json_lines(&mut writer, runs, metric),
     }
     .map_err(failed)?;
-    writer.flush().map_err(failed)?;
+    writer.finish().map_err(failed)?;
     if let Imported::Recorded(_, Some(manifest)) = &read {
         let text = serde_json::to_string(manifest).map_err(Failure::midway)?;
-        std::fs::write(sources(out), text).map_err(failed)?;
+        foretell_run::write_output(&sources(out), text).map_err(failed)?;
     }
     print(&summary(&read, out))
 }

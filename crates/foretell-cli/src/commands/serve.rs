@@ -87,7 +87,7 @@ pub(crate) fn token(address: &SocketAddr, must: bool, folder: &Path) -> Result<O
     if address.ip().is_loopback() && !must {
         return Ok(None);
     }
-    match Access::of(folder).and_then(|access| access.token) {
+    match Access::in_study(folder).and_then(|access| access.token) {
         Some(token) => Ok(Some(token)),
         None => Access::new_token().map(Some).map_err(Failure::midway),
     }
@@ -133,7 +133,8 @@ pub(crate) fn report(arguments: &ReportArguments) -> Outcome {
     let folder = std::path::absolute(&stored.directory).map_err(Failure::midway)?;
     let name = folder.file_name().map_or_else(|| "study".into(), |name| name.to_string_lossy().into_owned());
     let page = foretell_serve::page(&name, &log_in(&stored.directory)).map_err(failure)?;
-    std::fs::write(&out, page).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    foretell_run::write_output(&out, page)
+        .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     note(&format!("written: {}", out.display()));
     Ok(())
 }

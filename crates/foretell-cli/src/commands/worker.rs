@@ -1,6 +1,6 @@
 //! `foretell worker`: runs trials of a study that another machine owns.
 
-use super::search::{duration, threads};
+use super::search::{duration, no_gpu_twice, threads};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::note;
@@ -57,6 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let Arguments { address, study, image, workers, .. } = arguments;
         return super::manifest::print_for(kind, address, study.as_deref(), image.as_deref(), *workers);
     }
+    no_gpu_twice(&arguments.gpus)?;
     let settings = settings(arguments)?;
     let interrupt = Interrupt::default();
     interrupt.install()?;
@@ -107,7 +108,7 @@ fn name() -> String {
 
 fn guardian(worker: &Worker) -> Option<Guardian> {
     let program = std::env::current_exe().ok()?;
-    Guardian::start(&[program.into(), "guard".into()], worker.directory()).ok()
+    Guardian::start(&[program.into(), "guard".into()], worker.directory(), note).ok()
 }
 
 fn failure(error: WorkerError) -> Failure {

@@ -67,7 +67,8 @@ pub(crate) fn save(path: &Path, figure: &Figure) -> Result<(), PlotError> {
         "png" => png::encode(figure)?,
         _ => return Err(PlotError::Extension { path: path.to_owned() }),
     };
-    std::fs::write(path, bytes).map_err(|source| PlotError::Write { path: path.to_owned(), source })
+    foretell_run::write_output(path, bytes)
+        .map_err(|source| PlotError::Write { path: path.to_owned(), source })
 }
 
 /// Whether [`save`] knows the extension of `path`; ask before a long computation, better [`check_place`].

@@ -1,13 +1,13 @@
 //! The lines of a damaged log, taken apart and put together where newlines are damaged.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
-use super::line::{BEFORE_CHECKSUM, BEFORE_VERSION, parts};
-use super::recover::recover;
+use super::line::{BEFORE_CHECKSUM, BEFORE_VERSION, LONGEST, parts};
+use super::recover::{nearly_begins, recover};
 
-/// So much is put together at most.
-const MOST: usize = 1 << 20;
+/// So many lines are put together at most: a record that is damaged in more places is lost.
+const MOST: usize = 8;
 
 /// Some bytes of a log: a line, or what is left of one.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,47 +29,45 @@ pub(super) struct Chunks<F> {
 
 impl<F: BufRead> Chunks<F> {
     pub(super) fn new(file: F) -> Self {
-        Self { file, ahead: VecDeque::new(), line: 0, offset: 0 }
+        Self { file, ahead: VecDeque::new(), line: 1, offset: 0 }
     }
 
-    /// The next line with its newline.
+    /// The next line with its newline, or a part of one that is longer than any record.
     pub(super) fn next(&mut self) -> io::Result<Option<Chunk>> {
         if let Some(chunk) = self.ahead.pop_front() {
             return Ok(Some(chunk));
         }
         let mut bytes = Vec::new();
-        if self.file.read_until(b'\n', &mut bytes)? == 0 {
+        if Read::take(&mut self.file, LONGEST as u64).read_until(b'\n', &mut bytes)? == 0 {
             return Ok(None);
         }
-        let offset = self.offset;
-        self.line += 1;
-        self.offset += bytes.len() as u64;
-        Ok(Some(Chunk { line: self.line, offset, bytes }))
+        let chunk = Chunk { line: self.line, offset: self.offset, bytes };
+        self.line += usize::from(chunk.bytes.ends_with(b"\n"));
+        self.offset += chunk.bytes.len() as u64;
+        Ok(Some(chunk))
     }
 
-    /// The records, or what may be left of them, in a damaged line: with the lines after it that begin no record, because the
-    /// newline before them was none; and apart where a record begins inside.
-    pub(super) fn pieces(&mut self, mut chunk: Chunk) -> io::Result<Vec<Chunk>> {
-        while !is_known(&chunk.bytes) && chunk.bytes.len() < MOST {
+    /// The record, or what may be left of one, at the beginning of a damaged line: with the lines after it that begin no record, because
+    /// the newline before them was none; and without the record that begins inside, which is next.
+    pub(super) fn piece(&mut self, mut chunk: Chunk) -> io::Result<Chunk> {
+        let mut lines = 1;
+        while lines < MOST && nearly_begins(&chunk.bytes) && !is_known(&chunk.bytes) {
             let Some(next) = self.next()? else { break };
-            if begins_line(&next.bytes) || is_known(&next.bytes) {
+            if begins_line(&next.bytes) || is_known(&next.bytes) || chunk.bytes.len() > LONGEST {
                 self.ahead.push_front(next);
                 break;
             }
             chunk.bytes.extend(next.bytes);
+            lines += 1;
         }
-        if is_known(&chunk.bytes) {
-            return Ok(vec![chunk]);
+        let inside = (1..chunk.bytes.len()).find(|&place| begins_line(&chunk.bytes[place..]));
+        if let Some(place) = inside.filter(|_| !is_known(&chunk.bytes)) {
+            let bytes = chunk.bytes.split_off(place);
+            let before = chunk.bytes.iter().filter(|&&byte| byte == b'\n').count();
+            let (line, offset) = (chunk.line + before, chunk.offset + place as u64);
+            self.ahead.push_front(Chunk { line, offset, bytes });
         }
-        let begins = |at: &usize| *at == 0 || begins_line(&chunk.bytes[*at..]);
-        let begins: Vec<usize> = (0..chunk.bytes.len()).filter(begins).collect();
-        let ends = begins.iter().skip(1).copied().chain([chunk.bytes.len()]);
-        let piece = |(start, end): (usize, usize)| Chunk {
-            line: chunk.line,
-            offset: chunk.offset + start as u64,
-            bytes: chunk.bytes[start..end].to_vec(),
-        };
-        Ok(begins.iter().copied().zip(ends).map(piece).collect())
+        Ok(chunk)
     }
 }
 
@@ -105,17 +103,9 @@ mod tests {
             let mut chunks = Chunks::new(&damaged[..]);
             let mut known = Vec::new();
             while let Some(chunk) = chunks.next().expect("it is in memory") {
-                let pieces = if parts(&chunk.bytes).is_ok() {
-                    vec![chunk]
-                } else {
-                    chunks.pieces(chunk).expect("it is in memory")
-                };
-                known.extend(
-                    pieces
-                        .iter()
-                        .filter(|piece| is_known(&piece.bytes))
-                        .map(|piece| piece.offset as usize / length),
-                );
+                let is_whole = parts(&chunk.bytes).is_ok();
+                let piece = if is_whole { chunk } else { chunks.piece(chunk).expect("it is in memory") };
+                known.extend(is_known(&piece.bytes).then_some(piece.offset as usize / length));
             }
             let own_newline = (zeroed == (length - 1..length)).then_some(0);
             assert_eq!(known, own_newline.into_iter().chain(whole).collect::<Vec<_>>(), "{zeroed:?}");

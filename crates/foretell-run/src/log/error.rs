@@ -8,6 +8,7 @@ use thiserror::Error;
 use super::file::Displacement;
 use super::line::LineProblem;
 use super::lock::LockError;
+use crate::command_line::shell_line;
 
 /// Why an event log was not opened, read or written.
 #[derive(Debug, Error)]
@@ -133,7 +134,7 @@ impl EventLogError {
 fn way_back(how: Displacement, path: &Path) -> String {
     match how {
         Displacement::Written => {
-            let folder = path.parent().unwrap_or(path).display();
+            let folder = folder_of(path);
             format!("end that program, look at the log by `foretell study doctor {folder}`, and search again")
         }
         _ => "put the file back and search again, or begin in another folder".to_owned(),
@@ -145,7 +146,7 @@ fn remedy(problem: &LineProblem, path: &Path, good_records: usize, good_bytes: u
     if !problem.is_damage() {
         return String::new();
     }
-    let folder = path.parent().unwrap_or(path).display();
+    let folder = folder_of(path);
     format!(
         "; the {good_records} records before it (first {good_bytes} bytes) are good; restore the file from a copy, or keep \
          what is sound by `foretell study doctor {folder} --repair`"
@@ -165,4 +166,9 @@ fn advice(source: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some room and go on",
         _ => "check the device and try again",
     }
+}
+
+/// The folder of a log, as a shell reads it.
+fn folder_of(path: &Path) -> String {
+    shell_line(&[path.parent().unwrap_or(path).display().to_string()])
 }

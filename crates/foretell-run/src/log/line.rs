@@ -1,5 +1,7 @@
 //! One line of the event log: format version, checksum, sequence number, run, time, record.
 
+use std::io::{self, BufRead, Read};
+
 use serde::{Serialize, de::DeserializeOwned};
 use thiserror::Error;
 
@@ -8,6 +10,8 @@ use crc32fast::hash as crc32;
 /// The version of the line format that this crate writes. It reads version 1, too: lines without number, run and time.
 pub(crate) const VERSION: u32 = 2;
 pub(super) const UNNUMBERED: u32 = 1;
+/// The most bytes of a line: a log that holds a longer one, such as the zeros that a crash left at its end, takes no more memory.
+pub(super) const LONGEST: usize = 16 << 20;
 
 pub(super) const BEFORE_VERSION: &str = "{\"v\":";
 pub(super) const BEFORE_CHECKSUM: &str = ",\"crc\":\"";
@@ -36,6 +40,9 @@ pub enum LineProblem {
     /// The line does not end with a newline: its writing was cut short.
     #[error("it is cut short")]
     Cut,
+    /// The line is longer than any record.
+    #[error("it is longer than {LONGEST} bytes, the most that a record takes")]
+    Long,
     /// The frame `{"v":2,"crc":"…","seq":…,"run":…,"time":…,"record":…}` around the record is broken.
     #[error(
         "it is not of the form {{\"v\":{VERSION},\"crc\":\"…\",\"seq\":…,\"run\":…,\"time\":…,\"record\":…}}"
@@ -93,8 +100,9 @@ pub enum LineProblem {
 impl LineProblem {
     /// Whether the bytes are not those that were written (as opposed to written by another program).
     pub fn is_damage(&self) -> bool {
-        use LineProblem::{Edited, FlippedBit, Joined, Sequence, Unnumbered};
-        let is_other = matches!(self, Joined | Sequence { .. } | Unnumbered | FlippedBit { .. } | Edited);
+        use LineProblem::{Edited, FlippedBit, Joined, Long, Sequence, Unnumbered};
+        let is_other =
+            matches!(self, Long | Joined | Sequence { .. } | Unnumbered | FlippedBit { .. } | Edited);
         is_other || self.may_be_torn()
     }
 
@@ -154,7 +162,30 @@ pub(crate) fn decode<R: DeserializeOwned>(line: &[u8]) -> Result<(Option<Stamp>,
 
 /// The stamp and the record's text of `line`, which ends with its newline.
 pub(super) fn parts(line: &[u8]) -> Result<(Option<Stamp>, &[u8]), LineProblem> {
+    if line.len() > LONGEST {
+        return Err(LineProblem::Long);
+    }
     unframed(line.strip_suffix(b"\n").ok_or(LineProblem::Cut)?)
+}
+
+/// Reads a line into `line`, at most [`LONGEST`] bytes of it; answers its length, and whether more of it was passed over up to its
+/// newline.
+pub(super) fn read_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<(u64, bool)> {
+    line.clear();
+    let mut length = Read::take(&mut *file, LONGEST as u64).read_until(b'\n', line)? as u64;
+    if line.len() < LONGEST || line.ends_with(b"\n") {
+        return Ok((length, false));
+    }
+    loop {
+        let rest = file.fill_buf()?;
+        let newline = rest.iter().position(|&byte| byte == b'\n');
+        let passed = newline.map_or(rest.len(), |place| place + 1);
+        length += passed as u64;
+        file.consume(passed);
+        if newline.is_some() || passed == 0 {
+            return Ok((length, newline.is_some()));
+        }
+    }
 }
 
 /// What the decoder said, without the place in the record's text: the line and its column mean nothing in the log.

@@ -9,10 +9,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::error::EventLogError;
-use super::line::{LineProblem, Stamp, decode, diagnose};
+use super::line::{LineProblem, Stamp, decode, diagnose, read_line};
 
 /// How much of the file is read at a time.
 const BUFFER_BYTES: usize = 256 * 1024;
+/// How much of a torn last line is kept to be shown.
+const SHOWN_BYTES: usize = 64 * 1024;
 
 /// A place between two records of a log. It stays valid as long as the log is only appended to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +39,7 @@ pub struct Dropped {
     pub line: usize,
     /// Its length in bytes.
     pub bytes: u64,
-    /// Its text, what was not UTF-8 replaced.
+    /// The first 64 KiB of its text, what was not UTF-8 replaced.
     pub text: String,
     /// What is wrong with it.
     pub problem: LineProblem,
@@ -88,7 +90,8 @@ impl<R: DeserializeOwned> LogReader<R> {
 
     /// The same, without what the file has beyond byte `end`.
     pub(super) fn open_to(path: &Path, position: Position, end: u64) -> Result<Self, EventLogError> {
-        let mut file = File::open(path).map_err(EventLogError::file("open", path))?;
+        let opened = super::only_a_file(path).and_then(|()| File::open(path));
+        let mut file = opened.map_err(EventLogError::file("open", path))?;
         if !begins_record(&mut file, position.bytes).map_err(EventLogError::file("read", path))? {
             return Err(EventLogError::Position { path: path.to_owned(), bytes: position.bytes });
         }
@@ -133,12 +136,12 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
     }
 
     fn read(&mut self) -> Result<Option<R>, EventLogError> {
-        self.line.clear();
-        let read = self.file.read_until(b'\n', &mut self.line);
-        if read.map_err(EventLogError::file("read", &self.path))? == 0 {
+        let read = read_line(&mut self.file, &mut self.line);
+        let (length, is_long) = read.map_err(EventLogError::file("read", &self.path))?;
+        if length == 0 {
             return Ok(None);
         }
-        let decoded = decode(&self.line);
+        let decoded = if is_long { Err(LineProblem::Long) } else { decode(&self.line) };
         match decoded.and_then(|(stamp, record)| self.check_place(stamp).map(|()| (stamp, record))) {
             Ok((stamp, record)) => {
                 self.stamp = stamp;
@@ -146,7 +149,7 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
                 self.position.bytes += self.line.len() as u64;
                 Ok(Some(record))
             }
-            Err(problem) => self.drop_or_refuse(problem).map(|()| None),
+            Err(problem) => self.drop_or_refuse(problem, length).map(|()| None),
         }
     }
 
@@ -161,14 +164,15 @@ impl<R: DeserializeOwned, F: BufRead> LogReader<R, F> {
     }
 
     /// Drops a damaged last line; refuses any other line that cannot be read.
-    fn drop_or_refuse(&mut self, problem: LineProblem) -> Result<(), EventLogError> {
+    fn drop_or_refuse(&mut self, problem: LineProblem, bytes: u64) -> Result<(), EventLogError> {
         let rest = self.file.fill_buf().map_err(EventLogError::file("read", &self.path))?;
         let is_last = rest.is_empty();
         let line = self.position.records as usize + 1;
         let problem = diagnose(&self.line, problem);
         if is_last && problem.may_be_torn() {
-            let text = String::from_utf8_lossy(&self.line).into_owned();
-            self.dropped = Some(Dropped { line, bytes: self.line.len() as u64, text, problem });
+            let shown = &self.line[..self.line.len().min(SHOWN_BYTES)];
+            let text = String::from_utf8_lossy(shown).into_owned();
+            self.dropped = Some(Dropped { line, bytes, text, problem });
             return Ok(());
         }
         Err(EventLogError::Line {

@@ -1,7 +1,7 @@
 //! A damaged line read all the same, where its checksum proves what it was.
 
 use super::checksum::flipped_bit;
-use super::line::{LineProblem, UNNUMBERED, parts};
+use super::line::{BEFORE_CHECKSUM, BEFORE_VERSION, LineProblem, UNNUMBERED, VERSION, parts};
 use crc32fast::hash as crc32;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -18,6 +18,9 @@ const UNNUMBERED_BODY: usize = HEAD + "\"record\":".len();
 /// checksums are right differ in four bits at least up to 11 kB, so one flipped bit has one explanation; that other damage looks
 /// like one flipped bit has the probability (bits of the line)/2³².
 pub(super) fn recover(line: &[u8]) -> Option<(Vec<u8>, LineProblem)> {
+    if !nearly_begins(line) {
+        return None;
+    }
     edited(line)
         .map(|whole| (whole, LineProblem::Edited))
         .or_else(|| with_newline(line).map(|whole| (whole, LineProblem::Joined)))
@@ -45,22 +48,47 @@ fn with_newline(line: &[u8]) -> Option<Vec<u8>> {
     [text, line].map(|text| [text, b"\n"].concat()).into_iter().find(|whole| is_whole(whole))
 }
 
+/// Whether `line` begins as a line does, but for one bit or an editor's mark.
+pub(super) fn nearly_begins(line: &[u8]) -> bool {
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    differing(line, BEFORE_VERSION.as_bytes()).take(2).count() < 2
+}
+
+/// The bits of `line` that are not as in `expected`, which it should begin with.
+fn differing(line: &[u8], expected: &[u8]) -> impl Iterator<Item = usize> {
+    let there = line.iter().copied().chain(std::iter::repeat(0));
+    let bits = there.zip(expected).enumerate().flat_map(|(byte, (there, &expected))| {
+        let wrong = there ^ expected;
+        (0..8).filter(move |bit| wrong >> bit & 1 == 1).map(move |bit| byte * 8 + bit)
+    });
+    bits.collect::<Vec<_>>().into_iter()
+}
+
 /// With one bit flipped back, and which.
 fn unflipped(line: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let body_end = line.len().checked_sub(TAIL).filter(|&end| end > UNNUMBERED_BODY)?;
-    let flipped = |bit: usize| {
-        let mut whole = line.to_vec();
-        whole[bit / 8] ^= 1 << (bit % 8);
-        Some((whole, bit)).filter(|(whole, _)| is_whole(whole))
+    nearly_begins(line)
+        .then(|| [VERSION, UNNUMBERED].into_iter().find_map(|version| unflipped_of(line, version)))?
+}
+
+/// The same for a line of this version.
+fn unflipped_of(line: &[u8], version: u32) -> Option<(Vec<u8>, usize)> {
+    let start = if version == UNNUMBERED { UNNUMBERED_BODY } else { HEAD };
+    let end = line.len().checked_sub(TAIL).filter(|&end| end > start)?;
+    let found = crc32(&line[start..end]);
+    let head = format!("{BEFORE_VERSION}{version}{BEFORE_CHECKSUM}{found:08x}\",\"record\":").into_bytes();
+    let head = &head[..start];
+    let in_tail = differing(&line[end..], b"}\n").map(|bit| end * 8 + bit);
+    let mut in_frame = differing(line, head).chain(in_tail);
+    let bit = match (in_frame.next(), in_frame.next()) {
+        (Some(bit), None) => bit,
+        _ => {
+            let written = u32::from_str_radix(std::str::from_utf8(line.get(14..22)?).ok()?, 16).ok()?;
+            start * 8 + flipped_bit(end - start, written ^ found)?
+        }
     };
-    let mut frame = (0..UNNUMBERED_BODY * 8).chain(body_end * 8..line.len() * 8);
-    frame.find_map(flipped).or_else(|| {
-        let written = u32::from_str_radix(std::str::from_utf8(&line[14..22]).ok()?, 16).ok()?;
-        let unnumbered = line[5] == b'0' + UNNUMBERED as u8;
-        let start = if unnumbered { UNNUMBERED_BODY } else { HEAD };
-        let body = &line[start..body_end];
-        flipped(start * 8 + flipped_bit(body.len(), written ^ crc32(body))?)
-    })
+    let mut whole = line.to_vec();
+    whole[bit / 8] ^= 1 << (bit % 8);
+    Some((whole, bit)).filter(|(whole, _)| is_whole(whole))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::chunks::{Chunk, Chunks};
 use super::error::EventLogError;
 use super::file::with_suffix;
-use super::line::{LineProblem, Stamp, decode, diagnose, parts, write_line};
+use super::line::{LineProblem, Stamp, decode, diagnose, parts, read_line, write_line};
 use super::lock::Lock;
 use super::recover::recover;
 use super::{first_of, open_locked};
@@ -119,10 +119,10 @@ impl<R: Serialize + DeserializeOwned> Salvage<R> {
                         let (line, good_records, path) = (chunk.line, places.len(), path.to_owned());
                         return Err(EventLogError::Line { path, line, problem, good_records, good_bytes: 0 });
                     }
-                    let pieces = chunks.pieces(chunk).map_err(EventLogError::file("read", path))?;
-                    for piece in pieces {
-                        let (stamp, found) = salvaged::<R>(&piece, &problem);
-                        places.extend(stamp.map(|stamp| place(stamp, &piece)));
+                    let piece = chunks.piece(chunk).map_err(EventLogError::file("read", path))?;
+                    let (stamp, found) = salvaged::<R>(&piece, &problem);
+                    places.extend(stamp.map(|stamp| place(stamp, &piece)));
+                    if unsound.last() != Some(&found) {
                         unsound.push(found);
                     }
                 }
@@ -284,7 +284,8 @@ fn salvaged<R: DeserializeOwned>(
 
 /// The copy of the first line, if it is sound.
 fn copy_of_first<R: DeserializeOwned>(path: &Path) -> Option<(Option<Stamp>, Vec<u8>)> {
-    let bytes = fs::read(first_of(path)).ok()?;
+    let mut bytes = Vec::new();
+    read_line(&mut BufReader::new(File::open(first_of(path)).ok()?), &mut bytes).ok()?;
     let (stamp, _) = decode::<R>(&bytes).ok()?;
     stamp.is_none_or(|stamp| stamp.number == 1).then_some((stamp, bytes))
 }

@@ -16,15 +16,18 @@ const TYPE: &str = "event";
 ///
 /// Raise a version when an older program would misunderstand the record. A new optional field that older programs may
 /// ignore needs no new version.
-const NEWEST: [(&str, u32); 12] = [
+const NEWEST: [(&str, u32); 15] = [
     ("created", 1),
     ("changed", 2), // 2: space, sampler, length and command may change, too
     ("enqueued", 1),
     ("chosen", 1),
     ("warm_start", 1),
     ("handed_in", 1), // what `warm_start` was called until November 2026; read, but not written
+    ("unknown", 1),
     ("started", 1),
     ("reported", 1),
+    ("repeated", 1),
+    ("late", 1),
     ("decided", 1),
     ("paused", 1),
     ("completed", 1),
@@ -43,9 +46,12 @@ impl Record {
             Self::Changed { .. } => "changed",
             Self::WarmStart { .. } => "warm_start",
             Self::Enqueued { .. } => "enqueued",
+            Self::Unknown { .. } => "unknown",
             Self::Chosen { .. } => "chosen",
             Self::Started { .. } => "started",
             Self::Reported { .. } => "reported",
+            Self::Repeated { .. } => "repeated",
+            Self::Late { .. } => "late",
             Self::Decided(_) => "decided",
             Self::Paused { .. } => "paused",
             Self::Completed { .. } => "completed",

@@ -119,7 +119,8 @@ impl<'de> Deserialize<'de> for Refit {
         match serde_json::Value::deserialize(deserializer)? {
             serde_json::Value::String(text) if text == "once" => Ok(Self::Once),
             serde_json::Value::String(text) => {
-                text.parse().map(Self::Growth).map_err(|_| D::Error::custom(expected))
+                let factor = text.parse().ok().filter(|factor: &f64| factor.is_finite());
+                factor.map(Self::Growth).ok_or_else(|| D::Error::custom(expected))
             }
             number => number.as_f64().map(Self::Growth).ok_or_else(|| D::Error::custom(expected)),
         }

@@ -1,7 +1,7 @@
 //! Beginning a session, or going on with the study in a store.
 
 use super::Session;
-use crate::record::Record;
+use crate::record::{Input, Record};
 use crate::store::{Memory, Store, StoreError};
 use crate::study::{Parts, RestoreError, Study, StudyError, StudySpec};
 use foretell::{Direction, Run};
@@ -81,6 +81,14 @@ impl<S: Store> Session<S> {
         };
         if let Some(settings) = changed {
             session.with_study(|study, append| study.change_settings(settings, append))?;
+        }
+        // a trial whose configuration is lost cannot go on
+        for trial in 0..session.study.trials().len() as u64 {
+            if session.study.trial(trial).is_some_and(|trial| trial.is_open() && trial.is_unknown()) {
+                let failure = Some("its configuration is lost: the log was repaired".to_owned());
+                session
+                    .with_study(|study, append| study.step_into(&Input::Ended { trial, failure }, append))?;
+            }
         }
         for configuration in session.study.queue().missing(wanted) {
             session.enqueue(configuration, None)??;

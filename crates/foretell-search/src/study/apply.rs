@@ -6,6 +6,7 @@ use crate::samplers::worth::Worth;
 use crate::schedulers::{End, Job};
 use foretell::{Action, Configuration, Curve, Run};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Why a record does not follow from those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,10 @@ impl Study {
                 Ok(())
             }
             Record::WarmStart { id, configuration, points } => self.take_run(id, configuration, points),
+            Record::Unknown { trial } => {
+                self.unknown.insert(*trial);
+                Ok(())
+            }
             Record::Started { trial, configuration, from, until, .. } => {
                 if self.trial(*trial).is_some_and(Trial::is_open) {
                     self.go_on(*trial as usize, *from);
@@ -64,17 +69,15 @@ impl Study {
                 }
                 self.begin(Job { trial: *trial, until: *until }, configuration)
             }
-            Record::Reported { trial, step, value, metrics } => {
-                let (direction, index) = (self.spec.direction, self.known(*trial)?);
-                let whole = self.spec.max_resource;
-                if self.trials[index].is_beyond(*step, whole) {
-                    self.change(index, |trial| trial.run_on(*step, whole));
-                    return Ok(());
-                }
-                self.change(index, |trial| trial.take_in(*step, *value, metrics, direction));
-                self.measures.take_in(&mut self.trials[index], metrics);
-                self.check_limits(index);
-                self.reach_rung(index);
+            Record::Reported { trial, step, value, metrics } => self.take_in(*trial, *step, *value, metrics),
+            Record::Repeated { trial, step, epochs } => {
+                let index = self.known(*trial)?;
+                self.change(index, |trial| trial.repeat(*step, *epochs));
+                Ok(())
+            }
+            Record::Late { trial, .. } => {
+                let index = self.known(*trial)?;
+                self.change(index, |trial| trial.late += 1);
                 Ok(())
             }
             Record::Decided(decision) => {
@@ -91,6 +94,27 @@ impl Study {
                 Ok(())
             }
         }
+    }
+
+    /// A trial reported.
+    fn take_in(
+        &mut self,
+        trial: u64,
+        step: u64,
+        value: Option<f64>,
+        metrics: &BTreeMap<String, f64>,
+    ) -> Result<(), Misfit> {
+        let (direction, index) = (self.spec.direction, self.known(trial)?);
+        let whole = self.spec.max_resource;
+        if self.trials[index].is_beyond(step, whole) {
+            self.change(index, |trial| trial.run_on(step, whole));
+            return Ok(());
+        }
+        self.change(index, |trial| trial.take_in(step, value, metrics, direction));
+        self.measures.take_in(&mut self.trials[index], metrics);
+        self.check_limits(index);
+        self.reach_rung(index);
+        Ok(())
     }
 
     fn known(&self, trial: u64) -> Result<usize, Misfit> {
@@ -145,12 +169,15 @@ impl Study {
         match index.cmp(&self.trials.len()) {
             Ordering::Less => self.change(index, |trial| trial.promote(job.until)),
             Ordering::Equal => {
-                let trial = Trial::new(configuration.clone(), job.until);
+                let unknown = self.unknown.remove(&job.trial);
+                let trial = Trial { unknown, ..Trial::new(configuration.clone(), job.until) };
                 self.progress.add(index, &trial, &self.spec);
                 self.trials.push(trial);
                 self.running.insert(index);
                 self.queue.take();
-                self.sampler.started(job.trial, configuration);
+                if !unknown {
+                    self.sampler.started(job.trial, configuration);
+                }
                 self.check_limits(index);
             }
             Ordering::Greater => return Err(Misfit::Unplanned(job.trial)),
@@ -167,6 +194,10 @@ impl Study {
             trial.state = if whole { TrialState::Completed { value } } else { TrialState::Paused { value } };
             trial.ends.insert(trial.until, trial.step);
         });
+        if self.trials[index].is_unknown() {
+            self.without_result(index);
+            return Ok(());
+        }
         self.check_limits(index);
         self.stand(index);
         let Trial { until, ref shadow, .. } = self.trials[index];
@@ -190,9 +221,12 @@ impl Study {
         Ok(())
     }
 
-    /// Trial `index` failed or diverged.
+    /// Trial `index` failed or diverged, or its configuration is lost.
     fn without_result(&mut self, index: usize) {
         self.scheduler.ended(index as u64, End { score: f64::NEG_INFINITY, stopped: true });
+        if self.trials[index].is_unknown() {
+            return;
+        }
         self.sampler.failed(index as u64, &self.trials[index].configuration);
     }
 
@@ -222,7 +256,8 @@ impl Study {
 
     /// Trial `index` was stopped: it counts with its forecast.
     fn stopped(&mut self, index: usize) {
-        let Some(result) = self.trials[index].result() else { return self.without_result(index) };
+        let result = self.trials[index].result().filter(|_| !self.trials[index].is_unknown());
+        let Some(result) = result else { return self.without_result(index) };
         let score = self.spec.direction.score(result);
         let by_hand = matches!(self.trials[index].state, TrialState::Stopped { reason: Reason::ByHand, .. });
         // what a person has stopped is never promoted

@@ -3,7 +3,6 @@
 use super::restore::study_error;
 use super::{Parts, Study, StudyError, StudySpec};
 use crate::record::Record;
-use crate::samplers::SamplerSpec;
 use crate::samplers::random::trial_seed;
 use crate::schedulers::Job;
 use foretell::Configuration;
@@ -17,8 +16,8 @@ pub struct Mended {
     pub inserted: Vec<Record>,
     /// Why it does not follow from those before it, if it does not.
     pub refused: Option<StudyError>,
-    /// Whether the records that were computed are certainly those that were lost: nothing else was lost before them, or they do not
-    /// depend on it.
+    /// Whether the records that were computed are certainly those that were lost: nothing else was lost before them, or they are no
+    /// decisions.
     pub certain: bool,
 }
 
@@ -74,8 +73,12 @@ impl Losses {
             Record::Changed { settings } => {
                 self.spec = self.spec.take().map(|spec| Box::new(spec.with_settings(settings)));
             }
-            Record::WarmStart { .. } | Record::Enqueued { .. } | Record::Chosen { .. } => {}
+            Record::WarmStart { .. }
+            | Record::Enqueued { .. }
+            | Record::Chosen { .. }
+            | Record::Unknown { .. } => {}
             Record::Started { trial, configuration, .. } => self.see_start(*trial, configuration),
+            Record::Repeated { .. } | Record::Late { .. } => {}
             Record::Reported { trial, .. } if self.is_late(*trial) => {}
             Record::Reported { trial, .. }
             | Record::Paused { trial }
@@ -83,8 +86,11 @@ impl Losses {
             | Record::Failed { trial, .. } => self.see_trial(*trial, record.ends().is_some()),
             Record::Decided(decision) => self.see_trial(decision.trial, record.ends().is_some()),
         }
-        self.is_idle =
-            record.ends().is_some() || !matches!(record, Record::Reported { .. } | Record::Decided(_));
+        self.is_idle = record.ends().is_some()
+            || !matches!(
+                record,
+                Record::Reported { .. } | Record::Repeated { .. } | Record::Late { .. } | Record::Decided(_)
+            );
         self.seen += 1;
     }
 
@@ -166,19 +172,22 @@ impl Study {
     /// Puts the records of a damaged log into the study that they describe, and what is lost of starts, ends and decisions, as far
     /// as it follows from the others: the study is asked what it did there. Each record is handed back with that.
     ///
-    /// Starts and ends are found by the records that are left about their trials. Reports that are lost are lost.
+    /// Starts and ends are found by the records that are left about their trials. Reports that are lost are lost. The configuration of a
+    /// trial whose start is lost is that of its later starts, or the one that is `found` elsewhere; else it stays
+    /// [unknown](crate::Trial::is_unknown). It is never drawn again.
     ///
     /// # Errors
     /// [`StudyError`] if the records have no study's description, or it is not valid; or an error of `records`.
     pub fn mend<E>(
         losses: &Losses,
         records: impl Iterator<Item = Result<Record, E>>,
+        found: &dyn Fn(u64) -> Option<Configuration>,
         each: &mut dyn FnMut(Mended),
     ) -> Result<Result<(), E>, StudyError> {
         let Some(spec) = &losses.spec else { return Err(StudyError::NoHeader) };
         let study =
             Self::of_log(spec.as_ref().clone().covering(losses.trials.len() as u64), Parts::default())?;
-        let mut mender = Mender { study, losses, missing: 0, computed: 0 };
+        let mut mender = Mender { study, losses, found, missing: 0, computed: 0 };
         for (place, record) in records.enumerate() {
             match record {
                 Ok(record) => each(mender.take(place, &record)),
@@ -193,6 +202,8 @@ impl Study {
 struct Mender<'a> {
     study: Study,
     losses: &'a Losses,
+    /// The configurations of trials that something else than the log tells.
+    found: &'a dyn Fn(u64) -> Option<Configuration>,
     /// How many records were missing until here, and how many were computed.
     missing: u64,
     computed: u64,
@@ -206,26 +217,14 @@ impl Mender<'_> {
             self.fill(place, missing, record, &mut inserted);
         }
         self.start_before(record, &mut inserted);
-        let certain = self.computed == self.missing || inserted.iter().all(|record| self.is_certain(record));
+        let is_decision = |record: &Record| matches!(record, Record::Decided(_));
+        let certain = self.computed == self.missing || !inserted.iter().any(is_decision);
         let refused = match record {
             Record::Created { .. } if place > 0 => Some(StudyError::NoHeader),
             _ if place == 0 && !matches!(record, Record::Created { .. }) => Some(StudyError::NoHeader),
             _ => self.study.apply(record).err().map(|misfit| study_error(misfit, place + 1)),
         };
         Mended { inserted, refused, certain }
-    }
-
-    /// Whether `record`, which was computed, does not depend on what else was lost.
-    fn is_certain(&self, record: &Record) -> bool {
-        match record {
-            Record::Started { trial, .. } => {
-                let queued = self.study.spec.queue.len() as u64;
-                let is_drawn = self.study.spec.sampler == SamplerSpec::Random;
-                is_drawn || *trial < queued || self.losses.known.contains_key(trial)
-            }
-            Record::Decided(_) => false,
-            _ => true,
-        }
     }
 
     /// Computes what was lost in the hole before `next`: ends and decisions of trials that are over, and starts.
@@ -280,8 +279,18 @@ impl Mender<'_> {
     /// Computes the start of the next job, and answers whose it is.
     fn start(&mut self, inserted: &mut Vec<Record>) -> Option<u64> {
         let job = self.study.next_job()?;
-        let known = self.losses.known.get(&job.trial).cloned();
-        let configuration = known.or_else(|| self.study.propose(job))?;
+        let own = self.study.trial(job.trial).map(|trial| trial.configuration.clone());
+        let configuration = own.or_else(|| self.losses.known.get(&job.trial).cloned());
+        let configuration = configuration.or_else(|| {
+            let found = (self.found)(job.trial);
+            found.filter(|found| self.study.spec.space.contains(found))
+        });
+        if configuration.is_none() {
+            let record = Record::Unknown { trial: job.trial };
+            let Ok(()) = self.emit(inserted, |study, append| study.emit(record, append));
+            self.computed -= 1; // it is not one of those that are missing
+        }
+        let configuration = configuration.unwrap_or_default();
         let from = self.study.trial(job.trial).map_or(0, crate::Trial::trained);
         let seed = trial_seed(self.study.spec.seed, job.trial);
         let record = Record::Started { trial: job.trial, configuration, seed, from, until: job.until };

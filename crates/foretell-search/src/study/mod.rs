@@ -103,6 +103,8 @@ pub struct Study {
     ranked_from: usize,
     /// Whether a paused trial goes on from a checkpoint, as far as is known.
     keeps_checkpoints: bool,
+    /// The trials, not started yet, whose configuration is lost.
+    unknown: BTreeSet<u64>,
     /// How many trials had ended when the sampler was last told how those that were not trained to their end may end.
     told_at: u64,
     /// What people want tried next.
@@ -193,6 +195,7 @@ impl Study {
             ranks: Ranks::default(),
             ranked_from: 0,
             keeps_checkpoints: true,
+            unknown: BTreeSet::new(),
             told_at: 0,
             queue: Queue::new(spec.queue.clone()),
             series: None,

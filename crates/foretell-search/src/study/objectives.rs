@@ -179,7 +179,7 @@ impl Study {
     /// Trial `index` was trained to its end.
     pub(super) fn stand(&mut self, index: usize) {
         let trial = &self.trials[index];
-        if self.spec.compares_by_metric_alone() || trial.breaks_limit || trial.shadow.is_some() {
+        if self.spec.compares_by_metric_alone() || !trial.counts() || trial.shadow.is_some() {
             return;
         }
         let TrialState::Completed { value } = trial.state else { return };

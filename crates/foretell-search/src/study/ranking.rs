@@ -51,7 +51,7 @@ impl Study {
     /// that is. `None` if it did not get there, failed or breaks a limit.
     fn point_at(&self, trial: &Trial, level: u64) -> Option<Vec<f64>> {
         let &step = trial.ends.get(&level)?;
-        if trial.breaks_limit || matches!(trial.state, TrialState::Failed { .. }) {
+        if !trial.counts() || matches!(trial.state, TrialState::Failed { .. }) {
             return None;
         }
         let score =
@@ -64,7 +64,7 @@ impl Study {
     /// diverged or there is no forecast; `None` if it failed or did not reach the level. A forecaster that learnt from the trial makes it without it.
     fn standing(&mut self, index: usize, level: u64) -> Option<f64> {
         let trial = &self.trials[index];
-        if trial.trained() < level || matches!(trial.state, TrialState::Failed { .. }) {
+        if trial.trained() < level || trial.is_unknown() || matches!(trial.state, TrialState::Failed { .. }) {
             return None;
         }
         let curve = trial.curve.until(level as f64);

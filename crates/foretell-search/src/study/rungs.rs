@@ -10,6 +10,9 @@ const QUARTILES_APART: f64 = 1.349;
 impl Study {
     /// The rung that `trial` reached by its report number `point`, and its score there.
     fn rung_of(&self, trial: &Trial, point: usize) -> Option<(u64, f64)> {
+        if trial.is_unknown() {
+            return None;
+        }
         let steps = trial.curve.steps();
         let step = *steps.get(point)?;
         let (&level, _) = self.rungs.range(..=trial.trained_at(step as u64)).next_back()?;

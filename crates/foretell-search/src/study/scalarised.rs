@@ -142,7 +142,7 @@ impl Study {
             _ => return None,
         };
         let others = self.others_at(trial, trial.step).into_iter().collect::<Option<Vec<f64>>>()?;
-        (!trial.breaks_limit).then_some(Known { worth, others })
+        trial.counts().then_some(Known { worth, others })
     }
 
     /// What the sampler hears of a trial's `worth`: with a reward of its own, that in its place.

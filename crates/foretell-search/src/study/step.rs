@@ -125,13 +125,17 @@ impl Study {
     }
 
     /// The first half of a report: records it, if it counts, and leaves the decision on it to [`decide`](Self::decide). What a
-    /// trial reports after its end counts as trained, and for nothing else.
+    /// trial reports after its end, or again after it [began anew](Self::began_after), counts as trained, and for nothing else.
     ///
     /// # Errors
     /// That of `append`.
     pub fn take_report<E>(&mut self, input: &Input, append: &mut Append<'_, E>) -> Result<(), E> {
         let Input::Reported { trial, step, value, metrics } = input else { return Ok(()) };
         self.retry_start(append)?;
+        let epochs = self.trial(*trial).map_or(0, |trial| trial.repeated(*step));
+        if epochs > 0 {
+            return self.emit(Record::Repeated { trial: *trial, step: *step, epochs }, append);
+        }
         let whole = self.spec.max_resource;
         let is_beyond = self.trial(*trial).is_some_and(|trial| trial.is_beyond(*step, whole));
         if !is_beyond && !self.accepts(*trial, *step) {
@@ -170,7 +174,11 @@ impl Study {
         self.rule.is_some() && self.trial(trial).is_some_and(awaits)
     }
 
-    pub(super) fn emit<E>(&mut self, record: Record, append: &mut Append<'_, E>) -> Result<(), E> {
+    /// Stores and applies a record.
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub(crate) fn emit<E>(&mut self, record: Record, append: &mut Append<'_, E>) -> Result<(), E> {
         append(&record)?;
         assert!(self.apply(&record).is_ok(), "a study's own records are about its own trials");
         Ok(())
@@ -251,7 +259,7 @@ impl Study {
     /// Whether the budget pays for `job`, once all that runs is trained as far as it is to be.
     pub(super) fn can_pay(&self, job: Job) -> bool {
         let Some(budget) = self.spec.budget_epochs else { return true };
-        let left = |trial: &Trial| trial.until.saturating_sub(trial.trained());
+        let left = |trial: &Trial| trial.until.saturating_sub(trial.reached_now());
         let promised: u64 = self.running.iter().map(|&index| left(&self.trials[index])).sum();
         let from = self.trial(job.trial).filter(|_| self.keeps_checkpoints).map_or(0, Trial::trained);
         self.progress.spent + promised + job.until.saturating_sub(from) <= budget
@@ -282,10 +290,40 @@ impl Study {
         from: u64,
         append: &mut Append<'_, E>,
     ) -> Result<(), E> {
-        let Some(begun) = self.trial(trial).filter(|begun| begun.is_open() && from < begun.trained()) else {
+        let is_news =
+            |begun: &&Trial| begun.is_open() && from < begun.trained() && begun.repeating != Some(from);
+        let Some(begun) = self.trial(trial).filter(is_news) else { return Ok(()) };
+        let (until, configuration) = (begun.until, begun.configuration.clone());
+        self.emit(self.start(Job { trial, until }, configuration, from), append)
+    }
+
+    /// The training of `trial` reports `step` first of all since it was started, though that step is recorded: it has begun after
+    /// the recorded step before.
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub(crate) fn repeats_from<E>(
+        &mut self,
+        trial: u64,
+        step: u64,
+        append: &mut Append<'_, E>,
+    ) -> Result<(), E> {
+        let recorded = self.trial(trial).filter(|trial| trial.has_reported() && step <= trial.step);
+        match recorded.filter(|trial| trial.repeated(step) == 0).map(|trial| trial.trained_before(step)) {
+            Some(from) => self.began_after(trial, from, append),
+            None => Ok(()),
+        }
+    }
+
+    /// The training of `trial` goes on with another worker, after all that is recorded.
+    ///
+    /// # Errors
+    /// That of `append`.
+    pub(crate) fn moved<E>(&mut self, trial: u64, append: &mut Append<'_, E>) -> Result<(), E> {
+        let Some(moved) = self.trial(trial).filter(|moved| moved.is_open() && moved.has_reported()) else {
             return Ok(());
         };
-        let (until, configuration) = (begun.until, begun.configuration.clone());
+        let (until, configuration, from) = (moved.until, moved.configuration.clone(), moved.trained());
         self.emit(self.start(Job { trial, until }, configuration, from), append)
     }
 

@@ -78,6 +78,14 @@ pub struct Trial {
     pub(super) ran_to: u64,
     /// The epochs that it trained once more, because it had no checkpoint to go on from.
     pub(crate) again: u64,
+    /// While it repeats epochs that are recorded: how many it has reached so far.
+    pub(super) repeating: Option<u64>,
+    /// Whether it has reported nothing since it went on.
+    pub(super) is_silent: bool,
+    /// How many of its reports came after its worker had lost it.
+    pub late: u64,
+    /// Whether its configuration is lost.
+    pub(super) unknown: bool,
     /// The last decision about it.
     pub decision: Option<Decision>,
     /// The decision that would have stopped it, in a study that only watches.
@@ -117,6 +125,10 @@ impl Trial {
             earlier_jobs: 0,
             ran_to: 0,
             again: 0,
+            repeating: None,
+            is_silent: false,
+            late: 0,
+            unknown: false,
             decision: None,
             shadow: None,
             spared: None,
@@ -136,12 +148,47 @@ impl Trial {
     pub(super) fn promote(&mut self, until: u64) {
         self.earlier_jobs += self.cost() - self.extra - self.again;
         (self.state, self.until, self.judged, self.votes) = (TrialState::Running, until, None, 0);
+        (self.repeating, self.is_silent) = (None, true);
     }
 
-    /// It runs again, after `from` epochs: those that it had trained beyond them are trained once more.
+    /// It runs again, after `from` epochs: those that it had trained beyond them count once more when they are reported again.
     pub(super) fn go_on(&mut self, from: u64) {
         self.state = TrialState::Running;
-        self.again += self.trained().saturating_sub(from);
+        self.repeating = (from < self.trained()).then_some(from);
+        self.is_silent = self.has_reported();
+    }
+
+    /// It has reported `step` again, which adds so many `epochs`.
+    pub(super) fn repeat(&mut self, step: u64, epochs: u64) {
+        self.again += epochs;
+        let now = self.trained_at(step);
+        if self.repeating.is_some_and(|reached| now > reached) {
+            self.repeating = (now < self.trained()).then_some(now);
+            self.is_silent = false;
+        }
+    }
+
+    /// How many epochs that are recorded were trained once more, by a report of `step`.
+    pub(super) fn repeated(&self, step: u64) -> u64 {
+        let is_open = self.is_open() || matches!(self.state, TrialState::Stopped { .. });
+        let reached = self.repeating.filter(|_| is_open && step <= self.step);
+        reached.map_or(0, |reached| self.trained_at(step).saturating_sub(reached))
+    }
+
+    /// Whether its end is in doubt: it went on, and ended before its last epoch without another report.
+    pub fn is_in_doubt(&self) -> bool {
+        matches!(self.state, TrialState::Completed { .. }) && self.is_silent && self.trained() < self.until
+    }
+
+    /// The epochs that its training has reached: fewer than are recorded while it repeats some.
+    pub(super) fn reached_now(&self) -> u64 {
+        self.repeating.unwrap_or_else(|| self.trained())
+    }
+
+    /// The epochs at its last recorded step before `step`.
+    pub(super) fn trained_before(&self, step: u64) -> u64 {
+        let before = self.curve.steps().iter().rev().find(|&&there| there < step as f64);
+        before.map_or(0, |&there| self.trained_at(there as u64))
     }
 
     /// Whether it has reported nothing since it was paused.
@@ -156,6 +203,11 @@ impl Trial {
         metrics: &BTreeMap<String, f64>,
         direction: Direction,
     ) {
+        // a new step shows that all before it were trained again: logs of earlier versions record no repetition
+        if let Some(reached) = self.repeating.take() {
+            self.again += self.trained().saturating_sub(reached);
+        }
+        self.is_silent = false;
         self.step = step;
         self.first.get_or_insert(step);
         let epochs = |name: &str| metrics.get(name).map(|&epochs| epochs.max(0.0) as u64);
@@ -190,6 +242,17 @@ impl Trial {
     /// Whether it trains no more, and only repeats its value.
     fn gave_up(&self) -> bool {
         self.trained_epochs.is_some_and(|epochs| epochs < self.trained())
+    }
+
+    /// Whether its configuration is lost, see [`Record::Unknown`](crate::Record::Unknown): it counts for nothing, and nothing is
+    /// learnt from it.
+    pub fn is_unknown(&self) -> bool {
+        self.unknown
+    }
+
+    /// Whether it may count as a result: it breaks no limit, and its configuration is known.
+    pub(crate) fn counts(&self) -> bool {
+        !self.breaks_limit && !self.is_unknown()
     }
 
     /// Whether it has reported anything.
@@ -263,10 +326,10 @@ impl Trial {
     }
 
     /// Its result in the metric's unit. If the last value counts, only a trial that was trained to its end has one; if the best value
-    /// counts, so has every trial that has ended without failing. `None` for a trial that breaks a limit.
+    /// counts, so has every trial that has ended without failing. `None` for a trial that breaks a limit, or whose configuration is lost.
     pub fn achieved(&self, run_score: RunScore, direction: Direction) -> Option<f64> {
         match (&self.state, run_score) {
-            _ if self.breaks_limit => None,
+            _ if !self.counts() => None,
             (TrialState::Completed { value }, _) => Some(*value),
             (TrialState::Stopped { .. } | TrialState::Paused { .. }, RunScore::Best) => {
                 run_score.of(&self.curve).map(|score| direction.value(score))

@@ -59,8 +59,20 @@ fn read(mut stream: TcpStream) -> (u16, String) {
 /// The status and the JSON of an answer.
 pub(crate) fn call(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, Value) {
     let (status, text) = read(send(address, method, path, "Host: localhost\r\n", body));
-    let (_, body) = text.split_once("\r\n\r\n").expect("a body");
-    (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{method} {path}: {error}: {body}")))
+    let (head, body) = text.split_once("\r\n\r\n").expect("a body");
+    let body = if head.contains("chunked") { unchunked(body) } else { body.to_owned() };
+    (status, serde_json::from_str(&body).unwrap_or_else(|error| panic!("{method} {path}: {error}: {body}")))
+}
+
+/// The body that was sent in chunks.
+fn unchunked(mut body: &str) -> String {
+    let mut whole = String::new();
+    while let Some((size, rest)) = body.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).expect("a size");
+        whole.push_str(&rest[..size]);
+        body = rest[size..].trim_start_matches("\r\n");
+    }
+    whole
 }
 
 /// The JSON of an answer whose status is 200.

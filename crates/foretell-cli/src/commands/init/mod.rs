@@ -91,7 +91,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     guess.earlier = earlier::of(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
-    std::fs::write(out, text).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    foretell_run::write_output(out, text)
+        .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     note(&study_file::summary(&guess, out));
     Ok(())
 }

@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 fn write_report(path: &Path, file: &Replayed, arguments: &Arguments) -> Outcome {
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
-    std::fs::write(path, page::html(file, arguments)).map_err(failed)
+    foretell_run::write_output(path, page::html(file, arguments)).map_err(failed)
 }
 
 /// The JSON document that the command prints.

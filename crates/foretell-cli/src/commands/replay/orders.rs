@@ -2,10 +2,10 @@
 
 use super::replayed::Replayed;
 use crate::failure::Failure;
+use foretell_run::Draft;
 use foretell_search::Table;
 use serde::Serialize;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// One order.
@@ -29,7 +29,7 @@ fn recorded(table: &Table, run: usize, lowest: f64) -> Vec<f64> {
 /// Writes every order of the `replayed` files to `path`, a JSON line each.
 pub(super) fn write(path: &Path, replayed: &[Replayed]) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::midway(format!("{}: {error}", path.display()));
-    let mut file = BufWriter::new(File::create(path).map_err(|error| failed(&error))?);
+    let mut file = Draft::of_output(path).map_err(|error| failed(&error))?;
     for Replayed { curves, table, outcomes, .. } in replayed {
         let all = (0..table.len()).flat_map(|run| recorded(table, run, f64::INFINITY));
         let lowest = all.fold(f64::INFINITY, f64::min);
@@ -43,5 +43,5 @@ pub(super) fn write(path: &Path, replayed: &[Replayed]) -> Result<(), Failure> {
             writeln!(file).map_err(|error| failed(&error))?;
         }
     }
-    file.flush().map_err(|error| failed(&error))
+    file.finish().map_err(|error| failed(&error))
 }

@@ -148,7 +148,7 @@ fn tell(stored: &Stored, again: &Again, study: &Study, folder: &Path, format: Fo
     if scores.is_empty() {
         return Err(Failure::midway(format!(
             "no training succeeded: `foretell study show {}` says why each ended",
-            folder.display()
+            foretell_run::shell_line(&[folder.display().to_string()])
         )));
     }
     let Some(first) = stored.study.trial(again.trial) else { return Err(no_trial(stored, again.trial)) };

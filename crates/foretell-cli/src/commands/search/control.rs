@@ -116,6 +116,13 @@ impl Control {
         if let Some(times) = self.stall.filter(|times| !(*times >= 1.0 && *times < 1e9)) {
             return Err(Failure::input(format!("--stall {times}: must be 1 or more; 10 is a good start")));
         }
+        no_gpu_twice(&self.gpus)?;
+        if self.on != Some(On::Slurm) && !self.slurm.is_empty() {
+            return Err(Failure::input("--slurm: only with --on slurm"));
+        }
+        if self.on != Some(On::Ray) && !self.ray.is_empty() {
+            return Err(Failure::input("--ray: only with --on ray"));
+        }
         if self.on != Some(On::Slurm) && self.owner == OwnerPlace::Job {
             return Err(Failure::input("--owner job: only with --on slurm"));
         }
@@ -148,6 +155,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let number: f64 = number.trim().parse().map_err(|_| "write 90s, 30m, 8h or 2d".to_owned())?;
     let duration = Duration::try_from_secs_f64(number * seconds).map_err(|error| error.to_string())?;
     if duration.is_zero() { Err("must be above 0".to_owned()) } else { Ok(duration) }
+}
+
+/// Refuses a GPU that is named twice: two trials would share it.
+pub(crate) fn no_gpu_twice(gpus: &[String]) -> Result<(), Failure> {
+    let is_double = |(place, gpu): &(usize, &String)| gpus[..*place].contains(gpu);
+    match gpus.iter().enumerate().find(is_double) {
+        Some((_, gpu)) => Err(Failure::input(format!("--gpus {}: {gpu} is named twice", gpus.join(",")))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -74,10 +74,13 @@ impl Display {
             | Record::Changed { .. }
             | Record::WarmStart { .. }
             | Record::Enqueued { .. }
+            | Record::Unknown { .. }
             | Record::Chosen { .. } => return,
             Record::Decided(decision) => decision.trial,
             Record::Started { trial, .. }
             | Record::Reported { trial, .. }
+            | Record::Repeated { trial, .. }
+            | Record::Late { trial, .. }
             | Record::Paused { trial }
             | Record::Completed { trial }
             | Record::Failed { trial, .. } => *trial,

@@ -84,8 +84,8 @@ impl Fleet {
         let slurm = Slurm::new(directory, &arguments.control.slurm, arguments.workers())?;
         let job = slurm.submit_owner(&owner_words(&asked.line)?)?;
         note(&format!(
-            "job {job} owns the study in {}: `foretell study show {0}` shows it, the end of {0}/slurm/owner-{job}.log what it says, and `scancel {job}` ends it",
-            directory.display()
+            "job {job} owns the study in {0}: `foretell study show {0}` shows it, the end of {0}/slurm/owner-{job}.log what it says, and `scancel {job}` ends it",
+            foretell_run::shell_line(&[directory.display().to_string()])
         ));
         Ok(true)
     }
@@ -94,7 +94,7 @@ impl Fleet {
     pub(super) fn end(mut self) -> Outcome {
         let failure = self.tended.take().and_then(Tended::end);
         // another search of the study may have taken its place
-        if Access::of(&self.directory).is_some_and(|there| there.addresses == self.access.addresses) {
+        if Access::in_study(&self.directory).is_some_and(|there| there.addresses == self.access.addresses) {
             Access::remove(&self.directory);
         }
         failure.map_or(Ok(()), |why| Err(Failure::input(why)))
@@ -146,7 +146,7 @@ fn say(directory: &Path, on: Option<On>) {
     if on == Some(On::Workers) {
         note(&format!(
             "waiting for workers: foretell worker {} on machines that share this folder, foretell worker http://HOST:PORT on others",
-            directory.display()
+            foretell_run::shell_line(&[directory.display().to_string()])
         ));
     }
 }

@@ -39,7 +39,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
 use crate::{interrupt, plot};
 use asked::Asked;
-pub(crate) use control::duration;
+pub(crate) use control::{duration, no_gpu_twice};
 pub(crate) use described_study::STUDIES;
 use display::Display;
 pub(crate) use flags::{Arguments, FigureKind};

@@ -7,7 +7,7 @@ use super::workload::Workload;
 use crate::output::{human_duration, note};
 use foretell::{Direction, is_share};
 use foretell_logs::direction_of;
-use foretell_run::{Event, Report};
+use foretell_run::{Event, Notice, Reading};
 use foretell_search::{Record, Schedule, Study, Trial};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -69,37 +69,49 @@ impl<'a> Notices<'a> {
                     self.say_objectives(study);
                 }
             }
-            Event::Report { trial, report } => {
-                self.doubt_whole(study, trial, report);
-                self.check_direction(report)?;
-                self.check_unit(study, report)?;
+            Event::Report { trial, reading } => {
+                self.doubt_whole(study, trial, reading);
+                self.check_direction(reading)?;
+                self.check_unit(study, reading)?;
             }
-            Event::Late { trial, reports } if first(&mut self.late_said) => note(&late(trial, reports)),
-            Event::Noted { trial, note: said } => note(&format!("trial {trial}: {said}")),
-            Event::Quiet { trial, silence } => {
-                self.display.quiet(trial, silence);
-                note(&quiet(trial, silence));
+            Event::Noticed { trial, notice } => self.notice(study, trial, notice),
+            Event::Fewer { workers, why } => note(&format!(
+                "{why}; from now on {workers} trials run at a time: for more, raise the limit, as in `ulimit -n 4096`"
+            )),
+            Event::NotEnqueued { why } => {
+                note(&format!("a configuration that was enqueued is left out: {why}"))
             }
-            Event::Unusable { trial, line, problem } => {
+            Event::Overran { trial } => self.say_overrun(study, trial),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Says what was noticed of a training.
+    fn notice(&mut self, study: &Study, trial: u64, notice: &Notice) {
+        match notice {
+            Notice::Late { reports } if first(&mut self.late_said) => note(&late(trial, *reports)),
+            Notice::Noted { note: said } => note(&format!("trial {trial}: {said}")),
+            Notice::Quiet { silence } => {
+                self.display.quiet(trial, *silence);
+                note(&quiet(trial, *silence));
+            }
+            Notice::Unusable { line, problem } => {
                 note(&format!("trial {trial}: unusable report `{line}`: {problem}"));
             }
-            Event::Silent { trial, lines, line } if first(&mut self.silence_said) => {
+            Notice::Silent { lines, line } if first(&mut self.silence_said) => {
                 note(&format!(
                     "trial {trial} has printed {lines} lines, `{line}` the last, but no report yet: {}",
                     self.workload.what_is_missed()
                 ));
             }
-            Event::Retried { trial, attempt, why } => {
+            Notice::Retried { attempt, why } => {
                 let why = in_one_line(why);
                 note(&format!(
                     "trial {trial} failed ({why}); attempt {attempt} of those that --retries allows"
                 ));
             }
-            Event::NotEnqueued { why } => {
-                note(&format!("a configuration that was enqueued is left out: {why}"))
-            }
-            Event::Overran { trial } => self.say_overrun(study, trial),
-            Event::Retrained { trial, from } if first(&mut self.retrained_said) => {
+            Notice::Retrained { from } if first(&mut self.retrained_said) => {
                 let rest = match study.spec().schedule {
                     Schedule::Asha { .. } if !study.keeps_checkpoints() => {
                         "from now on no trial is paused, and those not among the best of a rung are stopped"
@@ -111,16 +123,15 @@ impl<'a> Notices<'a> {
                     "trial {trial} had no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR to go on from: it trains them again, and they count as spent; {rest}"
                 ));
             }
-            _ => {}
+            Notice::Late { .. } | Notice::Silent { .. } | Notice::Retrained { .. } => {}
         }
-        Ok(())
     }
 
     /// A training whose first report is of the last epoch may have printed its settings.
-    fn doubt_whole(&mut self, study: &Study, trial: u64, report: &Report) {
+    fn doubt_whole(&mut self, study: &Study, trial: u64, reading: &Reading) {
         let whole = study.spec().max_resource;
         let is_first = study.trial(trial).is_some_and(|trial| !trial.has_reported());
-        if is_first && whole > 1 && report.step == whole && first(&mut self.whole_said) {
+        if is_first && whole > 1 && reading.step == whole && first(&mut self.whole_said) {
             let name = &study.spec().metric;
             note(&format!(
                 "the first report of trial {trial} is of epoch {whole}, the last one: if it has not trained that long, {whole} is no epoch but a setting; say what its lines look like, as in --metric 'epoch (?P<step>\\d+).*{name}=([\\d.]+)'"
@@ -167,10 +178,10 @@ impl<'a> Notices<'a> {
     }
 
     /// A metric that was not named is taken for one that is to be large; its first report may know better.
-    fn check_direction(&self, report: &Report) -> Result<(), String> {
+    fn check_direction(&self, reading: &Reading) -> Result<(), String> {
         let small = |name: &&String| direction_of(name) == Some(Direction::Minimize);
         if self.workload.unnamed
-            && let Some(name) = report.metrics.keys().find(small)
+            && let Some(name) = reading.metrics.keys().find(small)
         {
             return Err(format!(
                 "the command reports `{name}`, of which smaller is better by its name: say so by --metric {name}, or --maximize if it is not"
@@ -180,9 +191,9 @@ impl<'a> Notices<'a> {
     }
 
     /// Shares teach nothing about per cent, nor per cent about shares.
-    fn check_unit(&mut self, study: &Study, report: &Report) -> Result<(), String> {
+    fn check_unit(&mut self, study: &Study, reading: &Reading) -> Result<(), String> {
         let metric = &study.spec().metric;
-        let value = report.value.filter(|_| is_share(metric));
+        let value = reading.value.filter(|_| is_share(metric));
         let Some((value, (low, high))) = value.zip(self.learnt_range) else { return Ok(()) };
         let said = format!(
             "the command reports {metric} {value}, but the runs of --learn-from lie between {low} and {high}: "

@@ -244,6 +244,7 @@ fn listing(study: &Study, document: &Document, metrics: &LastMetrics, most: usiz
     let mut parts = Vec::new();
     parts.extend(stopped(study, &summary.stopped, most));
     parts.extend(failed(study, &document.study, most));
+    parts.extend(doubted(study));
     parts.push(spent(study, document));
     parts.extend(shadow(summary));
     parts.extend(early_ranks(study));
@@ -299,6 +300,27 @@ fn failed(study: &Study, directory: &str, most: usize) -> Option<String> {
     let rows: Vec<Vec<String>> = study.trials().iter().enumerate().filter_map(row).collect();
     let table = newest("failed trials", &["trial", "after", "why"], &rows, most)?;
     Some(format!("{table}\nonce their cause is fixed, try them again: foretell study retry {directory}"))
+}
+
+/// The trials whose end is in doubt, or that count for nothing because their configuration is lost.
+fn doubted(study: &Study) -> Option<String> {
+    let numbers = |is: &dyn Fn(&Trial) -> bool| {
+        let of = study.trials().iter().enumerate().filter(|(_, trial)| is(trial));
+        let numbers: Vec<String> = of.map(|(number, _)| number.to_string()).collect();
+        (!numbers.is_empty()).then(|| numbers.join(", "))
+    };
+    let in_doubt = numbers(&Trial::is_in_doubt).map(|trials| {
+        format!("end in doubt: trials {trials} went on after an interruption, and ended before their last epoch without another report")
+    });
+    let unknown = numbers(&Trial::is_unknown)
+        .map(|trials| format!("configuration lost: trials {trials} count for nothing"));
+    let late = numbers(&|trial: &Trial| trial.late > 0).map(|trials| {
+        format!(
+            "reported late: trials {trials}, after their workers had been cut off for longer than the lease"
+        )
+    });
+    let lines: Vec<String> = in_doubt.into_iter().chain(unknown).chain(late).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// A trial that has achieved something.
@@ -388,7 +410,8 @@ fn next(study: &Study, document: &Document) -> String {
         lines.push(format!("run it: {}", asked::shell_line(&command)));
     }
     if asked::Asked::of(directory).is_some() {
-        lines.push(format!("train it with three new seeds: foretell study run {} --seeds 3", document.study));
+        let words = ["foretell", "study", "run", &document.study, "--seeds", "3"].map(str::to_owned);
+        lines.push(format!("train it with three new seeds: {}", asked::shell_line(&words)));
     }
     lines.iter().map(|line| format!("\n  {line}")).collect()
 }

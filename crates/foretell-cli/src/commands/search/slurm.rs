@@ -33,6 +33,8 @@ pub(super) struct Slurm {
     workers: usize,
     /// Submissions since a worker was heard.
     unheard: u32,
+    /// Whether the cluster refuses arrays of jobs.
+    single: bool,
 }
 
 /// A job that waits or runs.
@@ -49,8 +51,13 @@ impl Slurm {
     pub(super) fn new(directory: &Path, options: &[String], workers: usize) -> Result<Self, Failure> {
         let options = options.iter().map(|option| line_of(option)).collect::<Result<_, _>>()?;
         let study = std::path::absolute(directory).map_err(Failure::midway)?;
+        if study.to_string_lossy().contains(['\n', '\r']) {
+            return Err(Failure::input(
+                "--on slurm: the study's folder has a line break in its name, which no line of a script can hold; name another by --out",
+            ));
+        }
         let name = format!("foretell-{:08x}", fingerprint(&study.to_string_lossy()));
-        Ok(Self { name, folder: study.join("slurm"), options, study, workers, unheard: 0 })
+        Ok(Self { name, folder: study.join("slurm"), options, study, workers, unheard: 0, single: false })
     }
 
     /// The script of a worker.
@@ -58,7 +65,7 @@ impl Slurm {
         let program = std::env::current_exe().map_err(Failure::midway)?.to_string_lossy().into_owned();
         let study = self.study.to_string_lossy().into_owned();
         let words = [program, "worker".to_owned(), study, "--idle-exit".to_owned(), IDLE.to_owned()];
-        let mut text = self.head("%A_%a.log");
+        let mut text = self.head(if self.single { "%j.log" } else { "%A_%a.log" });
         // the options of the user come last, since the last one counts
         self.options.iter().for_each(|option| _ = writeln!(text, "#SBATCH {option}"));
         _ = writeln!(text, "exec {}", shell_line(&words));
@@ -66,9 +73,11 @@ impl Slurm {
     }
 
     fn head(&self, output: &str) -> String {
-        let folder = self.folder.display();
+        // `%` begins a pattern of Slurm
+        let folder =
+            self.folder.to_string_lossy().replace('%', "%%").replace('\\', "\\\\").replace('"', "\\\"");
         format!(
-            "#!/bin/sh\n#SBATCH --job-name={}\n#SBATCH --output={folder}/{output}\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@{WARNING}\n#SBATCH --ntasks=1\n",
+            "#!/bin/sh\n#SBATCH --job-name={}\n#SBATCH --output=\"{folder}/{output}\"\n#SBATCH --open-mode=append\n#SBATCH --signal=B:USR1@{WARNING}\n#SBATCH --ntasks=1\n",
             self.name
         )
     }
@@ -128,10 +137,25 @@ impl Slurm {
     fn submit(&mut self, count: usize) -> Result<(), EngineError> {
         let script = self.script().and_then(|text| self.write("worker.sh", &text));
         let script = script.map_err(|failure| EngineError::Now(failure.message().to_owned()))?;
-        let array = format!("--array=0-{}", count.min(ARRAY) - 1);
-        run("sbatch", &["--parsable".to_owned(), array, script]).map_err(EngineError::Now)?;
-        self.unheard += 1;
-        Ok(())
+        let submitted = if self.single {
+            let one_job = |_| run("sbatch", &["--parsable".to_owned(), script.clone()]).map(drop);
+            (0..count.min(ARRAY)).try_for_each(one_job)
+        } else {
+            let array = format!("--array=0-{}", count.min(ARRAY) - 1);
+            run("sbatch", &["--parsable".to_owned(), array, script]).map(drop)
+        };
+        match submitted {
+            // a partition without arrays, or with a small MaxArraySize
+            Err(why) if !self.single && why.contains("array") => {
+                self.single = true;
+                self.submit(count)
+            }
+            submitted => {
+                submitted.map_err(EngineError::Now)?;
+                self.unheard += 1;
+                Ok(())
+            }
+        }
     }
 
     fn jobs(&self) -> Result<Vec<Job>, String> {
@@ -205,8 +229,28 @@ fn described(jobs: &[Job]) -> String {
     let hosts: Vec<&str> = hosts.into_iter().collect();
     let on = if hosts.is_empty() { String::new() } else { format!(" on {}", hosts.join(", ")) };
     let waiting = jobs.len() - running;
-    let reason = jobs.iter().find(|job| !job.runs).map(|job| format!(" ({})", job.reason));
+    let reason = jobs.iter().find(|job| !job.runs).map(|job| format!(" ({})", in_words(&job.reason)));
     format!("slurm: {running} jobs running{on}, {waiting} waiting{}", reason.unwrap_or_default())
+}
+
+/// Why a job waits, in words and as Slurm says it.
+fn in_words(reason: &str) -> String {
+    let words = match reason {
+        "Resources" => "for free nodes",
+        "Priority" => "behind jobs of a higher priority",
+        "JobHeldUser" => "held; `scontrol release` lets it go",
+        "JobHeldAdmin" => "held by the cluster's administrator",
+        "BeginTime" => "for its begin time",
+        "Dependency" => "for another job",
+        "JobArrayTaskLimit" => "for other jobs of its array",
+        "ReqNodeNotAvail" | "PartitionDown" | "NodeDown" => "for nodes that are down or reserved",
+        limit if limit.starts_with("QOS") || limit.starts_with("Assoc") || limit.starts_with("Max") => {
+            "at a limit of your account, which `sacctmgr show assoc` shows"
+        }
+        limit if limit.starts_with("Partition") => "beyond a limit of its partition: ask for less",
+        _ => return reason.to_owned(),
+    };
+    format!("{words}: {reason}")
 }
 
 /// The jobs that wait or run, of what `squeue` says.
@@ -293,7 +337,10 @@ mod tests {
             "7_0|RUNNING|n1|None\n7_1|RUNNING|n2|None\n7_2|PENDING||Resources\n6|COMPLETING|n1|None\nx",
         );
         assert_eq!(jobs.len(), 3);
-        assert_eq!(described(&jobs), "slurm: 2 jobs running on n1, n2, 1 waiting (Resources)");
+        assert_eq!(
+            described(&jobs),
+            "slurm: 2 jobs running on n1, n2, 1 waiting (for free nodes: Resources)"
+        );
         assert_eq!(described(&[]), "slurm: 0 jobs running, 0 waiting");
     }
 

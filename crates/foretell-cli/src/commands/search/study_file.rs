@@ -146,7 +146,9 @@ fn json(value: &DeValue<'_>) -> Value {
             number.to_string().parse::<i64>().map_or_else(|_| number.to_string().into(), Value::from)
         }
         DeValue::Float(number) => {
-            number.to_string().parse::<f64>().map_or_else(|_| number.to_string().into(), Value::from)
+            // a number that is not finite has no JSON: as a text it is refused where a number is expected
+            let finite = number.to_string().parse().ok().filter(|number: &f64| number.is_finite());
+            finite.map_or_else(|| number.to_string().into(), Value::from)
         }
         DeValue::Boolean(truth) => (*truth).into(),
         DeValue::Datetime(time) => time.to_string().into(),

@@ -100,7 +100,7 @@ impl StudyRun {
         let trials = LocalTrials::new(setup, GRACE).with_room(room).with_series(session.study().series());
         let driver = Driver::new(session, trials, workers, workload.what_is_missed())
             .with_limits(arguments.limits(before));
-        let driver = driver.with_orders(Orders::of(directory));
+        let driver = driver.with_orders(Orders::in_study(directory));
         let (directory, workload) = (directory.to_owned(), workload.clone());
         Ok(Self { directory, driver, workload, found, _guardian: guardian })
     }
@@ -213,7 +213,7 @@ fn open_session(
 fn guardian(directory: &Path) -> Option<Guardian> {
     let program = std::env::current_exe().ok()?;
     let directory = std::path::absolute(directory).ok()?;
-    is_command().then(|| Guardian::start(&[program.into(), "guard".into()], &directory).ok()).flatten()
+    is_command().then(|| Guardian::start(&[program.into(), "guard".into()], &directory, note).ok()).flatten()
 }
 
 /// Whether this program is the command itself, and not Python, say.

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::{metric_value, print, print_json, with_deviation};
 use clap::ValueEnum;
 use foretell::{Configuration, Value};
-use foretell_run::{Stored, trial_directory};
+use foretell_run::{Stored, checkpoint_directory, trial_directory};
 use foretell_search::RecordedForecast;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
         }));
     };
     let Some(trial) = stored.study.trial(leader.trial) else { return Err(no_trial(stored, leader.trial)) };
-    let checkpoints = trial_directory(&stored.directory, leader.trial).join("checkpoints");
+    let checkpoints = checkpoint_directory(&trial_directory(&stored.directory, leader.trial));
     let is_there = std::fs::read_dir(&checkpoints).is_ok_and(|mut files| files.next().is_some());
     let spec = stored.study.spec();
     let document = Document {
@@ -100,7 +100,7 @@ fn text(document: &Document<'_>, stored: &Stored) -> String {
         let which = if *rank == 1 { String::new() } else { format!(" --trial {trial}") };
         lines.push(format!(
             "with three new seeds:\n  foretell study run {}{which} --seeds 3",
-            stored.directory.display()
+            asked::shell_line(&[stored.directory.display().to_string()])
         ));
     }
     lines.join("\n")

@@ -296,7 +296,10 @@ fn text(document: &Document, noise: Noise, epochs: u64) -> String {
     let missing: Vec<String> = [a, b]
         .iter()
         .filter(|side| side.again.len() < 2)
-        .map(|side| format!("foretell study run {} --seeds 3", side.study))
+        .map(|side| {
+            let study = foretell_run::shell_line(std::slice::from_ref(&side.study));
+            format!("foretell study run {study} --seeds 3")
+        })
         .collect();
     lines.push(match by {
         By::Pairs | By::Seeds => format!("the best again: A {}, B {}", seeds(a), seeds(b)),

@@ -2,7 +2,8 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
-use foretell_run::{EventLogError, Fate, Repair, Salvage, Stored, log_in};
+use foretell::Configuration;
+use foretell_run::{EventLogError, Fate, Repair, Salvage, Stored, log_in, trial_directory};
 use foretell_search::{Losses, Mended, Record, Study};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,9 @@ struct Diagnosis {
     torn_bytes: u64,
     /// Trials that run or were interrupted: the study's next start continues them.
     open: Vec<u64>,
+    /// Trials that went on, and ended before their last epoch without another report.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    in_doubt: Vec<u64>,
     done: bool,
     /// What was wrong before the log was repaired.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +71,9 @@ struct Computed {
     trial: u64,
     /// Whether it is certainly what was lost.
     certain: bool,
+    /// Whether it is the start of a trial whose configuration is lost.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unknown_configuration: bool,
 }
 
 /// A damaged log as JSON.
@@ -82,7 +89,7 @@ struct Damaged<'a> {
 /// Runs the command.
 pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
     let log = log_in(directory);
-    if !log.is_file() {
+    if !log.is_file() || std::fs::metadata(&log).is_ok_and(|about| about.len() == 0) {
         return Stored::read(directory).map(drop).map_err(Failure::input); // it says that there is no study
     }
     if !repair
@@ -93,7 +100,7 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
     }
     let salvage = if repair { Salvage::<Record>::locked(&log) } else { Salvage::<Record>::look(&log) };
     let salvage = salvage.map_err(Failure::input)?;
-    let (keep, mut damage) = examine(&salvage, &log)?;
+    let (keep, mut damage) = examine(&salvage, &log, Stored::read(directory).is_ok())?;
     if damage.problems.is_empty() {
         return say_sound(&Stored::read(directory)?, None, format);
     }
@@ -106,7 +113,7 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
         "the log is damaged: {} problems; {} records are sound, and `foretell study doctor {} --repair` keeps them",
         damage.problems.len(),
         damage.kept,
-        directory.display()
+        foretell_run::shell_line(&[directory.display().to_string()])
     );
     match format {
         Format::Json => {
@@ -119,9 +126,13 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
     Err(Failure::input(format!("{}, line {first}: {said}", log.display())))
 }
 
-/// All that is wrong, and what a repaired log is made of.
-fn examine(salvage: &Salvage<Record>, log: &Path) -> Result<(Repair<Record>, Damage), Failure> {
-    let mut damage = Damage { problems: unsound(salvage), ..Damage::default() };
+/// All that is wrong, and what a repaired log is made of. `is_read`: whether the log can be read as it is, but for a torn last line.
+fn examine(
+    salvage: &Salvage<Record>,
+    log: &Path,
+    is_read: bool,
+) -> Result<(Repair<Record>, Damage), Failure> {
+    let mut damage = Damage { problems: unsound(salvage, is_read), ..Damage::default() };
     let mut losses = Losses::default();
     let (mut lines, mut missing) = (Vec::new(), 0);
     for salvaged in salvage.records().map_err(Failure::input)? {
@@ -135,10 +146,9 @@ fn examine(salvage: &Salvage<Record>, log: &Path) -> Result<(Repair<Record>, Dam
     let records = records.map(|salvaged| salvaged.map(|salvaged| salvaged.record));
     let mut place = 0;
     let mended: Result<Result<(), EventLogError>, _> =
-        Study::mend(&losses, records, &mut |mended: Mended| {
+        Study::mend(&losses, records, &|trial| configuration_of(log, trial), &mut |mended: Mended| {
             let line = lines[place];
-            let computed = mended.inserted.iter().map(|record| computed(line, record, mended.certain));
-            damage.computed.extend(computed);
+            damage.computed.extend(computed(line, &mended.inserted, mended.certain));
             if !mended.inserted.is_empty() {
                 repair.inserted.insert(place, mended.inserted);
             }
@@ -168,13 +178,13 @@ fn nothing_left(log: &Path, why: &foretell_search::StudyError) -> Failure {
     ))
 }
 
-/// The lines that are not sound. A torn last line is nothing wrong.
-fn unsound(salvage: &Salvage<Record>) -> Vec<Problem> {
+/// The lines that are not sound. A torn last line is nothing wrong, where the log `is_read` up to it.
+fn unsound(salvage: &Salvage<Record>, is_read: bool) -> Vec<Problem> {
     let last = salvage.last_line();
     let copied = salvage.first_from().is_some();
     let unsound = salvage.unsound().iter().filter(|unsound| {
         let is_lost = unsound.fate == Fate::LeftOut;
-        !(is_lost && unsound.problem.may_be_torn() && unsound.line == last && last > 1)
+        !(is_read && is_lost && unsound.problem.may_be_torn() && unsound.line == last && last > 1)
     });
     let problem = |line: usize, problem: String, fate: &'static str| {
         let kept = fate != "left out";
@@ -198,13 +208,31 @@ fn unsound(salvage: &Salvage<Record>) -> Vec<Problem> {
     problems
 }
 
-fn computed(line: usize, record: &Record, certain: bool) -> Computed {
-    let (what, trial) = match record {
-        Record::Started { trial, .. } => ("start", *trial),
-        Record::Decided(decision) => ("decision", decision.trial),
-        _ => ("end", record.ends().unwrap_or_default()),
-    };
-    Computed { line, what, trial, certain }
+/// The configuration that a trial was started with, by its own folder beside the `log`.
+fn configuration_of(log: &Path, trial: u64) -> Option<Configuration> {
+    let folder = trial_directory(log.parent()?, trial);
+    serde_json::from_slice(&std::fs::read(folder.join("params.json")).ok()?).ok()
+}
+
+/// The records that were `inserted` before `line`.
+fn computed(line: usize, inserted: &[Record], certain: bool) -> Vec<Computed> {
+    let mut computed = Vec::new();
+    let mut lost = None;
+    for record in inserted {
+        let (what, trial) = match record {
+            Record::Unknown { trial } => {
+                lost = Some(*trial);
+                continue;
+            }
+            Record::Started { trial, .. } => ("start", *trial),
+            Record::Decided(decision) => ("decision", decision.trial),
+            _ => ("end", record.ends().unwrap_or_default()),
+        };
+        let unknown_configuration = what == "start" && lost == Some(trial);
+        let certain = certain && !unknown_configuration;
+        computed.push(Computed { line, what, trial, certain, unknown_configuration });
+    }
+    computed
 }
 
 fn say_sound(stored: &Stored, repair: Option<Damage>, format: Format) -> Outcome {
@@ -217,6 +245,7 @@ fn say_sound(stored: &Stored, repair: Option<Damage>, format: Format) -> Outcome
         trials: trials.len(),
         torn_bytes: stored.dropped.as_ref().map_or(0, |dropped| dropped.bytes),
         open: (0..trials.len() as u64).filter(|&trial| trials[trial as usize].is_open()).collect(),
+        in_doubt: (0..trials.len() as u64).filter(|&trial| trials[trial as usize].is_in_doubt()).collect(),
         done: stored.study.is_done(),
         repair,
     };
@@ -248,6 +277,13 @@ fn text(diagnosis: &Diagnosis) -> String {
             numbers.join(", ")
         ));
     }
+    if !diagnosis.in_doubt.is_empty() {
+        let numbers: Vec<String> = diagnosis.in_doubt.iter().map(u64::to_string).collect();
+        lines.push(format!(
+            "end in doubt: trials {} went on after an interruption, and ended before their last epoch without another report",
+            numbers.join(", ")
+        ));
+    }
     let end = if *done { "the study is done" } else { "the study is unfinished" };
     lines.push(end.to_owned());
     lines.join("\n")
@@ -257,13 +293,13 @@ fn text(diagnosis: &Diagnosis) -> String {
 fn damage_text(damage: &Damage) -> String {
     let problem = |problem: &Problem| format!("line {}: {}: {}", problem.line, problem.problem, problem.fate);
     let computed = |computed: &Computed| {
-        let Computed { line, what, trial, certain } = computed;
-        let doubt = match (certain, *what) {
+        let Computed { line, what, trial, certain, unknown_configuration } = computed;
+        let doubt = match (certain, unknown_configuration) {
             (true, _) => "",
-            (_, "start") => {
-                "; because of what is lost before, it may have been started with another configuration: compare its folder"
+            (_, true) => {
+                "; its configuration is lost, so the trial counts for nothing, and nothing is learnt from it"
             }
-            _ => "; because of what is lost before, it may have been another",
+            _ => "; because of other lost records, it may have been another",
         };
         format!("before line {line}: the {what} of trial {trial} is computed from the other records{doubt}")
     };

@@ -21,7 +21,7 @@ pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Out
             "name a configuration, such as lr=0.1,opt=sgd, or a file of them by --file; what it leaves open the sampler chooses",
         ));
     }
-    let orders = Orders::of(&stored.directory);
+    let orders = Orders::in_study(&stored.directory);
     for (text, configuration) in &wanted {
         orders
             .enqueue(configuration)

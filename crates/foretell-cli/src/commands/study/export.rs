@@ -5,9 +5,8 @@ use super::table::{self, Table, TableFormat};
 use super::trials_table;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
-use foretell_run::Stored;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use foretell_run::{Draft, Stored};
+use std::io::Write;
 use std::path::Path;
 
 /// Writes the trials of a study, or its curves, to the file `out`, or to standard output.
@@ -71,6 +70,6 @@ fn written(out: Option<&Path>, write: &dyn Fn(&mut dyn Write) -> std::io::Result
         });
     };
     let failed = |error| Failure::midway(format!("{}: {error}", path.display()));
-    let file = File::create(path).map_err(failed)?;
-    write(&mut BufWriter::new(file)).map_err(failed)
+    let mut draft = Draft::of_output(path).map_err(failed)?;
+    write(&mut draft).and_then(|()| draft.finish()).map_err(failed)
 }

@@ -4,6 +4,7 @@ use super::note_file;
 use crate::commands::search::asked::{Asked, shell_line};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, date, metric_value, note, print, print_json, table};
+use crate::terminal::harmless;
 use clap::ValueEnum;
 use foretell_run::{LogReader, Position, Stored, log_in, studies_in};
 use foretell_search::{Best, Record, Spent, Summary, Tally};
@@ -148,7 +149,7 @@ fn text(listing: &Listing) -> String {
     let row = |listed: &Listed| {
         let best = listed.best.as_ref();
         vec![
-            listed.study.clone(),
+            harmless(&listed.study).into_owned(),
             listed.begun.clone().unwrap_or_else(|| "–".to_owned()),
             if listed.done { "done" } else { "unfinished" }.to_owned(),
             format!(

@@ -23,7 +23,7 @@ pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
     if failed.is_empty() {
         return Err(Failure::input(format!("{}: no trial has failed", stored.directory.display())));
     }
-    let orders = Orders::of(&stored.directory);
+    let orders = Orders::in_study(&stored.directory);
     for &number in &failed {
         orders
             .enqueue(&trials[number as usize].configuration)

@@ -205,7 +205,7 @@ fn evenly(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
 /// What has become of the trials of `study`.
 fn evidence(study: &Study, cube: Cube) -> Evidence {
     let (mut evidence, direction) = (Evidence::new(cube), study.spec().direction);
-    for (number, trial) in (0..).zip(study.trials()) {
+    for (number, trial) in (0..).zip(study.trials()).filter(|(_, trial)| !trial.is_unknown()) {
         match (&trial.state, trial.result()) {
             (TrialState::Failed { .. }, _) => evidence.failed(number, &trial.configuration),
             (_, Some(result)) => {

@@ -1,0 +1,38 @@
+//! What runs trainings: local processes, or simulated ones.
+
+use std::error::Error;
+use std::time::Duration;
+
+use foretell_search::Start;
+
+use crate::message::Message;
+
+/// Runs trainings: as local processes ([`LocalTrials`](crate::LocalTrials)), or simulated.
+pub trait Executor {
+    /// Starts a training on worker number `worker` (from 0). Its messages follow; the last is [`MessageKind::Ended`].
+    ///
+    /// # Errors
+    /// When it cannot be started; no message follows then.
+    fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError>;
+
+    /// Stops the training of `trial`, if it runs. Returns at once; its [`MessageKind::Ended`] follows.
+    fn stop(&mut self, trial: u64);
+
+    /// What has been heard of all trainings since the last call, in each one's order. Waits up to `wait` for the first.
+    fn messages(&mut self, wait: Duration) -> Vec<Message>;
+
+    /// `trial` has ended for good, and is not the best: what it would need to go on (checkpoints) can be removed.
+    fn discard(&mut self, trial: u64);
+}
+
+/// An executor's own error.
+pub type ExecutorError = Box<dyn Error + Send + Sync>;
+
+/// From where a training began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// From its beginning.
+    Anew,
+    /// From the step that [`Start::from`] names.
+    Resumed,
+}

@@ -1,0 +1,419 @@
+//! A trainer: runs the trainings of one worker, whoever hands them out, with their retries, failures and words.
+//!
+//! The study is behind a [`Link`]: for a local search the host in this process, for a worker elsewhere its server.
+
+pub(crate) mod link;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use foretell_search::Start;
+use serde_json::Value;
+
+use crate::fleet::executor::{Begin, Executor, ExecutorError};
+use crate::hosted::{Reading, silent_end};
+use crate::message::{Message, MessageKind, Status};
+use foretell_logs::printed::{Report, ReportProblem};
+pub(crate) use link::{Asked, Failure, Given, Heard, Link, Sent, pass_on};
+
+/// A signal reaches all processes of a job within this time.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
+/// How long the trainer waits to see whether it was asked to end, too.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What is noticed of a training besides its reports.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// All that it reported came at once with its end: nothing could be decided by it.
+    Late {
+        /// How many reports.
+        reports: usize,
+    },
+    /// What is to be said of how its output is read.
+    Noted {
+        /// A sentence.
+        note: String,
+    },
+    /// It has reported nothing for long.
+    Quiet {
+        /// For how long.
+        silence: Duration,
+    },
+    /// It printed a report that cannot be used.
+    Unusable {
+        /// The line.
+        line: String,
+        /// Why.
+        problem: ReportProblem,
+    },
+    /// It has printed many lines, but no report.
+    Silent {
+        /// How many lines.
+        lines: usize,
+        /// The last of them.
+        line: String,
+    },
+    /// It failed, and is tried again.
+    Retried {
+        /// The number of the new attempt, from 1.
+        attempt: u32,
+        /// What went wrong.
+        why: String,
+    },
+    /// It was to go on from a step, and is trained again from its beginning: it has no checkpoint.
+    Retrained {
+        /// The step.
+        from: u64,
+    },
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Late { reports } => write!(out, "all its {reports} reports came with its end"),
+            Self::Noted { note } => out.write_str(note),
+            Self::Quiet { silence } => write!(out, "no report for {} s", silence.as_secs()),
+            Self::Unusable { line, problem } => write!(out, "unusable report `{line}`: {problem}"),
+            Self::Silent { lines, line } => {
+                write!(out, "{lines} lines, `{line}` the last, but no report yet")
+            }
+            Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} begins"),
+            Self::Retrained { from } => {
+                write!(out, "no checkpoint of {from} epochs: it trains them again, and they count again")
+            }
+        }
+    }
+}
+
+/// What is heard of a training.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    /// The study is to hear of it.
+    Heard(Heard),
+    /// Who watches is to hear of it.
+    Noticed(Notice),
+    /// Its output has shown which of its series is the metric: the trials after it are read alike.
+    Chosen(String),
+}
+
+/// A training that runs.
+struct Running {
+    given: Given,
+    slot: usize,
+    /// How its present attempt was started.
+    start: Start,
+    /// The last step that it reported.
+    step: Option<u64>,
+    /// Whether one of its reports was of a step of the training.
+    is_usable: bool,
+    /// Whether its present attempt has reported.
+    has_reported: bool,
+    /// How often it was tried again after a failure.
+    retried: u32,
+    /// How many attempts there were.
+    attempts: u64,
+    /// Whether its present attempt begins from the beginning because the one before reported nothing.
+    is_anew: bool,
+    is_stopped: bool,
+    is_handed_back: bool,
+    /// What is wrong with it, if it is ended for that.
+    fault: Option<Failure>,
+}
+
+/// The trainings of one worker.
+pub(crate) struct Trainer<E> {
+    executor: E,
+    running: BTreeMap<u64, Running>,
+    /// How often a training that failed is tried again.
+    pub(crate) retries: u32,
+    /// The resource of a whole training.
+    max_resource: u64,
+    /// What a training that reports nothing should have printed.
+    expected: String,
+    waiting: Vec<(Given, Happening)>,
+}
+
+impl<E: Executor> Trainer<E> {
+    pub(crate) fn new(executor: E, max_resource: u64, expected: String) -> Self {
+        Self { executor, running: BTreeMap::new(), retries: 0, max_resource, expected, waiting: Vec::new() }
+    }
+
+    /// The numbers of the trials that are trained.
+    pub(crate) fn running(&self) -> impl Iterator<Item = u64> {
+        self.running.keys().copied()
+    }
+
+    pub(crate) fn is_running(&self, trial: u64) -> bool {
+        self.running.contains_key(&trial)
+    }
+
+    /// The first slot without a training.
+    pub(crate) fn free_slot(&self) -> usize {
+        let is_free = |slot: &usize| self.running.values().all(|running| running.slot != *slot);
+        (0..).find(is_free).unwrap_or(0)
+    }
+
+    /// Starts a training in `slot`.
+    ///
+    /// # Errors
+    /// The executor's.
+    pub(crate) fn start(&mut self, slot: usize, given: Given) -> Result<(), ExecutorError> {
+        let start = given.start.clone();
+        self.attempt(Running {
+            given,
+            slot,
+            start,
+            step: None,
+            is_usable: false,
+            has_reported: false,
+            retried: 0,
+            attempts: 0,
+            is_anew: false,
+            is_stopped: false,
+            is_handed_back: false,
+            fault: None,
+        })
+    }
+
+    fn attempt(&mut self, mut running: Running) -> Result<(), ExecutorError> {
+        let (trial, from) = (running.start.trial, running.start.from);
+        let begun = self.executor.start(&running.start, running.slot)?;
+        running.attempts += 1;
+        running.has_reported = false;
+        if begun == Begin::Anew && from > 0 {
+            running.start.from = 0;
+            self.waiting.push((running.given.clone(), began(0, running.attempts)));
+            self.waiting.push((running.given.clone(), Happening::Noticed(Notice::Retrained { from })));
+        }
+        self.running.insert(trial, running);
+        Ok(())
+    }
+
+    /// Stops the training of `trial`: the study wants no more of it.
+    pub(crate) fn stop(&mut self, trial: u64) {
+        if let Some(running) = self.running.get_mut(&trial)
+            && !std::mem::replace(&mut running.is_stopped, true)
+        {
+            self.executor.stop(trial);
+        }
+    }
+
+    /// Asks all trainings to end, to be handed back.
+    pub(crate) fn hand_back_all(&mut self) {
+        for (&trial, running) in &mut self.running {
+            running.is_handed_back = true;
+            self.executor.stop(trial);
+        }
+    }
+
+    /// `trial` has ended for good: what it would need to go on can be removed.
+    pub(crate) fn discard(&mut self, trial: u64) {
+        self.executor.discard(trial);
+    }
+
+    /// What has been heard since the last call, each with the training that it is of. Waits up to `wait` for the first. `leaves`
+    /// says whether this process is asked to end, where a training that a signal ends is handed back then.
+    pub(crate) fn hear(&mut self, wait: Duration, leaves: Option<&AtomicBool>) -> Vec<(Given, Happening)> {
+        let wait = if self.waiting.is_empty() { wait } else { Duration::ZERO };
+        for Message { trial, kind } in self.executor.messages(wait) {
+            self.take(trial, kind, leaves);
+        }
+        std::mem::take(&mut self.waiting)
+    }
+
+    fn push(&mut self, trial: u64, happening: Happening) {
+        if let Some(running) = self.running.get(&trial) {
+            self.waiting.push((running.given.clone(), happening));
+        }
+    }
+
+    fn take(&mut self, trial: u64, kind: MessageKind, leaves: Option<&AtomicBool>) {
+        let notice = match kind {
+            MessageKind::Report(report) => return self.report(trial, &report, false),
+            MessageKind::Late { reports } => {
+                reports.iter().for_each(|report| self.report(trial, report, true));
+                Notice::Late { reports: reports.len() }
+            }
+            MessageKind::Settled { reports } => {
+                return reports.iter().for_each(|report| self.report(trial, report, true));
+            }
+            MessageKind::Chosen { series } => return self.push(trial, Happening::Chosen(series)),
+            MessageKind::Noted { note } => Notice::Noted { note },
+            MessageKind::Quiet { silence } => Notice::Quiet { silence },
+            MessageKind::Silent { lines, line } => Notice::Silent { lines, line },
+            MessageKind::Unusable {
+                line,
+                problem: problem @ (ReportProblem::Epoch { .. } | ReportProblem::Notation { .. }),
+            } => {
+                return self.give_up(trial, format!("printed `{line}`: {problem}"));
+            }
+            MessageKind::Unusable { line, problem } => Notice::Unusable { line, problem },
+            MessageKind::Missed { epochs, seen } => {
+                let missed = self.missed(&seen);
+                return self.give_up(trial, format!("has named {epochs} epochs and no metric; {missed}"));
+            }
+            MessageKind::Unread { parameters } => {
+                let first = parameters.split(',').next().unwrap_or_default();
+                let why = format!(
+                    "did not open the file FORETELL_PARAMS, and {parameters} reached no trial: no placeholder in the command stands for it; write it into the command, such as --{first} {{{first}}}, or read the file"
+                );
+                return self.give_up(trial, why);
+            }
+            MessageKind::Ended { status, tail, seen, fault, .. } => {
+                return self.ended(trial, status, &tail, &seen, fault, leaves);
+            }
+        };
+        self.push(trial, Happening::Noticed(notice));
+    }
+
+    fn report(&mut self, trial: u64, report: &Report, late: bool) {
+        let max_resource = self.max_resource;
+        let Some(running) = self.running.get_mut(&trial) else { return };
+        if running.fault.is_some() {
+            return; // it is ended, and what it reports until then is in doubt
+        }
+        let is_first = !std::mem::replace(&mut running.has_reported, true);
+        running.step = running.step.max(Some(report.step));
+        running.is_usable |= report.step <= max_resource;
+        if is_first && running.start.from > 0 && report.step <= running.start.from {
+            // it did not go on from where it was to
+            let begun = (running.given.clone(), began(report.step.saturating_sub(1), running.attempts));
+            self.waiting.push(begun);
+        }
+        let reading = reading(report, late);
+        self.push(trial, Happening::Heard(Heard::Report(reading)));
+    }
+
+    /// What a training should have printed, and what it did.
+    fn missed(&self, seen: &str) -> String {
+        let expected = &self.expected;
+        if seen.is_empty() { expected.clone() } else { format!("{expected}; it printed {seen}") }
+    }
+
+    /// Ends a training of a command with which something is wrong.
+    fn give_up(&mut self, trial: u64, why: String) {
+        if let Some(running) = self.running.get_mut(&trial) {
+            running.fault.get_or_insert(Failure { why, is_of_the_command: true });
+            self.executor.stop(trial);
+        }
+    }
+
+    fn ended(
+        &mut self,
+        trial: u64,
+        status: Status,
+        tail: &[String],
+        seen: &str,
+        fault: Option<String>,
+        leaves: Option<&AtomicBool>,
+    ) {
+        let Some(running) = self.running.remove(&trial) else { return };
+        let is_whole = running.step.is_some_and(|step| step >= running.start.until) && running.is_usable;
+        let is_handed_back = running.is_handed_back || ends_with_this(&running, status, leaves);
+        let fault = fault.map(|why| Failure { why, is_of_the_command: false });
+        let failure =
+            fault.or_else(|| running.fault.clone()).or_else(|| self.failure(&running, status, tail, seen));
+        let given = running.given.clone();
+        // stopped because its first report was beyond the training's end
+        let is_beyond = running.step.is_some() && !running.is_usable && running.given.start.from == 0;
+        let heard = match failure {
+            Some(failure) if is_beyond => Heard::Failed(failure),
+            _ if running.is_stopped || is_whole => Heard::Finished,
+            _ if is_handed_back => Heard::HandedBack,
+            None if running.start.from > 0 && !running.has_reported => return self.begin_again(running),
+            None if running.is_anew && !running.has_reported => {
+                let why = silent_end(running.given.start.from);
+                Heard::Failed(Failure { why, is_of_the_command: false })
+            }
+            None => Heard::Finished,
+            Some(failure) if running.retried < self.retries && !failure.is_of_the_command => {
+                return self.try_again(running, failure);
+            }
+            Some(failure) => Heard::Failed(failure),
+        };
+        self.waiting.push((given, Happening::Heard(heard)));
+    }
+
+    /// What is wrong with a training that ended so, if anything is.
+    fn failure(&self, running: &Running, status: Status, tail: &[String], seen: &str) -> Option<Failure> {
+        let is_silent = !running.is_usable && running.given.start.from == 0;
+        let (last, until) = (self.max_resource, running.start.until);
+        let what = match (status, running.step) {
+            (_, Some(step)) if is_silent => format!(
+                "its first report is of step {step}, beyond the {last} epochs of a whole training, and it was ended: raise `epochs` to the steps of a whole training, or let it report epochs"
+            ),
+            (Status::Exited(0), _) if is_silent => {
+                let pause = if until < last {
+                    format!(" (it was to pause after epoch {until}, and must have reported until then)")
+                } else {
+                    String::new()
+                };
+                let why = format!("ended without a report{pause}: {}", self.missed(seen));
+                return Some(Failure { why, is_of_the_command: true });
+            }
+            (Status::Exited(0), _) => return None,
+            (Status::Exited(code), _) => format!("exit code {code}"),
+            (Status::Signalled(signal), _) => format!("ended by signal {signal}"),
+            (Status::Unknown, _) => "ended in an unknown way".to_owned(),
+        };
+        let why =
+            if tail.is_empty() { what } else { format!("{what}; it last said:\n  {}", tail.join("\n  ")) };
+        Some(Failure { why, is_of_the_command: false })
+    }
+
+    /// Trains again from the beginning what went on and ended without a report: its checkpoint may be of a later epoch than the last
+    /// one that was reported.
+    fn begin_again(&mut self, running: Running) {
+        let (given, from) = (running.given.clone(), running.start.from);
+        self.executor.discard(running.start.trial);
+        let start = Start { from: 0, ..running.start.clone() };
+        self.waiting.push((given.clone(), began(0, running.attempts + 1)));
+        self.waiting.push((given.clone(), Happening::Noticed(Notice::Retrained { from })));
+        if self.attempt(Running { start, is_anew: true, ..running }).is_err() {
+            let failure = Failure { why: silent_end(from), is_of_the_command: false };
+            self.waiting.push((given, Happening::Heard(Heard::Failed(failure))));
+        }
+    }
+
+    /// Starts a training that failed again, from its last checkpoint.
+    fn try_again(&mut self, running: Running, failure: Failure) {
+        let given = running.given.clone();
+        let retried = running.retried + 1;
+        let from = running.step.map_or(running.given.start.from, |step| step.max(running.given.start.from));
+        let start = Start { from: from.min(running.start.until), ..running.start.clone() };
+        let notice = Notice::Retried { attempt: retried, why: failure.why };
+        self.waiting.push((given.clone(), Happening::Noticed(notice)));
+        if let Err(error) = self.attempt(Running { start, retried, fault: None, ..running }) {
+            let failure = Failure { why: error.to_string(), is_of_the_command: false };
+            self.waiting.push((given, Happening::Heard(Heard::Failed(failure))));
+        }
+    }
+}
+
+/// The present attempt goes on after so many epochs.
+fn began(after: u64, attempt: u64) -> Happening {
+    Happening::Heard(Heard::Began { after, attempt })
+}
+
+/// What a report says to the study: the metric's value and the other numbers.
+pub(crate) fn reading(report: &Report, late: bool) -> Reading {
+    let number = |(name, value): (&String, &Value)| value.as_f64().map(|value| (name.clone(), value));
+    let metrics = report.metrics.iter().filter_map(number).collect();
+    Reading { step: report.step, value: report.value, metrics, late, made_under: None }
+}
+
+/// Whether a signal has ended the training that asks this process to end, too: clusters send it to all processes of a job.
+fn ends_with_this(running: &Running, status: Status, leaves: Option<&AtomicBool>) -> bool {
+    let Some(leaves) = leaves else { return false };
+    if running.is_stopped || running.fault.is_some() || !matches!(status, Status::Signalled(_)) {
+        return false;
+    }
+    // the training's end may be seen before the signal to this process
+    let until = Instant::now() + SAME_SIGNAL;
+    while !leaves.load(Ordering::SeqCst) && Instant::now() < until {
+        thread::sleep(TICK);
+    }
+    leaves.load(Ordering::SeqCst)
+}

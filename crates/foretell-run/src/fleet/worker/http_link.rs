@@ -1,0 +1,222 @@
+//! The way to the server of a study: its verbs over HTTP.
+
+use std::time::Duration;
+
+use foretell_search::Start;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use ureq::Agent;
+use ureq::http::Request;
+
+use crate::access::Access;
+use crate::hosted::Reading;
+use crate::trainer::{Asked, Failure, Given, Link};
+use crate::wire;
+use crate::work::Work;
+
+/// How long connecting, and each answer, may take: shorter than a lease, so that reports are on disk before it expires.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest answer.
+const LONGEST: u64 = 64 << 20;
+
+/// Why a request was not answered as it should.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The server is not there, or cannot answer now: send the same again.
+    Away(String),
+    /// The server refuses, and will again.
+    Refused {
+        status: u16,
+        text: String,
+        /// What of the request is wrong.
+        field: Option<String>,
+    },
+}
+
+/// A worker's line to a study.
+pub(crate) struct HttpLink {
+    agent: Agent,
+    access: Access,
+    study: String,
+    /// The worker's name.
+    name: String,
+    turn: u64,
+}
+
+impl HttpLink {
+    pub(crate) fn new(access: Access, study: String, name: String) -> Self {
+        let config = Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .timeout_connect(Some(PATIENCE / 2))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .build();
+        Self { agent: config.into(), access, study, name, turn: 0 }
+    }
+
+    /// The names of the studies that are served.
+    pub(crate) fn studies(&mut self) -> Result<Vec<String>, Trouble> {
+        Ok(read::<wire::Studies>(self.send("GET", "/api/studies", &Value::Null)?)?.studies)
+    }
+
+    /// How the study's trials are run.
+    pub(crate) fn work(&mut self, version: &str) -> Result<Work, Trouble> {
+        let answer: wire::StudyWork = self.call("GET", &format!("work?version={version}"), None::<()>)?;
+        Ok(answer.work)
+    }
+
+    fn stops(&mut self, given: &Given, verb: &str, body: impl Serialize) -> Result<bool, Trouble> {
+        let path = format!("trials/{}/{verb}", given.trial());
+        let answer: wire::Answer = self.call("POST", &path, Some(body))?;
+        Ok(answer.stop == Some(true))
+    }
+
+    fn end(&mut self, given: &Given, body: wire::Tell) -> Result<String, Trouble> {
+        let body = wire::Tell { lease: Some(given.key.clone()), ..body };
+        let told: wire::Told = self.call("POST", &format!("trials/{}/tell", given.trial()), Some(body))?;
+        Ok(told.state)
+    }
+
+    fn call<T: DeserializeOwned>(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: Option<impl Serialize>,
+    ) -> Result<T, Trouble> {
+        let body = serde_json::to_value(body).map_err(unusable)?;
+        read(self.send(method, &format!("/api/studies/{}/{path}", self.study), &body)?)
+    }
+
+    /// Sends a request to the first address that answers. Where none does, the server may have moved.
+    fn send(&mut self, method: &str, path: &str, body: &Value) -> Result<Value, Trouble> {
+        let mut trouble = Trouble::Away("no address".to_owned());
+        for place in &self.access.addresses {
+            let scheme = if place.contains("://") { "" } else { "http://" };
+            trouble = match self.exchange(method, &format!("{scheme}{place}{path}"), body) {
+                Ok((status, text)) => match judged(status, &text) {
+                    Ok(answer) => return Ok(answer),
+                    Err(trouble) => trouble,
+                },
+                Err(error) => {
+                    trouble = Trouble::Away(format!("{place}: {error}"));
+                    continue;
+                }
+            };
+            break;
+        }
+        let may_have_moved = matches!(trouble, Trouble::Away(_) | Trouble::Refused { status: 401 | 403, .. });
+        if may_have_moved && let Some(now) = self.access.again() {
+            self.access = now;
+            return Err(Trouble::Away("the server has moved".to_owned()));
+        }
+        Err(trouble)
+    }
+
+    /// Sends a request; once more where the connection that was kept has ended meanwhile.
+    fn exchange(&self, method: &str, address: &str, body: &Value) -> Result<(u16, Vec<u8>), ureq::Error> {
+        match self.exchange_once(method, address, body) {
+            Err(ureq::Error::Io(_) | ureq::Error::Protocol(_)) => self.exchange_once(method, address, body),
+            exchanged => exchanged,
+        }
+    }
+
+    fn exchange_once(
+        &self,
+        method: &str,
+        address: &str,
+        body: &Value,
+    ) -> Result<(u16, Vec<u8>), ureq::Error> {
+        let mut request = Request::builder().method(method).uri(address);
+        if let Some(token) = &self.access.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut response = if body.is_null() {
+            self.agent.run(request.body(())?)?
+        } else {
+            let request = request.header("content-type", "application/json");
+            self.agent.run(request.body(body.to_string())?)?
+        };
+        let text = response.body_mut().with_config().limit(LONGEST).read_to_vec()?;
+        Ok((response.status().as_u16(), text))
+    }
+}
+
+impl Link for HttpLink {
+    type Error = Trouble;
+
+    /// Asks for a training. One that gets no answer is asked for by the same number again.
+    fn ask(&mut self) -> Result<Asked, Trouble> {
+        let body = wire::Ask { worker: Some(self.name.clone()), turn: Some(self.turn) };
+        let wire::Asked { done, start } = self.call("POST", "ask", Some(body))?;
+        self.turn += 1;
+        let Some(given) = start else { return Ok(if done { Asked::Done } else { Asked::Nothing }) };
+        let lease = Duration::try_from_secs_f64(given.lease_seconds).map_err(unusable)?;
+        let wire::Given { trial, configuration, seed, from, until, lease: key, .. } = given;
+        Ok(Asked::Task(Given { start: Start { trial, configuration, seed, from, until }, key, lease }))
+    }
+
+    fn begin(&mut self, given: &Given, after: u64, attempt: u64) -> Result<bool, Trouble> {
+        let body = wire::Begin { after, attempt: Some(attempt), lease: Some(given.key.clone()) };
+        self.stops(given, "begin", body)
+    }
+
+    fn report(&mut self, given: &Given, reading: &Reading) -> Result<bool, Trouble> {
+        self.stops(given, "report", wire::Report::new(reading, Some(&given.key)))
+    }
+
+    fn renew(&mut self, given: &Given) -> Result<bool, Trouble> {
+        self.stops(given, "renew", wire::Renew { lease: Some(given.key.clone()) })
+    }
+
+    fn tell(&mut self, given: &Given, failure: Option<&Failure>) -> Result<String, Trouble> {
+        let of_the_command = failure.is_some_and(|failure| failure.is_of_the_command);
+        let failure = failure.map(|failure| failure.why.clone());
+        self.end(given, wire::Tell { failure, of_the_command, ..wire::Tell::default() })
+    }
+
+    fn hand_back(&mut self, given: &Given) -> Result<String, Trouble> {
+        self.end(given, wire::Tell { handed_back: true, ..wire::Tell::default() })
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Trouble> {
+    serde_json::from_value(answer).map_err(unusable)
+}
+
+/// A server of another version, say.
+fn unusable(problem: impl std::fmt::Display) -> Trouble {
+    let text = format!("the server's answer cannot be used: {problem}");
+    Trouble::Refused { status: 200, text, field: None }
+}
+
+fn judged(status: u16, body: &[u8]) -> Result<Value, Trouble> {
+    let answer: Option<Value> = serde_json::from_slice(body).ok();
+    let said = |answer: &Value| answer["error"].as_str().map(str::to_owned);
+    match (status, answer) {
+        (200..=299, Some(answer)) => Ok(answer),
+        (200..=399, _) => Err(Trouble::Away("what answers there is no Foretell server".to_owned())),
+        (408 | 429 | 500.., answer) => {
+            let text = answer.as_ref().and_then(said);
+            Err(Trouble::Away(text.unwrap_or_else(|| format!("the server answers {status}"))))
+        }
+        (_, answer) => {
+            let answer = answer.unwrap_or_default();
+            let text = said(&answer).unwrap_or_else(|| format!("the server answers {status}"));
+            Err(Trouble::Refused { status, text, field: answer["field"].as_str().map(str::to_owned) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Trouble, judged};
+
+    #[test]
+    fn a_server_that_cannot_answer_now_is_away_and_one_that_refuses_is_not() {
+        let is_away = |status, body: &[u8]| matches!(judged(status, body), Err(Trouble::Away(_)));
+        assert!(is_away(503, b"{}") && is_away(502, b"<html>") && is_away(200, b"<html>"));
+        assert!(!is_away(409, b"{\"error\": \"no\", \"field\": \"lease\"}") && !is_away(401, b""));
+        assert!(judged(200, b"{}").is_ok());
+    }
+}

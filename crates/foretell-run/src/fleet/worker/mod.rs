@@ -1,0 +1,360 @@
+//! A worker: takes trials from a study on another machine, and runs them as that machine would.
+//!
+//! One thread runs the processes of all slots, and one thread for each slot talks to the server: a server that is away holds up no
+//! training.
+
+mod http_link;
+mod slot;
+mod unsent;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use crate::abandoned::{end_abandoned, runs_elsewhere};
+use crate::access::Access;
+use crate::local_trials::{LocalTrials, TrialSetup, trial_directory};
+use crate::trainer::{Failure, Given, Happening, Heard, Trainer};
+use crate::work::{Work, WorkError};
+use http_link::{HttpLink, Trouble};
+use slot::{Slot, Wish};
+
+/// How long a stopped training may take to end before it is killed; it writes its checkpoint then.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long the worker waits for its trainings before it looks whether it is to end.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What a worker does, and what differs on its machine.
+#[derive(Clone, Debug)]
+pub struct WorkerSettings {
+    /// Where the server is.
+    pub access: Access,
+    /// The study; the only one there where none is named.
+    pub study: Option<String>,
+    /// A name that no other worker has.
+    pub name: String,
+    /// This version of Foretell.
+    pub version: String,
+    /// This program: what runs the built-in networks.
+    pub program: PathBuf,
+    /// How many trials run at a time.
+    pub slots: usize,
+    /// The GPUs that are handed out, one to a slot.
+    pub gpus: Vec<String>,
+    /// A slot that has nothing to do for so long ends, and the worker with its last one.
+    pub idle_exit: Option<Duration>,
+    /// The folder in which the command runs; that of the search where none is named.
+    pub workdir: Option<PathBuf>,
+    /// Where the trials' folders are kept if the study's own folder is not seen here.
+    pub folder: PathBuf,
+    /// Environment variables to add.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Why a worker did nothing.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    /// The server refuses.
+    #[error("{0}")]
+    Refused(String),
+    /// The server is not there.
+    #[error("no server answers: {0}")]
+    Away(String),
+    /// It is not said which study.
+    #[error("the server has several studies; name one of {0}")]
+    Studies(String),
+    /// There is nothing to run.
+    #[error(
+        "study {0} has no command: its trials report over HTTP; workers are for studies that `foretell search -- COMMAND` began"
+    )]
+    NoCommand(String),
+    /// The folder of the command is not there.
+    #[error(
+        "{}: the study's command runs in this folder, and it is not on this machine; name another by --workdir DIR", .0.display()
+    )]
+    Workdir(PathBuf),
+    /// The study's metric or configuration file.
+    #[error(transparent)]
+    Work(#[from] WorkError),
+    /// A folder cannot be made, or a thread not be started.
+    #[error("{0}")]
+    System(String),
+}
+
+/// A worker, ready to take trials.
+pub struct Worker {
+    settings: WorkerSettings,
+    study: String,
+    work: Work,
+    /// The folder that the trials' folders are in.
+    directory: PathBuf,
+    is_shared: bool,
+}
+
+/// The trainings of a worker, and who hears of them.
+struct Trainings<'a> {
+    trainer: Trainer<LocalTrials>,
+    directory: &'a Path,
+    slots: Vec<Sender<Heard>>,
+    /// The slot of each trial that runs.
+    places: BTreeMap<u64, usize>,
+    say: &'a dyn Fn(&str),
+    /// Whether the worker was asked to end.
+    leave: &'a AtomicBool,
+}
+
+impl Worker {
+    /// Asks the server what there is to run, and waits for it for as long as an idle slot stays.
+    ///
+    /// # Errors
+    /// [`WorkerError`].
+    pub fn join(
+        settings: WorkerSettings,
+        leave: &AtomicBool,
+        say: &dyn Fn(&str),
+    ) -> Result<Self, WorkerError> {
+        let begun = Instant::now();
+        let mut is_said = false;
+        loop {
+            let away = match Self::joined(&settings) {
+                Err(Joining::Away(why)) => why,
+                Err(Joining::Failed(error)) => return Err(error),
+                Ok((study, work)) => return Self::joining(settings, study, work),
+            };
+            let patience = settings.idle_exit.unwrap_or(Duration::MAX);
+            if begun.elapsed() >= patience || leave.load(Ordering::SeqCst) {
+                return Err(WorkerError::Away(away));
+            }
+            if !std::mem::replace(&mut is_said, true) {
+                say(&format!("no server answers ({away}); trying again"));
+            }
+            thread::sleep(Duration::from_millis(500).min(patience));
+        }
+    }
+
+    fn joined(settings: &WorkerSettings) -> Result<(String, Work), Joining> {
+        let study = match &settings.study {
+            Some(study) => study.clone(),
+            None => match HttpLink::new(settings.access.clone(), String::new(), String::new())
+                .studies()?
+                .as_slice()
+            {
+                [study] => study.clone(),
+                [] => return Err(Joining::Away("the server has no study yet".to_owned())),
+                several => return Err(Joining::Failed(WorkerError::Studies(several.join(", ")))),
+            },
+        };
+        let mut link = HttpLink::new(settings.access.clone(), study.clone(), settings.name.clone());
+        let work = link.work(&settings.version)?;
+        Ok((study, work))
+    }
+
+    fn joining(settings: WorkerSettings, study: String, mut work: Work) -> Result<Self, WorkerError> {
+        if work.command.is_empty() {
+            return Err(WorkerError::NoCommand(study));
+        }
+        if work.is_built_in {
+            work.command[0] = settings.program.to_string_lossy().into_owned();
+        }
+        let folder = settings.workdir.clone().unwrap_or_else(|| work.folder.clone());
+        if !folder.is_dir() {
+            return Err(WorkerError::Workdir(folder));
+        }
+        work.folder = folder;
+        let is_plain = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+        let name = format!("{study}-{}", work.mark);
+        if Path::new(&name).components().count() != 1 || !Path::new(&name).components().all(is_plain) {
+            return Err(WorkerError::Refused(format!(
+                "the server names a study {study:?}, which is no name of a folder"
+            )));
+        }
+        let is_shared = work.is_shared();
+        let own = || settings.folder.join(&name);
+        let directory = if is_shared { work.study.clone() } else { own() };
+        fs::create_dir_all(&directory)
+            .map_err(|error| WorkerError::System(format!("{}: {error}", directory.display())))?;
+        Ok(Self { settings, study, work, directory, is_shared })
+    }
+
+    /// The study.
+    pub fn study(&self) -> &str {
+        &self.study
+    }
+
+    /// The folder that the trials' folders are in.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Whether that is the study's own folder: then a trial goes on here from the checkpoint that another worker wrote.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Runs trials until there is nothing more to do, or `leave` is set: then what runs is asked to end, and handed back.
+    ///
+    /// # Errors
+    /// [`WorkerError`].
+    pub fn run(&self, leave: &AtomicBool, say: &dyn Fn(&str)) -> Result<(), WorkerError> {
+        let (wishes, wished) = channel();
+        let leaving = Arc::new(AtomicBool::new(false));
+        let mut slots = Vec::new();
+        for number in 0..self.settings.slots {
+            let (sender, heard) = channel();
+            slots.push(sender);
+            let slot = self.slot(number, heard, wishes.clone(), Arc::clone(&leaving));
+            let named = thread::Builder::new().name(format!("slot {number}"));
+            named.spawn(move || slot.run()).map_err(|error| WorkerError::System(error.to_string()))?;
+        }
+        let work = &self.work;
+        let trials = LocalTrials::new(self.setup()?, GRACE);
+        let mut trainer = Trainer::new(trials, work.max_resource, work.expected_report.clone());
+        trainer.retries = work.retries;
+        let (directory, places) = (self.directory.as_path(), BTreeMap::new());
+        let mut trainings = Trainings { trainer, directory, slots, places, say, leave };
+        let (mut open, mut refused) = (self.settings.slots, None);
+        while open > 0 {
+            if leave.load(Ordering::SeqCst) && !leaving.swap(true, Ordering::SeqCst) {
+                say("asked to end: trials that run are handed back");
+                trainings.trainer.hand_back_all();
+            }
+            for wish in wished.try_iter() {
+                match wish {
+                    Wish::Ended(why) => {
+                        open -= 1;
+                        refused = refused.or(why);
+                    }
+                    wish => trainings.fulfil(wish, leaving.load(Ordering::SeqCst)),
+                }
+            }
+            trainings.listen();
+        }
+        refused.map_or(Ok(()), |why| Err(WorkerError::Refused(why)))
+    }
+
+    fn slot(
+        &self,
+        number: usize,
+        heard: Receiver<Heard>,
+        wishes: Sender<Wish>,
+        leaving: Arc<AtomicBool>,
+    ) -> Slot {
+        let name = format!("{}/{number}", self.settings.name);
+        Slot {
+            number,
+            link: HttpLink::new(self.settings.access.clone(), self.study.clone(), name),
+            heard,
+            wishes,
+            leaving,
+            idle_exit: self.settings.idle_exit,
+            directory: self.directory.clone(),
+            is_shared: self.is_shared,
+        }
+    }
+
+    fn setup(&self) -> Result<TrialSetup, WorkerError> {
+        let Self { settings, work, .. } = self;
+        Ok(TrialSetup {
+            directory: self.directory.clone(),
+            command: work.command.clone(),
+            metric: work.metric()?,
+            max_resource: work.max_resource,
+            environment: settings.environment.clone(),
+            space: work.space.clone(),
+            watch: work.watch(),
+            gpus: settings.gpus.clone(),
+            unplaced: work.unplaced.clone(),
+            config: work.config()?,
+            working_dir: Some(work.folder.clone()),
+        })
+    }
+}
+
+/// Why a worker has not joined a study.
+enum Joining {
+    Away(String),
+    Failed(WorkerError),
+}
+
+impl From<Trouble> for Joining {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Away(why) => Self::Away(why),
+            Trouble::Refused { text, .. } => Self::Failed(WorkerError::Refused(text)),
+        }
+    }
+}
+
+impl Trainings<'_> {
+    fn fulfil(&mut self, wish: Wish, leaving: bool) {
+        match wish {
+            Wish::Start(slot, given) if leaving => {
+                self.tell(slot, Heard::HandedBack);
+                (self.say)(&format!("trial {} is handed back", given.trial()));
+            }
+            Wish::Start(slot, given) => self.start(slot, given),
+            Wish::Stop(trial) => self.trainer.stop(trial),
+            Wish::Over(trial, is_useless) => {
+                if is_useless {
+                    self.trainer.discard(trial);
+                }
+            }
+            Wish::Say(text) => (self.say)(&text),
+            Wish::Ended(_) => {}
+        }
+    }
+
+    fn start(&mut self, slot: usize, given: Given) {
+        let trial = given.trial();
+        (self.say)(&format!("trial {trial} begins after epoch {}", given.start.from));
+        let directory = trial_directory(self.directory, trial);
+        if !runs_elsewhere(&directory) {
+            // what a killed worker of this machine left running; what cannot be looked for is not there
+            let _ = end_abandoned(&directory, GRACE);
+        }
+        self.places.insert(trial, slot);
+        if let Err(error) = self.trainer.start(slot, given) {
+            let failure = Failure { why: error.to_string(), is_of_the_command: false };
+            self.tell(slot, Heard::Failed(failure));
+        }
+    }
+
+    fn listen(&mut self) {
+        for (given, happening) in self.trainer.hear(TICK, Some(self.leave)) {
+            let trial = given.trial();
+            match happening {
+                // the trainings of this worker share it
+                Happening::Chosen(_) => {}
+                Happening::Noticed(notice) => (self.say)(&format!("trial {trial}: {notice}")),
+                Happening::Heard(heard) => {
+                    match &heard {
+                        Heard::Finished => (self.say)(&format!("trial {trial} has ended")),
+                        Heard::HandedBack => {
+                            (self.say)(&format!("trial {trial} has ended, and is handed back"))
+                        }
+                        Heard::Failed(failure) => {
+                            (self.say)(&format!("trial {trial} has failed: {}", failure.why))
+                        }
+                        Heard::Began { .. } | Heard::Report(_) => {}
+                    }
+                    if let Some(&slot) = self.places.get(&trial) {
+                        self.tell(slot, heard);
+                    }
+                }
+            }
+        }
+    }
+
+    fn tell(&self, slot: usize, heard: Heard) {
+        // a slot that has ended needs to hear nothing
+        let _ = self.slots[slot].send(heard);
+    }
+}

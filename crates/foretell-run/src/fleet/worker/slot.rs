@@ -1,0 +1,287 @@
+//! One slot of a worker: a thread that asks for a training, passes on what it reports, and obeys the answers.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use super::http_link::{HttpLink, Trouble};
+use super::unsent::Unsent;
+use crate::local_trials::trial_directory;
+use crate::trainer::{Asked, Given, Heard, Link, Sent, pass_on};
+
+/// The pauses between tries while the server is away, or has nothing to do: from the first to the last.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// A slot whose training has ended waits at least so long for a server that is away.
+const AWAY: Duration = Duration::from_secs(600);
+/// How long a worker that is asked to end tries to hand back its training.
+const PARTING: Duration = Duration::from_secs(8);
+
+/// What a slot wants.
+#[derive(Debug)]
+pub(super) enum Wish {
+    /// A training to be started in slot number `.0`.
+    Start(usize, Given),
+    /// The training of a trial to be stopped.
+    Stop(u64),
+    /// The training of a trial is over; whether its checkpoints are of no more use.
+    Over(u64, bool),
+    /// Something to be said.
+    Say(String),
+    /// A slot has ended; the text says why, if that is an error.
+    Ended(Option<String>),
+}
+
+/// One slot.
+pub(super) struct Slot {
+    pub(super) number: usize,
+    pub(super) link: HttpLink,
+    pub(super) heard: Receiver<Heard>,
+    pub(super) wishes: Sender<Wish>,
+    /// Whether the worker is to end.
+    pub(super) leaving: Arc<AtomicBool>,
+    /// How long a slot without a training stays.
+    pub(super) idle_exit: Option<Duration>,
+    /// The folder that the trials' folders are in.
+    pub(super) directory: PathBuf,
+    /// Whether the study's process removes checkpoints.
+    pub(super) is_shared: bool,
+}
+
+/// A training on its way through a slot.
+struct Training {
+    given: Given,
+    /// What was heard and not passed on yet.
+    waiting: VecDeque<Heard>,
+    unsent: Unsent,
+    /// Since when the server is away.
+    away: Option<Instant>,
+    /// When the server was last heard.
+    answered: Instant,
+    /// Whether it was asked to stop.
+    is_stopped: bool,
+    /// Whether its process was asked for.
+    is_started: bool,
+}
+
+/// How a training goes on.
+enum Step {
+    GoesOn,
+    Over,
+}
+
+impl Slot {
+    /// Trains until there is nothing more to do, the worker is to end, or there was nothing to do for long.
+    pub(super) fn run(mut self) {
+        let why = self.work().err();
+        self.wish(Wish::Ended(why));
+    }
+
+    fn work(&mut self) -> Result<(), String> {
+        let (mut idle_since, mut pause, mut said) = (Instant::now(), PAUSES.0, false);
+        while !self.is_leaving() {
+            match self.link.ask() {
+                Ok(Asked::Task(given)) => {
+                    self.train(given);
+                    (idle_since, pause, said) = (Instant::now(), PAUSES.0, false);
+                    continue;
+                }
+                Ok(Asked::Done) => return Ok(()),
+                Ok(Asked::Nothing) => {}
+                // an earlier question of this worker came late: it is asked again by the next number
+                Err(Trouble::Refused { field, .. }) if field.as_deref() == Some("turn") => {}
+                Err(Trouble::Refused { text, .. }) => return Err(text),
+                Err(Trouble::Away(text)) => {
+                    if !std::mem::replace(&mut said, true) {
+                        self.wish(Wish::Say(format!("the server is away ({text}); trying again")));
+                    }
+                }
+            }
+            if self.idle_exit.is_some_and(|most| idle_since.elapsed() >= most) {
+                return Ok(());
+            }
+            self.sleep(pause);
+            pause = (pause * 2).min(PAUSES.1);
+        }
+        Ok(())
+    }
+
+    /// Sleeps for `time`, or until the worker is to end.
+    fn sleep(&self, time: Duration) {
+        let until = Instant::now() + time;
+        while !self.is_leaving() && Instant::now() < until {
+            std::thread::sleep(PAUSES.0.min(until.saturating_duration_since(Instant::now())));
+        }
+    }
+
+    fn train(&mut self, given: Given) {
+        let (unsent, left) = Unsent::in_folder(&trial_directory(&self.directory, given.trial()));
+        // what the worker before could not send
+        let waiting: VecDeque<Heard> = left.into_iter().map(Heard::Report).collect();
+        let answered = Instant::now();
+        let mut training =
+            Training { given, waiting, unsent, away: None, answered, is_stopped: false, is_started: false };
+        if !self.pass_on_left(&mut training) {
+            return;
+        }
+        if training.is_stopped || training.given.start.from >= training.given.start.until {
+            training.waiting.push_back(Heard::Finished);
+        } else {
+            training.is_started = true;
+            self.wish(Wish::Start(self.number, training.given.clone()));
+        }
+        while let Step::GoesOn = self.listen(&mut training) {}
+    }
+
+    /// Passes on what the worker before could not send: the training goes on after it. Answers whether the trial is still this worker's.
+    fn pass_on_left(&mut self, training: &mut Training) -> bool {
+        let steps = training.waiting.iter().filter_map(|heard| match heard {
+            Heard::Report(reading) => Some(reading.step),
+            _ => None,
+        });
+        let reached = steps.max().unwrap_or(0).max(training.given.start.from);
+        while !training.waiting.is_empty() && !self.is_leaving() {
+            if let Step::Over = self.listen(training) {
+                return false;
+            }
+        }
+        if training.waiting.is_empty() {
+            training.given.start.from = reached;
+        } else {
+            training.waiting.push_back(Heard::HandedBack);
+        }
+        true
+    }
+
+    /// Takes in what is heard of the training, and passes the first of it on; shows that it is alive where nothing is heard.
+    fn listen(&mut self, training: &mut Training) -> Step {
+        let renewal = training.given.lease / 3;
+        let wait = match (training.away, training.waiting.is_empty()) {
+            (Some(since), _) => since.elapsed().clamp(PAUSES.0, PAUSES.1),
+            (None, false) => Duration::ZERO,
+            (None, true) => renewal.saturating_sub(training.answered.elapsed()),
+        };
+        if !self.take_in(training, wait) {
+            return Step::Over;
+        }
+        let is_due = training.answered.elapsed() >= renewal;
+        let sent = match training.waiting.front() {
+            Some(heard) => pass_on(&mut self.link, &training.given, heard),
+            None if is_due || training.away.is_some() => self.link.renew(&training.given).map(Sent::Answer),
+            None => return Step::GoesOn,
+        };
+        match sent {
+            Ok(sent) => self.obey(training, sent),
+            Err(Trouble::Away(text) | Trouble::Refused { status: 401 | 403, text, .. }) => {
+                self.wait_for_server(training, &text)
+            }
+            Err(Trouble::Refused { text, field, .. }) => {
+                let is_report = matches!(training.waiting.front(), Some(Heard::Report(_)));
+                if is_report && field.as_deref().is_some_and(|field| ["value", "step"].contains(&field)) {
+                    self.wish(Wish::Say(format!("a report is not recorded: {text}")));
+                    training.waiting.pop_front();
+                    return Step::GoesOn;
+                }
+                self.abandon(training, &text)
+            }
+        }
+    }
+
+    /// Takes in what is heard, and waits up to `wait` for the first; `false` if nobody runs trainings any more.
+    fn take_in(&self, training: &mut Training, wait: Duration) -> bool {
+        let first = match self.heard.recv_timeout(wait) {
+            Ok(first) => first,
+            Err(RecvTimeoutError::Timeout) => return true,
+            Err(RecvTimeoutError::Disconnected) => return false,
+        };
+        for heard in std::iter::once(first).chain(self.heard.try_iter()) {
+            if let Heard::Report(reading) = &heard {
+                // before it is sent: this process may be killed while a server that hangs holds it up
+                training.unsent.keep(reading, &training.given.key);
+            }
+            training.waiting.push_back(heard);
+        }
+        true
+    }
+
+    fn obey(&self, training: &mut Training, sent: Sent) -> Step {
+        if let Some(since) = training.away.take() {
+            let seconds = since.elapsed().as_secs();
+            self.wish(Wish::Say(format!("the server is back after {seconds} s")));
+        }
+        training.answered = Instant::now();
+        training.waiting.pop_front();
+        if training.waiting.is_empty() {
+            training.unsent.clear();
+        }
+        let trial = training.given.trial();
+        match sent {
+            Sent::Answer(true) if !std::mem::replace(&mut training.is_stopped, true) => {
+                self.wish(Wish::Stop(trial));
+                Step::GoesOn
+            }
+            Sent::Answer(_) => Step::GoesOn,
+            Sent::End(state) => {
+                let is_of_use = ["paused", "handed_back", "completed", "running"].contains(&state.as_str());
+                self.wish(Wish::Over(trial, !self.is_shared && !is_of_use));
+                Step::Over
+            }
+        }
+    }
+
+    /// The server is away: reports wait on disk, and the training goes on.
+    fn wait_for_server(&self, training: &mut Training, why: &str) -> Step {
+        let is_first = training.away.is_none();
+        let since = *training.away.get_or_insert_with(Instant::now);
+        if is_first {
+            let trial = training.given.trial();
+            self.wish(Wish::Say(format!(
+                "the server is away ({why}); trial {trial} goes on, and its reports wait on disk"
+            )));
+        }
+        let patience = if self.is_leaving() { Some(PARTING) } else { self.idle_exit.map(|it| it.max(AWAY)) };
+        if training.has_ended() && patience.is_some_and(|most| since.elapsed() >= most) {
+            self.wish(Wish::Over(training.given.trial(), false));
+            return Step::Over;
+        }
+        Step::GoesOn
+    }
+
+    /// The trial is not this worker's any more: its training is ended. What it has reported was trained, and is sent to be counted.
+    fn abandon(&mut self, training: &mut Training, why: &str) -> Step {
+        let trial = training.given.trial();
+        self.wish(Wish::Say(format!("trial {trial} is left: {why}")));
+        self.wish(Wish::Stop(trial));
+        let is_over = training.has_ended() || !training.is_started;
+        training.waiting.pop_front(); // what was refused, if it was not `renew`
+        while !is_over && !training.has_ended() && self.take_in(training, PAUSES.1) {}
+        while let Some(heard) = training.waiting.pop_front() {
+            if let Heard::Report(_) = heard
+                && let Err(Trouble::Away(_)) = pass_on(&mut self.link, &training.given, &heard)
+            {
+                break;
+            }
+        }
+        training.unsent.clear();
+        self.wish(Wish::Over(trial, false));
+        Step::Over
+    }
+
+    fn wish(&self, wish: Wish) {
+        // without anybody who fulfils it, the worker has ended
+        let _ = self.wishes.send(wish);
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::SeqCst)
+    }
+}
+
+impl Training {
+    /// Whether its process has ended.
+    fn has_ended(&self) -> bool {
+        self.waiting.iter().any(Heard::is_end)
+    }
+}

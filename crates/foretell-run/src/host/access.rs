@@ -1,0 +1,183 @@
+//! Where a study's server is, and the token that it asks for: typed, or in a file that only its owner reads.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::no_links;
+
+/// The file, in a study's folder.
+const FILE: &str = "access.json";
+
+/// Where a study's server is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    /// Its addresses, `HOST:PORT`, or with `https://` before them; the first that answers is taken.
+    pub addresses: Vec<String>,
+    /// The token that it asks for.
+    pub token: Option<String>,
+    /// The file that this is from: read again when the server does not answer, since it may have moved.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+}
+
+/// Why an address is none.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AccessError {
+    /// It has a token in it.
+    #[error(
+        "ADDRESS: leave the token out, everybody on this machine sees a command line: put it into FORETELL_TOKEN"
+    )]
+    Token,
+    /// It is encrypted.
+    #[error(
+        "ADDRESS {0}: a worker speaks no TLS; forward the port, as in ssh -L 8675:127.0.0.1:8675 HOST, and name http://127.0.0.1:8675"
+    )]
+    Encrypted(String),
+    /// It is neither an address nor a file.
+    #[error(
+        "ADDRESS {0}: neither an address, such as http://HOST:8675, nor the folder of a study that a search with --on or --serve runs now"
+    )]
+    Neither(String),
+    /// Its file cannot be read.
+    #[error("{path}: {source}; it is written while a search with --on or --serve runs", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system or the decoder said.
+        source: io::Error,
+    },
+}
+
+impl Access {
+    /// What `text` names: `http://HOST:PORT`, `HOST:PORT`, the folder of a study, or its file with the address. The token of an
+    /// address that is typed is `token`.
+    ///
+    /// # Errors
+    /// [`AccessError`].
+    pub fn parse(text: &str, token: Option<String>) -> Result<Self, AccessError> {
+        let path = Path::new(text);
+        if path.is_dir() {
+            return Self::read(&path.join(FILE));
+        }
+        if path.is_file() {
+            return Self::read(path);
+        }
+        let is_encrypted = text.starts_with("https://");
+        if is_encrypted && !cfg!(feature = "tls") {
+            return Err(AccessError::Encrypted(text.to_owned()));
+        }
+        let place = text.strip_prefix("http://").or(text.strip_prefix("https://")).unwrap_or(text);
+        if place.contains("token=") {
+            return Err(AccessError::Token);
+        }
+        let place = place.trim_end_matches('/');
+        let port = place.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port);
+        let port = port.or(is_encrypted.then_some("443"));
+        if place.contains('/') || port.and_then(|port| port.parse::<u16>().ok()).is_none() {
+            return Err(AccessError::Neither(text.to_owned()));
+        }
+        let address = if is_encrypted { format!("https://{place}") } else { place.to_owned() };
+        Ok(Self { addresses: vec![address], token, file: None })
+    }
+
+    fn read(file: &Path) -> Result<Self, AccessError> {
+        let unread = |source| AccessError::File { path: file.to_owned(), source };
+        let text = fs::read(file).map_err(unread)?;
+        let access: Self = serde_json::from_slice(&text).map_err(|error| unread(error.into()))?;
+        Ok(Self { file: Some(file.to_owned()), ..access })
+    }
+
+    /// The same, as its file says now.
+    pub(crate) fn again(&self) -> Option<Self> {
+        Self::read(self.file.as_deref()?).ok().filter(|now| now != self)
+    }
+
+    /// The access that is written in the folder of a study.
+    pub fn in_study(study: &Path) -> Option<Self> {
+        Self::read(&study.join(FILE)).ok()
+    }
+
+    /// Where it is written, in the folder of a study.
+    pub fn file_in(study: &Path) -> PathBuf {
+        study.join(FILE)
+    }
+
+    /// Writes it into the folder of a study, for its owner's eyes alone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, study: &Path) -> io::Result<()> {
+        let path = study.join(FILE);
+        let next = study.join(format!("{FILE}.next"));
+        let _ = fs::remove_file(&next);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = no_links::open(&mut options, &next)?;
+        file.write_all(serde_json::to_string_pretty(self)?.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&next, &path)
+    }
+
+    /// Removes it from the folder of a study: nobody serves it any more.
+    pub fn remove(study: &Path) {
+        // a worker that reads it finds nobody there
+        let _ = fs::remove_file(study.join(FILE));
+    }
+
+    /// A token that nobody guesses.
+    ///
+    /// # Errors
+    /// When the system gives no randomness.
+    pub fn new_token() -> io::Result<String> {
+        let mut bytes = [0_u8; 16];
+        fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Access;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn an_address_is_typed_or_read_and_never_has_a_token() {
+        for (text, place) in [("http://node1:8675/", "node1:8675"), ("10.0.0.1:80", "10.0.0.1:80")] {
+            let access = Access::parse(text, Some("secret".to_owned())).expect("an address");
+            assert_eq!((access.addresses[0].as_str(), access.token.as_deref()), (place, Some("secret")));
+        }
+        let cases = [
+            ("https://node1", "no TLS"),
+            ("http://node1:1/?token=x", "leave the token out"),
+            ("node1", "neither an address"),
+            ("nowhere/at/all", "neither an address"),
+        ];
+        for (text, words) in cases {
+            let error = Access::parse(text, None).expect_err(text).to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn only_its_owner_reads_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let token = Access::new_token().expect("randomness");
+        let access = Access { addresses: vec!["a:1".to_owned()], token: Some(token), ..Access::default() };
+        access.write(folder.path()).expect("it is written");
+        access.write(folder.path()).expect("it is written again");
+        let file = Access::file_in(folder.path());
+        let mode = std::fs::metadata(&file).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let read = Access::parse(folder.path().to_str().expect("a path"), None).expect("it is read");
+        assert_eq!((&read.addresses, &read.token), (&access.addresses, &access.token));
+        assert!(read.again().is_none());
+        Access { addresses: vec!["b:2".to_owned()], ..access }.write(folder.path()).expect("it is written");
+        assert_eq!(read.again().expect("it has moved").addresses, ["b:2"]);
+    }
+}

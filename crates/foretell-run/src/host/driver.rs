@@ -1,0 +1,453 @@
+//! A driver: runs a study over an executor and a store, from the first trial to the last.
+
+mod by_hand;
+mod elsewhere;
+mod fitter;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use foretell_search::{Ending, Session, Store, StoreError, Study, Trial, TrialState};
+use thiserror::Error;
+
+use crate::door::Calls;
+use crate::executor::is_out_of_files;
+use crate::fleet::executor::{Executor, ExecutorError};
+use crate::hosted::{HostError, Hosted, News, Reading};
+use crate::orders::Orders;
+use crate::trainer::{Asked, Given, Happening, Heard, Link, Notice, Sent, Trainer, pass_on};
+pub use elsewhere::{Elsewhere, Patience};
+use fitter::Fitter;
+
+/// How long the driver waits for messages before it looks for a cancellation.
+const TICK: Duration = Duration::from_millis(100);
+/// How long it waits while a model is fitted on another thread.
+const FIT_TICK: Duration = Duration::from_millis(2);
+/// How long stopped trials may take to end when a study is left.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What happens while a study runs.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A record was stored and applied.
+    Recorded(&'a foretell_search::Record),
+    /// A training of this process reported; the study has not seen it yet.
+    Report {
+        /// The trial's number.
+        trial: u64,
+        /// The report.
+        reading: &'a Reading,
+    },
+    /// Something else was noticed of a training of this process.
+    Noticed {
+        /// The trial's number.
+        trial: u64,
+        /// What.
+        notice: &'a Notice,
+    },
+    /// A training reported past the step that it was to train to, and is ended.
+    Overran {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// So few trials run at a time from now on: the system has no files, or processes, for more.
+    Fewer {
+        /// How many.
+        workers: usize,
+        /// What the system said.
+        why: &'a str,
+    },
+    /// A configuration that somebody ordered to be tried cannot be.
+    NotEnqueued {
+        /// Why.
+        why: &'a str,
+    },
+}
+
+/// Sees what happens. An error ends the run with [`DriverError::Refused`]; the report it was given is not recorded.
+pub type Observer<'a> = dyn FnMut(&Study, Event<'_>) -> Result<(), String> + 'a;
+
+/// What a run may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// How often a training that failed is tried again.
+    pub retries: u32,
+    /// How long earlier runs of the study lasted: they count, too.
+    pub before: Duration,
+    /// How long the study may run.
+    pub time: Option<Duration>,
+    /// How many epochs the study may spend.
+    pub epochs: Option<u64>,
+    /// How long the study may run, by its number of GPUs.
+    pub gpu_time: Option<(Duration, u32)>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// The study is done.
+    Done,
+    /// The run was cancelled.
+    Cancelled,
+    /// Nothing runs, but the study is not done.
+    Unfinished,
+    /// One of the [`Limits`] was reached: the text says which.
+    Spent(&'static str),
+}
+
+/// Why a run failed. What was recorded until then is kept.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// The store refused a record.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A training could not be started.
+    #[error("{0}")]
+    Start(ExecutorError),
+    /// The observer refused a report.
+    #[error("{0}")]
+    Refused(String),
+    /// Fitting a model panicked.
+    #[error("fitting a model panicked: {0}; this is a bug of the predictor")]
+    Fit(String),
+    /// The first trials all failed without a report.
+    #[error(
+        "the first 3 trials failed without reporting anything; mend the command and search again. The last one {last}"
+    )]
+    Hopeless {
+        /// Why the last one failed.
+        last: String,
+    },
+}
+
+/// Runs a study: asks its session for trainings, has the executor run them, and reports back what they say.
+///
+/// The driver installs no signal handler and prints nothing, so that one process can run several studies, each on its own
+/// thread. Models are fitted on a thread of their own: reports of other trials flow on meanwhile.
+pub struct Driver<E: Executor, S: Store> {
+    host: Hosted<S>,
+    trainer: Trainer<E>,
+    workers: usize,
+    /// A training that waits for a free worker, since the system had no files for one more.
+    postponed: Option<Given>,
+    fitter: Fitter,
+    /// The trial whose checkpoints are kept because it is the best.
+    best: Option<u64>,
+    limits: Limits,
+    /// What a person orders meanwhile.
+    orders: Option<Orders>,
+    begun: Instant,
+    /// What trainings elsewhere ask and report.
+    calls: Option<Calls<S>>,
+    /// How long they have to be handed back when the study is left.
+    patience: Patience,
+}
+
+impl<E: Executor, S: Store> Driver<E, S> {
+    /// A driver with so many `workers` (≥ 1). `expected_report` says what a training that reports nothing should have
+    /// printed; it ends the reason of such a failure.
+    pub fn new(
+        mut session: Session<S>,
+        executor: E,
+        workers: usize,
+        expected_report: impl Into<String>,
+    ) -> Self {
+        session.defer_fits();
+        let trainer = Trainer::new(executor, session.study().spec().max_resource, expected_report.into());
+        let host = Hosted::new(session).watched();
+        let best = host.session.best().map(|best| best.trial);
+        Self {
+            host,
+            trainer,
+            workers: workers.max(1),
+            postponed: None,
+            fitter: Fitter::default(),
+            best,
+            limits: Limits::default(),
+            orders: None,
+            begun: Instant::now(),
+            calls: None,
+            patience: Box::new(|| Duration::ZERO),
+        }
+    }
+
+    /// The same driver within `limits`.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.trainer.retries = limits.retries;
+        Self { limits, ..self }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session<S> {
+        &self.host.session
+    }
+
+    /// The session, to flush its store say.
+    pub fn session_mut(&mut self) -> &mut Session<S> {
+        &mut self.host.session
+    }
+
+    /// How many trainings run at a time.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Runs the study to its end, or until `cancel` is set; then the running trainings are stopped and waited for.
+    ///
+    /// # Errors
+    /// [`DriverError`]; the running trainings are stopped then, too.
+    pub fn run(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<Finish, DriverError> {
+        let ran = self.drive(cancel, observe);
+        self.stop_all(ran.is_ok());
+        ran?;
+        self.dismiss(observe)?;
+        if self.host.session.is_done() {
+            (0..self.host.session.study().trials().len() as u64).for_each(|trial| self.tidy(trial));
+            return Ok(Finish::Done);
+        }
+        if let Some(limit) = self.spent() {
+            return Ok(Finish::Spent(limit));
+        }
+        let cancelled = cancel.load(Ordering::SeqCst);
+        Ok(if cancelled { Finish::Cancelled } else { Finish::Unfinished })
+    }
+
+    fn drive(&mut self, cancel: &AtomicBool, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        while !cancel.load(Ordering::SeqCst) && self.spent().is_none() {
+            self.obey(observe)?;
+            self.fill(observe)?;
+            if self.host.session.busy() == 0 && self.is_over() {
+                return Ok(());
+            }
+            if let Some(fit) = self.host.session.next_fit() {
+                self.fitter.start(fit);
+            }
+            let wait = if self.fitter.is_busy() { FIT_TICK } else { TICK };
+            self.wait(wait, observe)?;
+            if let Some(fitted) = self.fitter.take().map_err(DriverError::Fit)? {
+                let decided = self.host.fitted(fitted);
+                self.publish(observe)?;
+                decided.map_err(stored)?;
+                self.check_hope()?;
+            }
+            self.stop_what_is_to_stop();
+        }
+        Ok(())
+    }
+
+    /// Ends the trainings of trials that were stopped: by a model that came later, by a person, or from elsewhere.
+    fn stop_what_is_to_stop(&mut self) {
+        let stops: Vec<u64> = self.trainer.running().filter(|&trial| self.host.stops(trial)).collect();
+        stops.into_iter().for_each(|trial| self.trainer.stop(trial));
+    }
+
+    /// The limit that is reached, if one is.
+    fn spent(&self) -> Option<&'static str> {
+        let Limits { before, time, epochs, gpu_time, .. } = self.limits;
+        let elapsed = before + self.begun.elapsed();
+        let spent = || self.host.session.study().progress().spent;
+        let gpu = gpu_time.is_some_and(|(most, gpus)| elapsed * gpus >= most);
+        if time.is_some_and(|most| elapsed >= most) {
+            Some("time limit")
+        } else if gpu {
+            Some("limit of GPU hours")
+        } else {
+            epochs.is_some_and(|most| spent() >= most).then_some("limit of epochs")
+        }
+    }
+
+    /// Gives every idle worker a training, as far as there are any.
+    fn fill(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let is_free = self.trainer.running().count() < self.workers;
+        if let Some(given) = self.postponed.take_if(|_| is_free) {
+            self.launch(given, observe)?;
+        }
+        while self.busy_here() < self.workers {
+            let busy = self.busy_here();
+            let asked = Link::ask(&mut self.host);
+            self.publish(observe)?;
+            match asked.map_err(stored)? {
+                Asked::Task(given) => self.launch(given, observe)?,
+                _ if self.busy_here() > busy => {}
+                _ => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of the driver's own workers are busy.
+    fn busy_here(&self) -> usize {
+        let session = &self.host.session;
+        match self.host.is_leasing() {
+            false => session.busy(),
+            true => self.trainer.running().count() + session.busy() - session.running().count(),
+        }
+    }
+
+    /// Starts a training on the first worker that is free.
+    fn launch(&mut self, given: Given, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let trial = given.trial();
+        let Err(error) = self.trainer.start(self.trainer.free_slot(), given.clone()) else { return Ok(()) };
+        let running = self.trainer.running().count();
+        if running > 0 && is_out_of_files(error.as_ref()) {
+            (self.workers, self.postponed) = (running, Some(given));
+            return self.notify(observe, Event::Fewer { workers: running, why: &error.to_string() });
+        }
+        self.fail_if_silent(trial, &error.to_string())?;
+        Err(DriverError::Start(error))
+    }
+
+    /// Passes on what is heard of a training.
+    fn take(
+        &mut self,
+        given: &Given,
+        happening: &Happening,
+        observe: &mut Observer<'_>,
+    ) -> Result<(), DriverError> {
+        let trial = given.trial();
+        let heard = match happening {
+            Happening::Noticed(notice) => return self.notify(observe, Event::Noticed { trial, notice }),
+            Happening::Chosen(series) => {
+                let chosen = self.host.chose(series);
+                self.publish(observe)?;
+                return chosen.map_err(stored);
+            }
+            Happening::Heard(heard) => heard,
+        };
+        if let Heard::Report(reading) = heard {
+            self.show_report(trial, reading, observe)?;
+        }
+        let sent = pass_on(&mut self.host, given, heard);
+        if let Some(why) = self.host.refused() {
+            // the error says what the record of the failure does
+            return Err(DriverError::Refused(why.to_owned()));
+        }
+        self.publish(observe)?;
+        match sent {
+            Ok(Sent::Answer(true)) => {
+                self.trainer.stop(trial);
+                match self.host.session.overran(trial) {
+                    Some(_) => self.notify(observe, Event::Overran { trial }),
+                    None => Ok(()),
+                }
+            }
+            Ok(Sent::Answer(false)) => Ok(()),
+            Ok(Sent::End(_)) => {
+                self.tidy(trial);
+                self.check_hope()
+            }
+            Err(HostError::Store(error)) => Err(error.into()),
+            // a step that was reported with another value, or an earlier one: what is recorded stays
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn show_report(
+        &mut self,
+        trial: u64,
+        reading: &Reading,
+        observe: &mut Observer<'_>,
+    ) -> Result<(), DriverError> {
+        if let Err(refused) = observe(self.host.session.study(), Event::Report { trial, reading }) {
+            self.fail_if_silent(trial, &refused)?;
+            return Err(DriverError::Refused(refused));
+        }
+        Ok(())
+    }
+
+    /// Records the failure of a trial of a study in which nothing was reported yet: such a study does not work, and
+    /// another may take its place. The observer does not see the record, because the error that follows says the same.
+    fn fail_if_silent(&mut self, trial: u64, why: &str) -> Result<(), DriverError> {
+        if self.host.session.study().progress().has_reports {
+            return Ok(());
+        }
+        Ok(self.host.session.tell(trial, Ending::Failed(why.to_owned()))?)
+    }
+
+    /// Shows what the host has done, and removes what the trials that have ended need no more.
+    fn publish(&mut self, observe: &mut Observer<'_>) -> Result<(), DriverError> {
+        let News { records, ended } = self.host.take_news();
+        let closed = self.show(&records, observe)?;
+        self.close(closed);
+        ended.into_iter().for_each(|trial| self.tidy(trial));
+        Ok(())
+    }
+
+    /// Shows `records`; answers which trials they end.
+    fn show(
+        &self,
+        records: &[foretell_search::Record],
+        observe: &mut Observer<'_>,
+    ) -> Result<Vec<u64>, DriverError> {
+        let mut closed = Vec::new();
+        for record in records {
+            observe(self.host.session.study(), Event::Recorded(record)).map_err(DriverError::Refused)?;
+            closed.extend(record.ends());
+        }
+        Ok(closed)
+    }
+
+    /// Removes what the trials `closed` need no more, and the one that was the best before them.
+    fn close(&mut self, mut closed: Vec<u64>) {
+        if closed.is_empty() {
+            return;
+        }
+        let best = self.host.session.best().map(|best| best.trial);
+        if best != self.best {
+            closed.extend(std::mem::replace(&mut self.best, best));
+        }
+        closed.into_iter().for_each(|trial| self.tidy(trial));
+    }
+
+    fn notify(&self, observe: &mut Observer<'_>, event: Event<'_>) -> Result<(), DriverError> {
+        observe(self.host.session.study(), event).map_err(DriverError::Refused)
+    }
+
+    /// Discards `trial` if it has ended for good and is not the best.
+    fn tidy(&mut self, trial: u64) {
+        let study = self.host.session.study();
+        let promotes = !study.spec().schedule.is_full() && !study.is_done();
+        let may_go_on = |trial: &Trial| {
+            promotes && matches!(trial.state, TrialState::Paused { .. } | TrialState::Stopped { .. })
+        };
+        let ended = study.trial(trial).is_some_and(|trial| !trial.is_open() && !may_go_on(trial));
+        if ended && !self.trainer.is_running(trial) && !self.host.is_held(trial) && self.best != Some(trial) {
+            self.trainer.discard(trial);
+        }
+    }
+
+    fn check_hope(&self) -> Result<(), DriverError> {
+        match self.host.session.hopeless() {
+            Some(last) => Err(DriverError::Hopeless { last: last.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops all trainings and waits for their ends. They go on when the study does. What they report until then is recorded, if the
+    /// study still `works`.
+    fn stop_all(&mut self, works: bool) {
+        self.trainer.hand_back_all();
+        let until = Instant::now() + PATIENCE;
+        while self.trainer.running().next().is_some() && Instant::now() < until {
+            for (given, happening) in self.trainer.hear(TICK, None) {
+                if let Happening::Heard(heard @ (Heard::Report(_) | Heard::Began { .. })) = &happening
+                    && works
+                {
+                    // what cannot be recorded is trained again
+                    let _ = pass_on(&mut self.host, &given, heard);
+                }
+            }
+        }
+    }
+}
+
+/// Only the store fails where nothing is asked of a training.
+fn stored(error: HostError) -> DriverError {
+    match error {
+        HostError::Store(error) => error.into(),
+        other => DriverError::Refused(other.to_string()),
+    }
+}

@@ -1,0 +1,802 @@
+//! A study that this process hosts: its session, who runs which trial, and what a person orders.
+
+#[cfg(test)]
+mod model;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use foretell::{Configuration, Run};
+use foretell_search::{
+    Answer, Decision, Ending, Fitted, Order, Record, Session, Start, Store, StoreError, Study, StudyError,
+    Trial, TrialState,
+};
+use thiserror::Error;
+
+use crate::leases::{Leases, Sender, Sign, WorkerView};
+use crate::orders::Orders;
+
+/// A study that this process hosts: trainings [`ask`](Self::ask), [`report`](Self::report) and [`tell`](Self::tell), people
+/// [`order`](Self::order), and anybody may [read](Self::session).
+///
+/// | promise                                                   | and                                                     |
+/// |-----------------------------------------------------------|---------------------------------------------------------|
+/// | a report twice changes nothing                            | another value for a step, or an earlier step, is refused |
+/// | a training that is to stop is told why                    | also if it was stopped before it reported again         |
+/// | with [`Leases`], a trial has one worker                   | late reports of another are accepted only if they continue the curve |
+/// | a worker that names itself gets its own trial again       | also when the host was started anew                     |
+///
+/// ```
+/// use foretell::Direction;
+/// use foretell_run::{Hosted, Reading};
+/// use foretell_search::{Order, ParameterSpace, Session, Space, StudySpec};
+///
+/// let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
+/// let mut study = Hosted::new(Session::new(StudySpec::new(space, "val_acc", Direction::Maximize))?);
+/// let task = study.ask(None)?.expect("nothing was trained yet");
+/// let reading = Reading { step: 1, value: Some(0.4), ..Reading::default() };
+/// assert!(study.report(task.start.trial, reading.clone(), None)?.recorded);
+/// assert!(!study.report(task.start.trial, reading, None)?.recorded, "it is there already");
+/// assert!(study.order(task.start.trial, Order::Stop)?.stop);
+/// assert_eq!(study.tell(task.start.trial, None, None)?, "stopped");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Hosted<S: Store> {
+    pub(crate) session: Session<S>,
+    leases: Option<Leases>,
+    orders: Option<Orders>,
+    /// What was stored, and which trainings ended, since somebody who watches looked; `None` where nobody does.
+    news: Option<News>,
+    /// Why the study does not work.
+    refused: Option<String>,
+}
+
+/// What has happened in a study since somebody looked.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    pub(crate) records: Vec<Record>,
+    pub(crate) ended: Vec<u64>,
+}
+
+/// A training to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// The training; it goes on from the epoch that it has reached.
+    pub start: Start,
+    /// What its worker names itself by when it reports, and how long it may be silent once it renews; `None` without leases.
+    pub lease: Option<(String, Duration)>,
+}
+
+/// What a training does next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Next {
+    /// The trial's number.
+    pub trial: u64,
+    /// Whether the training is to stop.
+    pub stop: bool,
+    /// Whether something was recorded: not if it was there already.
+    pub recorded: bool,
+    /// The decision about it: the one that was made now, or by which it was stopped.
+    pub decision: Option<Decision>,
+}
+
+/// What a training reports.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The step.
+    pub step: u64,
+    /// The metric in its own unit; `None` if it is not finite.
+    pub value: Option<f64>,
+    /// What else it reports.
+    pub metrics: BTreeMap<String, f64>,
+    /// Whether the training had ended by then: it is recorded, and nothing is decided by it.
+    pub late: bool,
+    /// The lease under which it was made, where a worker passes on what another could not send.
+    pub made_under: Option<String>,
+}
+
+/// Why a host refuses.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// There is no such trial.
+    #[error("trial {trial}: ask has not given out such a trial")]
+    NoTrial {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// Its training goes on no more.
+    #[error("trial {trial} has ended: {state}")]
+    Ended {
+        /// The trial's number.
+        trial: u64,
+        /// How: [`TrialState::name`].
+        state: &'static str,
+    },
+    /// A training that was recorded as a whole one is said to have failed.
+    #[error("trial {trial} has ended: {state}; it cannot have failed")]
+    Contradicted {
+        /// The trial's number.
+        trial: u64,
+        /// How: [`TrialState::name`].
+        state: &'static str,
+    },
+    /// Another worker has the trial.
+    #[error("trial {trial} was silent for too long and runs elsewhere now; ask for another")]
+    Elsewhere {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// A worker's later question was answered already.
+    #[error("turn {turn}: worker {worker} has asked again since")]
+    Outdated {
+        /// The worker's name.
+        worker: String,
+        /// The number of its question.
+        turn: u64,
+    },
+    /// Another value was reported at this step.
+    #[error("trial {trial} has reported {value} at step {step} already; a report is never changed")]
+    Reported {
+        /// The trial's number.
+        trial: u64,
+        /// The step.
+        step: u64,
+        /// What it reported.
+        value: f64,
+    },
+    /// A later step was reported.
+    #[error("trial {trial} has reported step {step} already; steps only increase")]
+    Passed {
+        /// The trial's number.
+        trial: u64,
+        /// The last step that it reported.
+        step: u64,
+    },
+    /// Its first training failed as all others would.
+    #[error("the study's command does not work: {why}")]
+    Hopeless {
+        /// What is wrong.
+        why: String,
+    },
+    /// A configuration cannot be enqueued.
+    #[error(transparent)]
+    NotEnqueued(#[from] StudyError),
+    /// A record could not be stored; the same may be tried again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl HostError {
+    /// What of a request is wrong; `None` if it could not be stored.
+    pub fn field(&self) -> Option<&'static str> {
+        match self {
+            Self::NoTrial { .. } | Self::Ended { .. } => Some("trial"),
+            Self::Contradicted { .. } => Some("failure"),
+            Self::Elsewhere { .. } => Some("lease"),
+            Self::Outdated { .. } => Some("turn"),
+            Self::Reported { .. } => Some("value"),
+            Self::Passed { .. } => Some("step"),
+            Self::Hopeless { .. } => Some("study"),
+            Self::NotEnqueued(_) => Some("configuration"),
+            Self::Store(_) => None,
+        }
+    }
+}
+
+impl<S: Store> Hosted<S> {
+    /// Hosts the study of `session`. Its trainings end with this process: those that ran when it was left are asked for again.
+    pub fn new(session: Session<S>) -> Self {
+        Self { session, leases: None, orders: None, news: None, refused: None }
+    }
+
+    /// The same host for trainings elsewhere, which hold `leases`. Those that ran when the study was left are taken to run
+    /// still.
+    ///
+    /// # Errors
+    /// [`HostError::Store`] if a record could not be stored.
+    pub fn with_leases(self, leases: Leases) -> Result<Self, HostError> {
+        let is_open = |(number, trial): (usize, &Trial)| trial.is_open().then_some(number as u64);
+        let open = self.session.study().trials().iter().enumerate().filter_map(is_open).collect();
+        self.taking_up(open, leases)
+    }
+
+    /// The same host for trainings here and elsewhere: those that [`Leases`] noted are taken to run elsewhere still, and the
+    /// others to have been interrupted.
+    ///
+    /// # Errors
+    /// [`HostError::Store`] if a record could not be stored.
+    pub fn leasing_some(self, leases: Leases) -> Result<Self, HostError> {
+        let noted = leases.noted();
+        self.taking_up(noted, leases)
+    }
+
+    fn taking_up(mut self, trials: Vec<u64>, mut leases: Leases) -> Result<Self, HostError> {
+        let mut starts = Vec::new();
+        for trial in trials {
+            starts.extend(self.session.take_up(trial)?);
+        }
+        leases.take_over(starts);
+        Ok(Self { leases: Some(leases), ..self })
+    }
+
+    /// The same host, which keeps [`News`] for somebody who watches.
+    pub(crate) fn watched(self) -> Self {
+        Self { news: Some(News::default()), ..self }
+    }
+
+    /// What has happened since the last call.
+    pub(crate) fn take_news(&mut self) -> News {
+        self.news.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Keeps what the session's last call stored.
+    fn gather(&mut self) {
+        if let Some(news) = &mut self.news {
+            news.records.extend_from_slice(self.session.news());
+        }
+    }
+
+    /// The same host, which carries out what is ordered by files, too, whenever a training is heard.
+    #[must_use]
+    pub fn with_orders(self, orders: Orders) -> Self {
+        Self { orders: Some(orders), ..self }
+    }
+
+    /// Hands the study runs of earlier searches to learn from, before its first trial.
+    ///
+    /// # Errors
+    /// [`HostError::Store`].
+    pub fn warm_start(&mut self, runs: &[Run]) -> Result<(), HostError> {
+        Ok(self.session.warm_start(runs)?)
+    }
+
+    /// The session, to read.
+    pub fn session(&self) -> &Session<S> {
+        &self.session
+    }
+
+    /// The next training to do: the one that `worker` has already, one whose worker is silent, or a new one.
+    ///
+    /// # Errors
+    /// [`HostError::Store`]; ask again.
+    pub fn ask(&mut self, worker: Option<&str>) -> Result<Option<Task>, HostError> {
+        self.obey()?;
+        if let Some(why) = &self.refused {
+            return Err(HostError::Hopeless { why: why.clone() });
+        }
+        self.end_forgotten(worker)?;
+        if let Some(leases) = &mut self.leases
+            && let Some(trial) = worker.and_then(|worker| leases.trial_of(worker))
+        {
+            leases.heard(trial, Sign::Asked);
+            return Ok(self.task(trial));
+        }
+        let start = self.next_start()?;
+        Ok(start.and_then(|start| self.hand_out(start, worker)))
+    }
+
+    /// The same for a worker that numbers its questions, and sends one again that got no answer: one that comes late, after
+    /// the next was answered, hands out nothing. Such a worker renews its lease from the beginning.
+    ///
+    /// # Errors
+    /// [`HostError::Outdated`], [`HostError::Store`].
+    pub fn ask_in_turn(&mut self, worker: &str, turn: u64) -> Result<Option<Task>, HostError> {
+        if self.leases.as_mut().is_some_and(|leases| !leases.is_in_turn(worker, turn)) {
+            return Err(HostError::Outdated { worker: worker.to_owned(), turn });
+        }
+        let task = self.ask(Some(worker))?;
+        if let Some(leases) = self.leases.as_mut().filter(|_| task.is_none() && self.session.is_done()) {
+            leases.dismiss(worker);
+        }
+        Ok(task)
+    }
+
+    /// The next training for the process that hosts the study itself.
+    pub(crate) fn ask_here(&mut self) -> Result<Option<Task>, HostError> {
+        self.end_forgotten(None)?;
+        let Some(start) = self.next_start()? else { return Ok(None) };
+        let lease = self.leases.as_mut().map(|leases| (leases.give_here(start.clone()), leases.lease()));
+        Ok(Some(Task { start, lease }))
+    }
+
+    /// A training of `trial` failed as every one of its command would. Where nothing was reported yet, the study does not work: from
+    /// then on it hands out no training.
+    ///
+    /// # Errors
+    /// Those of [`tell`](Self::tell).
+    pub fn fail_for_all(
+        &mut self,
+        trial: u64,
+        why: String,
+        lease: Option<&str>,
+    ) -> Result<&'static str, HostError> {
+        let is_first = !self.session.study().progress().has_reports;
+        let state = self.tell(trial, Some(why.clone()), lease)?;
+        if is_first {
+            self.refused.get_or_insert_with(|| format!("trial {trial} {why}"));
+        }
+        Ok(state)
+    }
+
+    /// Why the study does not work, if that is known.
+    pub(crate) fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
+    /// Whether the training of `trial` is to stop.
+    pub(crate) fn stops(&self, trial: u64) -> bool {
+        !self.session.study().is_running(trial) || self.session.overran(trial).is_some()
+    }
+
+    /// A training's output has shown which of its `series` is the metric.
+    pub(crate) fn chose(&mut self, series: &str) -> Result<(), HostError> {
+        let chosen = self.session.chose(series);
+        self.gather();
+        Ok(chosen?)
+    }
+
+    /// Takes in a fitted model, and decides on the trials that awaited it.
+    pub(crate) fn fitted(&mut self, fitted: Fitted) -> Result<(), HostError> {
+        let decided = self.session.fitted(fitted);
+        self.gather();
+        decided?;
+        Ok(())
+    }
+
+    /// A training that was handed back, one whose worker is silent, or a new one.
+    fn next_start(&mut self) -> Result<Option<Start>, HostError> {
+        while let Some(mut start) = self.leases.as_mut().and_then(Leases::next_unheld) {
+            let trial = start.trial;
+            let known = self.trial(trial)?;
+            if self.session.study().is_running(trial) && known.trained() < known.until {
+                start.from = known.trained();
+                let moved = self.session.moved(trial);
+                self.gather();
+                moved?;
+                return Ok(Some(start));
+            }
+            let ended = self.session.tell(trial, Ending::Finished);
+            self.gather();
+            ended?;
+        }
+        // one that awaits a model is handed out before another is begun
+        let awaits_model = self.leases.is_some() && self.session.busy() > self.session.running().count();
+        if awaits_model {
+            return Ok(None);
+        }
+        let start = self.session.ask();
+        self.gather();
+        Ok(start?)
+    }
+
+    /// The training of `trial` goes on after only `after` epochs, from a checkpoint or from its beginning: what it repeats is
+    /// not recorded again, and counts when it is reported. A worker that numbers its `attempt`s may send this again.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn begin(
+        &mut self,
+        trial: u64,
+        after: u64,
+        attempt: Option<u64>,
+        lease: Option<&str>,
+    ) -> Result<Next, HostError> {
+        self.hear(trial, lease, Sign::Renewed)?;
+        let trained = self.trial(trial)?.trained();
+        let is_news = self.leases.as_mut().is_none_or(|leases| leases.begins(trial, trained, after, attempt));
+        if is_news && self.runs(trial) && after < trained {
+            let begun = self.session.began_after(trial, after);
+            self.gather();
+            begun?;
+        }
+        self.next(trial)
+    }
+
+    /// The worker of `trial` ends, and hands the training back as it stands: it goes on elsewhere, and has not failed. Answers how
+    /// the trial is then.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn hand_back(&mut self, trial: u64, lease: Option<&str>) -> Result<&'static str, HostError> {
+        if self.is_handed_back(trial, lease) {
+            return Ok("handed_back");
+        }
+        self.hear(trial, lease, Sign::Renewed)?;
+        if !self.session.study().is_running(trial) {
+            return self.tell(trial, None, lease);
+        }
+        if let Some(leases) = &mut self.leases {
+            leases.hand_back(trial);
+        }
+        Ok("handed_back")
+    }
+
+    /// The workers that name themselves and were heard in the last `time`.
+    pub fn workers(&self, time: Duration) -> Vec<WorkerView> {
+        self.leases.as_ref().map(|leases| leases.workers(time)).unwrap_or_default()
+    }
+
+    /// Whether somebody trains `trial`.
+    pub(crate) fn is_held(&self, trial: u64) -> bool {
+        self.leases.as_ref().is_some_and(|leases| leases.get(trial).is_some())
+    }
+
+    /// Whether no training runs elsewhere.
+    pub(crate) fn is_free(&self) -> bool {
+        self.leases.as_ref().is_none_or(Leases::are_free)
+    }
+
+    /// Whether trainings elsewhere may take part.
+    pub(crate) fn is_leasing(&self) -> bool {
+        self.leases.is_some()
+    }
+
+    fn hand_out(&mut self, start: Start, worker: Option<&str>) -> Option<Task> {
+        let Some(leases) = &mut self.leases else { return Some(Task { start, lease: None }) };
+        let trial = start.trial;
+        leases.give(start, worker);
+        self.task(trial)
+    }
+
+    /// A training reports; `lease` is the key that its worker was given.
+    ///
+    /// # Errors
+    /// [`HostError`]; after [`HostError::Store`], report the same again.
+    pub fn report(&mut self, trial: u64, reading: Reading, lease: Option<&str>) -> Result<Next, HostError> {
+        self.obey()?;
+        let known = self.trial(trial)?;
+        let is_new = !known.has_reported() || reading.step > known.step;
+        let sender = self.leases.as_mut().map_or(Sender::Holder, |leases| leases.sender(trial, lease));
+        let is_late = match sender {
+            Sender::Holder => false,
+            _ if self.leases.as_ref().is_some_and(|it| it.has_reported(trial, reading.step, lease)) => {
+                return self.next(trial);
+            }
+            Sender::Returning if is_new && self.runs(trial) => true,
+            _ => return self.refuse(trial, reading.step, lease),
+        };
+        if is_late {
+            self.move_back(trial, lease)?;
+        }
+        self.hear(trial, lease, Sign::Reported)?;
+        let (step, maker) = (reading.step, reading.made_under.clone());
+        let next = self.take(trial, reading)?;
+        if let Some(leases) = &mut self.leases {
+            leases.reported(trial, step, None);
+            if maker.is_some() && leases.is_lost(trial, maker.as_deref()) {
+                leases.reported(trial, step, maker.as_deref());
+            }
+            if next.recorded {
+                leases.advanced(trial);
+            }
+        }
+        if is_late && next.recorded {
+            self.session.came_late(trial, step)?;
+            self.gather();
+        }
+        Ok(next)
+    }
+
+    /// The trial moves back to the worker that lost it: what the other one has repeated so far is no part of its training.
+    fn move_back(&mut self, trial: u64, lease: Option<&str>) -> Result<(), HostError> {
+        if let Some(leases) = &mut self.leases {
+            leases.give_back(trial, lease);
+        }
+        let moved = self.session.moved(trial);
+        self.gather();
+        Ok(moved?)
+    }
+
+    /// Another worker has the trial: what this one reports was trained, and counts for nothing else.
+    fn refuse(&mut self, trial: u64, step: u64, lease: Option<&str>) -> Result<Next, HostError> {
+        let epochs = self.leases.as_mut().map_or(0, |leases| match leases.is_lost(trial, lease) {
+            true => leases.reported(trial, step, lease),
+            false => 0,
+        });
+        if epochs > 0 {
+            let counted = self.session.trained_again(trial, step, epochs);
+            self.gather();
+            counted?;
+        }
+        Err(HostError::Elsewhere { trial })
+    }
+
+    /// What the worker of `trial` reports.
+    fn take(&mut self, trial: u64, reading: Reading) -> Result<Next, HostError> {
+        let step = reading.step;
+        let is_known = match self.is_known(trial, &reading) {
+            // a training that was interrupted repeats steps with other values
+            Err(HostError::Reported { .. } | HostError::Passed { .. }) if self.may_repeat(trial, step) => {
+                true
+            }
+            known => known?,
+        };
+        if is_known {
+            return self.repeat(trial, reading);
+        }
+        if !self.runs(trial) {
+            let known = self.trial(trial)?;
+            let stopped = matches!(known.state, TrialState::Stopped { .. });
+            return if stopped { self.next(trial) } else { Err(self.ended(trial, known)) };
+        }
+        let Reading { value, metrics, late, .. } = reading;
+        let answer = match late {
+            true => self.session.report_late(trial, step, value, metrics).map(|()| None),
+            false => self.session.report(trial, step, value, metrics).map(Some),
+        };
+        self.gather();
+        let Some(answer) = answer? else {
+            return Ok(Next { recorded: true, ..self.next(trial)? });
+        };
+        let is_own = |record: &Record| matches!(record, Record::Reported { trial: of, step: there, .. } if (*of, *there) == (trial, step));
+        let recorded = self.session.news().iter().any(is_own);
+        let stop = answer.stops();
+        let before = if stop { self.trial(trial)?.decision.clone() } else { None };
+        Ok(Next { trial, stop, recorded, decision: answer.decision.or(before) })
+    }
+
+    /// A training reports a step that is recorded: it is a copy of a report, or was trained once more.
+    fn repeat(
+        &mut self,
+        trial: u64,
+        Reading { step, value, metrics, .. }: Reading,
+    ) -> Result<Next, HostError> {
+        if self.runs(trial) {
+            if self.leases.as_mut().is_some_and(|leases| leases.repeats_first(trial, step)) {
+                let begun = self.session.first_report(trial, step);
+                self.gather();
+                begun?;
+            }
+            let repeated = self.session.report(trial, step, value, metrics);
+            self.gather();
+            repeated?;
+        }
+        self.next(trial)
+    }
+
+    /// The worker of `trial` shows that it is alive, and hears whether to stop.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub fn renew(&mut self, trial: u64, lease: Option<&str>) -> Result<Next, HostError> {
+        self.obey()?;
+        self.hear(trial, lease, Sign::Renewed)?;
+        self.next(trial)
+    }
+
+    /// A training has ended. Told twice, it changes nothing. Answers how the trial is then; `handed_back` if that was no end, see
+    /// [`Leases`].
+    ///
+    /// # Errors
+    /// [`HostError`]; after [`HostError::Store`], tell the same again.
+    pub fn tell(
+        &mut self,
+        trial: u64,
+        failure: Option<String>,
+        lease: Option<&str>,
+    ) -> Result<&'static str, HostError> {
+        self.trial(trial)?;
+        let is_well = self.runs(trial) && failure.is_none();
+        let sender = self.leases.as_mut().map_or(Sender::Holder, |leases| leases.sender(trial, lease));
+        if is_well && sender == Sender::Returning {
+            self.move_back(trial, lease)?;
+        }
+        if self.is_handed_back(trial, lease) {
+            return Ok("handed_back");
+        }
+        if self.runs(trial) {
+            self.hear(trial, lease, Sign::Asked)?;
+            return self.end(trial, failure);
+        }
+        let known = self.trial(trial)?;
+        if known.is_open() {
+            return Err(self.ended(trial, known));
+        }
+        let state = &known.state;
+        let is_whole = matches!(state, TrialState::Completed { .. } | TrialState::Paused { .. });
+        if is_whole && failure.is_some() {
+            return Err(HostError::Contradicted { trial, state: state.name() });
+        }
+        Ok(state.name())
+    }
+
+    /// Whether `trial` waits for its next worker, and this is a copy of what the last one said.
+    fn is_handed_back(&self, trial: u64, lease: Option<&str>) -> bool {
+        lease.is_some() && self.leases.as_ref().is_some_and(|leases| leases.is_returned(trial))
+    }
+
+    /// The training of `trial`, which runs, has ended.
+    fn end(&mut self, trial: u64, failure: Option<String>) -> Result<&'static str, HostError> {
+        let known = self.trial(trial)?;
+        let is_short = self.session.study().is_running(trial) && known.trained() < known.until;
+        let from = known.trained();
+        let mut ending = failure.map_or(Ending::Finished, Ending::Failed);
+        if let Some(leases) = &mut self.leases
+            && is_short
+            && ending == Ending::Finished
+            && leases.is_silent_end(trial)
+        {
+            if leases.ends_silently(trial) {
+                leases.hand_back(trial);
+                return Ok("handed_back");
+            }
+            ending = Ending::Failed(silent_end(from));
+        }
+        let ended = self.session.tell(trial, ending);
+        self.gather();
+        ended?;
+        self.leases.as_mut().and_then(|leases| leases.end(trial));
+        self.news.iter_mut().for_each(|news| news.ended.push(trial));
+        Ok(self.trial(trial)?.state.name())
+    }
+
+    /// Carries out what a person orders.
+    ///
+    /// # Errors
+    /// [`HostError`]; after [`HostError::Store`], order the same again.
+    pub fn order(&mut self, trial: u64, order: Order) -> Result<Next, HostError> {
+        let ordered = by_hand(&mut self.session, trial, order);
+        self.gather();
+        ordered
+    }
+
+    /// Enqueues a configuration, which may name only some parameters: the next new trial has it.
+    ///
+    /// # Errors
+    /// [`HostError::NotEnqueued`]; after [`HostError::Store`], enqueue the same again.
+    pub fn enqueue(&mut self, configuration: Configuration) -> Result<(), HostError> {
+        self.enqueue_by(configuration, None)
+    }
+
+    /// The same by an `order`: the same order twice is carried out once.
+    ///
+    /// # Errors
+    /// Those of [`enqueue`](Self::enqueue).
+    pub fn enqueue_by(
+        &mut self,
+        configuration: Configuration,
+        order: Option<String>,
+    ) -> Result<(), HostError> {
+        let enqueued = self.session.enqueue(configuration, order);
+        self.gather();
+        Ok(enqueued??)
+    }
+
+    /// Carries out what was ordered by files. An order is withdrawn only once it is recorded.
+    fn obey(&mut self) -> Result<(), HostError> {
+        let Some(orders) = &self.orders else { return Ok(()) };
+        let orders = orders.clone();
+        for (trial, order) in orders.waiting() {
+            self.session.by_hand(trial, order)?;
+            self.gather();
+            orders.withdraw(trial, order);
+        }
+        for (name, configuration) in orders.to_enqueue() {
+            // who gave the order has checked it; what the study has no place for any more is dropped
+            let enqueued = self.session.enqueue(configuration, Some(name.clone()));
+            self.gather();
+            let _ = enqueued?;
+            orders.withdraw_enqueued(&name);
+        }
+        Ok(())
+    }
+
+    /// Ends, in the place of their workers, stopped trainings whose worker asks for another, or is silent.
+    fn end_forgotten(&mut self, worker: Option<&str>) -> Result<(), HostError> {
+        let Some(leases) = &mut self.leases else { return Ok(()) };
+        let own = worker.and_then(|worker| leases.trial_of(worker));
+        for trial in leases.trials() {
+            let is_left = own == Some(trial) || leases.is_silent(trial);
+            if is_left && !self.session.study().is_running(trial) {
+                if self.session.running().any(|running| running == trial) {
+                    let ended = self.session.tell(trial, Ending::Finished);
+                    if let Some(news) = &mut self.news {
+                        news.records.extend_from_slice(self.session.news());
+                        news.ended.push(trial);
+                    }
+                    ended?;
+                }
+                leases.end(trial);
+            }
+        }
+        Ok(())
+    }
+
+    /// The training of `trial`, which somebody holds, as it stands.
+    fn task(&self, trial: u64) -> Option<Task> {
+        let leases = self.leases.as_ref()?;
+        let (known, lease) = (self.session.study().trial(trial)?, leases.get(trial)?);
+        let start = Start { from: known.trained(), until: known.until, ..lease.start.clone() };
+        Some(Task { start, lease: Some((lease.key.clone().unwrap_or_default(), leases.lease())) })
+    }
+
+    /// Whether the study has this reading already.
+    fn is_known(&self, trial: u64, reading: &Reading) -> Result<bool, HostError> {
+        let (study, known) = (self.session.study(), self.trial(trial)?);
+        if !known.has_reported() {
+            return Ok(false);
+        }
+        let (curve, step) = (&known.curve, reading.step);
+        let there = curve.steps().iter().position(|at| at.total_cmp(&(step as f64)).is_eq());
+        let value = there.map(|place| study.spec().direction.value(curve.scores()[place]));
+        match (value, reading.value) {
+            (Some(value), Some(given)) if value.total_cmp(&given).is_eq() => Ok(true),
+            (None, None) if step <= known.step && curve.diverged_at().is_some() => Ok(true),
+            (Some(value), _) => Err(HostError::Reported { trial, step, value }),
+            (None, _) if step <= known.step => Err(HostError::Passed { trial, step: known.step }),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether the training of `trial` may report a step again with another value.
+    fn may_repeat(&self, trial: u64, step: u64) -> bool {
+        self.leases.as_ref().is_none_or(|leases| leases.may_repeat(trial, step))
+    }
+
+    /// Whether the training of `trial` was handed out and has not ended, be it that it is to stop.
+    fn runs(&self, trial: u64) -> bool {
+        self.session.running().any(|running| running == trial)
+    }
+
+    fn next(&self, trial: u64) -> Result<Next, HostError> {
+        let decision = self.trial(trial)?.decision.clone();
+        let stop = self.stops(trial);
+        Ok(Next { trial, stop, recorded: false, decision })
+    }
+
+    fn trial(&self, trial: u64) -> Result<&Trial, HostError> {
+        self.session.study().trial(trial).ok_or(HostError::NoTrial { trial })
+    }
+
+    fn ended(&self, trial: u64, known: &Trial) -> HostError {
+        // one that is open ran before this process began, and was not asked for again
+        if known.is_open() {
+            HostError::NoTrial { trial }
+        } else {
+            HostError::Ended { trial, state: known.state.name() }
+        }
+    }
+
+    /// Refuses a worker whose trial was given to another one meanwhile.
+    fn hear(&mut self, trial: u64, lease: Option<&str>, sign: Sign) -> Result<(), HostError> {
+        self.trial(trial)?;
+        let Some(leases) = &mut self.leases else { return Ok(()) };
+        if leases.sender(trial, lease) != Sender::Holder {
+            return Err(HostError::Elsewhere { trial });
+        }
+        leases.heard(trial, sign);
+        Ok(())
+    }
+}
+
+/// Why a training that went on after `from` epochs, and ended without a report, has failed.
+pub(crate) fn silent_end(from: u64) -> String {
+    format!(
+        "it went on after epoch {from} and ended without a report, so its end is not known: its checkpoint may be of a later epoch than the last one reported"
+    )
+}
+
+/// Carries out in `session` what a person orders about `trial`: for a study that nobody hosts.
+///
+/// # Errors
+/// [`HostError`]; after [`HostError::Store`], order the same again.
+pub fn by_hand<S: Store>(session: &mut Session<S>, trial: u64, order: Order) -> Result<Next, HostError> {
+    check_open(session.study(), trial)?;
+    let answer = session.by_hand(trial, order)?;
+    let stop = answer.as_ref().is_none_or(Answer::stops);
+    let decision = answer.and_then(|answer| answer.decision);
+    Ok(Next { trial, stop, recorded: decision.is_some(), decision })
+}
+
+/// Refuses an order about a trial that does not run.
+///
+/// # Errors
+/// [`HostError::NoTrial`] and [`HostError::Ended`].
+pub fn check_open(study: &Study, trial: u64) -> Result<(), HostError> {
+    match study.trial(trial) {
+        None => Err(HostError::NoTrial { trial }),
+        Some(known) if known.is_open() => Ok(()),
+        Some(known) => Err(HostError::Ended { trial, state: known.state.name() }),
+    }
+}

@@ -1,0 +1,532 @@
+//! Who runs which trial of a study whose trainings are elsewhere, and how long each of them may be silent.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use foretell_search::Start;
+use serde::{Deserialize, Serialize};
+
+use crate::atomic_write::write_atomically;
+
+/// The file in a study's folder that says who runs which trial, for the next process that hosts the study.
+const FILE: &str = "leases.json";
+/// A training that only reports may be silent for this many times the mean pause between the study's reports.
+const PAUSES: u32 = 10;
+/// The longest lease of a training that only reports; also while nothing is known of the study's pauses.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// How long a trial may be silent before another worker gets it.
+///
+/// | the training                | may be silent for                                                         |
+/// |-----------------------------|---------------------------------------------------------------------------|
+/// | renews its lease            | the lease                                                                 |
+/// | only reports                | ten times the mean pause between reports, from the lease to an hour       |
+/// | and none has reported yet   | an hour                                                                   |
+///
+/// A worker that renews promises to do so: a third of the lease is a good interval. One that only reports promises nothing; its
+/// epochs may be long.
+///
+/// # What a lease promises
+///
+/// At any time at most one lease holds a trial, and only what its holder reports becomes part of the curve. A lease ends when its
+/// worker tells the end or hands the trial back. When it expires, nothing happens until another worker asks: then the trial *moves*
+/// to that worker, and the lease is *lost*. Messages that come with a lost lease:
+///
+/// | message                                                | nobody has reported a new step since     | somebody has |
+/// |--------------------------------------------------------|------------------------------------------|--------------|
+/// | a report that this lease has made before               | acknowledged, as a copy                  | the same     |
+/// | a report of the next steps                             | recorded, as late: the trial moves back  | refused; its epochs count as trained |
+/// | a report of a step that is recorded                    | refused; its epochs count as trained     | the same     |
+/// | the end of a training that went well                   | the trial ends                           | refused      |
+/// | a failure, `renew`, `begin`, a hand-back               | refused                                  | refused      |
+///
+/// So each curve is that of one training, or of trainings of which each went on where the one before was recorded to be. A training
+/// that went on after epochs that are recorded, and ends without a single report, is no end: its checkpoint may be ahead of
+/// what is recorded. The trial goes on elsewhere once, and the second time it fails. After a restart of the host, lost leases are
+/// unknown, and all of their messages are refused.
+#[derive(Debug)]
+pub struct Leases {
+    held: BTreeMap<u64, Lease>,
+    lease: Duration,
+    /// The pauses before reports, added up, and how many.
+    pauses: (Duration, u32),
+    /// Tells the keys of this host from those of the one before.
+    stamp: String,
+    given: u64,
+    noted: Option<PathBuf>,
+    /// Trainings that their workers handed back: they go on elsewhere first of all.
+    returned: VecDeque<Start>,
+    /// The workers that name themselves.
+    workers: BTreeMap<String, Seen>,
+    /// The leases that were lost, by trial.
+    lost: BTreeMap<u64, Vec<Lost>>,
+    /// The trials whose training ended without a report after it had gone on.
+    ended_silently: BTreeSet<u64>,
+}
+
+/// A lease whose trial has moved to another worker.
+#[derive(Debug)]
+struct Lost {
+    lease: Lease,
+    /// Whether nobody has reported a new step since.
+    may_return: bool,
+}
+
+/// Who sends a message about a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// Who holds it, or somebody who names no lease.
+    Holder,
+    /// Who has lost it, and may get it back.
+    Returning,
+    /// Anybody else.
+    Stranger,
+}
+
+/// A worker that names itself.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    heard: Instant,
+    /// The number of its last `ask`; a lower one was late on its way.
+    turn: u64,
+}
+
+/// A worker, as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkerView {
+    /// Its name.
+    pub name: String,
+    /// The trial that it runs.
+    pub trial: Option<u64>,
+    /// How long ago it was last heard, in seconds.
+    pub heard_seconds_ago: f64,
+}
+
+/// Who runs a trial.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pub(crate) start: Start,
+    /// Unknown where the host before noted none: the first key that is named is taken.
+    pub(crate) key: Option<String>,
+    pub(crate) worker: Option<String>,
+    heard: Instant,
+    renews: bool,
+    /// It runs in the process that hosts the study, and is never silent.
+    is_here: bool,
+    /// It has said from where it goes on, or reported a step of before.
+    has_begun: bool,
+    /// The number of the attempt that it began last, where it numbers them.
+    attempt: Option<u64>,
+    /// The epochs after which it has begun.
+    base: u64,
+    /// The last step that was reported under it.
+    step: Option<u64>,
+    /// It was noted by the host before, and may have reported there.
+    is_noted: bool,
+    /// How long it may be silent, where a test says so.
+    patience: Option<Duration>,
+}
+
+/// A lease as it is noted.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Noted {
+    lease: Option<String>,
+    worker: Option<String>,
+    #[serde(default)]
+    renews: bool,
+}
+
+impl Leases {
+    /// Leases of this length.
+    pub fn new(lease: Duration) -> Self {
+        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let stamp = format!("{:x}", since.as_nanos());
+        Self {
+            held: BTreeMap::new(),
+            lease,
+            pauses: (Duration::ZERO, 0),
+            stamp,
+            given: 0,
+            noted: None,
+            returned: VecDeque::new(),
+            workers: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            ended_silently: BTreeSet::new(),
+        }
+    }
+
+    /// The same, noted in the study's `folder`, so that a worker finds its trial again when the host is started anew.
+    #[must_use]
+    pub fn with_folder(self, folder: &Path) -> Self {
+        Self { noted: Some(folder.join(FILE)), ..self }
+    }
+
+    /// The same, for a study whose log knows such [pauses](foretell_search::Times::pauses).
+    #[must_use]
+    pub fn with_pauses(self, (milliseconds, count): (u64, u64)) -> Self {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        Self { pauses: (Duration::from_millis(milliseconds), count), ..self }
+    }
+
+    /// How often a training that renews should be heard.
+    pub(crate) fn lease(&self) -> Duration {
+        self.lease
+    }
+
+    pub(crate) fn get(&self, trial: u64) -> Option<&Lease> {
+        self.held.get(&trial)
+    }
+
+    pub(crate) fn trials(&self) -> Vec<u64> {
+        self.held.keys().copied().collect()
+    }
+
+    /// The trial that `worker` runs.
+    pub(crate) fn trial_of(&self, worker: &str) -> Option<u64> {
+        let is_own = |(_, lease): &(&u64, &Lease)| lease.worker.as_deref() == Some(worker);
+        self.held.iter().find(is_own).map(|(trial, _)| *trial)
+    }
+
+    /// Whether the worker of `trial` has been silent for too long.
+    pub(crate) fn is_silent(&self, trial: u64) -> bool {
+        let is_late = |lease: &Lease| !lease.is_here && lease.heard.elapsed() >= self.patience(lease);
+        self.held.get(&trial).is_some_and(is_late)
+    }
+
+    fn patience(&self, lease: &Lease) -> Duration {
+        let longest = self.lease.max(LONGEST);
+        match self.pauses {
+            _ if lease.patience.is_some() => lease.patience.unwrap_or_default(),
+            _ if lease.renews => self.lease,
+            (_, 0) => longest,
+            (pauses, count) => (pauses / count).saturating_mul(PAUSES).clamp(self.lease, longest),
+        }
+    }
+
+    /// Hands the training out under a key of its own.
+    pub(crate) fn give(&mut self, start: Start, worker: Option<&str>) {
+        let (trial, key) = (start.trial, self.next_key());
+        self.hold(start, Some(key), worker.map(str::to_owned));
+        // a worker that asks in turns renews its lease from the beginning
+        let promises = worker.is_some_and(|name| self.workers.contains_key(name));
+        if let Some(lease) = self.held.get_mut(&trial) {
+            lease.renews = promises;
+        }
+        self.note();
+    }
+
+    /// The training runs in the process that hosts the study: it has a key, so that reports of others are refused.
+    pub(crate) fn give_here(&mut self, start: Start) -> String {
+        let (trial, key) = (start.trial, self.next_key());
+        self.hold(start, Some(key.clone()), None);
+        if let Some(lease) = self.held.get_mut(&trial) {
+            lease.is_here = true;
+        }
+        key
+    }
+
+    fn next_key(&mut self) -> String {
+        self.given += 1;
+        format!("{}-{}", self.stamp, self.given - 1)
+    }
+
+    /// The trials that the host before noted as run elsewhere.
+    pub(crate) fn noted(&self) -> Vec<u64> {
+        self.read().into_keys().collect()
+    }
+
+    fn read(&self) -> BTreeMap<u64, Noted> {
+        let text = self.noted.as_ref().and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
+        // what cannot be read is as if nobody were known: the next to report on a trial has it
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    /// Takes over trainings that ran under the host before.
+    pub(crate) fn take_over(&mut self, starts: Vec<Start>) {
+        let mut noted = self.read();
+        for start in starts {
+            let trial = start.trial;
+            let Noted { lease, worker, renews } = noted.remove(&trial).unwrap_or_default();
+            self.hold(start, lease, worker);
+            if let Some(lease) = self.held.get_mut(&trial) {
+                (lease.renews, lease.is_noted) = (renews, true);
+            }
+        }
+    }
+
+    fn hold(&mut self, start: Start, key: Option<String>, worker: Option<String>) {
+        let heard = Instant::now();
+        let base = start.from;
+        let lease = Lease {
+            start,
+            key,
+            worker,
+            heard,
+            renews: false,
+            is_here: false,
+            has_begun: false,
+            attempt: None,
+            base,
+            step: None,
+            is_noted: false,
+            patience: None,
+        };
+        self.held.insert(lease.start.trial, lease);
+    }
+
+    /// Takes a trial from a worker that has been silent for too long.
+    fn end_silent(&mut self) -> Option<Start> {
+        let trial = self.trials().into_iter().find(|&trial| self.is_silent(trial))?;
+        self.lose(trial)
+    }
+
+    /// Who holds `trial` loses it.
+    fn lose(&mut self, trial: u64) -> Option<Start> {
+        let lease = self.held.remove(&trial)?;
+        let start = lease.start.clone();
+        self.lost.entry(trial).or_default().push(Lost { lease, may_return: true });
+        Some(start)
+    }
+
+    fn lost(&self, trial: u64, key: Option<&str>) -> Option<&Lost> {
+        let is_own = |lost: &&Lost| key.is_some() && lost.lease.key.as_deref() == key;
+        self.lost.get(&trial)?.iter().find(is_own)
+    }
+
+    /// Who has lost `trial` with the lease `key` gets it back, from whom it moved to.
+    pub(crate) fn give_back(&mut self, trial: u64, key: Option<&str>) {
+        let Some(lost) = self.lost.get_mut(&trial) else { return };
+        let is_own = |lost: &Lost| key.is_some() && lost.lease.key.as_deref() == key;
+        let Some(place) = lost.iter().position(is_own) else { return };
+        let mut lease = lost.remove(place).lease;
+        (lease.heard, lease.patience) = (Instant::now(), None);
+        self.returned.retain(|start| start.trial != trial);
+        self.lose(trial);
+        self.held.insert(trial, lease);
+        self.note();
+    }
+
+    /// A new step of `trial` was reported: nobody who has lost it goes on where it stands now.
+    pub(crate) fn advanced(&mut self, trial: u64) {
+        for lost in self.lost.get_mut(&trial).into_iter().flatten() {
+            lost.may_return = false;
+        }
+    }
+
+    /// Notes that `step` of `trial` was reported under the lease `key`, and answers how many epochs were trained for it since the
+    /// last one; 0 if it was reported before.
+    pub(crate) fn reported(&mut self, trial: u64, step: u64, key: Option<&str>) -> u64 {
+        let lost = self.lost.get_mut(&trial).into_iter().flatten().map(|lost| &mut lost.lease);
+        let lease = lost.filter(|lease| key.is_some() && lease.key.as_deref() == key).last();
+        let Some(lease) = lease.or(self.held.get_mut(&trial)) else { return 0 };
+        let epochs = match lease.step {
+            Some(last) => step.saturating_sub(last),
+            None => step.saturating_sub(lease.base).max(1),
+        };
+        lease.step = lease.step.max(Some(step));
+        epochs
+    }
+
+    /// Whether `key` is that of a lease that has lost `trial`.
+    pub(crate) fn is_lost(&self, trial: u64, key: Option<&str>) -> bool {
+        self.lost(trial, key).is_some()
+    }
+
+    /// Whether `step` of `trial` was reported under the lost lease `key`.
+    pub(crate) fn has_reported(&self, trial: u64, step: u64, key: Option<&str>) -> bool {
+        let lost = self.lost(trial, key);
+        lost.is_some_and(|lost| lost.lease.step.is_some_and(|last| step <= last))
+    }
+
+    /// Whether the training of `trial`, which ends now, went on after epochs that are recorded, and has reported nothing since.
+    pub(crate) fn is_silent_end(&self, trial: u64) -> bool {
+        let is_mute = |lease: &Lease| lease.step.is_none() && lease.start.from > 0 && !lease.is_noted;
+        self.held.get(&trial).is_some_and(is_mute)
+    }
+
+    /// The training of `trial` has ended without a report: whether that is the first time.
+    pub(crate) fn ends_silently(&mut self, trial: u64) -> bool {
+        self.ended_silently.insert(trial)
+    }
+
+    /// Makes the worker of `trial` silent for too long.
+    #[cfg(test)]
+    pub(crate) fn expire(&mut self, trial: u64) {
+        if let Some(lease) = self.held.get_mut(&trial) {
+            lease.patience = Some(Duration::ZERO);
+        }
+    }
+
+    pub(crate) fn end(&mut self, trial: u64) -> Option<Lease> {
+        self.held.remove(&trial)
+    }
+
+    /// The worker of `trial` hands it back.
+    pub(crate) fn hand_back(&mut self, trial: u64) {
+        if let Some(lease) = self.end(trial) {
+            self.returned.push_back(lease.start);
+            self.note();
+        }
+    }
+
+    /// Whether `trial` was handed back, and nobody has it yet.
+    pub(crate) fn is_returned(&self, trial: u64) -> bool {
+        self.returned.iter().any(|start| start.trial == trial)
+    }
+
+    /// The first training that was handed back, else one whose worker is silent.
+    pub(crate) fn next_unheld(&mut self) -> Option<Start> {
+        self.returned.pop_front().or_else(|| self.end_silent())
+    }
+
+    /// The training of `trial` begins, or begins again, with `trained` epochs reported: it may repeat those. Answers whether this is
+    /// no copy of an earlier message: attempts are numbered.
+    pub(crate) fn begins(&mut self, trial: u64, trained: u64, after: u64, attempt: Option<u64>) -> bool {
+        let Some(lease) = self.held.get_mut(&trial) else { return true };
+        if attempt.is_some() && lease.attempt >= attempt {
+            return false;
+        }
+        lease.attempt = attempt.or(lease.attempt);
+        (lease.start.from, lease.has_begun) = (trained, true);
+        (lease.base, lease.step) = (after, None);
+        true
+    }
+
+    /// Whether a report of `step` is the first sign that the training of `trial` repeats what was reported before its lease.
+    pub(crate) fn repeats_first(&mut self, trial: u64, step: u64) -> bool {
+        let lease = self.held.get_mut(&trial).filter(|lease| step <= lease.start.from);
+        lease.is_some_and(|lease| !std::mem::replace(&mut lease.has_begun, true))
+    }
+
+    /// Whether the training of `trial` may report `step` again, with another value: it went on from before it.
+    pub(crate) fn may_repeat(&self, trial: u64, step: u64) -> bool {
+        self.held.get(&trial).is_some_and(|lease| step <= lease.start.from)
+    }
+
+    /// Worker `name` asks for the `turn`th time. Answers whether that ask is not outdated.
+    pub(crate) fn is_in_turn(&mut self, name: &str, turn: u64) -> bool {
+        let heard = Instant::now();
+        let seen = self.workers.entry(name.to_owned()).or_insert(Seen { heard, turn });
+        if turn < seen.turn {
+            return false;
+        }
+        *seen = Seen { heard, turn };
+        true
+    }
+
+    /// Worker `name` knows that there is nothing more to do.
+    pub(crate) fn dismiss(&mut self, name: &str) {
+        self.workers.remove(name);
+    }
+
+    /// The workers that name themselves and were heard in the last `time`.
+    pub(crate) fn workers(&self, time: Duration) -> Vec<WorkerView> {
+        let view = |(name, seen): (&String, &Seen)| {
+            let trial = self.trial_of(name);
+            let heard = trial.and_then(|trial| self.get(trial)).map_or(seen.heard, |it| it.heard);
+            let heard_seconds_ago = heard.max(seen.heard).elapsed().as_secs_f64();
+            WorkerView { name: name.clone(), trial, heard_seconds_ago }
+        };
+        let views = self.workers.iter().map(view);
+        views.filter(|view| view.heard_seconds_ago < time.as_secs_f64()).collect()
+    }
+
+    /// Whether no training runs elsewhere.
+    pub(crate) fn are_free(&self) -> bool {
+        self.held.values().all(|lease| lease.is_here)
+    }
+
+    /// Who sends a message about `trial` under the lease `key`; who names none is believed.
+    pub(crate) fn sender(&mut self, trial: u64, key: Option<&str>) -> Sender {
+        let is_here = self.held.get(&trial).is_some_and(|lease| lease.is_here);
+        if let Some(lost) = self.lost(trial, key) {
+            return if lost.may_return && !is_here { Sender::Returning } else { Sender::Stranger };
+        }
+        let is_returned = key.is_some() && self.is_returned(trial);
+        let Some(lease) = self.held.get_mut(&trial) else {
+            return if is_returned { Sender::Stranger } else { Sender::Holder };
+        };
+        match (&lease.key, key) {
+            (Some(there), Some(given)) if there != given => Sender::Stranger,
+            (None, Some(given)) => {
+                lease.key = Some(given.to_owned());
+                Sender::Holder
+            }
+            _ => Sender::Holder,
+        }
+    }
+
+    /// The worker of `trial` was heard.
+    pub(crate) fn heard(&mut self, trial: u64, sign: Sign) {
+        let Some(lease) = self.held.get_mut(&trial) else { return };
+        match sign {
+            Sign::Asked => {}
+            Sign::Renewed => lease.renews = true,
+            Sign::Reported if lease.renews => {}
+            Sign::Reported => {
+                let (pauses, count) = self.pauses;
+                self.pauses = (pauses.saturating_add(lease.heard.elapsed()), count.saturating_add(1));
+            }
+        }
+        (lease.heard, lease.patience) = (Instant::now(), None);
+    }
+
+    fn note(&self) {
+        let Some(file) = &self.noted else { return };
+        let noted = |(trial, lease): (&u64, &Lease)| {
+            (*trial, Noted { lease: lease.key.clone(), worker: lease.worker.clone(), renews: lease.renews })
+        };
+        let elsewhere = self.held.iter().filter(|(_, lease)| !lease.is_here);
+        let noted: BTreeMap<u64, Noted> = elsewhere.map(noted).collect();
+        // without it a worker waits for a lease after a restart, and no more: no trial is held up for it
+        let _ = serde_json::to_vec(&noted).map(|text| write_atomically(file, &text));
+    }
+}
+
+/// By what a worker was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// It asked for its own trial again.
+    Asked,
+    /// It renewed its lease.
+    Renewed,
+    /// It reported.
+    Reported,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST, Leases, Sign};
+    use foretell_search::Start;
+    use std::time::Duration;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn held(leases: Leases) -> Leases {
+        let mut leases = leases;
+        let start = Start { trial: 0, configuration: Default::default(), seed: 0, from: 0, until: 9 };
+        leases.give(start, None);
+        leases
+    }
+
+    fn patience(leases: &Leases) -> Duration {
+        leases.patience(leases.get(0).expect("it is held"))
+    }
+
+    #[test]
+    fn who_renews_has_the_lease_and_who_only_reports_ten_pauses() {
+        assert_eq!(patience(&held(Leases::new(MINUTE))), LONGEST, "nothing is known yet");
+        let cases = [(10, MINUTE), (30_000, Duration::from_secs(300)), (7_200_000, LONGEST)];
+        for (milliseconds, expected) in cases {
+            assert_eq!(patience(&held(Leases::new(MINUTE).with_pauses((3 * milliseconds, 3)))), expected);
+        }
+        let mut renewing = held(Leases::new(MINUTE).with_pauses((7_200_000, 1)));
+        renewing.heard(0, Sign::Renewed);
+        assert_eq!(patience(&renewing), MINUTE);
+        let mut reporting = held(Leases::new(MINUTE));
+        reporting.heard(0, Sign::Reported);
+        assert_eq!(patience(&reporting), MINUTE, "its pause was short");
+    }
+}

@@ -1,0 +1,159 @@
+//! What a person orders about the trials of a study that another process, or thread, drives.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use foretell::Configuration;
+use foretell_search::Order;
+
+use crate::atomic_write::write_atomically;
+use crate::no_links;
+
+/// The folder of the orders, in a study's folder.
+const FOLDER: &str = "orders";
+/// How the file of an enqueued configuration ends.
+const ENQUEUE: &str = "enqueue";
+
+/// Orders to the process that drives a study: one file each beside the log: `orders/7.stop` or `orders/7.keep`, which are empty, or
+/// `orders/TIME.enqueue`, which holds a configuration to try next, as JSON.
+///
+/// Only the driver writes the log. It looks here ten times a second, records the order, and then removes the file: an order is
+/// carried out even if the driver was killed in between, and given twice it changes nothing. While nobody drives the study,
+/// an order waits for the next driver.
+#[derive(Clone, Debug)]
+pub struct Orders {
+    folder: PathBuf,
+}
+
+impl Orders {
+    /// The orders to the study in folder `study`.
+    pub fn in_study(study: &Path) -> Self {
+        Self { folder: study.join(FOLDER) }
+    }
+
+    /// Orders something about `trial`; what was ordered about it before, and is not carried out yet, is void.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn give(&self, trial: u64, order: Order) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        self.withdraw(trial, opposite(order));
+        let file = self.file(trial, order);
+        no_links::open(OpenOptions::new().write(true).create(true), &file).map(drop)
+    }
+
+    /// The orders that are not carried out yet, by trial.
+    pub fn waiting(&self) -> Vec<(u64, Order)> {
+        let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let mut orders: Vec<_> =
+            files.flatten().filter_map(|file| parse(file.file_name().to_str()?)).collect();
+        orders.sort_unstable();
+        orders
+    }
+
+    /// Removes an order.
+    pub fn withdraw(&self, trial: u64, order: Order) {
+        // one that stays is carried out again, which changes nothing
+        let _ = fs::remove_file(self.file(trial, order));
+    }
+
+    /// Orders that `configuration` is tried next.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn enqueue(&self, configuration: &Configuration) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let text = serde_json::to_string(configuration)?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        // names sort by time; two at once differ by the process, or the next nanosecond is free
+        let name = |nanos: u128| format!("{nanos:020}-{}", std::process::id());
+        let is_free = |nanos: &u128| !self.enqueued(&name(*nanos)).exists();
+        let free = (now..now + 1000).find(is_free).unwrap_or(now);
+        write_atomically(&self.enqueued(&name(free)), text.as_bytes())
+    }
+
+    /// The configurations that are to be tried next, in order, each with what its order is called; a file that holds none is left out.
+    pub fn to_enqueue(&self) -> Vec<(String, Configuration)> {
+        let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let read = |file: fs::DirEntry| {
+            let name = file.file_name().to_str()?.strip_suffix(&format!(".{ENQUEUE}"))?.to_owned();
+            let configuration = serde_json::from_str(&fs::read_to_string(file.path()).ok()?).ok()?;
+            Some((name, configuration))
+        };
+        let mut orders: Vec<(String, Configuration)> = files.flatten().filter_map(read).collect();
+        orders.sort_by(|a, b| a.0.cmp(&b.0));
+        orders
+    }
+
+    /// Removes the order `name` to enqueue something.
+    pub fn withdraw_enqueued(&self, name: &str) {
+        // one that stays is carried out again, which changes nothing
+        let _ = fs::remove_file(self.enqueued(name));
+    }
+
+    fn enqueued(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{ENQUEUE}"))
+    }
+
+    fn file(&self, trial: u64, order: Order) -> PathBuf {
+        self.folder.join(format!("{trial}.{}", word(order)))
+    }
+}
+
+fn word(order: Order) -> &'static str {
+    match order {
+        Order::Stop => "stop",
+        Order::Keep => "keep",
+    }
+}
+
+fn opposite(order: Order) -> Order {
+    match order {
+        Order::Stop => Order::Keep,
+        Order::Keep => Order::Stop,
+    }
+}
+
+fn parse(name: &str) -> Option<(u64, Order)> {
+    let (trial, order) = name.split_once('.')?;
+    let order = [Order::Stop, Order::Keep].into_iter().find(|known| word(*known) == order)?;
+    Some((trial.parse().ok()?, order))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, Orders};
+
+    #[test]
+    fn an_order_waits_until_it_is_withdrawn_and_the_last_one_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let orders = Orders::in_study(folder.path());
+        assert_eq!(orders.waiting(), []);
+        for (trial, order) in [(12, Order::Stop), (3, Order::Stop), (3, Order::Stop), (3, Order::Keep)] {
+            orders.give(trial, order).expect("it is written");
+        }
+        std::fs::write(folder.path().join("orders/x.stop"), "").expect("it is written");
+        assert_eq!(orders.waiting(), [(3, Order::Keep), (12, Order::Stop)]);
+        orders.withdraw(3, Order::Keep);
+        assert_eq!(orders.waiting(), [(12, Order::Stop)]);
+    }
+
+    #[test]
+    fn configurations_wait_in_the_order_in_which_they_were_given() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let orders = Orders::in_study(folder.path());
+        let rate = |lr: f64| foretell::Configuration::from([("lr".to_owned(), foretell::Value::Number(lr))]);
+        for lr in [0.3, 0.1, 0.1, 0.2] {
+            orders.enqueue(&rate(lr)).expect("it is written");
+        }
+        std::fs::write(folder.path().join("orders/5.enqueue"), "{").expect("it is written");
+        let waiting = orders.to_enqueue();
+        let configurations: Vec<_> = waiting.iter().map(|(_, configuration)| configuration.clone()).collect();
+        assert_eq!(configurations, [rate(0.3), rate(0.1), rate(0.1), rate(0.2)]);
+        orders.withdraw_enqueued(&waiting[0].0);
+        assert_eq!(orders.to_enqueue().len(), 3);
+        assert_eq!(orders.waiting(), []);
+    }
+}

@@ -1,0 +1,192 @@
+//! Waiting for room on a full disk.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How often it is tried again.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// How a search waits while its disk is full: what it was about to write is tried again until there is room. Meanwhile its
+/// trials go on, and their reports are kept.
+///
+/// The default does not wait: a full disk is an error like any other.
+#[derive(Clone, Default)]
+pub struct Room {
+    waits: Option<Waits>,
+}
+
+#[derive(Clone)]
+struct Waits {
+    cancel: Arc<AtomicBool>,
+    /// How many wait now: the search for its log or a start, trials for their output.
+    waiting: Arc<AtomicUsize>,
+    say: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Room {
+    /// Waits until `cancel` is set, and `say`s once that it waits, and once that it goes on.
+    pub fn waiting(cancel: Arc<AtomicBool>, say: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self { waits: Some(Waits { cancel, waiting: Arc::default(), say: Arc::new(say) }) }
+    }
+
+    /// Does `write`, again and again as long as a full disk refuses it, by its error as `cause` sees it.
+    ///
+    /// # Errors
+    /// That of `write`, where it is another, or where waiting was cancelled.
+    pub(crate) fn until_there_is<T, E>(
+        &self,
+        cause: impl Fn(&E) -> &(dyn Error + 'static),
+        mut write: impl FnMut() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut waiting = None;
+        loop {
+            let written = write();
+            let Some(waits) = &self.waits else { return written };
+            match &written {
+                Err(error) if is_full(cause(error)) && !waits.cancel.load(Ordering::SeqCst) => {
+                    waiting.get_or_insert_with(|| self.wait(cause(error)));
+                    thread::sleep(AGAIN);
+                }
+                _ => {
+                    if let Some(waiting) = waiting.filter(|_| written.is_ok()) {
+                        waiting.goes_on();
+                    }
+                    return written;
+                }
+            }
+        }
+    }
+
+    /// Says something about what cannot be written.
+    pub(crate) fn say(&self, text: &str) {
+        if let Some(waits) = &self.waits {
+            (waits.say)(text);
+        }
+    }
+
+    /// Begins to wait because of `cause`, which is said unless somebody waits already.
+    pub(crate) fn wait(&self, cause: impl fmt::Display) -> Waiting {
+        if let Some(waits) = &self.waits
+            && waits.waiting.fetch_add(1, Ordering::SeqCst) == 0
+        {
+            (waits.say)(&format!("the search waits, and its trials with it, until there is room: {cause}"));
+        }
+        Waiting { waits: self.waits.clone() }
+    }
+}
+
+/// One that waits for room.
+pub(crate) struct Waiting {
+    waits: Option<Waits>,
+}
+
+impl Waiting {
+    /// There is room, which is said if nobody else waits.
+    pub(crate) fn goes_on(self) {
+        if let Some(waits) = &self.waits
+            && waits.waiting.load(Ordering::SeqCst) == 1
+        {
+            (waits.say)("there is room again: the search goes on");
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(waits) = &self.waits {
+            waits.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Waiting").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Room").field("waits", &self.waits.is_some()).finish()
+    }
+}
+
+/// Whether a full disk, or a used-up quota, is behind `error`.
+pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.any(|cause| {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        matches!(kind, Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Room;
+    use foretell_search::StoreError;
+    use std::error::Error;
+    use std::io::{Error as IoError, ErrorKind};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    /// A room that waits, what it says, and what cancels it.
+    fn room() -> (Room, Arc<Mutex<Vec<String>>>, Arc<AtomicBool>) {
+        let (said, cancel) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let shared = Arc::clone(&said);
+        let say = move |text: &str| shared.lock().expect("no panic").push(text.to_owned());
+        (Room::waiting(Arc::clone(&cancel), say), said, cancel)
+    }
+
+    fn refused(kind: ErrorKind) -> StoreError {
+        StoreError::new(IoError::from(kind))
+    }
+
+    fn cause(error: &StoreError) -> &(dyn Error + 'static) {
+        error
+    }
+
+    #[test]
+    fn what_a_full_disk_refuses_is_written_once_there_is_room_and_both_are_said_once() {
+        let (room, said, _) = room();
+        let full = [ErrorKind::StorageFull, ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+        let mut refusals = full.map(refused).into_iter();
+        let written = room.until_there_is(cause, || refusals.next().map_or(Ok("written"), Err));
+        assert_eq!(written.expect("there is room in the end"), "written");
+        let said = said.lock().expect("no panic");
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("waits") && said[1].contains("goes on"), "{said:?}");
+    }
+
+    #[test]
+    fn of_several_that_wait_the_first_and_the_last_are_heard() {
+        let (room, said, _) = room();
+        let (first, second) = (room.wait("no room"), room.wait("no room either"));
+        first.goes_on();
+        second.goes_on();
+        drop(room.wait("no room once more"));
+        let said = said.lock().expect("no panic");
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(said[0].ends_with(": no room") && said[1].contains("goes on"), "{said:?}");
+    }
+
+    #[test]
+    fn other_errors_are_not_waited_out_and_waiting_can_be_cancelled() {
+        let (room, said, cancel) = room();
+        let tries = AtomicUsize::new(0);
+        let write = |kind| {
+            tries.fetch_add(1, Ordering::SeqCst);
+            Err::<(), _>(refused(kind))
+        };
+        assert!(room.until_there_is(cause, || write(ErrorKind::PermissionDenied)).is_err());
+        assert!(Room::default().until_there_is(cause, || write(ErrorKind::StorageFull)).is_err());
+        assert_eq!((tries.load(Ordering::SeqCst), said.lock().expect("no panic").len()), (2, 0));
+        cancel.store(true, Ordering::SeqCst);
+        assert!(room.until_there_is(cause, || write(ErrorKind::StorageFull)).is_err());
+        assert_eq!(tries.load(Ordering::SeqCst), 3);
+    }
+}

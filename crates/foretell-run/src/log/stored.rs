@@ -1,0 +1,162 @@
+//! Studies as they are stored: read from their logs, without lock or change, also while they run.
+
+use crate::log::{Dropped, EventLogError, LogReader, Position};
+use foretell::{Curve, Run};
+use foretell_search::{Moment, Parts, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial};
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// A study read from its folder.
+pub struct Stored {
+    /// The folder.
+    pub directory: PathBuf,
+    /// The study.
+    pub study: Study,
+    /// How many records its log holds.
+    pub records: u64,
+    /// How long it has taken.
+    pub times: Times,
+    /// A torn last line; in a study that runs it may be a record on its way.
+    pub dropped: Option<Dropped>,
+}
+
+/// Why a folder's study cannot be read, or learnt from.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoredError {
+    /// There is none.
+    #[error(
+        "{}: there is no study in this folder (no events.jsonl); name the folder that `foretell search` said it keeps the study in",
+        .0.display()
+    )]
+    Missing(PathBuf),
+    /// Its log has no record.
+    #[error("{}: the log is empty: nothing is recorded yet; `foretell search` with this folder as --out begins the study", .0.display())]
+    Empty(PathBuf),
+    /// Its log cannot be read.
+    #[error(transparent)]
+    Log(#[from] EventLogError),
+    /// Its records are no study.
+    #[error("{}: {error}", .log.display())]
+    Study {
+        /// The log.
+        log: PathBuf,
+        /// Why.
+        error: Box<StudyError>,
+    },
+    /// Its metric is better in the other direction.
+    #[error("{}: its metric {metric} is better in the other direction than this study's; leave it out", .directory.display())]
+    Direction {
+        /// The folder.
+        directory: PathBuf,
+        /// Its metric.
+        metric: String,
+    },
+}
+
+/// The log of the study in `directory`.
+pub fn log_in(directory: &Path) -> PathBuf {
+    directory.join("events.jsonl")
+}
+
+/// The folders of the studies in `folder`, by name: those that hold a log.
+///
+/// # Errors
+/// When `folder` cannot be read.
+pub fn studies_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut directories = entries.collect::<io::Result<Vec<PathBuf>>>()?;
+    directories.retain(|directory| log_in(directory).is_file());
+    directories.sort();
+    Ok(directories)
+}
+
+/// The first `count` records of `log`, which may have grown since they were counted.
+fn first(
+    log: &Path,
+    count: u64,
+) -> Result<impl Iterator<Item = Result<Record, EventLogError>> + use<>, EventLogError> {
+    let reader = LogReader::<Record>::open(log, Position::START)?;
+    Ok(reader.take(usize::try_from(count).unwrap_or(usize::MAX)))
+}
+
+impl Stored {
+    /// Reads the study in `directory`.
+    ///
+    /// # Errors
+    /// [`StoredError`].
+    pub fn read(directory: &Path) -> Result<Self, StoredError> {
+        let log = log_in(directory);
+        if !log.is_file() {
+            return Err(StoredError::Missing(directory.to_owned()));
+        }
+        if std::fs::metadata(&log).is_ok_and(|about| about.len() == 0) {
+            return Err(StoredError::Empty(log));
+        }
+        let no_study = |error| StoredError::Study { log: log.clone(), error: Box::new(error) };
+        let mut reader = LogReader::<Record>::open(&log, Position::START)?;
+        let (mut spec, mut trials, mut times) = (None, 0, Times::default());
+        while let Some(record) = reader.next() {
+            let record = record?;
+            times.see(&record, reader.stamp().map(Moment::from));
+            trials = trials.max(record.trials_started());
+            spec = match record {
+                Record::Created { study } if reader.position().records == 1 => Some(*study),
+                Record::Changed { settings } => spec.map(|spec: StudySpec| spec.with_settings(&settings)),
+                _ => spec,
+            };
+        }
+        let spec = spec.ok_or_else(|| no_study(StudyError::NoHeader))?.covering(trials);
+        let records = reader.position().records;
+        let study =
+            Study::restore(spec, Parts::default(), first(&log, records)?).map_err(|error| match error {
+                RestoreError::Study(error) => no_study(error),
+                RestoreError::Read(error) => error.into(),
+            })?;
+        let dropped = reader.into_dropped();
+        Ok(Self { directory: directory.to_owned(), study, records, times, dropped })
+    }
+
+    /// Reads its records once more, one after another.
+    ///
+    /// # Errors
+    /// [`StoredError::Log`].
+    pub fn each_record(&self, mut each: impl FnMut(Record)) -> Result<(), StoredError> {
+        for record in first(&log_in(&self.directory), self.records)? {
+            each(record?);
+        }
+        Ok(())
+    }
+
+    /// Its trials that reported anything, and whose configuration is known, as runs by number, each with its `curve`.
+    pub fn runs(&self, curve: impl Fn(&Trial) -> Curve) -> Vec<Run> {
+        let trials = self
+            .study
+            .trials()
+            .iter()
+            .enumerate()
+            .filter(|(_, trial)| !trial.curve.is_empty() && !trial.is_unknown());
+        let run = |(index, trial): (usize, &Trial)| Run {
+            id: index.to_string(),
+            configuration: trial.configuration.clone(),
+            curve: curve(trial),
+        };
+        trials.map(run).collect()
+    }
+
+    /// Its trials that reported anything, as runs that a study of `spec` can learn from.
+    ///
+    /// # Errors
+    /// [`StoredError::Direction`] if its metric is better in the other direction.
+    pub fn lessons(&self, spec: &StudySpec) -> Result<Vec<Run>, StoredError> {
+        let there = self.study.spec();
+        if there.direction != spec.direction {
+            let (directory, metric) = (self.directory.clone(), there.metric.clone());
+            return Err(StoredError::Direction { directory, metric });
+        }
+        let name = self.directory.display();
+        let runs = self.runs(|trial| trial.curve_to(trial.until, spec.direction));
+        Ok(runs.into_iter().map(|run| Run { id: format!("{name} trial {}", run.id), ..run }).collect())
+    }
+}

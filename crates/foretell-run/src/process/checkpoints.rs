@@ -1,0 +1,124 @@
+//! Where a trial keeps its checkpoints: no two processes write into one folder.
+//!
+//! A trial's folder is `checkpoints`. Where another process may still be writing there, on another machine, say, the next attempt
+//! gets a folder of its own, `checkpoints-2`, with a copy of what is in the first. The folder with the highest number counts.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+const NAME: &str = "checkpoints";
+/// How often a copy is tried that was written to meanwhile, and after which time.
+const TRIES: u32 = 20;
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// The folder of the checkpoints of the trial in `directory`.
+pub fn checkpoint_directory(directory: &Path) -> PathBuf {
+    all(directory).pop().map_or_else(|| directory.join(NAME), |(_, path)| path)
+}
+
+/// The folders that there are, by their numbers.
+fn all(directory: &Path) -> Vec<(u64, PathBuf)> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let numbered = entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let rest = name.to_str()?.strip_prefix(NAME)?;
+        let number = if rest.is_empty() { 1 } else { rest.strip_prefix('-')?.parse().ok()? };
+        Some((number, entry.path()))
+    });
+    let mut all: Vec<_> = numbered.collect();
+    all.sort();
+    all
+}
+
+/// Makes the next folder of the trial in `directory`, with what is in the last one: whoever writes there still is left alone.
+///
+/// # Errors
+/// When it cannot be made, or the last one is written to all the time.
+pub(crate) fn copied(directory: &Path) -> io::Result<()> {
+    let Some((mut number, last)) = all(directory).pop() else { return Ok(()) };
+    for _ in 0..TRIES {
+        number += 1;
+        let next = directory.join(format!("{NAME}-{number}"));
+        match fs::create_dir(&next) {
+            // another process has made it, for itself
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => made?,
+        }
+        let before = written(&last)?;
+        copy(&last, &next)?;
+        if written(&last)? == before {
+            return Ok(());
+        }
+        fs::remove_dir_all(&next)?;
+        thread::sleep(AGAIN);
+    }
+    Err(io::Error::other(format!("{}: it is written to all the time", last.display())))
+}
+
+/// Removes all of them.
+pub(crate) fn remove(directory: &Path) {
+    // what cannot be removed only takes room
+    all(directory).iter().for_each(|(_, path)| drop(fs::remove_dir_all(path)));
+}
+
+/// The files in `folder`, with when they were written last, and their lengths.
+fn written(folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime, u64)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(about) = entry.metadata() else { continue }; // gone meanwhile
+        if about.is_dir() {
+            files.extend(written(&entry.path())?);
+        } else {
+            files.push((entry.path(), about.modified()?, about.len()));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let place = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir(&place)?;
+            copy(&entry.path(), &place)?;
+        } else {
+            match fs::copy(entry.path(), &place) {
+                // removed, or renamed, while it was read: what was written is looked at once more
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                copied => drop(copied?),
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{checkpoint_directory, copied, remove};
+    use std::fs;
+
+    #[test]
+    fn each_process_has_a_folder_of_its_own_which_begins_as_the_last_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let trial = folder.path();
+        assert_eq!(checkpoint_directory(trial), trial.join("checkpoints"));
+        copied(trial).expect("there is nothing to copy");
+        fs::create_dir_all(trial.join("checkpoints/deep")).expect("it is made");
+        fs::write(trial.join("checkpoints/deep/epoch"), "2").expect("it is written");
+        copied(trial).expect("it is copied");
+        let second = checkpoint_directory(trial);
+        assert_eq!(second, trial.join("checkpoints-2"));
+        fs::write(trial.join("checkpoints/deep/epoch"), "3").expect("the first process goes on");
+        assert_eq!(fs::read_to_string(second.join("deep/epoch")).expect("it is there"), "2");
+        copied(trial).expect("it is copied");
+        assert_eq!(checkpoint_directory(trial), trial.join("checkpoints-3"));
+        remove(trial);
+        assert!(!trial.join("checkpoints").exists() && !second.exists());
+    }
+}

@@ -1,0 +1,265 @@
+//! Many trials as child processes, and one channel for all that they report.
+
+use std::io;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use crate::abandoned::{ProcessRecord, forget};
+use crate::control_group::ControlGroup;
+use crate::group::ProcessIdentity;
+use crate::message::Message;
+use crate::output::{OUTPUT, OutputLog};
+use crate::process::life::{Output, Process};
+use crate::room::Room;
+use crate::start_error::StartError;
+use crate::strays::adopts;
+use crate::terminal::Terminal;
+use crate::trial::TrialSpec;
+use crate::watcher::{Running, Watcher};
+use foretell_logs::printed::{Chosen, ReportReader};
+
+/// How many messages wait for the consumer before trials have to wait for it.
+const MESSAGES: usize = 1024;
+/// The time between SIGTERM and SIGKILL unless named otherwise.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The most files that this process asks for.
+const FILES: u64 = 1 << 16;
+/// Fewer epochs without a report are no reason to doubt.
+const FEWEST_MISSED: u64 = 3;
+
+/// Runs trials as child processes.
+///
+/// Each trial has its own process group. One thread watches all of them: it is started with the first trial, and
+/// however many trials run, there is no second one. What a trial prints is copied to `output.log` in its folder (the first 64 MiB), and reports are handed over in order through
+/// [`messages`](Self::messages). The channel holds 1,024 messages; when the consumer lags further behind, trials wait
+/// in their next print, so that memory stays bounded and no report is lost.
+///
+/// Dropping the executor stops all trials and waits until they are gone.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use foretell_run::{LocalProcesses, MessageKind, MetricSource, TrialSpec, Watch};
+///
+/// let dir = tempfile::tempdir()?;
+/// let parameters = serde_json::json!({"lr": 0.1});
+/// let spec = TrialSpec {
+///     trial: 1,
+///     command: ["echo", r#"{{"foretell":{{"step":1,"val_acc":{lr}}}}}"#].map(String::from).to_vec(),
+///     parameters: parameters.as_object().cloned().unwrap_or_default(),
+///     seed: 7,
+///     max_resource: 10,
+///     until: 10,
+///     directory: dir.path().join("trial-1"),
+///     checkpoint_dir: dir.path().join("trial-1/checkpoints"),
+///     resume_from: None,
+///     resumed_at: 0,
+///     working_dir: None,
+///     environment: BTreeMap::new(),
+///     metric: MetricSource::default(),
+///     watch: Watch::default(),
+/// };
+/// let mut executor = LocalProcesses::default();
+/// executor.start(&spec)?;
+/// let message = executor.messages().recv()?;
+/// assert!(matches!(message.kind, MessageKind::Report(report) if report.value == Some(0.1)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct LocalProcesses {
+    grace: Duration,
+    receiver: Receiver<Message>,
+    running: Running,
+    watch: Watch,
+    room: Room,
+    /// The series that is the metric, as the first trial's output showed.
+    chosen: Arc<Mutex<Option<Chosen>>>,
+}
+
+/// The thread that watches trials; before the first trial, what it will send its messages through.
+#[derive(Debug)]
+enum Watch {
+    NotYet(SyncSender<Message>),
+    By(Watcher),
+}
+
+impl Default for LocalProcesses {
+    /// With a grace period of 5 s.
+    fn default() -> Self {
+        Self::new(GRACE)
+    }
+}
+
+impl LocalProcesses {
+    /// An executor that gives stopped trials the time `grace` between SIGTERM and SIGKILL.
+    pub fn new(grace: Duration) -> Self {
+        raise_file_limit();
+        let (sender, receiver) = sync_channel(MESSAGES);
+        let (running, watch) = (Running::default(), Watch::NotYet(sender));
+        Self { grace, receiver, running, watch, room: Room::default(), chosen: Arc::default() }
+    }
+
+    /// The same, which reads the series that was `chosen` for earlier trials.
+    #[must_use]
+    pub(crate) fn with_chosen(mut self, chosen: Option<Chosen>) -> Self {
+        self.chosen = Arc::new(Mutex::new(chosen));
+        self
+    }
+
+    /// The same, which says by `room` that trials wait for room on a full disk.
+    #[must_use]
+    pub(crate) fn with_room(mut self, room: Room) -> Self {
+        self.room = room;
+        self
+    }
+
+    /// How a full disk is waited out.
+    pub(crate) fn room(&self) -> &Room {
+        &self.room
+    }
+
+    /// Starts a trial; answers the identity of its process, which leads its process group.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing runs then, and no message comes.
+    pub fn start(&mut self, spec: &TrialSpec) -> Result<ProcessIdentity, StartError> {
+        if self.running.lock().contains(&spec.trial) {
+            return Err(StartError::Running { trial: spec.trial });
+        }
+        let mut record = ProcessRecord::new(spec.trial);
+        let command = spec.command(&record.token)?;
+        check_working_dir(spec)?;
+        spec.prepare()?;
+        let log_path = spec.directory.join(OUTPUT);
+        let log =
+            OutputLog::open(&log_path, self.room.clone()).map_err(StartError::folder("write", &log_path))?;
+        // remembered before it is made, so that it is removed whenever this process is killed
+        record.control_group = adopts().then(|| ControlGroup::named(&record.token)).flatten();
+        record.write(&spec.directory).map_err(StartError::folder("write into", &spec.directory))?;
+        let token = record.token.clone();
+        let started = self.run(spec, command, log, record);
+        if started.is_err() {
+            forget(&spec.directory, &token);
+        }
+        started
+    }
+
+    /// Stops a trial: SIGTERM to its process group, the grace period, SIGKILL. Returns at once; its `Ended` message
+    /// comes when all of the group is gone. Answers whether the trial was running.
+    pub fn stop(&self, trial: u64) -> bool {
+        match &self.watch {
+            Watch::By(watcher) => self.running.lock().contains(&trial) && watcher.stop(trial),
+            Watch::NotYet(_) => false,
+        }
+    }
+
+    /// The numbers of the trials that run, ascending. A trial leaves this list just before its `Ended` message.
+    pub fn running(&self) -> Vec<u64> {
+        self.running.lock().iter().copied().collect()
+    }
+
+    /// Where the messages of all trials arrive.
+    pub fn messages(&self) -> &Receiver<Message> {
+        &self.receiver
+    }
+
+    /// Starts the command; the thread that watches it first, as a process without one would be unwatched.
+    fn run(
+        &mut self,
+        spec: &TrialSpec,
+        mut command: Command,
+        log: OutputLog,
+        mut record: ProcessRecord,
+    ) -> Result<ProcessIdentity, StartError> {
+        let trial = spec.trial;
+        let no_thread = |source| StartError::Thread { trial, source };
+        let (grace, running, chosen) = (self.grace, self.running.clone(), Arc::clone(&self.chosen));
+        let watcher = self.watcher().map_err(no_thread)?;
+        let followed = spec.followed()?;
+        let starting = running.starting();
+        let terminal = Terminal::open();
+        let (terminal, writes) = terminal.map(|it| (it.reads, it.writes)).unzip();
+        if let Some(writes) = writes {
+            command.stdout(writes);
+        }
+        let child = command.spawn().map_err(|source| spawn_error(&command, source))?;
+        let identity = ProcessIdentity::with_pid(child.id());
+        record.leader = Some(identity);
+        record.control_group = record.control_group.take().filter(|group| group.make_for(identity.pid));
+        // Without the id, which a full disk may keep out of the record, the token in it still finds the process.
+        let _ = record.write(&spec.directory);
+        let reports = ReportReader::new(spec.metric.clone(), spec.resumed_at)
+            .with_resource(spec.max_resource)
+            .with_once(&spec.watch.once);
+        let missed_after = (spec.max_resource / 2).max(FEWEST_MISSED);
+        let output = Output::new(trial, reports, log, missed_after).sharing(chosen);
+        let process = Process::new(child, terminal, spec.directory.clone(), output, grace)
+            .watched(spec.watch.clone(), followed)
+            .remembered(record);
+        running.lock().insert(trial);
+        if watcher.watch(process, starting) {
+            return Ok(identity);
+        }
+        running.lock().remove(&trial);
+        Err(no_thread(io::Error::other("the thread that watches trials has ended")))
+    }
+
+    fn watcher(&mut self) -> io::Result<&Watcher> {
+        if let Watch::NotYet(sender) = &self.watch {
+            self.watch = Watch::By(Watcher::start(sender.clone(), self.running.clone())?);
+        }
+        match &self.watch {
+            Watch::By(watcher) => Ok(watcher),
+            Watch::NotYet(_) => Err(io::Error::other("it was not started")),
+        }
+    }
+}
+
+impl Drop for LocalProcesses {
+    fn drop(&mut self) {
+        // Without its receiver the channel takes no messages: the watcher, dropped next, does not wait for room in it.
+        self.receiver = sync_channel(0).1;
+    }
+}
+
+/// Lets this process open as many files as the system allows: each trial takes three, and the usual soft limit is low.
+fn raise_file_limit() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard.min(FILES)
+    {
+        // with the lower limit fewer trials run
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(FILES), hard);
+    }
+}
+
+/// Whether `error` says that this process, or the system, has no more files or processes to give.
+pub(crate) fn is_out_of_files(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.any(|cause| {
+        let code = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        code.is_some_and(|code| {
+            [Errno::EMFILE, Errno::ENFILE, Errno::EAGAIN].contains(&Errno::from_raw(code))
+        })
+    })
+}
+
+/// A missing folder to run in would look like a missing command.
+fn check_working_dir(spec: &TrialSpec) -> Result<(), StartError> {
+    match &spec.working_dir {
+        Some(path) if !path.is_dir() => Err(StartError::WorkingDir { path: path.clone() }),
+        _ => Ok(()),
+    }
+}
+
+fn spawn_error(command: &Command, source: io::Error) -> StartError {
+    let program = command.get_program().to_string_lossy().into_owned();
+    match source.kind() {
+        io::ErrorKind::NotFound => StartError::NotFound { program },
+        _ => StartError::Spawn { program, source },
+    }
+}

@@ -1,0 +1,205 @@
+//! Trials as local processes: one command for all, one folder for each.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use foretell::Configuration;
+use foretell_search::{Space, Start};
+use serde_json::{Map, Value};
+
+use crate::abandoned::runs_elsewhere;
+use crate::atomic_write::write_atomically;
+use crate::checkpoints::{self, checkpoint_directory};
+use crate::config_file::{CONFIG, ConfigFile};
+use crate::executor::LocalProcesses;
+use crate::fleet::executor::{Begin, Executor, ExecutorError};
+use crate::message::{Message, MessageKind, Status};
+use crate::params_watch::ParamsWatch;
+use crate::room::Room;
+use crate::trial::{TrialSpec, Watch};
+use foretell_logs::printed::MetricSource;
+
+/// What the trials of a study have in common.
+#[derive(Clone, Debug)]
+pub struct TrialSetup {
+    /// The study's folder; trials have theirs in it, see [`trial_directory`].
+    pub directory: PathBuf,
+    /// Program and arguments, with placeholders.
+    pub command: Vec<String>,
+    /// Where the metric is in the output.
+    pub metric: MetricSource,
+    /// The resource of a whole training.
+    pub max_resource: u64,
+    /// Environment variables to add. `FORETELL_WORKER` is added to them: the worker's number, from 0.
+    pub environment: BTreeMap<String, String>,
+    /// What is searched: it says how values are written.
+    pub space: Option<Space>,
+    /// What is watched of each trial besides its output.
+    pub watch: Watch,
+    /// The GPUs that are handed out, one to a worker, by `CUDA_VISIBLE_DEVICES`; none where there are none.
+    pub gpus: Vec<String>,
+    /// Parameters that no placeholder stands for: a trial must open its file of parameters.
+    pub unplaced: Vec<String>,
+    /// The command's configuration file, of which `{config}` stands for a trial's copy.
+    pub config: Option<ConfigFile>,
+    /// The folder in which trials run; that of this process where none is named.
+    pub working_dir: Option<PathBuf>,
+}
+
+/// Runs each trial of a study as a local process.
+#[derive(Debug)]
+pub struct LocalTrials {
+    processes: LocalProcesses,
+    setup: TrialSetup,
+    /// Watches the first trial, where there are parameters that no placeholder stands for.
+    params_watch: Option<ParamsWatch>,
+    /// Whether one trial is, or was, watched.
+    is_watched: bool,
+}
+
+/// The values of `configuration` as a program is given them.
+fn written(space: Option<&Space>, configuration: &Configuration) -> Map<String, Value> {
+    match space {
+        Some(space) => space.written(configuration),
+        None => match serde_json::to_value(configuration) {
+            Ok(Value::Object(values)) => values,
+            _ => Map::new(),
+        },
+    }
+}
+
+/// The folder of a trial of the study in `directory`.
+pub fn trial_directory(directory: &Path, trial: u64) -> PathBuf {
+    directory.join("trials").join(format!("{trial:04}"))
+}
+
+impl LocalTrials {
+    /// Trials by `setup`, with the time `grace` between SIGTERM and SIGKILL for those that are stopped.
+    pub fn new(setup: TrialSetup, grace: Duration) -> Self {
+        let processes = LocalProcesses::new(grace);
+        Self { processes, setup, params_watch: None, is_watched: false }
+    }
+
+    /// The same, which are read by the series that an earlier run of the study chose, as its log has it.
+    #[must_use]
+    pub fn with_series(self, series: Option<&str>) -> Self {
+        let chosen = series.and_then(|series| serde_json::from_str(series).ok());
+        Self { processes: self.processes.with_chosen(chosen), ..self }
+    }
+
+    /// The same, which wait out a full disk as `room` says before they start.
+    #[must_use]
+    pub fn with_room(self, room: Room) -> Self {
+        Self { processes: self.processes.with_room(room), ..self }
+    }
+
+    fn start_once(&mut self, start: &Start, worker: usize, resumes: bool) -> Result<(), ExecutorError> {
+        let spec = self.spec(start, worker, resumes)?;
+        Ok(self.processes.start(&spec).map(drop)?)
+    }
+
+    /// Where in `messages` the watched trial reports for the first time, or ends well.
+    fn first_word(&self, messages: &[Message]) -> Option<usize> {
+        let watched = self.params_watch.as_ref()?.trial;
+        let is_word = |kind: &MessageKind| {
+            matches!(
+                kind,
+                MessageKind::Report(_)
+                    | MessageKind::Late { .. }
+                    | MessageKind::Ended { status: Status::Exited(0), .. }
+            )
+        };
+        messages.iter().position(|message| message.trial == watched && is_word(&message.kind))
+    }
+
+    fn checkpoints(&self, trial: u64) -> PathBuf {
+        checkpoint_directory(&trial_directory(&self.setup.directory, trial))
+    }
+
+    /// The command with the path of the trial's configuration file, which is written.
+    fn command(
+        &self,
+        directory: &Path,
+        parameters: &Map<String, Value>,
+    ) -> Result<Vec<String>, ExecutorError> {
+        let Some(config) = &self.setup.config else { return Ok(self.setup.command.clone()) };
+        let path = std::path::absolute(directory.join(config.file_name()))?;
+        fs::create_dir_all(directory)?;
+        write_atomically(&path, config.with(parameters)?.as_bytes())?;
+        let path = path.to_string_lossy().replace('{', "{{").replace('}', "}}");
+        let placeholder = format!("{{{CONFIG}}}");
+        Ok(self.setup.command.iter().map(|word| word.replace(&placeholder, &path)).collect())
+    }
+
+    fn spec(&self, start: &Start, worker: usize, resumes: bool) -> Result<TrialSpec, ExecutorError> {
+        let parameters = written(self.setup.space.as_ref(), &start.configuration);
+        let directory = trial_directory(&self.setup.directory, start.trial);
+        let command = self.command(&directory, &parameters)?;
+        let checkpoint_dir = self.checkpoints(start.trial);
+        let mut environment = self.setup.environment.clone();
+        environment.insert("FORETELL_WORKER".to_owned(), worker.to_string());
+        if let Some(gpu) = worker.checked_rem(self.setup.gpus.len()).map(|place| &self.setup.gpus[place]) {
+            environment.insert("CUDA_VISIBLE_DEVICES".to_owned(), gpu.clone());
+        }
+        Ok(TrialSpec {
+            trial: start.trial,
+            command,
+            parameters,
+            seed: u64::from(start.seed),
+            max_resource: self.setup.max_resource,
+            until: start.until,
+            directory,
+            resume_from: resumes.then(|| checkpoint_dir.clone()),
+            checkpoint_dir,
+            resumed_at: if resumes { start.from } else { 0 },
+            working_dir: self.setup.working_dir.clone(),
+            environment,
+            metric: self.setup.metric.clone(),
+            watch: self.setup.watch.clone(),
+        })
+    }
+}
+
+impl Executor for LocalTrials {
+    fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError> {
+        let directory = trial_directory(&self.setup.directory, start.trial);
+        if runs_elsewhere(&directory) {
+            checkpoints::copied(&directory)?;
+        }
+        let is_there = || fs::read_dir(self.checkpoints(start.trial)).is_ok_and(|mut it| it.next().is_some());
+        let resumes = start.from > 0 && is_there();
+        if !self.setup.unplaced.is_empty() && !std::mem::replace(&mut self.is_watched, true) {
+            self.params_watch = ParamsWatch::new(start.trial, &directory);
+        }
+        let room = self.processes.room().clone();
+        room.until_there_is(
+            |error: &ExecutorError| error.as_ref(),
+            || self.start_once(start, worker, resumes),
+        )?;
+        Ok(if resumes { Begin::Resumed } else { Begin::Anew })
+    }
+
+    fn stop(&mut self, trial: u64) {
+        self.processes.stop(trial);
+    }
+
+    fn messages(&mut self, wait: Duration) -> Vec<Message> {
+        let first = self.processes.messages().recv_timeout(wait).ok();
+        let mut messages: Vec<Message> =
+            first.into_iter().chain(self.processes.messages().try_iter()).collect();
+        if let Some(place) = self.first_word(&messages)
+            && let Some(watch) = self.params_watch.take()
+            && !watch.was_opened()
+        {
+            let kind = MessageKind::Unread { parameters: self.setup.unplaced.join(",") };
+            messages.insert(place, Message { trial: watch.trial, kind });
+        }
+        messages
+    }
+
+    fn discard(&mut self, trial: u64) {
+        checkpoints::remove(&trial_directory(&self.setup.directory, trial));
+    }
+}

@@ -1,0 +1,336 @@
+//! A trial's output: split into lines, copied to `output.log`, the last lines kept for messages.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::room::{Room, Waiting, is_full};
+
+/// The file that keeps it, in a trial's folder.
+pub(crate) const OUTPUT: &str = "output.log";
+/// How many lines a failure message shows.
+pub(crate) const TAIL_LINES: usize = 20;
+/// How many bytes of a line a message shows.
+const SHOWN_BYTES: usize = 1_000;
+/// Lines longer than this are cut, so that output without newlines cannot fill the memory.
+pub(crate) const LINE_BYTES: usize = 1024 * 1024;
+/// How much of a trial's output is kept on disk.
+const LOG_BYTES: u64 = 64 * 1024 * 1024;
+/// How much of it waits in memory while it cannot be written.
+const PENDING_BYTES: usize = 1024 * 1024;
+
+/// Splits a stream of bytes into lines; a carriage return ends a line, too, as progress bars use it.
+#[derive(Debug, Default)]
+pub(crate) struct LineSplitter {
+    line: Vec<u8>,
+    cut: bool,
+    /// Whether the line before ended with a carriage return.
+    after_return: bool,
+}
+
+/// A line without its end. One that was `cut` to [`LINE_BYTES`] is shown, but no report is read from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) cut: bool,
+    /// Whether a carriage return ends it: the next line is drawn over it.
+    pub(crate) transient: bool,
+}
+
+impl LineSplitter {
+    /// Takes the next `bytes`, and hands over each line that they complete; empty lines are left
+    /// out, unless they end a line that was drawn again and again.
+    pub(crate) fn push(&mut self, bytes: &[u8], mut hand_over: impl FnMut(Line<'_>)) {
+        for part in bytes.split_inclusive(|&byte| byte == b'\n' || byte == b'\r') {
+            let content = part.strip_suffix(b"\n").or_else(|| part.strip_suffix(b"\r"));
+            self.extend(content.unwrap_or(part));
+            if content.is_some() {
+                self.finish(part.ends_with(b"\r"), &mut hand_over);
+            }
+        }
+    }
+
+    /// What stands after the last line's end.
+    pub(crate) fn rest(self) -> Vec<u8> {
+        self.line
+    }
+
+    fn extend(&mut self, bytes: &[u8]) {
+        let taken = bytes.len().min(LINE_BYTES - self.line.len());
+        self.line.extend_from_slice(&bytes[..taken]);
+        self.cut |= taken < bytes.len();
+    }
+
+    fn finish(&mut self, transient: bool, hand_over: &mut impl FnMut(Line<'_>)) {
+        if !self.line.is_empty() || (self.after_return && !transient) {
+            hand_over(Line { bytes: &self.line, cut: self.cut, transient });
+        }
+        self.after_return = transient;
+        self.line.clear();
+        self.cut = false;
+    }
+}
+
+/// The last [`TAIL_LINES`] lines.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tail {
+    lines: VecDeque<String>,
+}
+
+impl Tail {
+    /// Adds a line, and forgets the oldest when there are too many.
+    pub(crate) fn push(&mut self, line: &[u8]) {
+        if self.lines.len() == TAIL_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(shown(line));
+    }
+
+    /// The lines, oldest first.
+    pub(crate) fn into_lines(self) -> Vec<String> {
+        self.lines.into()
+    }
+}
+
+/// The start of a line as text, for messages.
+pub(crate) fn shown(line: &[u8]) -> String {
+    String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]).into_owned()
+}
+
+/// The file that keeps a trial's output: what it printed before a pause, a restart or a crash stays in front.
+///
+/// A full disk does not end a trial: what cannot be written waits here, and where that is too much, the log says how much is
+/// missing.
+#[derive(Debug)]
+pub(crate) struct OutputLog<W = File> {
+    file: W,
+    room: u64,
+    /// What is not written yet.
+    pending: Vec<u8>,
+    /// How many bytes were left out since, for which there was no room here either.
+    missing: usize,
+    /// Whether a full disk refused the last write.
+    is_full: bool,
+    /// Whether another error was said.
+    is_refused: bool,
+    path: PathBuf,
+    /// Says that it is waited for.
+    disk: Room,
+    waiting: Option<Waiting>,
+}
+
+impl OutputLog {
+    /// Opens the log at `path`, or makes it.
+    pub(crate) fn open(path: &Path, disk: Room) -> io::Result<Self> {
+        let file = crate::no_links::open(OpenOptions::new().append(true).create(true), path)?;
+        let room = LOG_BYTES.saturating_sub(file.metadata()?.len());
+        Ok(Self { disk, path: path.to_owned(), ..Self::into_file(file, room) })
+    }
+}
+
+impl<W: Write> OutputLog<W> {
+    fn into_file(file: W, room: u64) -> Self {
+        let disk = Room::default();
+        Self {
+            file,
+            room,
+            pending: Vec::new(),
+            missing: 0,
+            is_full: false,
+            is_refused: false,
+            path: PathBuf::new(),
+            disk,
+            waiting: None,
+        }
+    }
+
+    /// Adds `text`, as long as there is room for it.
+    pub(crate) fn write(&mut self, text: &[u8]) {
+        let fits = text.len() as u64 <= self.room;
+        if fits {
+            self.put(text);
+            self.room -= text.len() as u64;
+        } else if self.room > 0 {
+            self.put(
+                format!("[foretell keeps {LOG_BYTES} bytes of output; the rest is left out]\n").as_bytes(),
+            );
+            self.room = 0;
+        }
+    }
+
+    /// Whether it waits for room on a full disk, which is said; tries again.
+    pub(crate) fn is_waiting(&mut self) -> bool {
+        self.write_pending();
+        if self.is_full {
+            let cause = "what a trial has printed cannot be written";
+            self.waiting.get_or_insert_with(|| self.disk.wait(cause));
+        } else if let Some(waiting) = self.waiting.take() {
+            waiting.goes_on();
+        }
+        self.is_full
+    }
+
+    fn put(&mut self, text: &[u8]) {
+        // what is read at once may be longer than all that waits
+        let fits = self.pending.is_empty() || self.pending.len() + text.len() <= PENDING_BYTES;
+        if self.missing == 0 && fits {
+            self.pending.extend_from_slice(text);
+        } else {
+            self.missing += text.len();
+        }
+        self.write_pending();
+    }
+
+    fn write_pending(&mut self) {
+        self.is_full = false;
+        while !self.pending.is_empty() {
+            match self.file.write(&self.pending) {
+                Ok(written) if written > 0 => drop(self.pending.drain(..written)),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                refused => {
+                    self.is_full = refused.as_ref().is_err_and(|error| is_full(error));
+                    if let Some(error) = refused.err().filter(|_| !self.is_full && !self.is_refused) {
+                        self.is_refused = true;
+                        self.disk.say(&format!(
+                            "{}: {error}; what the trial prints from here on is not kept",
+                            self.path.display()
+                        ));
+                    }
+                    return;
+                }
+            }
+            if self.pending.is_empty() && self.missing > 0 {
+                let missing = std::mem::take(&mut self.missing);
+                let said = format!(
+                    "[foretell: there was no room on the disk; {missing} bytes of output are missing here]\n"
+                );
+                self.pending = said.into_bytes();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        LINE_BYTES, LOG_BYTES, Line, LineSplitter, OutputLog, PENDING_BYTES, Room, TAIL_LINES, Tail,
+    };
+    use proptest::prelude::*;
+
+    fn lines(chunks: &[&[u8]]) -> (Vec<(Vec<u8>, bool)>, Vec<u8>) {
+        let mut splitter = LineSplitter::default();
+        let mut lines = Vec::new();
+        for chunk in chunks {
+            splitter.push(chunk, |Line { bytes, cut, .. }| lines.push((bytes.to_vec(), cut)));
+        }
+        (lines, splitter.rest())
+    }
+
+    #[test]
+    fn splits_at_newlines_and_carriage_returns() {
+        let (found, rest) = lines(&[b"one\ntw", b"o\r\nthree\rfour"]);
+        let found: Vec<_> = found.iter().map(|(line, _)| line.as_slice()).collect();
+        assert_eq!(found, [&b"one"[..], b"two", b"", b"three"]);
+        assert_eq!(rest, b"four");
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_and_takes_bounded_memory() {
+        let flood = vec![b'x'; 100_000];
+        let mut chunks: Vec<&[u8]> = vec![&flood; 50];
+        chunks.push(b"\nnext\n");
+        let (found, rest) = lines(&chunks);
+        assert_eq!((found[0].0.len(), found[0].1), (LINE_BYTES, true));
+        assert_eq!(found[1], (b"next".to_vec(), false));
+        assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn keeps_the_last_lines_only() {
+        let mut tail = Tail::default();
+        (0..100).for_each(|number| tail.push(format!("line {number}").as_bytes()));
+        let lines = tail.into_lines();
+        assert_eq!(lines.len(), TAIL_LINES);
+        assert_eq!((lines[0].as_str(), lines[TAIL_LINES - 1].as_str()), ("line 80", "line 99"));
+    }
+
+    #[test]
+    fn a_flood_of_output_takes_bounded_disk() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("output.log");
+        let mut log = OutputLog::open(&path, Room::default()).expect("the log opens");
+        log.write(b"first\n");
+        log.room = 10; // as if nearly all were used
+        log.write(b"0123456789abcdef\n");
+        log.write(b"more\n");
+        let text = std::fs::read_to_string(&path).expect("readable");
+        assert!(text.starts_with("first\n[foretell keeps") && !text.contains("more"), "{text}");
+        assert!(text.contains(&LOG_BYTES.to_string()));
+    }
+
+    /// A disk with so much room.
+    #[derive(Default)]
+    struct Disk {
+        text: Vec<u8>,
+        room: usize,
+    }
+
+    impl std::io::Write for Disk {
+        fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+            let fits = text.len().min(self.room - self.text.len());
+            self.text.extend(&text[..fits]);
+            if fits > 0 { Ok(fits) } else { Err(std::io::ErrorKind::StorageFull.into()) }
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_longer_than_what_may_wait_loses_nothing_of_what_follows() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("output.log");
+        let mut log = OutputLog::open(&path, Room::default()).expect("the log opens");
+        log.write(b"first\n");
+        log.write(&[vec![b'x'; LINE_BYTES], b"\nmore\n".to_vec()].concat());
+        log.write(b"last\n");
+        let text = std::fs::read_to_string(&path).expect("readable");
+        assert!(text.starts_with("first\nxxx") && text.ends_with("x\nmore\nlast\n"), "{}", text.len());
+    }
+
+    #[test]
+    fn output_waits_for_room_on_a_full_disk_and_what_did_not_fit_is_said() {
+        let mut log = OutputLog::into_file(Disk { room: 9, ..Disk::default() }, LOG_BYTES);
+        log.write(b"before\n");
+        assert!(!log.is_waiting());
+        log.write(b"waits\n");
+        assert!(log.is_waiting());
+        assert_eq!(log.file.text, b"before\nwa");
+        log.file.room = 100;
+        assert!(!log.is_waiting());
+        assert_eq!(log.file.text, b"before\nwaits\n");
+        log.file.room = 13;
+        let flood = vec![b'x'; PENDING_BYTES];
+        log.write(&flood);
+        log.write(b"lost\n");
+        log.write(b"too\n");
+        log.file.room = usize::MAX;
+        log.write(b"after\n");
+        log.write(b"and on\n");
+        let text = String::from_utf8(log.file.text).expect("text");
+        assert!(text.starts_with("before\nwaits\nxxx"), "nothing overtakes");
+        let said = "no room on the disk; 15 bytes of output are missing here]\nand on\n";
+        assert!(text.ends_with(said), "{}", &text[text.len() - 100..]);
+    }
+
+    proptest! {
+        #[test]
+        fn how_the_stream_is_cut_into_chunks_does_not_matter(text in "[ab\r\n]{0,40}", at in 0_usize..40) {
+            let bytes = text.as_bytes();
+            let (head, rest) = bytes.split_at(at.min(bytes.len()));
+            prop_assert_eq!(lines(&[head, rest]), lines(&[bytes]));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Why a trial was not started.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::placeholder::PlaceholderError;
+
+/// Why a trial was not started.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The command is empty.
+    #[error("trial {trial} has no command: write one after `--`")]
+    NoCommand {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// A placeholder cannot be filled in.
+    #[error(transparent)]
+    Placeholder(#[from] PlaceholderError),
+    /// A trial of this number runs already.
+    #[error("trial {trial} runs already: wait for its end")]
+    Running {
+        /// The trial's number.
+        trial: u64,
+    },
+    /// A folder or file of the trial cannot be made.
+    #[error("cannot {what} {path}: {source}", path = path.display())]
+    Folder {
+        /// `make the folder`, `write`, …
+        what: &'static str,
+        /// The folder or file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The folder to run in is not there.
+    #[error("cannot run in {path}: there is no such folder", path = path.display())]
+    WorkingDir {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no such program.
+    #[error(
+        "cannot find the command `{program}` (or the interpreter in its first line): is it installed, and spelt right?"
+    )]
+    NotFound {
+        /// The program.
+        program: String,
+    },
+    /// The program is there, but does not start.
+    #[error("cannot start the command `{program}`: {source}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The thread that watches all trials cannot be started, or has ended.
+    #[error("cannot watch trial {trial}: {source}; end other programs, or start this one again")]
+    Thread {
+        /// The trial's number.
+        trial: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+impl StartError {
+    pub(crate) fn folder(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Folder { what, path, source }
+    }
+}

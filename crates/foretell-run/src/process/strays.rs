@@ -1,0 +1,54 @@
+//! What has left its trial's process group and has no name in its environment (`env -i setsid`, say): an orphan that this process
+//! has adopted.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::abandoned::token_of;
+use crate::control_group::children;
+use crate::group::{ProcessIdentity, is_portable, reap, stat};
+
+/// Whether what leaves a trial is ended with it.
+static ADOPTS: AtomicBool = AtomicBool::new(false);
+/// Whether every child of this process is a trial's, but for its helpers.
+static ALL: AtomicBool = AtomicBool::new(false);
+/// Children of this process that are no trial's.
+static HELPERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// From now on what leaves a trial is ended with it; `all` says whether every child of this process is a trial's, but for its
+/// helpers.
+pub(crate) fn adopt(all: bool) {
+    ADOPTS.store(true, Ordering::SeqCst);
+    ALL.fetch_or(all, Ordering::SeqCst);
+}
+
+/// Whether what leaves a trial is ended with it.
+pub(crate) fn adopts() -> bool {
+    ADOPTS.load(Ordering::SeqCst)
+}
+
+/// The child `pid` is no trial's.
+pub(crate) fn is_helper(pid: u32) {
+    HELPERS.lock().unwrap_or_else(PoisonError::into_inner).insert(pid);
+}
+
+/// The children of this process that bear no trial's name and are none of its `leaders`; those that have ended are reaped. None
+/// where this process may have other children.
+pub(crate) fn nameless(leaders: &BTreeSet<u32>) -> Vec<ProcessIdentity> {
+    if is_portable() || !ALL.load(Ordering::SeqCst) {
+        return Vec::new();
+    }
+    let helpers = HELPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let others = children(std::process::id()).into_iter();
+    let others = others.filter(|pid| !leaders.contains(pid) && !helpers.contains(pid));
+    let nameless = others.filter_map(|pid| {
+        let stat = stat(pid)?;
+        if !stat.runs() {
+            reap(pid);
+            return None;
+        }
+        token_of(pid).is_none().then_some(ProcessIdentity { pid, start: Some(stat.start) })
+    });
+    nameless.collect()
+}
