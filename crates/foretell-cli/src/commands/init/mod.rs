@@ -92,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     guess.earlier = earlier::of(&guess.described, guess.metric.as_ref(), folder);
     let text = study_file::text(&guess, &sample);
     std::fs::write(out, text).map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    guess.metric.iter().flat_map(|found| &found.whole.notes).for_each(|said| note(said));
     note(&study_file::summary(&guess, out));
     Ok(())
 }
