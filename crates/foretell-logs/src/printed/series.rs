@@ -127,6 +127,11 @@ impl Name {
         Self { text: text.to_owned(), words: words(text), core, stage, is_past: is_past(text) }
     }
 
+    /// A word that each line with the metric has.
+    pub(crate) fn hint(&self) -> Option<String> {
+        self.core.last().filter(|word| word.is_ascii()).cloned()
+    }
+
     /// How well `key` is what the name says: 5 the very words, 4 but for capitals and signs, 3 the stage stands elsewhere in the line, 2 its
     /// last words, 0 not at all.
     pub(crate) fn fit(&self, key: &Key) -> u8 {
