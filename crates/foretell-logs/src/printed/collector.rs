@@ -76,7 +76,7 @@ pub(crate) struct Collector {
 }
 
 /// The words of counters, in any letters.
-const COUNTERS: &str = r"train|test|val|epoc|step|iter|update|round|episode|generation|batch|\bep\b|\bep[_0-9]|\bit\b|\bup\b|\bgen\b|\xe7\xac\xac|\xe8\xbd\xae";
+const COUNTERS: &str = r"(?:train|test|val)[a-z]*[^0-9a-z]{1,3}[0-9]|epoc|step|iter|update|round|episode|generation|batch|\bep\b|\bep[_0-9]|\bit\b|\bup\b|\bgen\b|\xe7\xac\xac|\xe8\xbd\xae";
 
 impl Collector {
     pub(crate) fn new(wanted: Wanted) -> Self {
@@ -147,7 +147,7 @@ impl Collector {
         let is_inside = self.table.is_some() || self.block.is_some() || self.is_below_past;
         let is_short = text.len() <= TITLE && is_titled(text);
         let begins = text.trim_start().starts_with(['[', '#', '|', '{', '(', '"', '\'']);
-        let knows_notation = self.notations != [0, 0];
+        let knows_notation = self.notations != [0, 0] || !text.bytes().any(|byte| byte.is_ascii_digit());
         is_inside
             || is_short
             || begins
