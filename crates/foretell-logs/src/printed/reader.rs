@@ -41,6 +41,8 @@ impl Seen {
                 self.numbers.insert(name.to_owned(), value);
             }
         }
+        // a part of an epoch is none
+        let epoch = epoch.filter(|epoch| epoch.fract() == 0.0);
         if epoch.is_some() && epoch != self.last_epoch {
             (self.last_epoch, self.epochs) = (epoch, self.epochs + 1);
         }
