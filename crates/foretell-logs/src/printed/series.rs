@@ -140,10 +140,12 @@ impl Name {
         }
         let label = key.label.as_str();
         let (core, stage) = staged(label);
-        if words(label) == self.words || (core == self.core && stage == self.stage) {
+        // a label of two stages, such as `train_val_acc`, is another metric
+        let stages = words(label).len() - core.len();
+        if words(label) == self.words || (core == self.core && stage == self.stage && stages < 2) {
             return 4;
         }
-        if core == self.core && self.stage == Some(key.stage) {
+        if core == self.core && stages == 0 && self.stage == Some(key.stage) {
             return 3;
         }
         let is_end = !self.core.is_empty() && core.ends_with(&self.core);
@@ -159,7 +161,11 @@ impl Name {
         };
         let (core, stage) = staged(last);
         let is_whole = self.core.ends_with(&core) || core == self.core;
-        !core.is_empty() && is_whole && (stage.is_none() || self.stage.is_none() || stage == self.stage)
+        let stages = words(last).len() - core.len();
+        !core.is_empty()
+            && is_whole
+            && stages < 2
+            && (stage.is_none() || self.stage.is_none() || stage == self.stage)
     }
 
     /// The series of this name to be read, by the rules of [`crate::printed`].
