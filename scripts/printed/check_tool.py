@@ -5,7 +5,6 @@ Usage: check_tool.py TOOL    with FORETELL naming the program
 """
 
 import json
-import math
 import os
 import pathlib
 import subprocess
@@ -13,6 +12,16 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+
+# the metric as each tool prints it, which way is better, and how long a training is at most
+METRICS = {
+    "sklearn": ("loss", "--minimize", 5), "xgboost": ("eval-logloss", "--minimize", 20), "lightgbm": ("valid's binary_logloss", "--minimize", 60),
+    "catboost": ("test", "--minimize", 15), "keras": ("val_loss", "--minimize", 5), "keras-quiet": ("val_loss", "--minimize", 5),
+    "tqdm": ("loss", "--minimize", 5), "rich": ("loss", "--minimize", 5), "lightning-tqdm": ("val_loss", "--minimize", 5),
+    "lightning-rich": ("val_loss", "--minimize", 5), "lightning-none": ("val_loss", "--minimize", 5), "transformers": ("eval_loss", "--minimize", 5),
+    "transformers-final": ("eval_loss", "--minimize", 5), "accelerate": ("accuracy", "--maximize", 5), "fastai": ("valid_loss", "--minimize", 5),
+    "sb3": ("ep_rew_mean", "--maximize", 1280),
+}
 
 
 def foretell(arguments, folder):
@@ -30,33 +39,27 @@ def same(got, wanted, digits):
 def main(tool):
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"foretell-{tool}-"))
     truth_file = folder / "truth.json"
-    script = [sys.executable, str(HERE / "train_with.py"), tool]
-    environment = {**os.environ, "TRUTH": str(truth_file)}
     os.environ["TRUTH"] = str(truth_file)
-    printed = subprocess.run(script, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
-    if printed.returncode != 0:
-        print(printed.stdout.decode(errors="replace")[-2000:])
-        print(f"{tool}: the training failed")
+    metric, way, epochs = METRICS[tool]
+    script = [sys.executable, str(HERE / "train_with.py"), tool]
+    search = ["search", "--trials", "1", "--no-stopping", "--out", "o", "--metric", metric, way, "--epochs", str(epochs), "--param", "lr=float:0:1", "--", *script, "{lr}"]
+    searched = foretell(search, folder)
+    log, output = folder / "o/events.jsonl", folder / "o/trials/0000/output.log"
+    if not truth_file.exists() or not log.exists():
+        print(f"{tool}: the training failed\n{searched.stderr[-2000:]}")
         return 1
-    (folder / "input.log").write_bytes(printed.stdout)
     truth = json.loads(truth_file.read_text())
-    metric, curve, digits = truth["metric"], truth["curve"], truth.get("digits", 1e-3)
-    way = "--" + truth["direction"]
-    done = foretell(["import", "input.log", "--metric", metric, way, "--out", "c.jsonl", "--force"], folder)
+    curve, digits = truth["curve"], truth["digits"]
+    records = [json.loads(line)["record"] for line in log.read_text().splitlines()]
+    live = [(record["step"], record["value"]) for record in records if record["event"] == "reported"]
+    done = foretell(["import", str(output), "--metric", metric, way, "--out", "c.jsonl", "--force"], folder)
     run = json.loads((folder / "c.jsonl").read_text().splitlines()[0]) if done.returncode == 0 else {"values": []}
     imported = list(zip(run.get("steps") or range(1, len(run["values"]) + 1), run["values"]))
-    truth_file.unlink()
-    most = int(max(step for step, _ in curve)) + 1
-    done_live = foretell(["search", "--trials", "1", "--no-stopping", "--out", "o", "--metric", metric, way, "--epochs", str(most), "--param", "lr=float:0:1", "--", *script, "{lr}"], folder)
-    log = folder / "o/events.jsonl"
-    records = [json.loads(line)["record"] for line in log.read_text().splitlines()] if log.exists() else []
-    live = [(record["step"], record["value"]) for record in records if record["event"] == "reported"]
-    curve_live = json.loads(truth_file.read_text())["curve"] if truth_file.exists() else curve
     wrong = []
     if not same(imported, curve, digits):
         wrong.append(f"import read {imported[:8]}, the truth is {curve[:8]}\n{done.stderr}")
-    if not same(live, curve_live, digits):
-        wrong.append(f"search read {live[:8]}, the truth is {curve_live[:8]}\n{done_live.stderr[-1500:]}")
+    if not same(live, curve, digits):
+        wrong.append(f"search read {live[:8]}, the truth is {curve[:8]}\n{searched.stderr[-1500:]}")
     print(f"{tool}: " + ("\n".join(wrong) + f"\nits output is in {folder}" if wrong else f"{len(curve)} values of {metric} equal, live and imported"))
     return 1 if wrong else 0
 

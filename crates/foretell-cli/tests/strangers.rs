@@ -189,7 +189,7 @@ fn a_script_that_fails() {
 #[test]
 fn a_first_report_of_the_last_epoch_is_doubted_aloud() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "echo 'config epoch=4 acc=0.1'; sleep 0.3; for acc in 0.2 0.3 0.4; do echo acc=$acc {lr}; sleep 0.1; done";
+    let script = "echo 'setup epoch=4 acc=0.1'; sleep 0.3; for acc in 0.2 0.3 0.4; do echo acc=$acc {lr}; sleep 0.1; done";
     let start = ["search", "--param", "lr=log:1e-4:1", "--epochs", "4", "--metric", "acc", "--trials", "1"];
     let rest = ["--burn-in", "1", "--", "sh", "-c", script];
     let said = text(&foretell(folder.path(), &[&start[..], &rest].concat()).output().unwrap().stderr);

@@ -55,7 +55,7 @@ pub(crate) fn metric_rank(name: &str) -> Option<usize> {
     };
     let derived = usize::from(has(&words, DERIVED));
     let loss = usize::from(direction == Direction::Minimize);
-    Some(derived * 10_000 + data / 2 * 1000 + loss * 100 + usize::from(10 - prominence(name)) * 2 + data % 2)
+    Some(derived * 10_000 + data / 2 * 1000 + loss * 100 + data % 2 * 50 + usize::from(10 - prominence(name)))
 }
 
 /// How much a metric says by itself, from 1: of detections all sizes before some, the mean return before losses, the first answer before the
@@ -70,7 +70,7 @@ pub(crate) fn prominence(name: &str) -> u8 {
         || small.contains("maxdets=1 ")
         || small.contains("maxdets=10 ");
     let is_of_class = words.iter().any(|word| word.chars().all(|c| c.is_ascii_digit()));
-    let is_lesser = is("recall precision ar top5 top10 acc5 acc10 p r")
+    let is_lesser = is("recall precision ar top5 top10 acc5 acc10 prec5 p r")
         || small.contains("@5")
         || small.contains("@10")
         || is_of_class;

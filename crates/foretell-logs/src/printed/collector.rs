@@ -6,6 +6,7 @@ use super::report::ReportProblem;
 use super::series::{Chosen, Key, Name, Record, Series};
 use super::table::{Table, is_rule};
 use super::words::{Stage, counter, is_past, is_past_line, stage};
+use regex::bytes::Regex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -68,11 +69,28 @@ pub(crate) struct Collector {
     pub(crate) last: Vec<Field>,
     /// The place that the last line named.
     pub(crate) last_place: Place,
+    /// What a line must have that may matter for the metric; `None` where any may.
+    filter: Option<Regex>,
+    /// Whether somebody looks for other values, too.
+    pub(crate) is_watched: bool,
 }
+
+/// The words of counters, in any letters.
+const COUNTERS: &str = r"(?:train|test|val)[a-z]*[^0-9a-z]{1,3}[0-9]|epoc|step|iter|update|round|episode|generation|batch|\bep\b|\bep[_0-9]|\bit\b|\bup\b|\bgen\b|\xe7\xac\xac|\xe8\xbd\xae";
 
 impl Collector {
     pub(crate) fn new(wanted: Wanted) -> Self {
+        let hint = match &wanted {
+            Wanted::Name(name) => name.hint(),
+            Wanted::All | Wanted::Pattern(_) => None,
+        };
+        let filter = hint.and_then(|hint| {
+            let expression = format!("(?i-u)(?:{}|{COUNTERS})", regex_syntax::escape(&hint));
+            Regex::new(&expression).ok()
+        });
         Self {
+            filter,
+            is_watched: true,
             wanted,
             series: Vec::new(),
             index: HashMap::new(),
@@ -100,6 +118,9 @@ impl Collector {
             self.match_pattern(&pattern, text, is_transient);
             return;
         }
+        if !self.may_matter(text) {
+            return;
+        }
         let is_blank = text.trim().is_empty();
         if is_blank || is_rule(text.trim()) {
             self.close_box();
@@ -118,6 +139,21 @@ impl Collector {
             line.fields.is_empty() && text.trim_end().ends_with(':') && (is_past(text) || is_past_line(text));
         let shape = line.shape();
         self.finish_line(line, shape, text, is_transient);
+    }
+
+    /// Whether a line may have the metric, or change what the lines below it mean. Only then is it read.
+    fn may_matter(&self, text: &str) -> bool {
+        let Some(filter) = self.filter.as_ref().filter(|_| !self.is_watched) else { return true };
+        let is_inside = self.table.is_some() || self.block.is_some() || self.is_below_past;
+        let is_short = text.len() <= TITLE && is_titled(text);
+        let begins = text.trim_start().starts_with(['[', '#', '|', '{', '(', '"', '\'']);
+        let knows_notation = self.notations != [0, 0] || !text.bytes().any(|byte| byte.is_ascii_digit());
+        is_inside
+            || is_short
+            || begins
+            || text.ends_with(':')
+            || !knows_notation
+            || filter.is_match(text.as_bytes())
     }
 
     /// Marks the last records as drawn over.
@@ -148,8 +184,9 @@ impl Collector {
                 return true;
             }
         }
-        if let Some(table) = Table::headed(text).filter(|_| !text.trim_start().starts_with(['{', '"', '\'']))
-        {
+        let may_head = !text.trim_start().starts_with('{')
+            && self.filter.as_ref().is_none_or(|filter| filter.is_match(text.as_bytes()));
+        if let Some(table) = may_head.then(|| Table::headed(text)).flatten() {
             self.table = Some(table);
             return true;
         }

@@ -33,7 +33,10 @@ pub fn guess(text: &str) -> Option<Guess> {
     collector.finish();
     let series = &collector.series;
     let most = series.iter().map(|series| series.count).max()?;
-    let known = |series: &&Series| direction_of(&series.key.label).is_some() && !series.key.is_past;
+    let is_known = |series: &Series| direction_of(&series.key.label).is_some();
+    // a script may print its final value alone
+    let has_current = series.iter().any(|series| is_known(series) && !series.key.is_past);
+    let known = |series: &&Series| is_known(series) && !(series.key.is_past && has_current);
     let best = series.iter().rev().filter(known).max_by_key(|series| rank(series, most))?;
     let label = best.key.label.clone();
     let mut others: Vec<String> = series

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 
 /// How many names are kept to be suggested.
 const SEEN: usize = 30;
+/// In so many lines it is looked for what could be the metric instead.
+const SEEN_LINES: u64 = 10_000;
 /// The most records that are held back until a series is chosen.
 const MOST_HELD: usize = 1_000;
 /// So many values that are counted show that they are not printed twice.
@@ -39,6 +41,8 @@ impl Seen {
                 self.numbers.insert(name.to_owned(), value);
             }
         }
+        // a part of an epoch is none
+        let epoch = epoch.filter(|epoch| epoch.fract() == 0.0);
         if epoch.is_some() && epoch != self.last_epoch {
             (self.last_epoch, self.epochs) = (epoch, self.epochs + 1);
         }
@@ -93,6 +97,8 @@ pub struct ReportReader {
     once: Once,
     notes: Vec<String>,
     has_news: bool,
+    /// How many lines were read.
+    lines: u64,
 }
 
 impl ReportReader {
@@ -120,6 +126,7 @@ impl ReportReader {
             once: Once::default(),
             notes: Vec::new(),
             has_news: false,
+            lines: 0,
         }
     }
 
@@ -212,6 +219,9 @@ impl ReportReader {
         if plain.redraws {
             self.collector.redraw(&mut self.held);
         }
+        self.lines += 1;
+        self.collector.is_watched =
+            self.once.is_waiting() || (self.seen.is_some() && self.lines <= SEEN_LINES);
         self.collector.take(&plain.text, is_transient);
         let settled = self.settle();
         let is_report = !settled.is_empty();
@@ -314,6 +324,12 @@ impl ReportReader {
         let Some(first) = records.first() else { return false };
         if self.follows(&choice).is_some() || self.held.len() >= MOST_HELD {
             return true;
+        }
+        if self.collector.series[choice.primary].key.is_batched
+            || records.iter().all(|record| record.is_transient)
+        {
+            // the line of the epoch may be still to come, on the other stream, say: the whole output tells
+            return false;
         }
         let is_alone = choice.others.is_empty();
         let series = &self.collector.series;
@@ -514,6 +530,8 @@ impl ReportReader {
         if plain.redraws {
             self.collector.redraw(&mut self.held);
         }
+        self.lines += 1;
+        self.collector.is_watched = self.lines <= SEEN_LINES;
         self.collector.take(&plain.text, is_transient);
         whole.problems.append(&mut self.collector.problems);
         self.held.append(&mut self.collector.ready);

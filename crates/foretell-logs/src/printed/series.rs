@@ -127,6 +127,11 @@ impl Name {
         Self { text: text.to_owned(), words: words(text), core, stage, is_past: is_past(text) }
     }
 
+    /// A word that each line with the metric has.
+    pub(crate) fn hint(&self) -> Option<String> {
+        self.core.last().filter(|word| word.is_ascii()).cloned()
+    }
+
     /// How well `key` is what the name says: 5 the very words, 4 but for capitals and signs, 3 the stage stands elsewhere in the line, 2 its
     /// last words, 0 not at all.
     pub(crate) fn fit(&self, key: &Key) -> u8 {
@@ -135,10 +140,12 @@ impl Name {
         }
         let label = key.label.as_str();
         let (core, stage) = staged(label);
-        if words(label) == self.words || (core == self.core && stage == self.stage) {
+        // a label of two stages, such as `train_val_acc`, is another metric
+        let stages = words(label).len() - core.len();
+        if words(label) == self.words || (core == self.core && stage == self.stage && stages < 2) {
             return 4;
         }
-        if core == self.core && self.stage == Some(key.stage) {
+        if core == self.core && stages == 0 && self.stage == Some(key.stage) {
             return 3;
         }
         let is_end = !self.core.is_empty() && core.ends_with(&self.core);
@@ -154,7 +161,11 @@ impl Name {
         };
         let (core, stage) = staged(last);
         let is_whole = self.core.ends_with(&core) || core == self.core;
-        !core.is_empty() && is_whole && (stage.is_none() || self.stage.is_none() || stage == self.stage)
+        let stages = words(last).len() - core.len();
+        !core.is_empty()
+            && is_whole
+            && stages < 2
+            && (stage.is_none() || self.stage.is_none() || stage == self.stage)
     }
 
     /// The series of this name to be read, by the rules of [`crate::printed`].

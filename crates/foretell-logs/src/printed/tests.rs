@@ -298,8 +298,9 @@ fn what_was_printed_instead_of_the_metric_is_remembered() {
     for epoch in 1..=3 {
         assert!(reader.read(format!("epoch {epoch}: loss 0.{epoch} acc 0.7").as_bytes()).is_empty());
     }
+    assert!(reader.read(b"{'loss': 0.5, 'epoch': 3.25}").is_empty(), "a part of an epoch is no epoch");
     let seen = reader.seen().expect("no report yet");
-    assert_eq!((seen.epochs, seen.text().as_str()), (3, "acc 0.7, loss 0.3"));
+    assert_eq!((seen.epochs, seen.text().as_str()), (3, "acc 0.7, loss 0.5"));
 }
 
 proptest::proptest! {

@@ -93,6 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let text = study_file::text(&guess, &sample);
     foretell_run::write_output(out, text)
         .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
+    guess.metric.iter().flat_map(|found| &found.whole.notes).for_each(|said| note(said));
     note(&study_file::summary(&guess, out));
     Ok(())
 }
