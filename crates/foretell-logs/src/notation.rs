@@ -40,7 +40,9 @@ pub(crate) fn number_of(text: &str, comma: Comma) -> Option<f64> {
 /// - A decimal number, a clock time and the line of a log (`loss 0.9`) name no column.
 /// - Whole numbers name the steps of a wide table. Whether they do where nothing else is named, the rows below tell: see [`is_doubtful`].
 pub(crate) fn is_heading(names: &[&str]) -> bool {
-    !names.iter().any(|name| is_decimal(name) || has_clock(name) || has_decimal_word(name))
+    !names.iter().any(|name| {
+        is_decimal(name) || has_clock(name) || has_decimal_word(name) || name.contains(['{', '}'])
+    })
 }
 
 /// Whether a heading of whole numbers may be a row of a table without one: nothing but numbers, which do not count evenly as in `0,5,10`.
@@ -107,8 +109,9 @@ mod tests {
         }
         let log = ["2031-05-06 10:00:01", "101 - INFO - Epoch 1/9 val_acc 0.5106"];
         let line = ["Epoch 1", "loss 0.9", "val_acc 0.5"];
+        let map = ["epoch=1 metrics={'acc': np.float32(0.5)", "'loss': np.float64(0.7)}"];
         for names in
-            [&["0.408275", "0.0"][..], &["1", "0.5"], &["run1", "1e-3"], &["0,4", "0,3"], &log, &line]
+            [&["0.408275", "0.0"][..], &["1", "0.5"], &["run1", "1e-3"], &["0,4", "0,3"], &log, &line, &map]
         {
             assert!(!is_heading(names), "{names:?}");
         }

@@ -273,18 +273,19 @@ fn number(bytes: &[u8], at: usize) -> (usize, Reading) {
         let end = end + 1 + tail;
         return (end, Reading { point: None, comma: parsed(&bytes[at..end], b'.') });
     }
+    let has_exponent = exponent(bytes, end) > 0;
     end += exponent(bytes, end);
     let text = &bytes[at..end];
     let reading = match groups.len() {
         0 if decimals == 0 => Reading { point: parsed(text, b','), comma: parsed(text, b'.') },
         0 => Reading {
             point: parsed(text, b','),
-            comma: if point_thousands { parsed(text, b'.') } else { None },
+            comma: if point_thousands && !has_exponent { parsed(text, b'.') } else { None },
         },
         1 if grouped == end => {
             Reading { point: if thousands { parsed(text, b',') } else { None }, comma: parsed(text, b'.') }
         }
-        1 if !thousands => Reading { point: None, comma: parsed(text, b'.') },
+        1 if !thousands || has_exponent => Reading { point: None, comma: parsed(text, b'.') },
         _ => Reading { point: parsed(text, b','), comma: None },
     };
     (end, reading)
@@ -407,6 +408,8 @@ mod tests {
             ("1,234,567", Some(Notation::Point)),
             ("1,234", None),
             ("1.234", None),
+            ("1.234e-01", Some(Notation::Point)),
+            ("1,234e-01", Some(Notation::Comma)),
             ("12", None),
         ];
         for (text, expected) in cases {

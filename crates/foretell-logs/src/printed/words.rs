@@ -198,6 +198,10 @@ pub(crate) fn label(text: &str) -> (&str, &str) {
         label = label.trim_end_matches(']');
     }
     let label = label.trim_end_matches(['"', '\'', ' ']);
+    // `the accuracy on the validation set is 0.71`
+    let label = [" on the ", " over the "]
+        .into_iter()
+        .fold(label, |label, phrase| label.split_once(phrase).map_or(label, |(name, _)| name));
     (label, &text[..begin])
 }
 
@@ -245,6 +249,7 @@ mod tests {
             ("\tLoss ", "Loss"),
             (", val loss is ", "val loss"),
             (" || Loss: ", "Loss"),
+            (", the accuracy on the validation set is ", "the accuracy"),
             (" - root - INFO: - Validation MSE loss: ", "Validation MSE loss"),
             ("{'train_loss': ", "train_loss"),
             (", 'val_acc': '", "val_acc"),
