@@ -18,6 +18,7 @@ PAGES = {
     "python-lightning.md": ["lightning"],
     "python-transformers.md": ["transformers", "torch"],
     "python-keras.md": ["keras", "jax"],
+    "python-own-loop.md": [],
 }
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import builtins
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any, Protocol, Union
 
 from ._values import cell
@@ -37,6 +39,35 @@ class Parameter:
         ('optimizer', 'sgd')
         """
         return replace(self, condition=(name, equals))
+
+    def has(self, value: Any) -> bool:
+        """Whether the value is one of the parameter's.
+
+        >>> import foretell
+        >>> foretell.int(1, 8).has(9)
+        False
+        """
+        if self.kind == "choice":
+            return any(_same(option, value) for option in self.options)
+        assert self.lo is not None and self.hi is not None
+        return _is_number(value) and self.lo <= value <= self.hi
+
+    def sample(self, random: Random) -> Any:
+        """A value at random.
+
+        >>> import foretell, random
+        >>> foretell.log(1e-4, 1).has(foretell.log(1e-4, 1).sample(random.Random(0)))
+        True
+        """
+        if self.kind == "choice":
+            return random.choice(self.options)
+        assert self.lo is not None and self.hi is not None
+        if self.kind == "int":
+            return random.randint(builtins.int(self.lo), builtins.int(self.hi))
+        if self.kind == "float":
+            return random.uniform(self.lo, self.hi)
+        value = math.exp(random.uniform(math.log(self.lo), math.log(self.hi)))
+        return min(max(round(value) if self.kind == "logint" else value, self.lo), self.hi)
 
 
 def float(lo: builtins.float, hi: builtins.float) -> Parameter:  # noqa: A001
@@ -99,6 +130,17 @@ class Space:
         if isinstance(given, Mapping):
             self.written = [self._take(name, of) for name, of in _parameters(given).items()]
 
+    def join(self, name: str, parameter: Parameter) -> bool:
+        """Takes in one more parameter; `False` if there is one of this name."""
+        if any(one["name"] == name for one in self.written):
+            return False
+        self.written = [*self.written, self._take(name, parameter)]
+        return True
+
+    def chosen(self, name: str, options: Sequence[Any], value: Any) -> Any:
+        """The option that the core's `value` stands for, where the space does not know the options of a choice."""
+        return value if name in self._options else _named(name, options).get(value, value)
+
     def _take(self, name: str, given: Parameter | str | Mapping[str, Any]) -> Any:
         """A parameter as the core reads it."""
         if isinstance(given, str):
@@ -120,6 +162,7 @@ class Space:
 
     def stored(self, written: Any) -> None:
         """What the core made of it: says which parameters are real numbers, also where the space was written as texts."""
+        self.written = written if self.written is None else self.written
         if isinstance(written, list):
             self._reals = {one["name"] for one in written if one["kind"] in ("float", "log")}
 
@@ -151,6 +194,11 @@ class Space:
         if known is None:
             raise ValueError(f"{name}={value!r} is none of its options: {', '.join(map(repr, named.values()))}")
         return known
+
+
+def listed(queued: Any) -> Sequence[Any]:
+    """Configurations to try: one is a list of one."""
+    return list(queued) if isinstance(queued, Sequence) and not isinstance(queued, str) else [queued]
 
 
 def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter | str | Mapping[str, Any]]:
@@ -192,13 +240,13 @@ def _of_optuna(name: str, given: Any) -> Parameter:
     whole = type(given).__name__.startswith("Int")
     step = getattr(given, "step", None)
     if step is not None and not (whole and step == 1):
-        return _stepped(name, given.low, given.high, step)
+        return stepped(name, given.low, given.high, step)
     if whole:
         return logint(given.low, given.high) if given.log else int(given.low, given.high)
     return log(given.low, given.high) if given.log else float(given.low, given.high)
 
 
-def _stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
+def stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
     """A range with steps, as the list of its values."""
     count = round((high - low) / step) + 1
     if count > MOST_STEPS:

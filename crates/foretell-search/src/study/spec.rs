@@ -463,6 +463,7 @@ impl StudySpec {
                 _ => SamplerSpec::Random,
             }),
             max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
+            run_score: Some(if self.schedule.is_full() { RunScore::default() } else { self.run_score }),
             workload: Some(workload),
             ..usual
         };
@@ -491,6 +492,7 @@ impl StudySpec {
             space: Some(self.space.clone()),
             sampler: Some(self.sampler.clone()),
             max_resource: Some(self.max_resource),
+            run_score: Some(self.run_score),
             until_no_improvement: self.until_no_improvement,
             workload: Some(self.workload.clone()),
         }
@@ -519,6 +521,7 @@ impl StudySpec {
             space: settings.space.clone().unwrap_or(self.space),
             sampler: settings.sampler.clone().unwrap_or(self.sampler),
             max_resource: settings.max_resource.unwrap_or(self.max_resource),
+            run_score: settings.run_score.unwrap_or(self.run_score),
             workload: settings.workload.clone().unwrap_or(self.workload),
             ..self
         }
