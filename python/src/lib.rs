@@ -62,6 +62,10 @@ mod _foretell {
     }
 
     /// The names of all predictors.
+    ///
+    /// >>> import foretell
+    /// >>> "mean-gain" in foretell.predictors()
+    /// True
     #[pyfunction]
     fn predictors() -> Vec<&'static str> {
         foretell::PREDICTORS.to_vec()

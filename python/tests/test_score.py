@@ -76,6 +76,56 @@ def test_a_chosen_score_is_kept(caplog):
     assert pruned(study) and "best" not in caplog.text
 
 
+#: What a study of `foretell.Study` searches in these tests.
+SPACE = {"q": foretell.float(0, 1), "peak": foretell.int(4, 19)}
+
+
+def whole_curve(config, number):
+    fall = np.maximum(0, np.arange(1, 21) - config["peak"]) * 0.03 * config["q"]
+    return (0.6 + 0.3 * config["q"]) * (1 - 0.6 ** np.arange(1, 21)) - fall + np.random.default_rng(number).normal(0, 0.004, 20)
+
+
+def searched(returned, **settings):
+    """A study whose objective reports its curve and returns something else."""
+
+    def objective(trial):
+        curve = whole_curve(trial.config, trial.number)
+        for epoch in trial.epochs():
+            trial.report(curve[epoch - 1], epoch)
+        return float(returned(curve))
+
+    study = foretell.Study(SPACE, metric="acc", epochs=20, trials=40, sampler="random", **settings)
+    study.optimize(objective)
+    return study
+
+
+def test_a_study_whose_objective_returns_its_best_epoch_counts_the_best(caplog):
+    study = searched(max)
+    completed = [trial for trial in study.trials if trial["state"] == "completed"]
+    assert study.settings["score"] == "best" and [trial["score"] for trial in completed] == [max(trial["values"]) for trial in completed]
+    assert study.best["score"] == max(trial["score"] for trial in completed)
+    stopped = [trial for trial in study.trials if trial["state"] == "stopped"]
+    assert stopped and not [trial for trial in stopped if max(whole_curve(trial["config"], trial["number"])) > study.best["score"]]
+    assert len([line for line in caplog.messages if "returns the best of its reports" in line]) == 1
+
+
+def test_a_study_whose_objective_returns_something_else_stops_nothing(caplog):
+    study = searched(lambda curve: 1 - curve[-1])
+    assert [trial["state"] for trial in study.trials] == ["completed"] * 40
+    assert len([line for line in caplog.messages if "do not go together" in line]) == 1
+
+
+def test_a_chosen_score_of_a_study_is_kept(caplog):
+    study = searched(max, score="last")
+    assert study.settings["score"] == "last" and "best" not in caplog.text
+
+
+def test_what_a_comprehension_of_reports_returns_is_no_value():
+    study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=3, trials=3)
+    study.optimize(lambda trial: [trial.report(0.1 * epoch, epoch) for epoch in trial.epochs()])
+    assert [trial["state"] for trial in study.trials] == ["completed"] * 3
+
+
 def test_a_judge_that_is_pickled_knows_what_was_returned():
     import pickle
 

@@ -71,7 +71,17 @@ class TrialRecord(TypedDict):
 
 
 class Trial:
-    """A training to do: train `config` from epoch `start` + 1 to epoch `end`, and report each epoch's value."""
+    """A training to do: train `config` from epoch `start` + 1 to epoch `end`, and report each epoch's value.
+
+    >>> import foretell
+    >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=2, trials=1)
+    >>> trial: foretell.Trial = study.ask()
+    >>> with trial:
+    ...     for epoch in trial.epochs():
+    ...         stop = trial.report(0.1 * epoch, epoch)
+    >>> study.trials[0]["values"]
+    [0.1, 0.2]
+    """
 
     __slots__ = (
         "_ends", "_first", "_from_zero", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
@@ -637,8 +647,9 @@ class _Crew:
             trial.report(_final(value), trial.end, **values)
         elif values:
             raise TypeError(f"{', '.join(values)}: returned after the trial had reported; report them: trial.report(value, epoch, {next(iter(values))}=…)")
-        elif value is not None:
-            self.study._returned(trial, _final(value))
+        elif hasattr(value, "__float__") and not isinstance(value, bool):
+            # anything else, such as a list of what report answered, is no value
+            self.study._returned(trial, float(value))
 
 
 def _final(value: Any) -> float:

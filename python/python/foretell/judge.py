@@ -66,7 +66,14 @@ class Expected:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What to do with a running run, and why."""
+    """What to do with a running run, and why.
+
+    >>> import foretell
+    >>> judge = foretell.Judge("maximize", history=[[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]])
+    >>> judgement: foretell.Judgement = judge.decide([0.1, 0.1])
+    >>> judgement.stop
+    True
+    """
 
     #: Whether to stop it.
     stop: bool

@@ -37,7 +37,13 @@ _TIMEOUT, _PATIENCE = 60.0, 120.0
 
 class RemoteStudy(Search):
     """A study of `foretell serve`. Make one with `foretell.connect`. It has all that `Study` has; its `folder` is known if
-    it was given to `connect`."""
+    it was given to `connect`.
+
+    >>> import foretell, tempfile
+    >>> study = foretell.connect(tempfile.mkdtemp() + "/a", space={"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=2)
+    >>> isinstance(study, foretell.RemoteStudy)
+    True
+    """
 
     _has_others = True
     _pause = 1.0
@@ -268,6 +274,12 @@ def connect(
 
         study = foretell.connect("runs/rates", space={"lr": foretell.log(1e-4, 1)}, metric="val_acc", epochs=20)
         study.optimize(objective)   # python train.py & python train.py & …
+
+    >>> import foretell, tempfile
+    >>> study = foretell.connect(tempfile.mkdtemp() + "/a", space={"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=2)
+    >>> study.optimize(lambda trial: trial.config["x"])
+    >>> len(study)
+    2
 
     On several machines, start `foretell serve` and give its address::
 

@@ -19,7 +19,12 @@ MOST_STEPS = 100
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a search space. Make one with `foretell.float`, `log`, `int`, `logint` or `choice`."""
+    """A parameter of a search space. Make one with `foretell.float`, `log`, `int`, `logint` or `choice`.
+
+    >>> import foretell
+    >>> isinstance(foretell.int(1, 8), foretell.Parameter)
+    True
+    """
 
     #: `'float'`, `'log'`, `'int'`, `'logint'` or `'choice'`.
     kind: str
@@ -71,28 +76,53 @@ class Parameter:
 
 
 def float(lo: builtins.float, hi: builtins.float) -> Parameter:  # noqa: A001
-    """A real number from `lo` to `hi`."""
+    """A real number from `lo` to `hi`.
+
+    >>> import foretell
+    >>> foretell.float(0, 0.9).kind
+    'float'
+    """
     return Parameter("float", _number(lo, "lo"), _number(hi, "hi"))
 
 
 def log(lo: builtins.float, hi: builtins.float) -> Parameter:
-    """A real number from `lo` to `hi` on a logarithmic scale; `lo` is above 0."""
+    """A real number from `lo` to `hi` on a logarithmic scale; `lo` is above 0.
+
+    >>> import foretell
+    >>> foretell.log(1e-4, 1).lo
+    0.0001
+    """
     return Parameter("log", _number(lo, "lo"), _number(hi, "hi"))
 
 
 def int(lo: builtins.int, hi: builtins.int) -> Parameter:  # noqa: A001
-    """A whole number from `lo` to `hi`, both included."""
+    """A whole number from `lo` to `hi`, both included.
+
+    >>> import foretell
+    >>> foretell.int(1, 8).has(8)
+    True
+    """
     return Parameter("int", _whole(lo, "lo"), _whole(hi, "hi"))
 
 
 def logint(lo: builtins.int, hi: builtins.int) -> Parameter:
-    """A whole number from `lo` to `hi` on a logarithmic scale; `lo` is at least 1."""
+    """A whole number from `lo` to `hi` on a logarithmic scale; `lo` is at least 1.
+
+    >>> import foretell
+    >>> foretell.logint(16, 1024).kind
+    'logint'
+    """
     return Parameter("logint", _whole(lo, "lo"), _whole(hi, "hi"))
 
 
 def choice(*options: Any) -> Parameter:
     """One of the `options`, which may be anything: `choice("sgd", "adam")`, `choice(True, False)`, `choice((64, 64), (128,))`. A single
-    list is taken for the options: `choice([32, 64])`."""
+    list is taken for the options: `choice([32, 64])`.
+
+    >>> import foretell
+    >>> foretell.choice([32, 64]).options
+    (32, 64)
+    """
     if len(options) == 1 and isinstance(options[0], (list, set, frozenset, range)):
         options = tuple(options[0])
     return Parameter("choice", options=tuple(map(_item, options)))
