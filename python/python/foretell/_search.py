@@ -204,10 +204,10 @@ class Trial:
 
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
         """One of the choices, as in Optuna. A parameter that the space does not have joins it."""
-        return self._suggest(name, space.choice(*choices))
+        return self._suggest(name, Parameter("choice", options=tuple(choices)))
 
     def _suggest(self, name: str, parameter: Parameter) -> Any:
-        if self.config.get(name) is None:
+        if self.config.get(name) is None and not (name in self.config and parameter.has(None)):
             self.config[name] = self._study._join(self, name, parameter)
         value = self.config[name]
         if parameter.kind == "choice":
