@@ -73,6 +73,7 @@ impl Judge {
     /// A training has ended by itself, and returned a value where `returned` is one. Returns how returned values relate to reports,
     /// where that is not the usual: a name, and words.
     #[pyo3(signature = (id, config, steps, values, returned = None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn finish(
         &self,
         py: Python<'_>,

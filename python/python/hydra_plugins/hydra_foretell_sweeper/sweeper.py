@@ -95,10 +95,11 @@ def _parameter(override: Override) -> Any:
     """What an override searches: `interval(1e-4,1e-1)`, with `tag(log,…)` on a logarithmic scale; `range(1,9)`; `choice(a,b)`; `a,b`."""
     sweep = override.value()
     if isinstance(sweep, IntervalSweep):
-            of_ints = isinstance(sweep.start, int) and isinstance(sweep.end, int)
+        low, high = sweep.start, sweep.end
+        of_ints = isinstance(low, int) and isinstance(high, int)
         if "log" in sweep.tags:
-            return foretell.logint(int(sweep.start), int(sweep.end)) if of_ints else foretell.log(sweep.start, sweep.end)
-        return foretell.int(int(sweep.start), int(sweep.end)) if of_ints else foretell.float(sweep.start, sweep.end)
+            return foretell.logint(low, high) if of_ints else foretell.log(low, high)
+        return foretell.int(low, high) if of_ints else foretell.float(low, high)
     if isinstance(sweep, (RangeSweep, ChoiceSweep)):
         return foretell.choice(list(override.sweep_iterator()))
     raise ValueError(f"{override.input_line}: give interval(…), range(…) or choice(…)")
