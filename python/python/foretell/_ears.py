@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
 
 class Ears(logging.Handler):
-    """Hears the metric in lines that are logged or printed, and passes them on."""
+    """Hears the metric in lines such as `val_acc=0.91` or `val_acc: 0.91`, and passes them on. It listens within `with`."""
 
-    def __init__(self, metric: str, report: Callable[[float], None], out: Any) -> None:
+    def __init__(self, metric: str, report: Callable[[float], None]) -> None:
         super().__init__()
         self._said = re.compile(rf"(?<![\w.-])[\"']?{re.escape(metric)}[\"']?\s*[=:]\s*([-+.\deE]+|nan|-?inf)\b")
-        self._report, self._out, self._line = report, out, ""
+        self._report, self._line = report, ""
+
+    def __enter__(self) -> Ears:
+        self._out = sys.stdout
+        self._redirected = contextlib.redirect_stdout(self)  # type: ignore[type-var]
+        self._redirected.__enter__()
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        logging.getLogger().removeHandler(self)
+        self._redirected.__exit__(None, None, None)
 
     def emit(self, record: logging.LogRecord) -> None:
         """A line was logged."""

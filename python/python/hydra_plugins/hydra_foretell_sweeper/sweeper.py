@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,13 +75,8 @@ class ForetellSweeper(Sweeper):
 
     def _heard(self, task: Callable[[Any], Any], given: Any) -> Any:
         """Runs the job, and reports what it says."""
-        ears = Ears(self._metric, self._report, sys.stdout)
-        logging.getLogger().addHandler(ears)
-        try:
-            with contextlib.redirect_stdout(ears):  # type: ignore[type-var]
-                return task(given)
-        finally:
-            logging.getLogger().removeHandler(ears)
+        with Ears(self._metric, self._report):
+            return task(given)
 
     def _report(self, value: float) -> None:
         trial = self._trial
