@@ -114,10 +114,16 @@ impl Study {
         self.call(py, move |host| host.enqueue(configuration))?.map_err(refused)
     }
 
-    /// From here on other settings hold; what they leave open is as before.
+    /// From here on other settings hold; what they leave open is as before. Another score is refused if a scheduler has compared trials.
     fn change(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<()> {
         let there = self.host()?.session().study().spec().clone();
-        let spec = request_of(settings)?.resolve(Some(&there)).map_err(invalid)?;
+        let mut request = request_of(settings)?;
+        let score = request.score.take();
+        let spec = request.resolve(Some(&there)).map_err(invalid)?;
+        let spec = StudySpec { run_score: score.unwrap_or(spec.run_score), ..spec };
+        if !there.continues(&spec) {
+            return Err(invalid("the scheduler has compared trials by the score that it was given"));
+        }
         self.call(py, move |host| host.change(spec.settings()))?.map_err(refused)
     }
 

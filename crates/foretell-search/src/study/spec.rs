@@ -415,11 +415,13 @@ impl StudySpec {
 
     /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
     pub fn continues(&self, other: &Self) -> bool {
-        self.conflicts(other).is_empty()
+        let run_score = if self.schedule.is_full() { self.run_score } else { other.run_score };
+        self.conflicts(&Self { run_score, ..other.clone() }).is_empty()
     }
 
     /// The fields that make `other` a different study: whatever is not a setting, `max_resource` if trainings would become shorter, and
-    /// `space` if no parameter of before is left.
+    /// `space` if no parameter of before is left. Nobody asks for another `run_score` by accident: it differs, although a
+    /// study that learns which value its trials return [changes](crate::Session::change) it.
     pub fn conflicts(&self, other: &Self) -> Vec<Difference> {
         let mut conflicts = differences(&self.regardless_of_settings(), &other.regardless_of_settings());
         let length = |study: &Self| study.max_resource.to_string();
@@ -463,7 +465,7 @@ impl StudySpec {
                 _ => SamplerSpec::Random,
             }),
             max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
-            run_score: Some(if self.schedule.is_full() { RunScore::default() } else { self.run_score }),
+            run_score: Some(self.run_score),
             workload: Some(workload),
             ..usual
         };
