@@ -547,14 +547,15 @@ mod tests {
         let mut judge = taught(|_| 12, 1);
         // it has the best value of all, and then falls below that of most
         let falling = [0.5, 0.8, 0.95, 0.6, 0.5, 0.45, 0.4, 0.35];
+        let lesser = run(21, &Configuration::new(), &falling.map(|value| 0.9 * value), 1);
         let run = run(20, &Configuration::new(), &falling, 1);
         assert_eq!(ask(&mut judge, &run).expect("a decision").action, Action::Stop);
         for trial in 0..10 {
             let best = value(0.3 + 0.06 * trial as f64, 12);
             assert!(judge.returned(&trial.to_string(), best).allows_stopping());
         }
-        judge.finish(Run { id: "21".to_owned(), ..run.clone() });
-        assert_eq!(judge.returned("21", 0.95).score(), Some(foretell::RunScore::Best));
+        judge.finish(lesser);
+        assert_eq!(judge.returned("21", 0.9 * 0.95).score(), Some(foretell::RunScore::Best));
         assert_ne!(ask(&mut judge, &run).map(|said| said.action), Some(Action::Stop));
     }
 
