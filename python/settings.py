@@ -14,9 +14,6 @@ TYPES = {
     "limit": "str | Sequence[str]",
     "predictor": "Predictor",
 }
-#: Settings of the judge, which other tools' trials are stopped by.
-OF_JUDGE = ("caution", "burn_in", "stop_probability", "offset", "nth_best", "agreeing_checks", "refit", "predictor", "seed")
-
 HEAD = '''"""The settings of a study, for editors and type checkers. Made from the core by `python python/settings.py`."""
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from typing import Any, Literal, TypedDict
 def text():
     """The file."""
     import foretell
-    from foretell._foretell import schema
+    from foretell._foretell import judge_settings, schema
 
     fields = schema()
     spread = [f"{name}+{way}" for name in foretell.predictors() for way in ("gaussian", "calibrated")]
@@ -41,7 +38,7 @@ def text():
     ]
     settings = {name: of for name, of in fields.items() if name not in OWN}
     parts += table("StudySettings", settings, "Every choice of a study beyond the arguments that `Study` names.")
-    judge = {name: fields[name] for name in OF_JUDGE}
+    judge = {name: fields[name] for name in judge_settings()}
     parts += table("StopSettings", judge, "When a forecast stops a training.")
     pruner = {name: of for name, of in judge.items() if name != "burn_in"}
     parts += table("PrunerSettings", pruner, "The same for tools that name the burn-in themselves.")

@@ -7,6 +7,11 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// Where a run will end, as a distribution, in the metric's unit.
+///
+/// >>> import foretell
+/// >>> forecaster = foretell.Forecaster.fit([[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]] * 4, direction="maximize")
+/// >>> forecaster.forecast([0.2, 0.4]).mean > 0.4
+/// True
 #[pyclass(frozen, module = "foretell._foretell")]
 #[derive(Clone)]
 pub(crate) struct Forecast {
@@ -167,6 +172,11 @@ impl Forecast {
 }
 
 /// What to do with a running run, and why.
+///
+/// >>> import foretell
+/// >>> forecaster = foretell.Forecaster.fit([[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]] * 4, direction="maximize")
+/// >>> forecaster.decide([0.1, 0.1]).stop
+/// True
 #[pyclass(frozen, get_all, module = "foretell._foretell")]
 pub(crate) struct Decision {
     /// Whether to stop it.

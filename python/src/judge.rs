@@ -5,8 +5,9 @@ use crate::convert::{configuration, curve, direction, invalid, numbers};
 use crate::runs::Runs;
 use crate::study::request_of;
 use crate::view::as_dict;
-use foretell::{Direction, Metric, Run};
-use foretell_search::{Judge as Core, SamplerName, StudyRequest, StudySpec};
+use foretell::{Curve, Direction, Metric, Run, RunScore};
+use foretell_search::{Judge as Core, Relation, Returned, SamplerName, StudyRequest, StudySpec};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeSet;
@@ -16,6 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(frozen, module = "foretell._foretell")]
 pub(crate) struct Judge {
     spec: StudySpec,
+    /// Whether returned values tell which report counts.
+    detects: bool,
     held: Mutex<Held>,
 }
 
@@ -23,7 +26,7 @@ pub(crate) struct Judge {
 struct Held {
     core: Arc<Mutex<Core>>,
     usage: Use,
-    finished: Vec<Run>,
+    finished: Vec<(Run, Option<f64>)>,
     logarithmic: BTreeSet<String>,
 }
 
@@ -33,18 +36,22 @@ impl Judge {
     #[new]
     fn new(metric: &str, direction: &str, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         let usual = Core::spec(metric, self::direction(direction)?);
+        check_names(&settings.keys().extract::<Vec<String>>()?)?;
+        let asked = request_of(settings)?;
+        Core::check(&asked).map_err(invalid)?;
+        let detects = asked.score.is_none();
         let request = StudyRequest {
             space: Some(usual.space),
             metric: Some(usual.metric),
             direction: Some(usual.direction),
             sampler: Some(SamplerName::Random),
             trials: Some(u64::from(u32::MAX)),
-            ..request_of(settings)?
+            ..asked
         };
         let spec = request.resolve(None).map_err(invalid)?;
         let core = Arc::new(Mutex::new(Core::new(spec.clone()).map_err(invalid)?));
         let (usage, finished, logarithmic) = (Use::new(), Vec::new(), BTreeSet::new());
-        Ok(Self { spec, held: Mutex::new(Held { core, usage, finished, logarithmic }) })
+        Ok(Self { spec, detects, held: Mutex::new(Held { core, usage, finished, logarithmic }) })
     }
 
     /// Old runs to learn from; those that were stopped teach nothing.
@@ -59,11 +66,14 @@ impl Judge {
             core.learn_from(runs);
             core.runs().to_vec()
         })?;
-        self.held().finished = finished;
+        self.held().finished = finished.into_iter().map(|run| (run, None)).collect();
         Ok(())
     }
 
-    /// A training has ended by itself.
+    /// A training has ended by itself, and returned a value where `returned` is one. Returns how returned values relate to reports,
+    /// where that is not the usual: a name, and words.
+    #[pyo3(signature = (id, config, steps, values, returned = None))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn finish(
         &self,
         py: Python<'_>,
@@ -71,10 +81,13 @@ impl Judge {
         config: &Bound<'_, PyDict>,
         steps: &Bound<'_, PyAny>,
         values: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
+        returned: Option<f64>,
+    ) -> PyResult<Option<(&'static str, String)>> {
         let run = self.run(id, config, steps, values)?;
-        self.held().finished.push(run.clone());
-        self.call(py, move |core| core.finish(run))
+        let returned = returned.filter(|_| self.detects);
+        self.held().finished.push((run.clone(), returned));
+        let relation = self.call(py, move |core| finish(core, run, returned))?;
+        Ok(relation.and_then(|relation| Some((relation.noteworthy()?, relation.to_string()))))
     }
 
     /// The decision on a running training, as a dict.
@@ -114,7 +127,7 @@ impl Judge {
     #[getter]
     fn finished(&self) -> Runs {
         let metric = Metric::new(&self.spec.metric, self.spec.direction);
-        Runs::known(self.held().finished.clone(), metric)
+        Runs::known(self.held().finished.iter().map(|(run, _)| run.clone()).collect(), metric)
     }
 
     fn __len__(&self) -> usize {
@@ -154,7 +167,9 @@ impl Judge {
             if held.usage.is_broken() {
                 let mut core = Core::new(self.spec.clone()).map_err(invalid)?;
                 core.search_by_logarithm(&held.logarithmic);
-                held.finished.iter().for_each(|run| core.finish(run.clone()));
+                for (run, returned) in &held.finished {
+                    finish(&mut core, run.clone(), *returned);
+                }
                 (held.core, held.usage) = (Arc::new(Mutex::new(core)), Use::new());
             }
             (Arc::clone(&held.core), held.usage.begin())
@@ -163,5 +178,52 @@ impl Judge {
             let _working = working;
             call(&mut core.lock().unwrap_or_else(PoisonError::into_inner))
         })
+    }
+}
+
+fn finish(core: &mut Core, run: Run, returned: Option<f64>) -> Option<Relation> {
+    let id = run.id.clone();
+    core.finish(run);
+    returned.map(|value| core.returned(&id, value))
+}
+
+/// Refuses settings that no study has, and those that have no effect on a judge.
+fn check_names(names: &[String]) -> PyResult<()> {
+    let of_studies = StudyRequest::schema();
+    for name in names {
+        if of_studies.get(name).is_none() {
+            let known = Core::SETTINGS.join(", ");
+            return Err(PyTypeError::new_err(format!("unknown setting {name:?}; known are {known}")));
+        }
+        if !Core::SETTINGS.contains(&name.as_str())
+            && let Some(reason) = Core::unused(name, &StudyRequest::default())
+        {
+            return Err(invalid(format!("{name}: {reason}")));
+        }
+    }
+    Ok(())
+}
+
+/// How the values that trials returned relate to those that they reported, where that is not the usual: a name, words, and which report
+/// counts.
+#[pyfunction]
+pub(crate) fn relation(
+    direction: &str,
+    reported: Vec<Vec<f64>>,
+    returned: Vec<f64>,
+) -> PyResult<Option<(&'static str, String, Option<&'static str>)>> {
+    let direction = self::direction(direction)?;
+    let trials = reported.iter().zip(returned);
+    let trials = trials.filter_map(|(values, returned)| {
+        Returned::new(&Curve::of_epochs(values, direction), returned, direction)
+    });
+    let relation = Relation::between(&trials.collect::<Vec<_>>());
+    Ok(relation.noteworthy().map(|name| (name, relation.to_string(), relation.score().map(score_name))))
+}
+
+fn score_name(score: RunScore) -> &'static str {
+    match score {
+        RunScore::Last => "last",
+        RunScore::Best => "best",
     }
 }

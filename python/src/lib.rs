@@ -27,7 +27,7 @@ mod _foretell {
     #[pymodule_export]
     use crate::forecaster::Forecaster;
     #[pymodule_export]
-    use crate::judge::Judge;
+    use crate::judge::{Judge, relation};
     #[pymodule_export]
     use crate::regressor::Regressor;
     #[pymodule_export]
@@ -55,7 +55,17 @@ mod _foretell {
         crate::view::plain(py, &foretell_search::StudyRequest::schema())
     }
 
+    /// The settings that have an effect on a judge.
+    #[pyfunction]
+    fn judge_settings() -> Vec<&'static str> {
+        foretell_search::Judge::SETTINGS.to_vec()
+    }
+
     /// The names of all predictors.
+    ///
+    /// >>> import foretell
+    /// >>> "mean-gain" in foretell.predictors()
+    /// True
     #[pyfunction]
     fn predictors() -> Vec<&'static str> {
         foretell::PREDICTORS.to_vec()

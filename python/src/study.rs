@@ -9,9 +9,10 @@ use foretell_run::{EventStore, HostError, Hosted, Orders, Reading};
 use foretell_search::{
     Memory, Parts, Queued, Record, Refusal, Session, Start, Store, StudyRequest, StudySpec,
 };
-use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,6 +80,11 @@ impl Study {
         task.map(|task| as_tuple(py, &task.start)).transpose()
     }
 
+    /// The training of a trial that was to go on begins after only `from` epochs.
+    fn begin(&self, py: Python<'_>, trial: u64, from: u64) -> PyResult<()> {
+        self.call(py, move |host| host.begin(trial, from, None).map(|_| ()))?.map_err(refused)
+    }
+
     /// A value of a trial's metric; returns (stop, decision or None).
     fn report<'py>(
         &self,
@@ -105,12 +111,25 @@ impl Study {
         self.call(py, move |host| host.tell(trial, failure, None).map(|_| ()))?.map_err(refused)
     }
 
-    /// Has a configuration tried next: one as JSON, an object of values or a text; the sampler chooses what it leaves open.
-    fn enqueue(&self, py: Python<'_>, configuration: &str) -> PyResult<()> {
-        let queued: Queued = serde_json::from_str(configuration).map_err(invalid)?;
+    /// Has a configuration tried next: a dict of values, or a text; the sampler chooses what it leaves open.
+    fn enqueue(&self, py: Python<'_>, configuration: &Bound<'_, PyAny>) -> PyResult<()> {
+        let queued: Queued = serde_json::from_value(json_of("enqueue", configuration)?).map_err(invalid)?;
         let space = self.host()?.session().study().spec().space.clone();
         let configuration = queued.read(&space).map_err(invalid)?;
         self.call(py, move |host| host.enqueue(configuration))?.map_err(refused)
+    }
+
+    /// From here on other settings hold; what they leave open is as before. Another score is refused if a scheduler has compared trials.
+    fn change(&self, py: Python<'_>, settings: &Bound<'_, PyDict>) -> PyResult<()> {
+        let there = self.host()?.session().study().spec().clone();
+        let mut request = request_of(settings)?;
+        let score = request.score.take();
+        let spec = request.resolve(Some(&there)).map_err(invalid)?;
+        let spec = StudySpec { run_score: score.unwrap_or(spec.run_score), ..spec };
+        if !there.continues(&spec) {
+            return Err(invalid("the scheduler has compared trials by the score that it was given"));
+        }
+        self.call(py, move |host| host.change(spec.settings()))?.map_err(refused)
     }
 
     /// The best trial so far: (trial, score, configuration).
@@ -185,16 +204,37 @@ fn as_tuple<'py>(py: Python<'py>, start: &Start) -> PyResult<Bound<'py, PyAny>> 
 
 /// The request that keyword arguments make.
 pub(crate) fn request_of(given: &Bound<'_, PyDict>) -> PyResult<StudyRequest> {
-    let py = given.py();
-    // numbers of NumPy are no JSON, but have an item that is
-    let options = PyDict::new(py);
-    options.set_item("default", py.import("operator")?.call_method1("methodcaller", ("item",))?)?;
-    let text: String = py.import("json")?.call_method("dumps", (given,), Some(&options))?.extract()?;
-    let fields = serde_json::from_str(&text).map_err(invalid)?;
+    let mut fields = Map::new();
+    for (name, value) in given {
+        let name: String = name.extract()?;
+        fields.insert(name.clone(), json_of(&name, &value)?);
+    }
     StudyRequest::from_fields(&fields).map_err(|refusal| match refusal.reason.strip_prefix("unknown; ") {
         Some(known) => PyTypeError::new_err(format!("unknown setting {:?}; {known}", refusal.field)),
         None => invalid(refusal),
     })
+}
+
+/// The JSON value of the argument `name`.
+pub(crate) fn json_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let py = given.py();
+    // numbers of NumPy are no JSON, but have an item that is
+    let options = PyDict::new(py);
+    options.set_item("default", py.import("operator")?.call_method1("methodcaller", ("item",))?)?;
+    options.set_item("allow_nan", false)?;
+    let shown = || given.repr().map_or_else(|_| "this value".to_owned(), |text| text.to_string());
+    let text = py.import("json")?.call_method("dumps", (given,), Some(&options)).map_err(|error| {
+        let text = format!(
+            "{name}: {} is no number, text, list or dict of these, or has a number that is not finite",
+            shown()
+        );
+        let refused =
+            if error.is_instance_of::<PyValueError>(py) { invalid(text) } else { PyTypeError::new_err(text) };
+        refused.set_cause(py, Some(error));
+        refused
+    })?;
+    serde_json::from_str(&text.extract::<String>()?)
+        .map_err(|error| invalid(format!("{name}: {}: {error}", shown())))
 }
 
 /// What is wrong with the request for the study in `folder`.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLES = Path(__file__).parents[1] / "examples"
 PAGES = {
     "python.md": [],
     "python-optuna.md": ["optuna", "sklearn"],
@@ -18,6 +19,7 @@ PAGES = {
     "python-lightning.md": ["lightning"],
     "python-transformers.md": ["transformers", "torch"],
     "python-keras.md": ["keras", "jax"],
+    "python-own-loop.md": [],
 }
 
 
@@ -46,9 +48,20 @@ def test_the_reference_is_that_of_the_docstrings():
     assert (DOCS / "reference" / "python.md").read_text() == made, "run python/reference.py"
 
 
-def test_the_notebook_runs(tmp_path, monkeypatch):
+def test_a_notebook_shows_a_study_as_html(tmp_path):
+    nbformat, nbclient, nbconvert = map(pytest.importorskip, ("nbformat", "nbclient", "nbconvert"))
+    pytest.importorskip("matplotlib")
+    notebook = nbformat.read(EXAMPLES / "study.ipynb", 4)
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    page, _ = nbconvert.HTMLExporter().from_notebook_node(notebook)
+    shown = re.search(r"20 of 20 trials of `accuracy`.*?</table>", page, re.S).group(0)
+    assert "<svg" in shown and "<th>lr</th>" in shown and shown.count("<tr>") == 6
+
+
+@pytest.mark.parametrize("name", ["old_logs.ipynb", "study.ipynb"])
+def test_a_notebook_runs(name, tmp_path):
     pytest.importorskip("pandas")
-    notebook = json.loads((Path(__file__).parents[1] / "examples" / "old_logs.ipynb").read_text())
+    notebook = json.loads((EXAMPLES / name).read_text())
     code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     (tmp_path / "notebook.py").write_text("\n\n".join(code))
     done = subprocess.run([sys.executable, "notebook.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)

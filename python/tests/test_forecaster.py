@@ -179,11 +179,12 @@ def test_the_notebook_picture_is_svg(forecaster):
         assert "nan" not in picture
 
 
-def test_the_examples_of_the_docstrings_hold():
-    import foretell.study
-
-    for module in (foretell, foretell.study):
-        assert doctest.testmod(module).failed == 0
+@pytest.mark.parametrize("name", ["", *(name for name in foretell.__all__ if name != "__version__"), "float", "int"])
+def test_each_public_name_has_an_example_that_holds(name):
+    text = (getattr(foretell, name) if name else foretell).__doc__ or ""
+    example = doctest.DocTestParser().get_doctest(text, {}, name or "foretell", None, None)
+    assert example.examples, f"foretell.{name} has no example"
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 def test_nothing_heavy_is_imported():

@@ -11,7 +11,7 @@ import pytest
 HERE = Path(__file__).parent
 MISTAKES = HERE / "typing" / "mistakes.py"
 CHECKERS = {
-    "mypy": [sys.executable, "-m", "mypy", "--no-incremental", "--config-file", str(HERE.parent / "mypy.ini")],
+    "mypy": [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file", str(HERE.parent / "mypy.ini")],
     "pyright": [sys.executable, "-m", "pyright", "--pythonpath", sys.executable],
 }
 
@@ -37,6 +37,13 @@ def planted():
 def test_all_planted_mistakes_are_found(checker):
     found, said = lines_found(checker, MISTAKES)
     assert len(planted()) == 7 and found == planted(), said
+
+
+def test_the_right_program_uses_every_public_name():
+    import foretell
+
+    used = set(re.findall(r"foretell\.(\w+)", (HERE / "typing" / "right.py").read_text()))
+    assert not set(foretell.__all__) - used
 
 
 @pytest.mark.parametrize("checker", CHECKERS)

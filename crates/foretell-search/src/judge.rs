@@ -3,10 +3,12 @@
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use crate::record::{Decision, Input, Record};
+use crate::request::{Refusal, StudyRequest};
+use crate::returned::{Relation, Returned};
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
 use crate::space::Space;
-use crate::stopping::policy::Policy;
+use crate::stopping::policy::{Policy, PolicyName};
 use crate::study::{Parts, Study, StudyError, StudySpec, Turn};
 use foretell::{Configuration, Curve, Direction, Run};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +61,9 @@ pub struct Judge {
     next: Arc<Mutex<Configuration>>,
     /// The trainings that run, by their ids.
     running: BTreeMap<String, Open>,
+    /// What finished trainings returned, and how that relates to their reports.
+    returned: Vec<Returned>,
+    relation: Relation,
 }
 
 /// A running training.
@@ -102,7 +107,65 @@ impl Judge {
             study,
             next,
             running: BTreeMap::new(),
+            returned: Vec::new(),
+            relation: Relation::Nothing,
         })
+    }
+
+    /// The settings that have an effect on a judge; a tool runs the trials and decides everything else.
+    pub const SETTINGS: [&str; 16] = [
+        "caution",
+        "burn_in",
+        "stop_probability",
+        "offset",
+        "nth_best",
+        "agreeing_checks",
+        "error_budget",
+        "refit",
+        "predictor",
+        "paper",
+        "score",
+        "exempt",
+        "policy",
+        "patience",
+        "eta",
+        "seed",
+    ];
+
+    /// Checks that each setting of `request` has an effect on a judge.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the first that has none, with the reason.
+    pub fn check(request: &StudyRequest) -> Result<(), Refusal> {
+        let fields = request.fields();
+        let unused = fields.keys().find_map(|field| Some((field, Self::unused(field, request)?)));
+        unused.map_or(Ok(()), |(field, reason)| Err(Refusal::new(field, reason)))
+    }
+
+    /// Why the setting `field` of `request` has no effect on a judge; `None` if it has one.
+    pub fn unused(field: &str, request: &StudyRequest) -> Option<String> {
+        let policy = request.policy.unwrap_or(PolicyName::Srm);
+        let stops = request.stopping != Some(false);
+        let is_by_forecasts = policy.policy(2, 1).is_by_forecasts() && stops;
+        let needs = match field {
+            "score" | "policy" | "seed" if policy != PolicyName::RungsFirst => return None,
+            "policy" => {
+                "it needs the length of a whole training in advance; choose `srm`, which is the default here"
+            }
+            "patience" if policy == PolicyName::Patience && stops => return None,
+            "patience" => "it has an effect with policy `patience` alone",
+            "eta" if policy == PolicyName::Asha && stops => return None,
+            "eta" => "it has an effect with policy `asha` alone",
+            "burn_in" | "exempt" if stops && policy != PolicyName::None => return None,
+            "objective" | "limit" => "trials are judged by one metric, and other metrics are not known here",
+            "shadow" | "stopping" => return None,
+            _ if !Self::SETTINGS.contains(&field) => {
+                "it has no effect here, because another program chooses the configurations and runs the trials"
+            }
+            _ if is_by_forecasts => return None,
+            _ => "it has no effect, because no trial is stopped by a forecast with this policy",
+        };
+        Some(needs.to_owned())
     }
 
     /// How many trainings have finished.
@@ -138,6 +201,20 @@ impl Judge {
         }
     }
 
+    /// The training `id`, which has finished, returned `value`. If trainings return the best of their reports, the best counts from then
+    /// on. If returned values and reports do not go together, no training is stopped. Returns how they relate.
+    pub fn returned(&mut self, id: &str, value: f64) -> Relation {
+        let run = self.finished.iter().rfind(|run| run.id == id);
+        self.returned.extend(run.and_then(|run| Returned::new(&run.curve, value, self.spec.direction)));
+        self.relation = Relation::between(&self.returned);
+        let score = self.relation.score().unwrap_or(self.spec.run_score);
+        if score != self.spec.run_score {
+            self.spec.run_score = score;
+            self.begin_anew();
+        }
+        self.relation
+    }
+
     /// The parameters that are searched on a logarithmic scale.
     pub fn search_by_logarithm(&mut self, names: &BTreeSet<String>) {
         let space = space(names);
@@ -148,7 +225,8 @@ impl Judge {
     }
 
     /// The decision on a running training; `None` where there is nothing to decide: nothing has finished, it has not come to the first
-    /// step of those that have or has come to the end, or the last of its points was decided on before. The points of a training that is asked about a second time go on from those of the first.
+    /// step of those that have or has come to the end, or the last of its points was decided on before, or what trainings
+    /// [return](Self::returned) does not go together with what they report. The points of a training that is asked about a second time go on from those of the first.
     pub fn decide(
         &mut self,
         id: &str,
@@ -157,7 +235,8 @@ impl Judge {
     ) -> Option<Decision> {
         let &last = points.last()?;
         let begun = if points[0].0 == 0.0 { 1.0 } else { 0.0 };
-        if self.finished.is_empty() || last.0 + begun >= self.last || last.0 < self.first {
+        let is_outside = last.0 + begun >= self.last || last.0 < self.first;
+        if self.finished.is_empty() || is_outside || !self.relation.allows_stopping() {
             return None;
         }
         if self.is_finer(points.iter().map(|point| point.0)) {
@@ -461,6 +540,61 @@ mod tests {
         assert!(said.is_none_or(|said| said.action == Action::Continue), "one may come back");
         let said = judge.decide("20", &Configuration::new(), &reports).expect("a decision");
         assert_eq!((said.action, said.reason), (Action::Stop, crate::Reason::Diverged));
+    }
+
+    #[test]
+    fn where_trainings_return_their_best_report_a_late_fall_stops_none() {
+        let mut judge = taught(|_| 12, 1);
+        // it has the best value of all, and then falls below that of most
+        let falling = [0.5, 0.8, 0.95, 0.6, 0.5, 0.45, 0.4, 0.35];
+        let lesser = run(21, &Configuration::new(), &falling.map(|value| 0.9 * value), 1);
+        let run = run(20, &Configuration::new(), &falling, 1);
+        assert_eq!(ask(&mut judge, &run).expect("a decision").action, Action::Stop);
+        for trial in 0..10 {
+            let best = value(0.3 + 0.06 * trial as f64, 12);
+            assert!(judge.returned(&trial.to_string(), best).allows_stopping());
+        }
+        judge.finish(lesser);
+        assert_eq!(judge.returned("21", 0.9 * 0.95).score(), Some(foretell::RunScore::Best));
+        assert_ne!(ask(&mut judge, &run).map(|said| said.action), Some(Action::Stop));
+    }
+
+    #[test]
+    fn where_what_is_returned_is_another_metric_nothing_is_stopped() {
+        let mut judge = taught(|_| 12, 1);
+        for trial in 0..10 {
+            judge.returned(&trial.to_string(), 1.0 - value(0.3 + 0.06 * trial as f64, 12));
+        }
+        assert!(!stops(&mut judge, 20, 0.3, 6, 1));
+    }
+
+    #[test]
+    fn a_setting_without_effect_is_refused_with_the_reason() {
+        let check = |fields: &str| {
+            let fields = serde_json::from_str(fields).expect("JSON");
+            Judge::check(&StudyRequest::from_fields(&fields).expect("a request"))
+        };
+        for (fields, field) in [
+            (r#"{"sampler": "gp"}"#, "sampler"),
+            (r#"{"trials": 5}"#, "trials"),
+            (r#"{"epochs": 40}"#, "epochs"),
+            (r#"{"budget_epochs": 40}"#, "budget_epochs"),
+            (r#"{"limit": ["latency<3"]}"#, "limit"),
+            (r#"{"eta": 4}"#, "eta"),
+            (r#"{"patience": 4}"#, "patience"),
+            (r#"{"policy": "median", "predictor": "gp"}"#, "predictor"),
+            (r#"{"policy": "rungs-first"}"#, "policy"),
+        ] {
+            assert_eq!(check(fields).expect_err(fields).field, field);
+        }
+        for fields in [
+            r#"{"policy": "patience", "patience": 3}"#,
+            r#"{"policy": "asha", "eta": 4, "score": "best"}"#,
+            r#"{"caution": "fast", "exempt": 0.1, "error_budget": "per-run", "burn_in": 5, "seed": 1}"#,
+            r#"{"paper": true}"#,
+        ] {
+            assert_eq!(check(fields), Ok(()), "{fields}");
+        }
     }
 
     #[test]

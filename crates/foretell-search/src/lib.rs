@@ -19,6 +19,7 @@ mod range;
 mod record;
 mod replay;
 mod request;
+mod returned;
 mod samplers;
 mod saving;
 mod schedulers;
@@ -51,6 +52,7 @@ pub use replay::{
 pub use request::{
     MOST_TRIALS, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest, read_fields,
 };
+pub use returned::{Relation, Returned};
 pub use samplers::q_learning::{
     EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
 };

@@ -1,9 +1,9 @@
 //! Settings that change while a study is under way.
 
-use foretell::{Configuration, Direction};
+use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
     Ending, Losses, Memory, Mended, ParameterSpace, Parts, Policy, Record, SamplerSpec, Session,
-    SessionError, Space, Study, StudySpec, Summary,
+    SessionError, Settings, Space, Study, StudySpec, Summary,
 };
 
 const EPOCHS: u64 = 9;
@@ -205,4 +205,28 @@ fn mended(whole: &[Record], hole: std::ops::Range<usize>) -> (Vec<Record>, usize
         refused += usize::from(mended.refused.is_some() && is_told);
     });
     (records, if study.is_err() { usize::MAX } else { refused })
+}
+
+#[test]
+fn a_study_that_counts_another_value_from_now_on_counts_it_of_all_trials() {
+    let last = spec(Policy::None, 3);
+    let mut session = Session::open(last.clone(), Parts::default(), Memory::default()).unwrap();
+    let peaks = [0.4, 0.9, 0.6];
+    for peak in peaks {
+        let start = session.ask().unwrap().unwrap();
+        for (step, value) in [(4, peak), (EPOCHS, 0.9 - peak / 2.0)] {
+            session.report(start.trial, step, value, Default::default()).unwrap();
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+    }
+    assert_eq!(session.best().unwrap().trial, 0, "by its last report");
+    let settings = session.study().settings().clone();
+    session.change(Settings { run_score: Some(RunScore::Best), ..settings }).unwrap();
+    let best = session.best().unwrap();
+    assert_eq!((best.trial, best.score), (1, 0.9));
+    // it is as its records say, and asking for another score by hand is another study
+    let counted = StudySpec { run_score: RunScore::Best, ..last.clone() };
+    let again = Session::open(counted.clone(), Parts::default(), store(&session)).unwrap();
+    assert_eq!(remembered(again.study()), remembered(session.study()));
+    assert!(last.continues(&counted) && !last.conflicts(&counted).is_empty());
 }

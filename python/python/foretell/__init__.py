@@ -20,7 +20,7 @@ True
 """
 
 from ._foretell import Decision, Forecast, __version__, predictors
-from ._search import Best, Trial, TrialRecord
+from ._search import Best, FinishedStudy, Trial, TrialRecord
 from .forecaster import Forecaster
 from .judge import Judge, Judgement
 from .load import Loaded, load
@@ -39,6 +39,7 @@ from .watch import watch
 __all__ = [
     "Best",
     "Decision",
+    "FinishedStudy",
     "Forecast",
     "Forecaster",
     "Judge",

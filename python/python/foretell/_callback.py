@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ def judge_and_additions(
     history: Any, direction: Direction, metric: str | None, append: bool, shadow: bool, settings: Any
 ) -> tuple[Judge, Additions | None]:
     """A judge that has learnt from `history`, and the file that runs are added to, if it is one. That file may still be missing."""
+    if "metric" in settings:
+        raise TypeError("metric=: the metric is the one that is reported, or that monitor= names")
     additions = Additions.of(history, metric or "score", direction) if append else None
     is_new = additions is not None and additions.is_empty()
     judge = Judge(direction, history=None if is_new else history, metric=metric, shadow=shadow, **settings)
@@ -60,13 +63,15 @@ class Monitor:
         if history is None:
             raise TypeError("give history=: the finished runs to learn from")
         self.monitor = monitor
-        self.config = dict(config or {})
+        self._given = dict(config or {})
         self.judge, self._additions = judge_and_additions(history, direction, monitor, append, shadow, settings)
         self.begin()
 
-    def begin(self) -> None:
-        """A new training begins."""
-        self._key = self.judge.name()
+    def begin(self, config: Mapping[str, Any] | None = None) -> None:
+        """A new training begins; a tool may know more of its configuration than was given."""
+        #: Its name in `history`, also after it is continued from a checkpoint.
+        self.name = uuid.uuid4().hex
+        self.config = {**self._given, **(config or {})}
         self.steps: list[float] = []
         self.values: list[float] = []
         self.decision: Judgement | None = None
@@ -76,16 +81,17 @@ class Monitor:
         """The error of a name that is not among `metrics`."""
         return KeyError(f"no metric {self.monitor!r} among those reported: {', '.join(sorted(map(str, metrics))) or 'none'}")
 
-    def end(self, planned: float | None = None) -> None:
+    def end(self, planned: float | None = None, failed: bool = False) -> None:
         """The training has ended; `planned` is the step that it was to come to."""
         if not self.steps:
-            _log.warning("the training ended without %r ever reported: nothing was judged", self.monitor)
+            if not failed:
+                _log.warning("the training ended without %r ever reported: nothing was judged", self.monitor)
         elif self._additions is not None:
             by_itself = planned is not None and self.steps[-1] < planned
-            ended = "pruned" if self.stopped else "stopped" if by_itself else "finished"
-            self._additions.add(self.values, self.config, self.steps, ended)
+            ended = "failed" if failed else "pruned" if self.stopped else "stopped" if by_itself else "finished"
+            self._additions.add(self.values, self.config, self.steps, ended, self.name)
             if ended == "finished":
-                self.judge.add(self._key, self.values, self.config, self.steps)
+                self.judge.add(self.name, self.values, self.config, self.steps)
 
     def report(self, metrics: Mapping[str, Any], step: float) -> bool:
         """The metrics after `step`; returns whether to stop."""
@@ -95,7 +101,7 @@ class Monitor:
             return self.stopped
         self.steps.append(float(step))
         self.values.append(float(metrics[self.monitor]))
-        decision = self.judge.decide(self.values, self.config, self.steps, self._key)
+        decision = self.judge.decide(self.values, self.config, self.steps, self.name)
         if decision is not None:
             would, self.decision = self.decision is not None and self.decision.stop, decision
             if decision.stop and not would:

@@ -138,10 +138,12 @@ class Additions:
         """Whether there is nothing in it yet."""
         return not self.path.exists() or self.path.stat().st_size == 0
 
-    def add(self, values: Sequence[float], config: Mapping[str, Any], steps: Sequence[float], ended: str) -> None:
-        """Adds a run, in one piece."""
+    def add(
+        self, values: Sequence[float], config: Mapping[str, Any], steps: Sequence[float], ended: str, name: str | None = None
+    ) -> None:
+        """Adds a run, in one piece, in place of an earlier one of the same name: of a training that was continued."""
         line = {
-            "id": uuid.uuid4().hex,
+            "id": name or uuid.uuid4().hex,
             "metric": self.metric,
             "direction": self.direction,
             "configuration": {name: _finite(value) for name, value in plain(config).items()},
@@ -150,14 +152,37 @@ class Additions:
             "ended": ended,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab+") as file:
+        self.path.touch()
+        with self.path.open("rb+") as file:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX)
             text = (json.dumps(line, allow_nan=False) + "\n").encode()
             # a last line that broke off, of a process that was killed, is ended
-            if file.seek(0, os.SEEK_END) and not _ends_in_newline(file):
+            end = file.seek(0, os.SEEK_END)
+            if end and not _ends_in_newline(file):
                 text = b"\n" + text
+            file.seek(end)
             file.write(text)
+            if name is not None:
+                file.flush()
+                _blank(file, name, end)
+
+
+def _blank(file: Any, name: str, end: int) -> None:
+    """Writes spaces over the runs called `name` that lie before `end`."""
+    file.seek(0)
+    while (at := file.tell()) < end:
+        line = file.readline()
+        if name.encode() in line and _name_in(line) == name:
+            file.seek(at)
+            file.write(b" " * (len(line) - 1) + b"\n")
+
+
+def _name_in(line: bytes) -> Any:
+    try:
+        return json.loads(line).get("id")
+    except (ValueError, AttributeError):
+        return None
 
 
 def _ends_in_newline(file: Any) -> bool:

@@ -7,16 +7,18 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from .space import Space
+from . import space
+from ._show import Bar, html, trial_html
+from .space import Parameter, Space
 
 _log = logging.getLogger("foretell")
 
-#: What an objective may return.
-Objective = Callable[["Trial"], "float | None"]
+#: What an objective may return: nothing, its value, or a value for each objective.
+Objective = Callable[["Trial"], "float | Mapping[str, float] | None"]
 FrameKind = Literal["pandas", "polars", "dicts"]
 State = Literal["running", "interrupted", "paused", "completed", "stopped", "failed"]
 
@@ -25,8 +27,19 @@ class _Halt(BaseException):
     """Ends a thread's training in the middle, after Ctrl-C; its trial stays open, so that the study goes on with it."""
 
 
+class Grown(BaseException):
+    """A parameter has joined the space: the objective runs again, in a trial that has it."""
+
+
 class Best(TypedDict):
-    """The best trial so far."""
+    """The best trial so far.
+
+    >>> import foretell
+    >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=1)
+    >>> study.optimize(lambda trial: trial.config["x"])
+    >>> study.best["score"] == study.best["config"]["x"]
+    True
+    """
 
     trial: int
     score: float
@@ -34,7 +47,15 @@ class Best(TypedDict):
 
 
 class TrialRecord(TypedDict):
-    """What is known of a trial."""
+    """What is known of a trial.
+
+    >>> import foretell
+    >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=1)
+    >>> study.optimize(lambda trial: trial.config["x"])
+    >>> record: foretell.TrialRecord = study.trials[0]
+    >>> record["state"]
+    'completed'
+    """
 
     number: int
     config: dict[str, Any]
@@ -50,19 +71,31 @@ class TrialRecord(TypedDict):
 
 
 class Trial:
-    """A training to do: train `config` from epoch `start` + 1 to epoch `end`, and report each epoch's value."""
+    """A training to do: train `config` from epoch `start` + 1 to epoch `end`, and report each epoch's value.
 
-    __slots__ = ("_ends", "_first", "_study", "config", "end", "last", "number", "reason", "reports", "seed", "start", "stopped")
+    >>> import foretell
+    >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=2, trials=1)
+    >>> trial: foretell.Trial = study.ask()
+    >>> with trial:
+    ...     for epoch in trial.epochs():
+    ...         stop = trial.report(0.1 * epoch, epoch)
+    >>> study.trials[0]["values"]
+    [0.1, 0.2]
+    """
+
+    __slots__ = (
+        "_ends", "_first", "_from_zero", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
+    )  # fmt: skip
 
     def __init__(self, study: Search, number: int, config: dict[str, Any], seed: int, start: int, end: int) -> None:
-        self._study, self._first = study, start
+        self._study, self._first, self._trained = study, start, start
         #: Whether the call that runs it has ended.
         self._ends: Callable[[], bool] = bool
+        #: The last step that was reported here, and whether steps count from 0.
+        self._step, self._from_zero = 0, False
         self.number = number
         self.config = config
         self.seed = seed
-        #: The epoch that it has been trained to already; 0 for a new trial.
-        self.start = start
         #: The epoch to train to.
         self.end = end
         #: The last decision as a dict; `None` before the first.
@@ -71,30 +104,75 @@ class Trial:
         self.stopped = False
         #: Why, in one line.
         self.reason: str | None = None
-        #: How many values it has reported here.
-        self.reports = 0
+        #: The values that it has reported here.
+        self.values: list[float] = []
+
+    @property
+    def reports(self) -> int:
+        """How many values it has reported here."""
+        return len(self.values)
+
+    @property
+    def start(self) -> int:
+        """The epoch that it has been trained to already; 0 for a new trial. A study continues paused trials only if the objective reads
+        this or `checkpoints`, or with `checkpoints=True`; otherwise it trains them again from epoch 1, and pauses no more where it can."""
+        self._study._shows_checkpoints()
+        return self._trained
 
     def report(self, value: float, step: int | None = None, **metrics: float) -> bool:
-        """Reports the value of the study's metric, and whatever else was measured; returns whether to stop now."""
-        step = self.start + 1 if step is None else step
-        if isinstance(step, bool) or step != int(step) or step < 1:
-            raise ValueError(f"step {step!r}: steps are whole numbers from 1 on")
+        """Reports the value of the study's metric, and whatever else was measured; returns whether to stop now.
+
+        Steps grow, and count from 1, or from 0 if the first report of the trial is at step 0."""
+        value = _number(value, "value")
+        metrics = {name: _number(one, name) for name, one in metrics.items()}
+        if not self.reports:
+            self._begin()
+        epoch = self._epoch(step)
         if self._ends():
             raise _Halt
-        stop, decision = self._study._report(self.number, int(step), float(value), metrics)
-        self.start = max(self.start, int(step))
-        self.reports += 1
+        if epoch == self._step:
+            self._study._say_once("step %s of trial %d is reported more than once; its first value counts", step, self.number)
+            return self.stopped
+        stop, decision = self._study._report(self.number, epoch, value, metrics)
+        self._step, self._trained = epoch, max(self._trained, epoch)
+        self.values.append(value)
         if decision is not None:
             self.last = decision
         if stop and not self.stopped:
             self.stopped = True
             self.reason = why(decision)
-            _log.info("trial %d stopped at step %d: %s", self.number, step, self.reason)
+            _log.info("trial %d stopped at step %d: %s", self.number, epoch - self._from_zero, self.reason)
         return stop
+
+    def _epoch(self, step: int | None) -> int:
+        """The epoch, from 1 on, that the objective calls `step`."""
+        if step is None:
+            return max(self._step, self._trained if not self.reports else 0) + 1
+        if isinstance(step, bool) or not math.isfinite(step) or step != int(step) or step < 0:
+            raise ValueError(f"step {step!r}: steps are whole numbers from 0 or 1 on")
+        if not self.reports:
+            self._from_zero = self._study._counts_from_zero(int(step), self._trained)
+        epoch = int(step) + self._from_zero
+        if epoch < max(self._step, 1):
+            raise ValueError(f"step {step!r} after step {self._step - self._from_zero}: the steps of a trial grow")
+        return epoch
+
+    def _begin(self) -> None:
+        """The training begins: from the start if nothing shows that the objective continues where it was paused."""
+        self._study._begin_trial(self)
+        if self._trained and not self._study._keeps_checkpoints:
+            self._study._say_once(
+                "trial %d was paused after epoch %d and is trained again from epoch 1, because the objective read neither trial.start nor "
+                "trial.checkpoints. If it continues paused trials by other means, give checkpoints=True",
+                self.number, self._trained,
+            )  # fmt: skip
+            self._study._begin(self.number)
+            self._trained = self._first = 0
 
     def epochs(self) -> Iterator[int]:
         """The epochs to train, ended early when the study stops the trial."""
-        for epoch in range(self.start + 1, self.end + 1):
+        self._begin()
+        for epoch in range(self._trained + 1, self.end + 1):
             if self.stopped:
                 return
             yield epoch
@@ -102,14 +180,53 @@ class Trial:
     @property
     def checkpoints(self) -> Path | None:
         """A folder of its own to keep checkpoints in, made when it is asked for; `None` for a study without a folder. A trial whose
-        `start` is above 0 goes on from there."""
+        `start` is above 0 continues from there."""
         folder = self._study.folder
         if folder is None:
             return None
+        self._study._shows_checkpoints()
         # the command's own place for them
         path = folder / "trials" / f"{self.number:04}" / "checkpoints"
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+    def suggest_float(self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False) -> float:
+        """The value of a real parameter, as in Optuna. A parameter that the space does not have joins it."""
+        if step is not None:
+            return self._suggest(name, space.stepped(name, low, high, step))
+        return self._suggest(name, space.log(low, high) if log else space.float(low, high))
+
+    def suggest_int(self, name: str, low: int, high: int, *, step: int = 1, log: bool = False) -> int:
+        """The value of a whole parameter, as in Optuna. A parameter that the space does not have joins it."""
+        if step != 1:
+            return self._suggest(name, space.stepped(name, low, high, step))
+        return self._suggest(name, space.logint(low, high) if log else space.int(low, high))
+
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
+        """One of the choices, as in Optuna. A parameter that the space does not have joins it."""
+        return self._suggest(name, Parameter("choice", options=tuple(choices)))
+
+    def _suggest(self, name: str, parameter: Parameter) -> Any:
+        if self.config.get(name) is None and not (name in self.config and parameter.has(None)):
+            self.config[name] = self._study._join(self, name, parameter)
+        value = self.config[name]
+        if parameter.kind == "choice":
+            value = self.config[name] = self._study._space.chosen(name, parameter.options, value)
+        if not parameter.has(value):
+            self._study._say_once(
+                f"parameter {name}: trial %d has %r, which is not in the range that the objective asks for; the space of the study counts",
+                self.number, value,
+            )  # fmt: skip
+        return value
+
+    def should_prune(self) -> bool:
+        """Whether the study has stopped the trial, as in Optuna."""
+        return self.stopped
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The configuration, as it is called in Optuna."""
+        return self.config
 
     def _again(self) -> Trial:
         """The same training, not begun."""
@@ -117,7 +234,15 @@ class Trial:
 
     def tell(self, failure: object = None) -> None:
         """The training has ended; `failure` says what went wrong, if anything did."""
-        self._study._tell(self.number, None if failure is None else str(failure) or repr(failure))
+        self._study._begin_trial(self)
+        self._study.tell(self.number, None if failure is None else str(failure) or repr(failure))
+        if not self.stopped:
+            how = "ended" if failure is None else f"failed: {failure}"
+            value = f" at {self.values[-1]:.4g}" if self.values and failure is None else ""
+            _log.info("trial %d %s%s after epoch %d", self.number, how, value, self._trained)
+
+    def _repr_html_(self) -> str:
+        return trial_html(self._study.trials[self.number])
 
     def __enter__(self) -> Trial:
         return self
@@ -130,8 +255,16 @@ class Trial:
         return False
 
     def __repr__(self) -> str:
-        state = "stopped" if self.stopped else f"epoch {self.start} of {self.end}"
+        state = "stopped" if self.stopped else f"epoch {self._trained} of {self.end}"
         return f"Trial({self.number}, {self.config}, {state})"
+
+
+def _number(value: Any, name: str) -> float:
+    """A reported value."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={value!r}: report a number; nan says that the training diverged") from None
 
 
 class Search:
@@ -142,12 +275,35 @@ class Search:
     folder: Path | None = None
     #: Trainings that Ctrl-C ended: they begin again.
     _interrupted: list[Trial]
+    #: Trainings that were asked for and have not ended.
+    _open: dict[int, Trial]
+    #: Whether the objective keeps checkpoints; `None` while nobody said so and nothing shows it.
+    _checkpoints: bool | None
+    #: Whether steps count from 0, as the first report of a new trial showed.
+    _from_zero: bool | None
+    #: What was said once.
+    _said: set[str]
     #: Whether other processes have trials of it.
     _has_others = False
     #: How long a worker waits before it asks again, where others are at work on the last trials.
     _pause: float = 0.05
 
+    def _begin_search(self, checkpoints: bool | None) -> None:
+        self._interrupted, self._open, self._said = [], {}, set()
+        self._checkpoints, self._from_zero = checkpoints, None
+
     def _ask(self) -> Trial | None:
+        raise NotImplementedError
+
+    def _begin_trial(self, trial: Trial) -> None:
+        """A trial reports for the first time, or ends."""
+
+    def _join(self, trial: Trial, name: str, parameter: Parameter) -> Any:
+        """The value of a parameter that the study does not have, for this trial."""
+        raise KeyError(f"the study has no parameter {name!r}: it has {', '.join(trial.config) or 'none'}")
+
+    def _begin(self, trial: int) -> None:
+        """The training of a paused trial begins from the start."""
         raise NotImplementedError
 
     def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
@@ -173,17 +329,53 @@ class Search:
         """The best trial so far: its `trial`, `score` and `config`."""
         raise NotImplementedError
 
+    def _shows_checkpoints(self) -> None:
+        """The objective looks where a trial continues."""
+        if self._checkpoints is None:
+            self._checkpoints = True
+
+    @property
+    def _keeps_checkpoints(self) -> bool:
+        return self._checkpoints is True
+
+    def _counts_from_zero(self, first: int, trained: int) -> bool:
+        """Whether a trial that was trained for `trained` epochs, and reports step `first` next, counts from 0."""
+        if not trained:
+            self._from_zero = first == 0
+        elif self._from_zero is None:
+            # the next epoch has the number of those before it
+            return first in (0, trained)
+        return bool(self._from_zero)
+
+    def _say_once(self, words: str, *values: Any) -> None:
+        if words not in self._said:
+            self._said.add(words)
+            _log.warning(words, *values)
+
+    @property
+    def _metric(self) -> str:
+        """The metric's name."""
+        return self.settings["metric"]
+
+    def _returned(self, trial: Trial, value: float) -> None:
+        """The objective of a trial that has reported its values returned this one, too."""
+
     def ask(self) -> Trial | None:
         """The next training to do; `None` while there is none: until another ends, or for good (`done`)."""
-        return self._interrupted.pop(0) if self._interrupted else self._ask()
+        trial = self._interrupted.pop(0) if self._interrupted else self._ask()
+        if trial is not None:
+            self._open[trial.number] = trial
+        return trial
 
     def report(self, trial: int, step: int, value: float, **metrics: float) -> bool:
         """Reports the value of a trial's metric at `step`; returns whether to stop that training."""
-        return self._report(trial, step, value, metrics)[0]
+        known = self._open.get(trial)
+        return self._report(trial, step, _number(value, "value"), metrics)[0] if known is None else known.report(value, step, **metrics)
 
     def tell(self, trial: int, failure: str | None = None) -> None:
         """A training has ended; `failure` says what went wrong, if anything did."""
         self._tell(trial, failure)
+        self._open.pop(trial, None)
 
     def enqueue(self, config: Mapping[str, Any] | str) -> None:
         """Has a configuration tried next, such as `{"lr": 0.1}` or `"lr=0.1"`; the sampler chooses what it leaves open."""
@@ -207,6 +399,7 @@ class Search:
         n_jobs: int = 1,
         timeout: float | None = None,
         catch: type[Exception] | tuple[type[Exception], ...] = (),
+        show_progress_bar: bool = False,
     ) -> None:
         """Runs `objective` on one trial after another, until the study is done.
 
@@ -226,17 +419,67 @@ class Search:
             Seconds after which no new training is begun.
         catch
             Errors of the objective that only fail their trial. Any other ends the call, once its trial is recorded as failed.
+        show_progress_bar
+            Shows how many trials have ended, in a terminal or a notebook; needs `tqdm`.
         """
         if n_trials is not None and n_trials < 1:
             raise ValueError(f"n_trials={n_trials!r} is too small; the least is 1, and None does all")
         if n_jobs != -1 and n_jobs < 1:
             raise ValueError(f"n_jobs={n_jobs!r}: give the number of trainings at a time, or -1 for one per core")
+        if timeout is not None and not timeout >= 0:
+            raise ValueError(f"timeout={timeout!r}: give a number of seconds from 0 on, or None for no limit")
         jobs = n_jobs if n_jobs > 0 else os.cpu_count() or 1
         crew = _Crew(self, objective, n_trials, timeout, catch)
-        if jobs == 1:
-            crew.work()
-        else:
-            crew.work_in_threads(jobs)
+        if show_progress_bar:
+            crew.bar = Bar(n_trials or self._view()["settings"].get("trials"), 0 if n_trials else len(self))
+        try:
+            if jobs == 1:
+                crew.work()
+            else:
+                crew.work_in_threads(jobs)
+        finally:
+            if crew.bar is not None:
+                crew.bar.close()
+
+    @property
+    def best_value(self) -> float:
+        """The best score so far, as in Optuna; a `ValueError` while no trial has completed."""
+        return self._need_best()["score"]
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        """The configuration of the best trial so far, as in Optuna."""
+        return self._need_best()["config"]
+
+    @property
+    def best_trial(self) -> TrialRecord:
+        """The record of the best trial so far, as in Optuna."""
+        return self.trials[self._need_best()["trial"]]
+
+    def _need_best(self) -> Best:
+        best = self.best
+        if best is None:
+            raise ValueError("no trial has completed")
+        return best
+
+    def trials_dataframe(self) -> Any:
+        """`frame()`, as it is called in Optuna."""
+        return self.frame()
+
+    def __len__(self) -> int:
+        return len(self.trials)
+
+    def __bool__(self) -> bool:
+        # a study without trials is a study
+        return True
+
+    def _repr_html_(self) -> str:
+        return html(self._view(), repr(self))
+
+    def __reduce__(self) -> Any:
+        if not self.done:
+            raise TypeError("a study that is not done cannot be pickled, since one process owns its log; pickle study.trials, or wait until it is done")
+        return FinishedStudy, (self._view(), self.best)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
         """A row for each trial, as `foretell study export --trials` writes it: state, score, epochs, forecast, reason, `param.…` and
@@ -269,6 +512,40 @@ class Search:
         return f"{where}, {len(view['trials'])} of {settings['trials']} trials of `{settings['metric']}`, best {score}"
 
 
+class FinishedStudy(Search):
+    """A study that is done, as `pickle.loads` returns it: its trials, tables and plots.
+
+    >>> import foretell, pickle
+    >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=3)
+    >>> study.optimize(lambda trial: trial.config["x"])
+    >>> pickle.loads(pickle.dumps(study)).best == study.best
+    True
+    """
+
+    def __init__(self, view: dict[str, Any], best: Best | None) -> None:
+        self._kept, self._kept_best = view, best
+        self._begin_search(None)
+
+    def _view(self) -> dict[str, Any]:
+        return self._kept
+
+    @property
+    def best(self) -> Best | None:
+        """The best trial: its `trial`, `score` and `config`."""
+        return self._kept_best
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to run: always."""
+        return True
+
+    def _ask(self) -> Trial | None:
+        return None
+
+    def __repr__(self) -> str:
+        return f"FinishedStudy({self._described('kept')})"
+
+
 class _Crew:
     """Those who run an objective together."""
 
@@ -279,6 +556,7 @@ class _Crew:
         self.left = math.inf if n_trials is None else n_trials
         self.end = math.inf if timeout is None else time.monotonic() + timeout
         self.running = 0
+        self.bar: Bar | None = None
         self.error: BaseException | None = None
         self.changed = threading.Condition()
 
@@ -316,6 +594,9 @@ class _Crew:
         while (trial := self._next()) is not None:
             try:
                 self._train(trial)
+                if self.bar is not None:
+                    best = self.study.best
+                    self.bar.step("" if best is None else f"best {best['score']:.4g}")
             finally:
                 with self.changed:
                     self.running -= 1
@@ -342,15 +623,33 @@ class _Crew:
         try:
             with trial:
                 trial._ends = self._is_interrupted
-                value = self.objective(trial)
-                if not trial.reports and not trial.stopped:
-                    trial.report(_final(value), trial.end)
+                self._ended(trial, self.objective(trial))
+        except Grown:
+            with self.changed:
+                self.left += 1
         except self.catch as error:
             _log.warning("trial %d failed: %s: %s", trial.number, type(error).__name__, error)
         except BaseException as error:
+            if trial.stopped and type(error).__name__ == "TrialPruned":
+                return
             if not isinstance(error, Exception):
                 self.study._interrupted.append(trial._again())
             raise
+
+
+    def _ended(self, trial: Trial, returned: Any) -> None:
+        """The objective has returned a value, one for each objective by name, or nothing."""
+        values = dict(returned) if isinstance(returned, Mapping) else {}
+        value = values.pop(self.study._metric, None) if values else returned
+        if trial.stopped:
+            return
+        if not trial.reports:
+            trial.report(_final(value), trial.end, **values)
+        elif values:
+            raise TypeError(f"{', '.join(values)}: returned after the trial had reported; report them: trial.report(value, epoch, {next(iter(values))}=…)")
+        elif hasattr(value, "__float__") and not isinstance(value, bool):
+            # anything else, such as a list of what report answered, is no value
+            self.study._returned(trial, float(value))
 
 
 def _final(value: Any) -> float:
@@ -360,7 +659,7 @@ def _final(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"the objective returned {value!r}; return a number") from None
+        raise TypeError(f"the objective returned {value!r}; return a number, or a dict with one for each objective") from None
 
 
 def why(decision: Mapping[str, Any] | None) -> str:

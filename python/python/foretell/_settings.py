@@ -130,11 +130,25 @@ class StopSettings(TypedDict, total=False):
     nth_best: int | None
     #: Number of consecutive checks that must agree before a trial is stopped (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
+    #: Whether Δ applies to each check, or to all checks of a trial together.
+    error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
     #: Refit when the number of finished trials has grown by this factor, such as 1.25, or `once` (default: 1.05; with rungs
     #: once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
     #: Predictor that makes the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
     predictor: Predictor | None
+    #: Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    paper: bool | None
+    #: Which value of a trial counts, and is forecast: its last or its best.
+    score: Literal["last", "best"] | None
+    #: Share of trials that are never stopped, as an unbiased audit.
+    exempt: float | None
+    #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
+    #: Policy patience: number of reports without a new best before a trial is stopped.
+    patience: int | None
+    #: η, the reduction factor: one in ETA trials is promoted at each rung.
+    eta: int | None
     #: Seed of all random choices.
     seed: int | None
 
@@ -154,10 +168,24 @@ class PrunerSettings(TypedDict, total=False):
     nth_best: int | None
     #: Number of consecutive checks that must agree before a trial is stopped (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
+    #: Whether Δ applies to each check, or to all checks of a trial together.
+    error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
     #: Refit when the number of finished trials has grown by this factor, such as 1.25, or `once` (default: 1.05; with rungs
     #: once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
     #: Predictor that makes the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
     predictor: Predictor | None
+    #: Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    paper: bool | None
+    #: Which value of a trial counts, and is forecast: its last or its best.
+    score: Literal["last", "best"] | None
+    #: Share of trials that are never stopped, as an unbiased audit.
+    exempt: float | None
+    #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
+    policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
+    #: Policy patience: number of reports without a new best before a trial is stopped.
+    patience: int | None
+    #: η, the reduction factor: one in ETA trials is promoted at each rung.
+    eta: int | None
     #: Seed of all random choices.
     seed: int | None

@@ -23,7 +23,13 @@ _log = logging.getLogger("foretell")
 class Forecaster:
     """Finished runs and a predictor, asked where running ones will end.
 
-    Make one with `Forecaster.fit`. It can be pickled: the copy has the same runs and fits its models anew.
+    Make one with `Forecaster.fit`. It can be pickled: the copy has the same runs and fits its models again.
+
+    >>> import foretell
+    >>> finished = [[end * (1 - 0.8**epoch) for epoch in range(1, 13)] for end in (0.3 + 0.02 * i for i in range(30))]
+    >>> forecaster = foretell.Forecaster.fit(finished, direction="maximize")
+    >>> forecaster.forecast([0.1, 0.18, 0.25]).mean > 0.25
+    True
     """
 
     __slots__ = ("_core", "_runs", "_settings")

@@ -37,6 +37,15 @@ class JudgeSettings(StopSettings, total=False):
     log_columns: Sequence[str]
 
 
+def tool_settings(settings: Mapping[str, Any], n_startup_trials: int | None, own: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of a judge for a tool; `own` has the reasons for which the tool takes others otherwise."""
+    own = {"burn_in": "it is called n_startup_trials here", **own}
+    for name in settings:
+        if name in own:
+            raise TypeError(f"{name}={settings[name]!r}: {own[name]}")
+    return {**settings, "burn_in": n_startup_trials}
+
+
 class ToolSettings(PrunerSettings, total=False):
     """The same for tools that name the burn-in themselves, and know the scales of their parameters."""
 
@@ -57,7 +66,14 @@ class Expected:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What to do with a running run, and why."""
+    """What to do with a running run, and why.
+
+    >>> import foretell
+    >>> judge = foretell.Judge("maximize", history=[[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]])
+    >>> judgement: foretell.Judgement = judge.decide([0.1, 0.1])
+    >>> judgement.stop
+    True
+    """
 
     #: Whether to stop it.
     stop: bool
@@ -126,7 +142,8 @@ class Judge:
     settings
         When a forecast stops a run, as in a study, and with a study's defaults: `caution`, `burn_in` (finished runs that it takes before
         any run is stopped; those of `history` count), `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`,
-        `seed`.
+        `seed`, `score` (`"last"` or `"best"`: which value of a run counts), `error_budget`, `exempt`, `paper`, `policy` with its `patience`
+        or `eta`. A setting without an effect here is refused.
     """
 
     def __init__(
@@ -159,6 +176,8 @@ class Judge:
         self._keys: set[Any] = set()
         self._names = itertools.count()
         self._warned = False
+        self._relation: str | None = None
+        self._returned: dict[str, float] = {}
         self._lock = Lock()
         #: In the background: the last decision on each run, and whether a thread works on the next.
         self._latest: dict[Any, Judgement | None] = {}
@@ -176,11 +195,29 @@ class Judge:
             self._log_columns.update(names)
             self._core.search_by_logarithm(self._log_columns)
 
-    def add(self, key: Any, values: Sequence[float], config: Mapping[str, Any] | None = None, steps: Any = None) -> None:
-        """A run has ended by itself: it reached its last step, gave up by its own early stopping, or diverged."""
+    def add(
+        self,
+        key: Any,
+        values: Sequence[float],
+        config: Mapping[str, Any] | None = None,
+        steps: Any = None,
+        returned: float | None = None,
+    ) -> None:
+        """A run has ended by itself: it reached its last step, gave up by its own early stopping, or diverged.
+
+        Pass the value that the run counts with as `returned`. If runs return the best of their reports, the best counts from then on. If
+        returned values and reports do not go together, no run is stopped. Both are logged once. A `score=` switches this off."""
         if len(values) and key not in self._keys:
             self._keys.add(key)
-            self._core.finish(str(key), plain(config), *_curve(values, steps))
+            self._finish(str(key), plain(config), *_curve(values, steps), returned)
+
+    def _finish(self, key: str, config: dict[str, Any], steps: np.ndarray, values: np.ndarray, returned: float | None) -> None:
+        if returned is not None:
+            self._returned[key] = returned = float(returned)
+        name, words = self._core.finish(key, config, steps, values, returned) or (None, "")
+        if name is not None and name != self._relation:
+            _log.log(logging.INFO if name == "too-few" else logging.WARNING, "%s", words)
+        self._relation = name or self._relation
 
     def check_history(self) -> None:
         """Says so if no run can ever be stopped, because `history` is all that there is to learn from and is too short."""
@@ -250,7 +287,7 @@ class Judge:
             self._latest[key] = judgement or self._latest.get(key)
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("direction", "metric", "min_steps", "background", "shadow", "_settings", "_keys", "_warned")
+        kept = ("direction", "metric", "min_steps", "background", "shadow", "_settings", "_keys", "_warned", "_relation", "_returned")
         state = {name: getattr(self, name) for name in kept}
         return {"state": state, "columns": sorted(self._log_columns), "runs": self._core.finished.state()["records"]}
 
@@ -259,7 +296,7 @@ class Judge:
         self._begin(kept["columns"])
         self.__dict__.update(kept["state"])
         for name, config, steps, values in kept["runs"]:
-            self._core.finish(name, config or {}, *_curve(values, steps))
+            self._finish(name, config or {}, *_curve(values, steps), self._returned.get(name))
 
 
 def _curve(values: Any, steps: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -105,6 +105,11 @@ class ForetellCallback(pl.Callback):
             return  # the first validation is still to come
         # every rank looks for the metric, so that a wrong name is an error everywhere and not a hang
         if self.watch.monitor not in trainer.callback_metrics:
+            if not trainer.enable_validation:
+                raise ValueError(
+                    f"{self.watch.monitor!r} was not logged, and the trainer runs no validation (limit_val_batches=0, or no validation data): "
+                    f"monitor a metric of the training ({', '.join(sorted(trainer.callback_metrics)) or 'it logs none'}), or validate"
+                )
             raise self.watch.missing(trainer.callback_metrics)
         if self._is_new or not self._is_of_validation:
             self._look(trainer, trainer.current_epoch + 1)
@@ -114,6 +119,11 @@ class ForetellCallback(pl.Callback):
         if trainer.is_global_zero:
             most = trainer.max_epochs
             self.watch.end(most if most is not None and most > 0 else None)
+
+    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
+        """Ctrl-C or an error has ended the training: it is kept as one that failed, until it is continued."""
+        if trainer.is_global_zero and trainer.state.fn == "fit":
+            self.watch.end(failed=True)
 
     def _look(self, trainer: pl.Trainer, step: float) -> None:
         """Judges the metric. All ranks come here together: they wait for each other."""
@@ -128,8 +138,9 @@ class ForetellCallback(pl.Callback):
 
     def state_dict(self) -> dict[str, Any]:
         """The curve so far, for a checkpoint."""
-        return {"steps": self.watch.steps, "values": self.watch.values}
+        return {"steps": list(self.watch.steps), "values": list(self.watch.values), "name": self.watch.name}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """The curve of a checkpoint."""
         self.watch.steps, self.watch.values = list(state_dict["steps"]), list(state_dict["values"])
+        self.watch.name = state_dict.get("name", self.watch.name)

@@ -16,7 +16,11 @@ _log = logging.getLogger("foretell")
 
 
 class Loaded(NamedTuple):
-    """What `foretell.load` found."""
+    """What `foretell.load` found: frames of trials and of reports.
+
+    >>> import foretell
+    >>> trials, curves = foretell.Loaded([], [])
+    """
 
     #: A row for each trial.
     trials: Any
@@ -35,6 +39,13 @@ def load(path: str | os.PathLike[str], kind: FrameKind = "pandas") -> Loaded:
     `trials` has a row for each trial, as `foretell study export --trials` writes it, and the study's folder in the column `study`. `curves` has
     a row for each report: `study`, `trial`, `step`, `value`, and `metric.…` for each metric that came with it. A folder or file without a study is read as `Forecaster.fit` reads it:
     logs of other tools, curve files. `kind` is `'pandas'`, `'polars'` or `'dicts'`.
+
+    >>> import foretell, tempfile
+    >>> folder = tempfile.mkdtemp() + "/a"
+    >>> study = foretell.Study({"x": foretell.float(0, 1)}, folder=folder, metric="acc", epochs=1, trials=2)
+    >>> study.optimize(lambda trial: trial.config["x"])
+    >>> len(foretell.load(folder, "dicts").trials)
+    2
     """
     folders = [folder for one in named_by(path) for folder in _studies(one)]
     rows: list[dict[str, Any]] = []

@@ -19,6 +19,12 @@ def evaluate(curves: Any, **flags: Any) -> Any:
 
     `curves` is a path, a list of paths, or runs as `Forecaster.fit` takes them. `flags` are those of `foretell evaluate`, with `_` for
     `-`: `predictor=["auto", "svr-rbf"]`, `observed=0.25`, `train=100`, `repeats=10`, `seed=0`, `minimize=True`.
+
+    >>> import foretell
+    >>> curves = [[end * (1 - 0.8**epoch) for epoch in range(1, 13)] for end in (0.3 + 0.02 * i for i in range(30))]
+    >>> rows = foretell.evaluate(curves, metric="acc", predictor="mean-gain", observed=0.5, train=20, repeats=1, frame="dicts")
+    >>> rows[0]["predictor"]
+    'mean-gain'
     """
     return _measured("evaluate", curves, flags)
 
@@ -29,6 +35,12 @@ def replay(curves: Any, **flags: Any) -> Any:
 
     `curves` is a path, a list of paths, or runs as `Forecaster.fit` takes them. `flags` are those of `foretell replay`, with `_` for
     `-`: `policy=["none", "srm", "median"]`, `orderings=10`, `burn_in=20`, `scheduler="hyperband"`.
+
+    >>> import foretell
+    >>> curves = [[end * (1 - 0.8**epoch) for epoch in range(1, 13)] for end in (0.3 + 0.02 * i for i in range(30))]
+    >>> rows = foretell.replay(curves, metric="acc", policy=["none", "srm"], orderings=1, frame="dicts")
+    >>> [row["policy"] for row in rows]
+    ['none', 'srm']
     """
     return _measured("replay", curves, flags)
 

@@ -10,13 +10,14 @@ A trial is pruned once its forecast says that it will not be the best. The forec
 from __future__ import annotations
 
 import logging
+import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from .judge import Judge, JudgeSettings, Lock, ToolSettings, as_dict
+from .judge import Judge, Lock, ToolSettings, as_dict, tool_settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
     from ._settings import Direction
 
 _log = logging.getLogger("foretell")
+
+#: Between two readings of a storage passes this many times the time that one takes.
+_READING = 50.0
+
+#: Settings that the Optuna study has.
+_OWN = {
+    "direction": "the direction is that of the Optuna study: optuna.create_study(direction=…)",
+    "metric": "the metric is the value that trials report by trial.report",
+}
 
 
 class ForetellPruner(optuna.pruners.BasePruner):
@@ -48,8 +58,9 @@ class ForetellPruner(optuna.pruners.BasePruner):
     shadow
         Decide and record, but prune nothing.
     settings
-        Those of `foretell.Judge`: `caution`, `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`,
-        `min_steps`, `background`.
+        Those of `foretell.Judge`, such as `caution`, `stop_probability`, `predictor`, `min_steps`, `background` and `score`: which report of
+        a trial counts, `"last"` or `"best"`. By default the returned values show it: if trials return the best of their reports, the
+        best counts; if they return values that do not go together with their reports, none is pruned. Both are logged.
     """
 
     def __init__(
@@ -66,7 +77,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
             raise ValueError(f"n_warmup_steps={n_warmup_steps!r} is negative; the least is 0")
         self._max_resource, self._n_warmup_steps = max_resource, n_warmup_steps
         self._shadow = shadow
-        self._settings: JudgeSettings = {**settings, "burn_in": n_startup_trials}
+        self._settings: Any = tool_settings(settings, n_startup_trials, _OWN)
         self._history = history
         Judge("maximize", shadow=shadow, **self._settings)  # refuses wrong settings now, and not after hours
         self._forget()
@@ -88,7 +99,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
         if not trial.intermediate_values:
             return False
         with self._lock:
-            known = self._known(study)
+            known = self._known(study, trial.number)
         steps, values = _curve(trial)
         if steps[-1] < self._n_warmup_steps or (self._max_resource is not None and _trained(steps) >= self._max_resource):
             return False
@@ -102,16 +113,21 @@ class ForetellPruner(optuna.pruners.BasePruner):
             _log.info("trial %d %s at step %g: %s", trial.number, kind, steps[-1], decision.reason)
         return decision.stop and not self._shadow
 
-    def _known(self, study: optuna.study.Study) -> _Known:
+    def _known(self, study: optuna.study.Study, number: int) -> _Known:
         """What is known of `study`, with the trials that were completed since the last time."""
         studies = self._studies.setdefault(study._storage, {})
-        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         known = studies.get(study._study_id)
+        if known is not None and not known.is_due(number):
+            return known
+        began = time.perf_counter()
+        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        took = time.perf_counter() - began
         if known is None or not known.goes_on(complete):
             direction: Direction = "maximize" if study.direction.name == "MAXIMIZE" else "minimize"
             judge = Judge(direction, history=self._history, shadow=self._shadow, **self._settings)
             known = studies[study._study_id] = _Known(judge, self._max_resource)
         known.update(complete)
+        known.was_read(number, took)
         return known
 
 
@@ -124,6 +140,19 @@ class _Known:
         self._awaited = max_resource
         self._longest = 0.0
         self._seen: dict[int, Any] = {}
+        #: The trials that asked, and when the storage is read again for them.
+        self._asked: set[int] = set()
+        self._next = 0.0
+
+    def is_due(self, number: int) -> bool:
+        """Whether to read the storage again: at the first question of each trial, and later only as often as it costs little, since
+        nothing but the trials of other processes and threads can have changed."""
+        return number not in self._asked or time.perf_counter() >= self._next
+
+    def was_read(self, number: int, took: float) -> None:
+        """The storage was read for trial `number`, which took some seconds."""
+        self._asked.add(number)
+        self._next = time.perf_counter() + _READING * took
 
     def goes_on(self, complete: list[FrozenTrial]) -> bool:
         """Whether `complete` are those of the same study. A storage may give a deleted study's number to the next."""
@@ -144,7 +173,7 @@ class _Known:
                 self._log_scaled(trial)
                 steps, values = _curve(trial)
                 self._longest = max(self._longest, _trained(steps))
-                self.judge.add(trial.number, values, trial.params, steps)
+                self.judge.add(trial.number, values, trial.params, steps, trial.value)
         if self._awaited is not None and self._longest >= self._awaited:
             self._awaited = None
         if self._awaited is not None and len(self._seen) >= self.judge.burn_in:

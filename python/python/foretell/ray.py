@@ -8,15 +8,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import pickle
 from typing import TYPE_CHECKING, Any, Literal
 
 from ray.tune.experiment import Trial
+from ray.tune.result import EXPR_RESULT_FILE
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from ._values import plain
-from .judge import Judge, JudgeSettings, ToolSettings, as_dict
+from .judge import Judge, ToolSettings, as_dict, tool_settings
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,13 +27,21 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("foretell")
 
+#: The file in a trial's folder that says how it ended.
+_STATE = "foretell.json"
+
+#: Settings that Ray has by another name.
+_OWN = {"direction": "give mode='max' or 'min'"}
+
 
 class ForetellScheduler(FIFOScheduler):
     """Stops a trial when its forecast says that it will not win.
 
     It learns from the trials that ended by themselves or reached `max_t`. One that ended before the longest did counts with its last
     value. A result without the metric is passed over. `decisions` keeps the last forecast and reason of each trial: Ray hands schedulers
-    a copy of the result, so that nothing can be added to it. The state survives `Tuner.restore`.
+    a copy of the result, so that nothing can be added to it.
+
+    `Tuner.restore` continues with what the run had learnt: how each trial ended is kept in its folder, in `foretell.json`.
 
     Parameters
     ----------
@@ -51,8 +61,8 @@ class ForetellScheduler(FIFOScheduler):
     shadow
         Decide and record, but stop nothing.
     settings
-        Those of `foretell.Judge`: `caution`, `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`,
-        `min_steps`, `background`.
+        Those of `foretell.Judge`, such as `caution`, `stop_probability`, `predictor`, `min_steps`, `background` and `score`: which result of
+        a trial counts, `"last"` (the default) or `"best"`.
     """
 
     _supports_buffered_results = False
@@ -75,7 +85,7 @@ class ForetellScheduler(FIFOScheduler):
             raise ValueError(f"mode {mode!r}: give 'max' or 'min'")
         self._metric, self._mode, self._max_t, self._time_attr = metric, mode, max_t, time_attr
         self._history = history
-        self._settings: JudgeSettings = {**settings, "burn_in": n_startup_trials}
+        self._settings: Any = tool_settings(settings, n_startup_trials, _OWN)
         self._shadow = shadow
         self._grace_period = grace_period
         Judge("maximize", shadow=shadow, **self._settings)  # refuses wrong settings now, and not after hours
@@ -99,6 +109,7 @@ class ForetellScheduler(FIFOScheduler):
         if not self._metric or not self._mode:
             raise ValueError("ForetellScheduler needs a metric and a mode: give them here or in TuneConfig")
         super().on_trial_add(tune_controller, trial)
+        self._restore(trial)
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """A trial reported: whether it goes on."""
@@ -121,6 +132,7 @@ class ForetellScheduler(FIFOScheduler):
         if not decision.stop or judge.shadow:
             return TrialScheduler.CONTINUE
         self._stopped.add(trial.trial_id)
+        _keep(trial, {"decision": as_dict(decision)})
         return TrialScheduler.STOP
 
     def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
@@ -154,8 +166,24 @@ class ForetellScheduler(FIFOScheduler):
         """A trial failed; it teaches nothing."""
         self._curves.pop(trial.trial_id, None)
 
+    def _restore(self, trial: Trial) -> None:
+        """Takes in a trial of a run that is restored: how it ended, or its curve so far. A new trial has left nothing yet."""
+        if (kept := _kept(trial, _STATE)) is not None:
+            state = json.loads(kept)
+            if "decision" in state:
+                self._stopped.add(trial.trial_id)
+                self.decisions[trial.trial_id] = state["decision"]
+                return
+            self._curves[trial.trial_id] = (state["steps"], state["values"])
+            self._finish(trial, keep=False)
+        elif trial.status == Trial.TERMINATED:
+            _log.warning("trial %s ended before the run was restored, and %s is missing in its folder: it teaches nothing", trial.trial_id, _STATE)
+        elif (results := _kept(trial, EXPR_RESULT_FILE)) is not None:
+            for line in results.splitlines():
+                self._take(trial, json.loads(line))
+
     def save(self, checkpoint_path: str) -> None:
-        """Writes what has been learnt, for `Tuner.restore`."""
+        """Writes what has been learnt, for programs that keep schedulers themselves. `Tuner.restore` needs no such file."""
         kept = {name: value for name, value in self.__dict__.items() if name.startswith("_") or name == "decisions"}
         with open(checkpoint_path, "wb") as file:
             pickle.dump(kept, file)
@@ -177,10 +205,12 @@ class ForetellScheduler(FIFOScheduler):
             self._judge = Judge(direction, history=self._history, metric=self._metric, shadow=self._shadow, **self._settings)
         return self._judge
 
-    def _finish(self, trial: Trial) -> None:
+    def _finish(self, trial: Trial, keep: bool = True) -> None:
         if trial.trial_id not in self._curves:
             return
         steps, values = self._curves[trial.trial_id]
+        if keep:
+            _keep(trial, {"steps": steps, "values": values})
         judge = self._known()
         judge.add(trial.trial_id, values, trial.config, steps)
         self._awaited = self._awaited and steps[-1] < self._max_t
@@ -192,3 +222,28 @@ class ForetellScheduler(FIFOScheduler):
                 "whole training, write ForetellScheduler(max_t=%g)",
                 len(judge), self._max_t, self._time_attr, longest, longest,
             )  # fmt: skip
+
+
+def _keep(trial: Trial, state: dict[str, Any]) -> None:
+    """Writes how a trial ended into its folder, for a run that is restored."""
+    storage = getattr(trial, "storage", None)
+    if storage is None:
+        return
+    try:
+        storage.storage_filesystem.create_dir(storage.trial_fs_path, recursive=True)
+        with storage.storage_filesystem.open_output_stream(f"{storage.trial_fs_path}/{_STATE}") as file:
+            file.write(json.dumps(state).encode())
+    except OSError as error:
+        _log.warning("trial %s: a restored run will not know how it ended: %s", trial.trial_id, error)
+
+
+def _kept(trial: Trial, name: str) -> str | None:
+    """A file in the trial's folder, where it has one."""
+    storage = getattr(trial, "storage", None)
+    if storage is None or storage.trial_dir_name is None:
+        return None
+    try:
+        with storage.storage_filesystem.open_input_stream(f"{storage.trial_fs_path}/{name}") as file:
+            return str(file.read().decode())
+    except OSError:
+        return None

@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import os
+import re
 import socket
 import tempfile
 import threading
@@ -14,12 +15,14 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
 from ._foretell import stored, write_log
+from ._local_server import address_of
 from ._search import Best, Search, Trial
-from .space import Space, SpaceLike
+from .space import Space, SpaceLike, listed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -33,20 +36,28 @@ _TIMEOUT, _PATIENCE = 60.0, 120.0
 
 
 class RemoteStudy(Search):
-    """A study of `foretell serve`. Make one with `foretell.connect`. It has all that `Study` has, but no folder."""
+    """A study of `foretell serve`. Make one with `foretell.connect`. It has all that `Study` has; its `folder` is known if
+    it was given to `connect`.
+
+    >>> import foretell, tempfile
+    >>> study = foretell.connect(tempfile.mkdtemp() + "/a", space={"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=2)
+    >>> isinstance(study, foretell.RemoteStudy)
+    True
+    """
 
     _has_others = True
     _pause = 1.0
 
-    def __init__(self, server: _Server, name: str, space: SpaceLike | None, settings: Mapping[str, Any]) -> None:
-        self.name, self._interrupted = name, []
+    def __init__(
+        self, server: _Server, name: str, space: SpaceLike | None, settings: Mapping[str, Any], folder: Path | None = None
+    ) -> None:
+        self.name, self.folder = name, folder
+        self._begin_search(settings.get("checkpoints"))
         self._server, self._space = server, Space(space)
         self._address = f"/api/studies/{quote(name)}"
         given = {key: value for key, value in settings.items() if value is not None}
         if given.get("enqueue") is not None:
-            queued = given["enqueue"]
-            queued = [queued] if isinstance(queued, (Mapping, str)) else queued
-            given["enqueue"] = [self._space.queued(one) for one in queued]
+            given["enqueue"] = [self._space.queued(one) for one in listed(given["enqueue"])]
         if space is not None:
             given["space"] = self._space.written
         if given:
@@ -95,6 +106,9 @@ class RemoteStudy(Search):
                 if answer["stop"] and not trial.stopped:
                     trial.stopped, trial.last = True, answer["decision"] or trial.last
                     trial.reason = "stopped by the study"
+
+    def _begin(self, trial: int) -> None:
+        self._server.call("POST", f"{self._address}/trials/{trial}/begin", {"after": 0, "lease": self._lease(trial)})
 
     def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
         body = {
@@ -243,7 +257,7 @@ def _whole(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def connect(
-    address: str,
+    address: str | os.PathLike[str],
     study: str | None = None,
     space: SpaceLike | None = None,
     *,
@@ -254,9 +268,20 @@ def connect(
     trials: int | None = None,
     **settings: Unpack[StudySettings],
 ) -> RemoteStudy:
-    """A study that `foretell serve` keeps. Start the same script as often as you have workers, on any machines.
+    """A study that several processes work on. Start the same script as often as you have workers.
 
-    ::
+    On one machine, name a folder. The first process starts the server of this folder, which ends a few seconds after the last process::
+
+        study = foretell.connect("runs/rates", space={"lr": foretell.log(1e-4, 1)}, metric="val_acc", epochs=20)
+        study.optimize(objective)   # python train.py & python train.py & …
+
+    >>> import foretell, tempfile
+    >>> study = foretell.connect(tempfile.mkdtemp() + "/a", space={"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=2)
+    >>> study.optimize(lambda trial: trial.config["x"])
+    >>> len(study)
+    2
+
+    On several machines, start `foretell serve` and give its address::
 
         # foretell serve runs
         study = foretell.connect("http://127.0.0.1:8675", "rates", {"lr": foretell.log(1e-4, 1)}, metric="val_acc", epochs=20)
@@ -268,14 +293,21 @@ def connect(
     Parameters
     ----------
     address
-        What `foretell serve` printed, also with its `?token=…`, or the address of a study, `…/api/studies/rates`.
+        The study's folder, or the address that `foretell serve` printed, also with its `?token=…`, or the address of a study,
+        `…/api/studies/rates`.
     study
-        The study's name. Left out, the only one that there is.
+        The study's name at an address. Left out, the only one that there is.
     token
         The server's token. Default: that in the address, else the environment variable `FORETELL_TOKEN`.
     space, metric, direction, epochs, trials, settings
         As in `Study`.
     """
+    folder = _folder(address)
+    if folder is not None:
+        if study is not None:
+            raise TypeError(f"study={study!r}: a folder is one study, and is called {folder.name!r}")
+        address, study = address_of(folder), folder.name
+    assert isinstance(address, str)
     parts = urlsplit(address if "://" in address else f"http://{address}")
     token = token or next(iter(parse_qs(parts.query).get("token", [])), None) or os.environ.get("FORETELL_TOKEN") or None
     before, marker, named = parts.path.rstrip("/").partition("/api/studies/")
@@ -291,4 +323,11 @@ def connect(
             raise LookupError(f"{server.address}: no study is called {study!r}{there}; a new one needs a space")
         if epochs is None:
             raise ValueError("epochs: a new study needs the number of epochs (reports) of a whole training, such as epochs=20")
-    return RemoteStudy(server, study, space, given)
+    return RemoteStudy(server, study, space, given, folder)
+
+
+def _folder(address: str | os.PathLike[str]) -> Path | None:
+    """The folder that `address` names, if it is none of a server: those have a scheme or a port."""
+    if isinstance(address, str) and ("://" in address or (not os.path.isdir(address) and re.fullmatch(r"[^/]+:\d+(/.*)?|localhost", address))):
+        return None
+    return Path(address).absolute()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import builtins
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any, Protocol, Union
 
 from ._values import cell
@@ -17,7 +19,12 @@ MOST_STEPS = 100
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a search space. Make one with `foretell.float`, `log`, `int`, `logint` or `choice`."""
+    """A parameter of a search space. Make one with `foretell.float`, `log`, `int`, `logint` or `choice`.
+
+    >>> import foretell
+    >>> isinstance(foretell.int(1, 8), foretell.Parameter)
+    True
+    """
 
     #: `'float'`, `'log'`, `'int'`, `'logint'` or `'choice'`.
     kind: str
@@ -38,30 +45,84 @@ class Parameter:
         """
         return replace(self, condition=(name, equals))
 
+    def has(self, value: Any) -> bool:
+        """Whether the value is one of the parameter's.
+
+        >>> import foretell
+        >>> foretell.int(1, 8).has(9)
+        False
+        """
+        if self.kind == "choice":
+            return any(_same(option, value) for option in self.options)
+        assert self.lo is not None and self.hi is not None
+        return _is_number(value) and self.lo <= value <= self.hi
+
+    def sample(self, random: Random) -> Any:
+        """A value at random.
+
+        >>> import foretell, random
+        >>> foretell.log(1e-4, 1).has(foretell.log(1e-4, 1).sample(random.Random(0)))
+        True
+        """
+        if self.kind == "choice":
+            return random.choice(self.options)
+        assert self.lo is not None and self.hi is not None
+        if self.kind == "int":
+            return random.randint(builtins.int(self.lo), builtins.int(self.hi))
+        if self.kind == "float":
+            return random.uniform(self.lo, self.hi)
+        value = math.exp(random.uniform(math.log(self.lo), math.log(self.hi)))
+        return min(max(round(value) if self.kind == "logint" else value, self.lo), self.hi)
+
 
 def float(lo: builtins.float, hi: builtins.float) -> Parameter:  # noqa: A001
-    """A real number from `lo` to `hi`."""
+    """A real number from `lo` to `hi`.
+
+    >>> import foretell
+    >>> foretell.float(0, 0.9).kind
+    'float'
+    """
     return Parameter("float", _number(lo, "lo"), _number(hi, "hi"))
 
 
 def log(lo: builtins.float, hi: builtins.float) -> Parameter:
-    """A real number from `lo` to `hi` on a logarithmic scale; `lo` is above 0."""
+    """A real number from `lo` to `hi` on a logarithmic scale; `lo` is above 0.
+
+    >>> import foretell
+    >>> foretell.log(1e-4, 1).lo
+    0.0001
+    """
     return Parameter("log", _number(lo, "lo"), _number(hi, "hi"))
 
 
 def int(lo: builtins.int, hi: builtins.int) -> Parameter:  # noqa: A001
-    """A whole number from `lo` to `hi`, both included."""
+    """A whole number from `lo` to `hi`, both included.
+
+    >>> import foretell
+    >>> foretell.int(1, 8).has(8)
+    True
+    """
     return Parameter("int", _whole(lo, "lo"), _whole(hi, "hi"))
 
 
 def logint(lo: builtins.int, hi: builtins.int) -> Parameter:
-    """A whole number from `lo` to `hi` on a logarithmic scale; `lo` is at least 1."""
+    """A whole number from `lo` to `hi` on a logarithmic scale; `lo` is at least 1.
+
+    >>> import foretell
+    >>> foretell.logint(16, 1024).kind
+    'logint'
+    """
     return Parameter("logint", _whole(lo, "lo"), _whole(hi, "hi"))
 
 
 def choice(*options: Any) -> Parameter:
     """One of the `options`, which may be anything: `choice("sgd", "adam")`, `choice(True, False)`, `choice((64, 64), (128,))`. A single
-    list is taken for the options: `choice([32, 64])`."""
+    list is taken for the options: `choice([32, 64])`.
+
+    >>> import foretell
+    >>> foretell.choice([32, 64]).options
+    (32, 64)
+    """
     if len(options) == 1 and isinstance(options[0], (list, set, frozenset, range)):
         options = tuple(options[0])
     return Parameter("choice", options=tuple(map(_item, options)))
@@ -99,6 +160,17 @@ class Space:
         if isinstance(given, Mapping):
             self.written = [self._take(name, of) for name, of in _parameters(given).items()]
 
+    def join(self, name: str, parameter: Parameter) -> bool:
+        """Takes in one more parameter; `False` if there is one of this name."""
+        if any(one["name"] == name for one in self.written):
+            return False
+        self.written = [*self.written, self._take(name, parameter)]
+        return True
+
+    def chosen(self, name: str, options: Sequence[Any], value: Any) -> Any:
+        """The option that the core's `value` stands for, where the space does not know the options of a choice."""
+        return value if name in self._options else _named(name, options).get(value, value)
+
     def _take(self, name: str, given: Parameter | str | Mapping[str, Any]) -> Any:
         """A parameter as the core reads it."""
         if isinstance(given, str):
@@ -120,6 +192,7 @@ class Space:
 
     def stored(self, written: Any) -> None:
         """What the core made of it: says which parameters are real numbers, also where the space was written as texts."""
+        self.written = written if self.written is None else self.written
         if isinstance(written, list):
             self._reals = {one["name"] for one in written if one["kind"] in ("float", "log")}
 
@@ -151,6 +224,11 @@ class Space:
         if known is None:
             raise ValueError(f"{name}={value!r} is none of its options: {', '.join(map(repr, named.values()))}")
         return known
+
+
+def listed(queued: Any) -> Sequence[Any]:
+    """Configurations to try: one is a list of one."""
+    return list(queued) if isinstance(queued, Sequence) and not isinstance(queued, str) else [queued]
 
 
 def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter | str | Mapping[str, Any]]:
@@ -192,13 +270,13 @@ def _of_optuna(name: str, given: Any) -> Parameter:
     whole = type(given).__name__.startswith("Int")
     step = getattr(given, "step", None)
     if step is not None and not (whole and step == 1):
-        return _stepped(name, given.low, given.high, step)
+        return stepped(name, given.low, given.high, step)
     if whole:
         return logint(given.low, given.high) if given.log else int(given.low, given.high)
     return log(given.low, given.high) if given.log else float(given.low, given.high)
 
 
-def _stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
+def stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
     """A range with steps, as the list of its values."""
     count = round((high - low) / step) + 1
     if count > MOST_STEPS:

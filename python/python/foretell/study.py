@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import difflib
-import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+import random
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._foretell import Study as _Core
-from ._foretell import stored
+from ._foretell import relation, stored
 from ._runs import collect
-from ._search import Best, Search, Trial
+from ._search import Best, Grown, Search, Trial
 from ._settings import StudySettings
-from .space import Space, SpaceLike
+from .space import Parameter, Space, SpaceLike, listed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,7 +45,8 @@ class Study(Search):
     space
         The parameters by name: `foretell.log(1e-4, 1)`, `foretell.int(1, 8)`, `foretell.float(0, 0.9)`, `foretell.choice("sgd", "adam")`,
         each with `.when(other, value)` where it applies only then; or as the command's `--param` has them, `'log:1e-4:1'`; a
-        distribution of Optuna; or a whole `ConfigurationSpace`. Left out, the study in the folder is opened as it is.
+        distribution of Optuna; or a whole `ConfigurationSpace`. Left out, the study in the folder is opened as it is; in a new one, the
+        space is what the objective asks for by `trial.suggest_float`, `suggest_int` and `suggest_categorical`.
     folder
         Where the study is kept: the same folder goes on with the same study, also after a crash. `foretell study` shows it. Default: in
         memory.
@@ -76,7 +78,8 @@ class Study(Search):
         **settings: Unpack[StudySettings],
     ) -> None:
         _check(space, settings)
-        self._space, self._interrupted = Space(space), []
+        self._space = Space(space)
+        self._begin_search(settings.get("checkpoints"))
         given: dict[str, Any] = {
             "space": self._space.written,
             "metric": metric,
@@ -86,19 +89,106 @@ class Study(Search):
             **settings,
         }
         if given.get("enqueue") is not None:
-            given["enqueue"] = [self._space.queued(config) for config in _listed(given["enqueue"])]
+            given["enqueue"] = [self._space.queued(config) for config in listed(given["enqueue"])]
         runs = None
         if history is not None:
             runs = collect(history, direction=direction, metric=metric)
             given["learn_from"] = []
         self.folder = None if folder is None else Path(folder)
-        if space is None and self.folder is not None and not (self.folder / "events.jsonl").exists():
-            raise ValueError(f"{self.folder}: there is no study in this folder; a new one needs a space, such as {{'lr': foretell.log(1e-4, 1)}}")
-        is_new = self.folder is not None and not (self.folder / "events.jsonl").exists()
-        self._core = _Core.open(self.folder, given, runs)
-        self._space.stored(self._core.settings["space"])
-        if is_new and history is None:
+        is_new = self.folder is None or not (self.folder / "events.jsonl").exists()
+        self._given, self._runs = given, runs
+        #: Whether parameters that the objective asks for join the space; the first trial, before it has reported.
+        self._grows, self._scout = space is None, None
+        self._lock = threading.RLock()
+        self._opened: _Core | None = None
+        self._hopeless = False
+        #: What finished trials reported and returned, and the name of how the two relate; not where a score was chosen.
+        self._finished: tuple[list[list[float]], list[float]] = [], []
+        self._relation: str | None = None
+        self._detects = settings.get("score") is None and settings.get("shadow") is None
+        if space is None and is_new:
+            _check_length(epochs)
+            self._space = Space({})
+        else:
+            self._open_core()
+        if is_new and self.folder is not None and space is not None and history is None:
             self._offer_earlier()
+
+    @property
+    def _core(self) -> _Core:
+        """The study; while its space is unknown, an error that says so."""
+        if self._opened is None:
+            raise RuntimeError("this study has no space yet: give one, or run an objective that calls trial.suggest_float and the like")
+        return self._opened
+
+    def _open_core(self) -> None:
+        self._opened = _Core.open(self.folder, self._given, self._runs)
+        self._space.stored(self._core.settings["space"])
+
+    def _begin_trial(self, trial: Trial) -> None:
+        """The first trial of a study without a space reports or ends: the parameters that it asked for are the space."""
+        with self._lock:
+            if self._opened is not None:
+                return
+            self._scout = None
+            if not trial.config:
+                self._hopeless = True
+                raise RuntimeError("the objective reported or ended before it asked for a parameter: give the study a space")
+            _log.info("the space is what the objective asked for: %s", ", ".join(trial.config))
+            queued = [self._space.queued(trial.config), *(self._given.get("enqueue") or [])]
+            self._given.update(space=self._space.written, enqueue=queued)
+            self._open_core()
+            start = self._core.ask()
+            assert start is not None
+            trial.number, _, trial.seed, _, trial.end = start
+
+    def _first(self) -> Trial | None:
+        """The first trial of a study without a space; `None` while another thread has it."""
+        with self._lock:
+            if self._scout is not None or self._opened is not None or self._hopeless:
+                return None
+            queue = list(self._given.get("enqueue") or [])
+            self._tried = dict(queue.pop(0)) if queue and isinstance(queue[0], Mapping) else {}
+            self._given["enqueue"] = queue or None
+            self._scout = Trial(self, 0, {}, self._given.get("seed") or 0, 0, self._given["epochs"])
+            return self._scout
+
+    def _join(self, trial: Trial, name: str, parameter: Parameter) -> Any:
+        value = parameter.sample(random.Random(f"{trial.seed} {trial.number} {name}"))
+        with self._lock:
+            if self._opened is None:
+                self._space.join(name, parameter)
+                return self._tried.get(name, value)
+            if not self._grows or trial.reports:
+                return super()._join(trial, name, parameter)
+            if name not in trial.config and self._space.join(name, parameter):
+                self._core.change({"space": self._space.written, "trials": self._core.settings["trials"] + 1})
+                self._space.stored(self._core.settings["space"])
+                _log.warning("%s joins the space in trial %d; the objective runs again, with a value for it", name, trial.number)
+        trial.tell(f"{name} joined the space")
+        asked = {key: known for key, known in trial.config.items() if known is not None}
+        self._core.enqueue(self._space.queued({**asked, name: value}))
+        raise Grown
+
+    def _returned(self, trial: Trial, value: float) -> None:
+        """Where trials return their best report, the best counts from now on; where they return something else, none is stopped."""
+        if not self._detects or trial._first:
+            return
+        with self._lock:
+            reported, returned = self._finished
+            reported.append(trial.values)
+            returned.append(value)
+            name, words, score = relation(self._core.settings["direction"], reported, returned) or (None, "", None)
+            if name == self._relation:
+                return
+            self._relation = name
+            try:
+                self._core.change({"score": score, "shadow": name in ("too-few", "apart")})
+            except ValueError as error:
+                # a scheduler with rungs has compared trials by the score that it was given
+                words += f". This study goes by its last reports all the same: make it with score={score!r} ({error})"
+        if words:
+            _log.log(logging.INFO if name == "too-few" else logging.WARNING, "%s", words)
 
     def _offer_earlier(self) -> None:
         """Says which studies beside the folder this one could learn from: those of the same parameters, metric and length."""
@@ -123,11 +213,16 @@ class Study(Search):
                 )
 
     def _ask(self) -> Trial | None:
+        if self._opened is None and ((first := self._first()) is not None or self._opened is None):
+            return first
         start = self._core.ask()
         if start is None:
             return None
         number, config, *others = start
         return Trial(self, number, self._space.decoded(config), *others)
+
+    def _begin(self, trial: int) -> None:
+        self._core.begin(trial, 0)
 
     def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
         return self._core.report(trial, step, value, metrics)
@@ -136,10 +231,12 @@ class Study(Search):
         self._core.tell(trial, failure)
 
     def _enqueue(self, queued: Any) -> None:
-        self._core.enqueue(json.dumps(queued))
+        self._core.enqueue(queued)
 
     def _view(self) -> dict[str, Any]:
-        view = self._core.view()
+        if self._opened is None:
+            return {"settings": {}, "trials": [], "rows": [], "reports": {}}
+        view = self._opened.view()
         for trial in view["trials"]:
             trial["config"] = self._space.decoded(trial["config"])
         return view
@@ -147,13 +244,13 @@ class Study(Search):
     @property
     def best(self) -> Best | None:
         """The best trial so far: its `trial`, `score` and `config`."""
-        best = self._core.best
+        best = None if self._opened is None else self._opened.best
         return None if best is None else {"trial": best[0], "score": best[1], "config": self._space.decoded(best[2])}
 
     @property
     def done(self) -> bool:
         """Whether nothing runs and there is nothing left to run."""
-        return self._core.done
+        return self._hopeless if self._opened is None else self._opened.done
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -161,6 +258,8 @@ class Study(Search):
         return self._core.settings
 
     def __repr__(self) -> str:
+        if self._opened is None:
+            return "Study(without a space, until the first trial reports)"
         return f"Study({self._described('in memory' if self.folder is None else f'in {self.folder}')})"
 
 
@@ -177,10 +276,16 @@ def _check(space: Any, settings: Mapping[str, Any]) -> None:
             raise TypeError(f"unknown setting {name!r}; did you mean {close[0]!r}?")
 
 
+def _check_length(epochs: int | None) -> None:
+    """A new study needs the length of a whole training, which nobody else can know."""
+    if epochs is None or epochs < 1:
+        raise ValueError(
+            f"epochs={epochs!r}: a new study needs the number of epochs (reports) of a whole training, such as epochs=20; epochs=1 where the "
+            "objective only returns a value"
+        )
+
+
 def _names(space: Any) -> Any:
     """The names of the parameters of a space as settings have it."""
     return space if isinstance(space, str) else {parameter["name"] for parameter in space}
 
-
-def _listed(queued: Any) -> Sequence[Any]:
-    return [queued] if isinstance(queued, (Mapping, str)) else queued

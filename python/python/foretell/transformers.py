@@ -37,7 +37,7 @@ class ForetellCallback(TrainerCallback):
     direction
         `'maximize'` or `'minimize'`. Default: by the metric's name.
     config
-        The configuration of this run.
+        The configuration of this run. `Trainer.hyperparameter_search` adds the parameters of each trial.
     shadow
         Decide and log, but do not stop.
     settings
@@ -68,7 +68,10 @@ class ForetellCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any
     ) -> None:
         """A training begins, or goes on from a checkpoint: its curve so far is in the log history."""
-        self.watch.begin()
+        if self._training:
+            # the training before this one ended in an error, or another pruner ended it
+            self.watch.end(failed=True)
+        self.watch.begin(state.trial_params if state.is_hyper_param_search else None)
         self._training, self._seen, self._missed = True, False, None
         for entry in state.log_history:
             if (name := self._name(entry)) is not None and (not self.watch.steps or entry["epoch"] > self.watch.steps[-1]):

@@ -27,6 +27,13 @@ class watch(Iterable):
             run.report(train_one_epoch())
         print(run.decision)
 
+    >>> import foretell
+    >>> run = foretell.watch(range(3), history=[[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]], direction="maximize")
+    >>> for epoch in run:
+    ...     stop = run.report(0.1)
+    >>> run.stopped
+    True
+
     Parameters
     ----------
     epochs

@@ -1,5 +1,6 @@
 """The callback in real Lightning trainings, in one process and in two."""
 
+import json
 import logging
 import sys
 import warnings
@@ -188,3 +189,40 @@ def test_a_checkpoint_has_the_curve(history, tmp_path):
 def test_a_metric_of_validation_that_never_ran_is_said(history, caplog):
     train(0.01, [ForetellCallback("val_loss", history)], check_val_every_n_epoch=EPOCHS + 1)
     assert "without 'val_loss' ever reported" in caplog.text
+
+
+class Stops(pl.Callback):
+    """Ends the training by an error, or by Ctrl-C, after an epoch."""
+
+    def __init__(self, error, epoch=3):
+        self.error, self.epoch = error, epoch
+
+    def on_train_epoch_end(self, trainer, pl_module):
+        if trainer.current_epoch == self.epoch:
+            raise self.error
+
+
+def recorded_in(path):
+    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("out of memory"), KeyboardInterrupt()])
+def test_a_training_that_ends_by_an_error_is_kept_and_counts_once_when_it_is_continued(error, tmp_path):
+    path = tmp_path / "runs.jsonl"
+    saving = dict(enable_checkpointing=True, default_root_dir=tmp_path)
+    kept = pl.callbacks.ModelCheckpoint(tmp_path, filename="last", save_last=True, every_n_epochs=1)
+    with pytest.raises((type(error), SystemExit)):
+        train(0.1, [ForetellCallback("val_loss", path, config={"lr": 0.1}), kept, Stops(error)], **saving)
+    cut = recorded_in(path)
+    assert [run["ended"] for run in cut] == ["failed"] and 3 <= len(cut[0]["values"]) <= 4
+    trainer = pl.Trainer(max_epochs=EPOCHS, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False,
+                         callbacks=[ForetellCallback("val_loss", path, config={"lr": 0.1})], **saving)  # fmt: skip
+    trainer.fit(Line(0.1), *loaders(), ckpt_path=str(tmp_path / "last.ckpt"))
+    runs = recorded_in(path)
+    assert [(run["ended"], run["steps"]) for run in runs] == [("finished", list(range(1, EPOCHS + 1)))]
+    assert runs[0]["values"][: len(cut[0]["values"]) - 1] == cut[0]["values"][:-1]
+
+
+def test_a_trainer_without_validation_is_said(history):
+    with pytest.raises(ValueError, match=r"'val_loss' was not logged, and the trainer runs no validation \(limit_val_batches=0.*train_loss"):
+        train(0.1, [ForetellCallback("val_loss", history)], limit_val_batches=0)

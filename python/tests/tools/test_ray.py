@@ -101,6 +101,31 @@ def test_a_restored_run_decides_as_one_that_never_ended(cluster, tmp_path):
     assert lengths(restored.fit()) == whole
 
 
+class Telling(ForetellScheduler):
+    """Writes how many trials it knows when it hears its first result."""
+
+    def on_trial_result(self, controller, trial, result):
+        answer = super().on_trial_result(controller, trial, result)
+        if not hasattr(self, "_told"):
+            self._told = True
+            with open(os.environ["FORETELL_TOLD"], "a") as file:
+                print(0 if self._judge is None else len(self._judge), len(self._stopped), file=file)
+        return answer
+
+
+def test_a_restored_run_knows_the_trials_that_had_finished(cluster, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORETELL_TOLD", str(tmp_path / "told"))
+    monkeypatch.delenv("FORETELL_CUT", raising=False)
+    try:
+        fit(tmp_path / "cut", Telling(max_t=EPOCHS, n_startup_trials=6), callbacks=[Interrupt(100)])
+    except BaseException:
+        pass
+    tune.Tuner.restore(str(tmp_path / "cut" / "run"), train, resume_unfinished=True, restart_errored=True).fit()
+    first, restored = [tuple(map(int, line.split())) for line in (tmp_path / "told").read_text().splitlines()]
+    assert first == (0, 0)
+    assert restored[0] >= 6 and restored[1] >= 1, restored
+
+
 def test_state_survives_save_and_restore(tmp_path):
     one = ForetellScheduler("accuracy", "max", max_t=3, n_startup_trials=3)
     for number, rate in enumerate([0.1, 0.5, 0.7, 0.9, 0.95]):

@@ -1,5 +1,7 @@
 """The callback in real trainings by Hugging Face's Trainer."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -133,3 +135,23 @@ def test_a_stopped_callback_serves_the_next_training(history, tmp_path):
 def test_a_training_without_evaluations_says_so(history, tmp_path, caplog):
     train(tmp_path, 2e-3, [ForetellCallback("loss", history)], eval_strategy="no")
     assert "without 'loss' ever reported" in caplog.text
+
+
+def test_a_hyperparameter_search_records_the_configuration_of_each_trial_and_can_be_repeated(tmp_path):
+    optuna = pytest.importorskip("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    path = tmp_path / "runs.jsonl"
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path), num_train_epochs=EPOCHS, per_device_train_batch_size=32, eval_strategy="epoch", save_strategy="no",
+        logging_strategy="no", report_to="none", disable_tqdm=True, use_cpu=True, lr_scheduler_type="constant", optim="sgd",
+    )  # fmt: skip
+    stop = ForetellCallback("eval_loss", path, config={"optimizer": "sgd"})
+    trainer = transformers.Trainer(None, arguments, train_dataset=data(), eval_dataset=data(), model_init=Line, callbacks=[stop])
+    for trials in (2, 1):
+        trainer.hyperparameter_search(
+            direction="minimize", backend="optuna", n_trials=trials,
+            hp_space=lambda trial: {"learning_rate": trial.suggest_float("learning_rate", 1e-3, 0.3, log=True)},
+        )  # fmt: skip
+    configurations = [json.loads(line)["configuration"] for line in path.read_text().splitlines()]
+    assert [set(one) for one in configurations] == [{"learning_rate", "optimizer"}] * 3
+    assert len({one["learning_rate"] for one in configurations}) == 3

@@ -1,5 +1,7 @@
 """What is right is found right: a type checker has nothing to say about this file."""
 
+import pickle
+
 import foretell
 from foretell.optuna import ForetellPruner
 
@@ -36,3 +38,34 @@ ForetellPruner(max_resource=20, caution="fast", min_steps=2)
 for epoch in foretell.watch(range(3), "runs.jsonl", "maximize", shadow=True, stop_probability=0.95):
     print(epoch)
 trials, curves = foretell.load("runs", "polars")
+
+
+def of_optuna(trial: foretell.Trial) -> float:
+    rate: float = trial.suggest_float("lr", 1e-4, 1, log=True)
+    layers: int = trial.suggest_int("layers", 1, 4)
+    trial.report(rate * layers, 0)
+    if trial.should_prune():
+        return 0.0
+    return rate + len(trial.suggest_categorical("opt", ["sgd", "adam"])) + len(trial.params)
+
+
+def several(trial: foretell.Trial) -> dict[str, float]:
+    return {"acc": 0.5, "latency": float(trial.config["lr"])}
+
+
+space: dict[str, foretell.Parameter] = {"x": foretell.float(0, 1), "n": foretell.int(1, 8).when("x", 1), "w": foretell.logint(1, 64)}
+other = foretell.Study(metric="acc", epochs=20, score="best")
+other.optimize(of_optuna, show_progress_bar=True)
+other.optimize(several)
+value: float = other.best_value
+record: foretell.TrialRecord = other.best_trial
+kept: foretell.FinishedStudy = pickle.loads(pickle.dumps(other))
+print(len(kept), other.best_params["lr"], record["score"], foretell.__version__, foretell.predictors())
+remote: foretell.RemoteStudy = foretell.connect("runs/a", space={"lr": foretell.log(1e-4, 1)}, metric="acc", epochs=20)
+found: foretell.Best | None = remote.best
+forecaster = foretell.Forecaster.fit([[0.1, 0.2]] * 10, direction="maximize")
+forecast: foretell.Forecast = forecaster.forecast([0.1])
+decision: foretell.Decision = forecaster.decide([0.1])
+judgement: foretell.Judgement | None = foretell.Judge("maximize", policy="patience", patience=3, score="best").decide([0.1, 0.2])
+print(forecast.mean, decision.stop, judgement, foretell.evaluate("old.csv"), foretell.replay("old.csv"))
+loaded: foretell.Loaded = foretell.load("runs")

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use foretell::{Configuration, Run};
 use foretell_search::{
-    Answer, Decision, Ending, Fitted, Order, Record, Session, Start, Store, StoreError, Study, StudyError,
+    Answer, Decision, Ending, Fitted, Order, Record, Session, Settings, Start, Store, StoreError, Study, StudyError,
     Trial, TrialState,
 };
 use thiserror::Error;
@@ -661,6 +661,16 @@ impl<S: Store> Hosted<S> {
         let enqueued = self.session.enqueue(configuration, order);
         self.gather();
         Ok(enqueued??)
+    }
+
+    /// From here on the `settings` hold.
+    ///
+    /// # Errors
+    /// [`HostError::Store`].
+    pub fn change(&mut self, settings: Settings) -> Result<(), HostError> {
+        let changed = self.session.change(settings);
+        self.gather();
+        Ok(changed?)
     }
 
     /// Carries out what was ordered by files. An order is withdrawn only once it is recorded.

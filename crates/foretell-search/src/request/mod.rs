@@ -26,12 +26,13 @@ use crate::space::Space;
 use crate::stopping::caution::Caution;
 use crate::stopping::policy::PolicyName;
 use foretell::{Configuration, Direction, ErrorBudget, RunScore};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// A configuration to try first, as it is written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged, expecting = "expected a text such as \"lr=0.1,opt=sgd\", or an object of values")]
 pub enum Queued {
@@ -41,6 +42,28 @@ pub enum Queued {
     Values(
         #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, serde_json::Value>"))] Configuration,
     ),
+}
+
+impl<'de> Deserialize<'de> for Queued {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = Value::deserialize(deserializer)?;
+        match &given {
+            Value::String(text) => Ok(Self::Text(text.clone())),
+            Value::Object(values) => match values.iter().find(|(_, value)| !is_of_parameter(value)) {
+                None => serde_json::from_value(given).map(Self::Values).map_err(D::Error::custom),
+                Some((name, value)) => Err(D::Error::custom(format!(
+                    "{name}: {value} is no value of a parameter; give a number or a text, or leave the parameter out"
+                ))),
+            },
+            _ => Err(D::Error::custom(format!(
+                "{given} is no configuration; give an object such as {{\"lr\": 0.1}}, or a text such as lr=0.1"
+            ))),
+        }
+    }
+}
+
+fn is_of_parameter(value: &Value) -> bool {
+    matches!(value, Value::Number(_) | Value::String(_) | Value::Null)
 }
 
 /// What somebody asks a study to be: every choice is optional.

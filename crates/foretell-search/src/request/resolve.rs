@@ -47,7 +47,7 @@ impl StudyRequest {
                 ),
             ));
         }
-        if !there.continues(&spec) {
+        if !there.conflicts(&spec).is_empty() {
             return Err(different(there, &spec));
         }
         spec.queue.splice(0..0, enqueued.iter().cloned());

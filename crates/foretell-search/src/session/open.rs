@@ -3,7 +3,7 @@
 use super::Session;
 use crate::record::{Input, Record};
 use crate::store::{Memory, Store, StoreError};
-use crate::study::{Parts, RestoreError, Study, StudyError, StudySpec};
+use crate::study::{Parts, RestoreError, Settings, Study, StudyError, StudySpec};
 use foretell::{Direction, Run};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thiserror::Error;
@@ -47,7 +47,7 @@ impl Session {
 
 impl<S: Store> Session<S> {
     /// A session on the study of `spec` in `store`: a new one if the store is empty, else the one that is there, which may
-    /// have had other [`Settings`](crate::Settings): then their change is recorded. The store is read once, one record at a time (twice if it holds more trials than
+    /// have had other [`Settings`]: then their change is recorded. The store is read once, one record at a time (twice if it holds more trials than
     /// `spec` plans for, or the caller brings `parts`).
     ///
     /// # Errors
@@ -95,6 +95,18 @@ impl<S: Store> Session<S> {
         }
         session.news.clear();
         Ok(session)
+    }
+
+    /// From here on the `settings` hold, which were [resolved](crate::StudyRequest::resolve) for this study. Running trials go on.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the change could not be stored.
+    pub fn change(&mut self, settings: Settings) -> Result<(), StoreError> {
+        self.news.clear();
+        if settings == *self.study.settings() {
+            return Ok(());
+        }
+        self.with_study(|study, append| study.change_settings(settings, append))
     }
 
     /// Gives the study runs of an earlier search to learn from (a warm start), before its first trial; of a study that

@@ -1,6 +1,6 @@
 //! A study takes in other settings.
 
-use super::{Proposal, Settings, Study, TrialState};
+use super::{Proposal, Settings, Study, StudySpec, TrialState};
 use crate::samplers::worth::Worth;
 use crate::schedulers::f_hyperband::LevelData;
 use crate::schedulers::schedule::Schedule;
@@ -24,7 +24,11 @@ impl Study {
             return;
         }
         let before = std::mem::replace(&mut self.spec, changed);
-        if (&before.space, &before.sampler) != (&self.spec.space, &self.spec.sampler) {
+        if before.run_score != self.spec.run_score {
+            self.count_otherwise(&before);
+        }
+        let searched = |spec: &StudySpec| (spec.space.clone(), spec.sampler.clone(), spec.run_score);
+        if searched(&before) != searched(&self.spec) {
             self.take_sampler();
         }
         if before.max_resource != self.spec.max_resource {
@@ -46,6 +50,19 @@ impl Study {
         }
         self.begin_rungs();
         self.begin_standings();
+    }
+
+    /// Another value of each trial counts than `before`.
+    fn count_otherwise(&mut self, before: &StudySpec) {
+        for (index, trial) in self.trials.iter_mut().enumerate() {
+            self.progress.remove(index, trial, before);
+            if let (TrialState::Completed { value }, Some(score)) =
+                (&mut trial.state, self.spec.run_score.of(&trial.curve))
+            {
+                *value = self.spec.direction.value(score);
+            }
+            self.progress.add(index, trial, &self.spec);
+        }
     }
 
     /// The sampler that is asked for, which hears of all trials that are in the space.

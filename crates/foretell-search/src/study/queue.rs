@@ -101,13 +101,7 @@ impl Study {
         if needed <= self.settings.trials || !self.spec.schedule.takes_more_trials() {
             return Ok(());
         }
-        let settings = Settings { trials: needed, ..self.settings.clone() };
-        self.emit(Record::Changed { settings: Box::new(settings) }, append)?;
-        if needed > self.spec.trials {
-            self.spec.trials = needed;
-            self.scheduler.raise(needed);
-        }
-        Ok(())
+        self.change_settings(Settings { trials: needed, ..self.settings.clone() }, append)
     }
 
     /// What was enqueued for the new trial number `trial`, completed by what the sampler proposes.

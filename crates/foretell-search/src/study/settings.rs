@@ -3,7 +3,7 @@
 use crate::samplers::SamplerSpec;
 use crate::space::Space;
 use crate::stopping::policy::Policy;
-use foretell::StopCriterion;
+use foretell::{RunScore, StopCriterion};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -39,6 +39,9 @@ pub struct Settings {
     /// R, the resource that a whole training takes; it only grows, and only where every trial is trained to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_resource: Option<u64>,
+    /// Which value of a trial counts; it changes only where every trial is trained to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_score: Option<RunScore>,
     /// No further trial is started after this many in a row without a new best.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_no_improvement: Option<u64>,

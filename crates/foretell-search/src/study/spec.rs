@@ -415,11 +415,13 @@ impl StudySpec {
 
     /// Whether `other` is the same study, possibly with other [`Settings`](crate::Settings).
     pub fn continues(&self, other: &Self) -> bool {
-        self.conflicts(other).is_empty()
+        let run_score = if self.schedule.is_full() { self.run_score } else { other.run_score };
+        self.conflicts(&Self { run_score, ..other.clone() }).is_empty()
     }
 
     /// The fields that make `other` a different study: whatever is not a setting, `max_resource` if trainings would become shorter, and
-    /// `space` if no parameter of before is left.
+    /// `space` if no parameter of before is left. Nobody asks for another `run_score` by accident: it differs, although a
+    /// study that learns which value its trials return [changes](crate::Session::change) it.
     pub fn conflicts(&self, other: &Self) -> Vec<Difference> {
         let mut conflicts = differences(&self.regardless_of_settings(), &other.regardless_of_settings());
         let length = |study: &Self| study.max_resource.to_string();
@@ -463,6 +465,7 @@ impl StudySpec {
                 _ => SamplerSpec::Random,
             }),
             max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
+            run_score: Some(self.run_score),
             workload: Some(workload),
             ..usual
         };
@@ -491,6 +494,7 @@ impl StudySpec {
             space: Some(self.space.clone()),
             sampler: Some(self.sampler.clone()),
             max_resource: Some(self.max_resource),
+            run_score: Some(self.run_score),
             until_no_improvement: self.until_no_improvement,
             workload: Some(self.workload.clone()),
         }
@@ -519,6 +523,7 @@ impl StudySpec {
             space: settings.space.clone().unwrap_or(self.space),
             sampler: settings.sampler.clone().unwrap_or(self.sampler),
             max_resource: settings.max_resource.unwrap_or(self.max_resource),
+            run_score: settings.run_score.unwrap_or(self.run_score),
             workload: settings.workload.clone().unwrap_or(self.workload),
             ..self
         }

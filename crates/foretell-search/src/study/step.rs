@@ -64,7 +64,13 @@ impl Study {
         settings: Settings,
         append: &mut Append<'_, E>,
     ) -> Result<(), E> {
-        self.emit(Record::Changed { settings: Box::new(settings) }, append)
+        let trials = settings.trials;
+        self.emit(Record::Changed { settings: Box::new(settings) }, append)?;
+        if trials > self.spec.trials && self.spec.schedule.takes_more_trials() {
+            self.spec.trials = trials;
+            self.scheduler.raise(trials);
+        }
+        Ok(())
     }
 
     /// Notes which series of the trials' output is the metric, unless one is known.

@@ -1,0 +1,311 @@
+//! How the values that finished trials return (or print last) relate to the values that they reported.
+
+use foretell::{Curve, Direction, RunScore};
+use std::fmt;
+
+/// Two values are equal up to this fraction: a report may have gone through single precision.
+const EQUAL: f64 = 1e-6;
+
+/// The same for a factor between them, which takes up both roundings.
+const SAME_FACTOR: f64 = 1e-5;
+
+/// So many trials are needed to tell whether values that are not equal go together.
+const FEWEST: usize = 5;
+
+/// A factor is seen from so many trials on; with fewer, any two values differ by one.
+const FEWEST_OF_FACTOR: usize = 3;
+
+/// Returned values and reports go together from this rank correlation on: three of four pairs of trials are in the same order.
+const TOGETHER: f64 = 0.5;
+
+/// And from so many standard deviations of what chance gives, which are wide for few trials.
+const BEYOND_CHANCE: f64 = 2.0;
+
+/// One score follows the returned values better than the other if its rank correlation is this much higher.
+const CLEARLY: f64 = 0.1;
+
+/// Ranks are compared among this many of the latest trials.
+const COMPARED: usize = 200;
+
+/// A finished trial: what it reported and what it returned, all as scores (larger is better).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Returned {
+    last: f64,
+    best: f64,
+    value: f64,
+}
+
+impl Returned {
+    /// A trial that reported `curve` and returned `value`, in the metric's unit. `None` if it diverged, reported nothing, or returned
+    /// no number.
+    pub fn new(curve: &Curve, value: f64, direction: Direction) -> Option<Self> {
+        if curve.diverged_at().is_some() || !value.is_finite() {
+            return None;
+        }
+        let last = RunScore::Last.of(curve)?;
+        Some(Self { last, best: RunScore::Best.of(curve)?, value: direction.score(value) })
+    }
+
+    fn reported(&self, score: RunScore) -> f64 {
+        match score {
+            RunScore::Last => self.last,
+            RunScore::Best => self.best,
+        }
+    }
+}
+
+/// How returned values relate to the reports, over all finished trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Relation {
+    /// No trial has returned anything.
+    #[default]
+    Nothing,
+    /// The values are not equal to a report, and there are too few trials to tell whether they go together.
+    TooFew,
+    /// Each trial returned this one of its reports, times one factor.
+    Equal {
+        /// Which one; `None` while the last report of each trial is its best.
+        score: Option<RunScore>,
+        /// The factor; 1 where the values are equal.
+        factor: f64,
+    },
+    /// The values rise and fall with this one of the reports.
+    Together(RunScore),
+    /// The values do not go together with the reports.
+    Apart {
+        /// The rank correlation, from -1 to 1.
+        correlation: f64,
+    },
+}
+
+impl Relation {
+    /// The relation that finished `trials` show.
+    ///
+    /// ```
+    /// use foretell::{Curve, Direction, RunScore};
+    /// use foretell_search::{Relation, Returned};
+    ///
+    /// // the second trial overfits, and returns its best value
+    /// let trials = [(vec![0.5, 0.7], 0.7), (vec![0.6, 0.9, 0.8], 0.9)];
+    /// let returned = trials.iter().filter_map(|(values, returned)| {
+    ///     Returned::new(&Curve::of_epochs(values, Direction::Maximize), *returned, Direction::Maximize)
+    /// });
+    /// let relation = Relation::between(&returned.collect::<Vec<_>>());
+    /// assert_eq!(relation.score(), Some(RunScore::Best));
+    /// ```
+    pub fn between(trials: &[Returned]) -> Self {
+        if trials.is_empty() {
+            return Self::Nothing;
+        }
+        let [last, best] = [RunScore::Last, RunScore::Best].map(|score| factor(trials, score));
+        match (last, best) {
+            (Some(factor), Some(_)) => return Self::Equal { score: None, factor },
+            (Some(factor), None) => return Self::Equal { score: Some(RunScore::Last), factor },
+            (None, Some(factor)) => return Self::Equal { score: Some(RunScore::Best), factor },
+            (None, None) if trials.len() < FEWEST => return Self::TooFew,
+            (None, None) => {}
+        }
+        let latest = &trials[trials.len().saturating_sub(COMPARED)..];
+        let [last, best] = [RunScore::Last, RunScore::Best].map(|score| rank_correlation(latest, score));
+        if last.max(best) < TOGETHER.max(BEYOND_CHANCE * spread_by_chance(latest.len())) {
+            return Self::Apart { correlation: last.max(best) };
+        }
+        Self::Together(if best > last + CLEARLY { RunScore::Best } else { RunScore::Last })
+    }
+
+    /// Which report a trial counts with, if that is known.
+    pub fn score(self) -> Option<RunScore> {
+        match self {
+            Self::Equal { score, .. } => score,
+            Self::Together(score) => Some(score),
+            _ => None,
+        }
+    }
+
+    /// Its name, if a user has to know of it: not where each trial returns its last report, as is usual.
+    pub fn noteworthy(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::TooFew => Some("too-few"),
+            Self::Equal { score: Some(RunScore::Best), .. } => Some("best"),
+            Self::Equal { factor, .. } => Some("factor").filter(|_| factor != 1.0),
+            Self::Together(_) => Some("together"),
+            Self::Apart { .. } => Some("apart"),
+        }
+    }
+
+    /// Whether trials may be stopped by their reports.
+    pub fn allows_stopping(self) -> bool {
+        !matches!(self, Self::TooFew | Self::Apart { .. })
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Nothing => write!(f, "no trial has returned a value"),
+            Self::TooFew => write!(
+                f,
+                "trials return values that they have not reported; none is stopped before {FEWEST} trials show whether the two go together"
+            ),
+            Self::Equal { score, factor } => {
+                match score {
+                    Some(RunScore::Best) => {
+                        write!(f, "each trial returns the best of its reports, so the best counts")
+                    }
+                    Some(RunScore::Last) => {
+                        write!(f, "each trial returns its last report, so the last counts")
+                    }
+                    None => write!(f, "each trial returns its last report, which is also its best"),
+                }?;
+                if factor == 1.0 { Ok(()) } else { write!(f, ", times {}", round(factor)) }
+            }
+            Self::Together(score) => write!(
+                f,
+                "trials return other values than they report, but the two rise and fall together; the {} report counts",
+                match score {
+                    RunScore::Last => "last",
+                    RunScore::Best => "best",
+                }
+            ),
+            Self::Apart { correlation } => write!(
+                f,
+                "the values that trials return do not go together with those that they report (rank correlation {correlation:.2}), so \
+                 no trial is stopped. Report the value that is returned, or choose `score` to stop trials by their reports"
+            ),
+        }
+    }
+}
+
+/// A factor to four digits, as it is read: 100, 0.01, 2.54.
+fn round(factor: f64) -> f64 {
+    format!("{factor:.3e}").parse().unwrap_or(factor)
+}
+
+/// The positive number by which the returned values differ from the reports of this `score`, if it is one number: 1 where they are equal.
+fn factor(trials: &[Returned], score: RunScore) -> Option<f64> {
+    if trials.iter().all(|trial| is_near(trial.value, trial.reported(score), EQUAL)) {
+        return Some(1.0);
+    }
+    // the largest reports tell the factor best
+    let largest = trials.iter().max_by(|a, b| a.reported(score).abs().total_cmp(&b.reported(score).abs()))?;
+    let factor = largest.value / largest.reported(score);
+    let differ = trials.iter().any(|trial| !is_near(trial.value, trials[0].value, EQUAL));
+    let holds = |trial: &Returned| is_near(trial.value, factor * trial.reported(score), SAME_FACTOR);
+    let is_one = factor.is_finite() && factor > 0.0 && differ && trials.len() >= FEWEST_OF_FACTOR;
+    (is_one && trials.iter().all(holds)).then_some(factor)
+}
+
+fn is_near(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance * a.abs().max(b.abs())
+}
+
+/// Kendall's τ between the returned values and the reports of this `score`; pairs that are equal in one of them count for nothing.
+fn rank_correlation(trials: &[Returned], score: RunScore) -> f64 {
+    let (mut agree, mut pairs) = (0.0, 0.0);
+    for (i, a) in trials.iter().enumerate() {
+        for b in &trials[..i] {
+            let product = (a.value - b.value) * (a.reported(score) - b.reported(score));
+            if product != 0.0 {
+                agree += product.signum();
+                pairs += 1.0;
+            }
+        }
+    }
+    if pairs == 0.0 { 0.0 } else { agree / pairs }
+}
+
+/// The standard deviation of Kendall's τ between independent rankings of `n`. Source: Kendall, "Rank Correlation Methods", 1948, §5.
+fn spread_by_chance(n: usize) -> f64 {
+    let n = n as f64;
+    (2.0 * (2.0 * n + 5.0) / (9.0 * n * (n - 1.0))).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use foretell::Direction::{Maximize, Minimize};
+
+    /// Curves that rise and then fall, of networks that differ in both.
+    fn curves(trials: usize) -> Vec<Vec<f64>> {
+        let value = |trial: usize, epoch: usize| {
+            let (quality, peak) = ((trial * 7 % 11) as f64 / 11.0, 3 + trial * 5 % 7);
+            (0.5 + 0.3 * quality) * (1.0 - 0.5_f64.powi(epoch as i32))
+                - 0.02 * epoch.saturating_sub(peak) as f64
+        };
+        (0..trials).map(|trial| (1..=10).map(|epoch| value(trial, epoch)).collect()).collect()
+    }
+
+    fn relation(trials: usize, direction: Direction, returned: impl Fn(&[f64]) -> f64) -> Relation {
+        let returned = curves(trials).into_iter().filter_map(|values| {
+            Returned::new(&Curve::of_epochs(&values, direction), returned(&values), direction)
+        });
+        Relation::between(&returned.collect::<Vec<_>>())
+    }
+
+    fn best(values: &[f64]) -> f64 {
+        values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    fn last(values: &[f64]) -> f64 {
+        values[values.len() - 1]
+    }
+
+    #[test]
+    fn the_best_or_the_last_report_is_recognized_from_the_first_trial_in_which_they_differ() {
+        let of = |score| Relation::Equal { score: Some(score), factor: 1.0 };
+        assert_eq!(relation(1, Maximize, best), of(RunScore::Best));
+        assert_eq!(relation(12, Maximize, |values| f64::from(best(values) as f32)), of(RunScore::Best));
+        assert_eq!(relation(12, Maximize, last), of(RunScore::Last));
+        // of a loss, the best is the smallest
+        assert_eq!(relation(12, Minimize, |values| values[0]), of(RunScore::Best));
+        assert_eq!(relation(0, Maximize, best), Relation::Nothing);
+    }
+
+    #[test]
+    fn curves_whose_last_report_is_their_best_leave_it_open() {
+        let rising = Returned::new(&Curve::of_epochs(&[0.1, 0.2, 0.3], Maximize), 0.3, Maximize);
+        let relation = Relation::between(&[rising.expect("a finished trial")]);
+        assert_eq!((relation.score(), relation.allows_stopping()), (None, true));
+    }
+
+    #[test]
+    fn a_factor_is_named_from_three_trials_on() {
+        assert_eq!(relation(2, Maximize, |values| 100.0 * best(values)), Relation::TooFew);
+        let relation = relation(3, Maximize, |values| 100.0 * best(values));
+        assert_eq!(relation.score(), Some(RunScore::Best));
+        assert!(relation.to_string().ends_with("the best counts, times 100"), "{relation}");
+    }
+
+    #[test]
+    fn values_that_are_no_report_but_follow_them_allow_stopping() {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        assert_eq!(relation(4, Maximize, mean), Relation::TooFew);
+        assert!(!relation(4, Maximize, mean).allows_stopping());
+        assert!(matches!(relation(5, Maximize, mean), Relation::Together(_)));
+        // the test accuracy of the best epoch, with noise
+        let noisy = |values: &[f64]| best(values) - 0.05 + 0.01 * (values[0] * 1e4).sin();
+        assert_eq!(relation(40, Maximize, noisy), Relation::Together(RunScore::Best));
+    }
+
+    #[test]
+    fn an_accuracy_returned_and_a_loss_reported_stop_nothing() {
+        for returned in [
+            |values: &[f64]| 1.0 - last(values),
+            |values: &[f64]| -last(values),
+            |values: &[f64]| (values[0] * 1e5).sin(),
+        ] {
+            let relation = relation(12, Maximize, returned);
+            assert!(matches!(relation, Relation::Apart { .. }) && !relation.allows_stopping(), "{relation}");
+        }
+        // one value for all tells nothing
+        assert!(!relation(12, Maximize, |_| 0.5).allows_stopping());
+    }
+
+    #[test]
+    fn a_trial_that_diverged_tells_nothing() {
+        let lost = Curve::of_epochs(&[0.1, f64::NAN], Maximize);
+        assert_eq!(Returned::new(&lost, 0.1, Maximize), None);
+        assert_eq!(Returned::new(&Curve::of_epochs(&[0.1], Maximize), f64::NAN, Maximize), None);
+    }
+}

@@ -1,0 +1,1 @@
+"""The Hydra sweeper `hydra/sweeper=foretell`."""

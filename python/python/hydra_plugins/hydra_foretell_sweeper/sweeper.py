@@ -1,0 +1,98 @@
+"""A sweeper for Hydra that chooses configurations as `foretell.Study` does, and stops jobs that will not win."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+import foretell
+from foretell._ears import Ears
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, Override, RangeSweep
+from hydra.core.plugins import Plugins
+from hydra.plugins.sweeper import Sweeper
+from omegaconf import OmegaConf
+
+
+@dataclass
+class ForetellSweeperConf:
+    """The settings under `hydra.sweeper`: those of `foretell.Study`; further ones go into `settings`."""
+
+    _target_: str = "hydra_plugins.hydra_foretell_sweeper.sweeper.ForetellSweeper"
+    metric: str = "score"
+    direction: Optional[str] = None  # noqa: UP007, UP045
+    epochs: int = 1
+    trials: int = 40
+    settings: Any = None
+
+
+ConfigStore.instance().store(group="hydra/sweeper", name="foretell", node=ForetellSweeperConf, provider="foretell")
+
+
+class _Stopped(BaseException):
+    """Ends a job that will not win, whatever it catches."""
+
+
+class ForetellSweeper(Sweeper):
+    """Runs one job after another. Lines that a job logs or prints, such as `val_acc=0.91` or `val_acc: 0.91`, are its reports."""
+
+    def __init__(self, metric: str, direction: str | None, epochs: int, trials: int, settings: Any = None) -> None:
+        self._metric = metric
+        self._given = {"metric": metric, "direction": direction, "epochs": epochs, "trials": trials, **(settings or {})}
+        self._trial: foretell.Trial | None = None
+
+    def setup(self, *, hydra_context: Any, task_function: Callable[[Any], Any], config: Any) -> None:
+        """Takes the job, and Hydra's launcher for it."""
+        self.config = config
+        self.launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=lambda given: self._heard(task_function, given), config=config
+        )
+
+    def sweep(self, arguments: list[str]) -> None:
+        """Runs the study in the sweep's folder, and writes its best configuration there."""
+        overrides = OverridesParser.create().parse_overrides(arguments)
+        fixed = [override.input_line for override in overrides if not override.is_sweep_override()]
+        space = {override.get_key_element(): _parameter(override) for override in overrides if override.is_sweep_override()}
+        folder = Path(str(self.config.hydra.sweep.dir))
+        study = foretell.Study(space, folder=folder / "foretell", **self._given)
+        for trial in study:
+            self._trial = trial
+            with trial:
+                words = [f"{name}={value}" for name, value in trial.config.items()]
+                with contextlib.suppress(_Stopped):
+                    (job,) = self.launcher.launch([[*fixed, *words]], initial_job_idx=trial.number)
+                    returned = job.return_value
+                    if not trial.reports:
+                        trial.report(float(returned), trial.end)
+        best = study.best
+        if best is not None:
+            result = {"name": "foretell", "best_evaluated_params": best["config"], "best_evaluated_result": best["score"]}
+            OmegaConf.save(OmegaConf.create(result), folder / "optimization_results.yaml")
+
+    def _heard(self, task: Callable[[Any], Any], given: Any) -> Any:
+        """Runs the job, and reports what it says."""
+        with Ears(self._metric, self._report):
+            return task(given)
+
+    def _report(self, value: float) -> None:
+        trial = self._trial
+        if trial is not None and trial.reports < trial.end and trial.report(value):
+            raise _Stopped
+
+
+def _parameter(override: Override) -> Any:
+    """What an override searches: `interval(1e-4,1e-1)`, with `tag(log,…)` on a logarithmic scale; `range(1,9)`; `choice(a,b)`; `a,b`."""
+    sweep = override.value()
+    if isinstance(sweep, IntervalSweep):
+        low, high = sweep.start, sweep.end
+        of_ints = isinstance(low, int) and isinstance(high, int)
+        if "log" in sweep.tags:
+            return foretell.logint(low, high) if of_ints else foretell.log(low, high)
+        return foretell.int(low, high) if of_ints else foretell.float(low, high)
+    if isinstance(sweep, (RangeSweep, ChoiceSweep)):
+        return foretell.choice(list(override.sweep_iterator()))
+    raise ValueError(f"{override.input_line}: give interval(…), range(…) or choice(…)")
