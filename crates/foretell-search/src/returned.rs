@@ -46,9 +46,10 @@ impl Returned {
         Some(Self { last, best: RunScore::Best.of(curve)?, value: direction.score(value) })
     }
 
+    /// The report that `score` names; a mean of the last ones is compared by the last.
     fn reported(&self, score: RunScore) -> f64 {
         match score {
-            RunScore::Last => self.last,
+            RunScore::Last | RunScore::Mean(_) => self.last,
             RunScore::Best => self.best,
         }
     }
@@ -153,7 +154,7 @@ impl fmt::Display for Relation {
                     Some(RunScore::Best) => {
                         write!(f, "each trial returns the best of its reports, so the best counts")
                     }
-                    Some(RunScore::Last) => {
+                    Some(RunScore::Last | RunScore::Mean(_)) => {
                         write!(f, "each trial returns its last report, so the last counts")
                     }
                     None => write!(f, "each trial returns its last report, which is also its best"),
@@ -164,7 +165,7 @@ impl fmt::Display for Relation {
                 f,
                 "trials return other values than they report, but the two rise and fall together; the {} report counts",
                 match score {
-                    RunScore::Last => "last",
+                    RunScore::Last | RunScore::Mean(_) => "last",
                     RunScore::Best => "best",
                 }
             ),
