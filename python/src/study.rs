@@ -62,7 +62,9 @@ impl Study {
         spec.check_burn_in(runs.len()).map_err(|error| invalid(Refusal::from(error)))?;
         if there.is_none() {
             let lessons = py.detach(|| asked.lessons(&spec, runs));
-            spec.predictor = lessons.map_or(spec.predictor, |lessons| lessons.predictor);
+            if let Some(lessons) = lessons {
+                spec = lessons.taught(spec);
+            }
         }
         let session = py.detach(|| Session::open(spec, Parts::default(), store)).map_err(invalid)?;
         let mut host = Hosted::new(session);

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{metric_value, note};
+use crate::progress::Steps;
 use crate::scheduling::ScoreName;
 use clap::{Args, ValueEnum};
 use foretell::lce::LceOptions;
@@ -11,9 +12,7 @@ use foretell::{
     PredictorOptions, Run, Scale, UnknownPredictor, direction_of, predictor,
 };
 use foretell_logs::{EmptyEnds, Format, Limits, Manifest, Progress, ReadOptions, Recorded, Topic};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -442,26 +441,12 @@ fn read(path: &Path, options: &ReadOptions) -> Result<Recorded, foretell_logs::E
     with_bar(|watch| foretell_logs::read_watched(path, options, watch))
 }
 
-/// Draws how far `read` has come on a terminal, where it takes longer than a moment.
+/// Draws how far `read` has come.
 fn with_bar<T>(read: impl FnOnce(&mut dyn FnMut(Progress)) -> T) -> T {
-    if !std::io::stderr().is_terminal() {
-        return read(&mut |_| {});
-    }
-    let started = std::time::Instant::now();
-    let bar = ProgressBar::hidden();
-    if let Ok(style) = ProgressStyle::with_template("reading {bar:30} {pos} of {len} logs, {msg} runs") {
-        bar.set_style(style);
-    }
-    let read = read(&mut |progress: Progress| {
-        if started.elapsed().as_millis() > 500 {
-            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr_with_hz(5));
-        }
-        bar.set_length(progress.of as u64);
-        bar.set_position(progress.read as u64);
-        bar.set_message(progress.runs.to_string());
-    });
-    bar.finish_and_clear();
-    read
+    let steps = Steps::new("reading {bar:30} {pos} of {len} logs, {msg} runs", 0);
+    read(&mut |progress: Progress| {
+        steps.at(progress.read as u64, progress.of as u64, progress.runs.to_string());
+    })
 }
 
 /// A flag, the columns that it names, and what it says of them.

@@ -10,6 +10,7 @@ mod failure;
 mod interrupt;
 mod output;
 mod plot;
+mod progress;
 mod request_flags;
 mod scheduling;
 mod terminal;

@@ -10,6 +10,8 @@ const LABELS: &str = "id uid uuid hash run trial study experiment job name seed 
     filename path folder dir url host hostname user notes tags created date timestamp";
 const OUTCOMES: &str =
     "outcome runtime duration elapsed seconds status state result time finished diverged converged failed";
+/// Words for metrics that, alone and beside a curve, name a setting: an entropy bonus, an SVM's cost, bits of precision.
+const SETTINGS: &str = "cost entropy precision";
 const EXTREMES: &str = "max min best final last mean avg optimal";
 /// Words for something made of a metric's values, such as its spread or its best so far.
 const DERIVED: &str = "max min best std stddev var smooth smoothed ema target threshold";
@@ -140,7 +142,7 @@ pub(crate) fn is_outcome(name: &str, numeric: bool) -> bool {
     let starts = words.first().is_some_and(|first| first == "outcome");
     starts
         || words.last().is_some_and(|last| within(last, OUTCOMES))
-        || (numeric && is_metric(name) && words != ["precision"])
+        || (numeric && is_metric(name) && !(words.len() == 1 && has(&words, SETTINGS)))
         || (extreme && is_metric(name))
         || (words.len() == 2 && extreme && within(&words[1], "epoch step value"))
 }
@@ -197,12 +199,20 @@ mod tests {
 
     #[test]
     fn outcomes_and_labels_are_known_by_name() {
-        for name in
-            ["OUTCOME_ppl_optimal", "MaxAccuracy", "best_val_acc", "final_loss", "train_time", "best_epoch"]
-        {
+        for name in [
+            "OUTCOME_ppl_optimal",
+            "MaxAccuracy",
+            "best_val_acc",
+            "final_loss",
+            "train_time",
+            "best_epoch",
+            "val_entropy",
+        ] {
             assert!(is_outcome(name, true), "{name}");
         }
-        for name in ["max_depth", "learning_rate", "last_layer_width", "time_steps", "max_norm"] {
+        for name in
+            ["max_depth", "learning_rate", "last_layer_width", "time_steps", "max_norm", "entropy", "cost"]
+        {
             assert!(!is_outcome(name, true), "{name}");
         }
         assert!(!is_outcome("loss", false), "a text column `loss` names the loss that was minimised");

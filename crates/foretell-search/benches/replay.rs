@@ -39,7 +39,7 @@ fn timed(what: &str, work: impl FnOnce() -> String) {
 fn replayed(what: &str, table: &Arc<Table>, name: &str, spec: ReplaySpec) {
     timed(&format!("{what}, {name}"), || {
         let chosen = predictor(name, &PredictorOptions::default()).expect("a built-in predictor");
-        let setting = Setting { spec, predictor: Some(Arc::from(chosen)) };
+        let setting = Setting::new(spec, Some(Arc::from(chosen)));
         let outcomes = replay(table, &[setting]).expect("a valid spec");
         format!("{:.2} times, best kept {:.0} %", outcomes[0].speedup().0, 100.0 * outcomes[0].best_kept())
     });

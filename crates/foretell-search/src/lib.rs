@@ -12,6 +12,7 @@ mod front;
 mod judge;
 mod layer_space;
 mod lengths;
+mod lessons;
 mod objective;
 mod parameter;
 mod parameter_space;
@@ -40,6 +41,7 @@ pub use judge::Judge;
 pub use layer_space::{
     Action as LayerAction, LayerSpace, LayerSpaceError, NETWORK, Pool, State, StateKey, Trajectory,
 };
+pub use lessons::{Lessons, Sure};
 pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
 pub use parameter::{Condition, Parameter, ParameterError, ParameterKind, split_at_commas};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
@@ -47,7 +49,7 @@ pub use range::RangeError;
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
     FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table,
-    Taken, Trace, TrialTrace, replay, replay_log,
+    Taken, Teacher, Trace, TrialTrace, replay, replay_log, replay_watched,
 };
 pub use request::{
     MOST_TRIALS, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest, read_fields,
@@ -74,7 +76,6 @@ pub use schedulers::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
 pub use space::{FLOPS, Space, WEIGHTS};
 pub use stopping::caution::{Caution, Stopping};
-pub use stopping::lessons::Lessons;
 pub use stopping::policy::{Policy, PolicyName};
 pub use stopping::{
     AshaRule, ForecastRule, Foreseen, LceRule, MedianRule, Needs, PatienceRule, Place, Ruling,

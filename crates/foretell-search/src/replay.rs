@@ -30,7 +30,7 @@ use crate::stopping::StopRule;
 use crate::stopping::policy::Policy;
 use crate::study::{Parts, Recording, Study, StudyError, StudySpec};
 use drive::Drive;
-use foretell::{Configuration, Predictor, Run};
+use foretell::{Configuration, Predictor, Run, StopCriterion};
 use nearest::space_of;
 use oracle::Oracle;
 use rand::RngExt;
@@ -45,6 +45,15 @@ struct Draw {
     ordering: u64,
     trials: Vec<usize>,
     warm_start: Vec<usize>,
+}
+
+impl Draw {
+    /// The runs of its warm start.
+    fn earlier(&self, table: &Table) -> Vec<Run> {
+        let whole =
+            |&run: &usize| Run { curve: table.curve(run, table.points() as u64), ..table.run(run).clone() };
+        self.warm_start.iter().map(whole).collect()
+    }
 }
 
 /// Draws the runs of ordering number `ordering`: for a pass over all runs a random order; for Hyperband one bracket
@@ -90,6 +99,29 @@ pub struct Setting {
     pub spec: ReplaySpec,
     /// The predictor.
     pub predictor: Option<Arc<dyn Predictor>>,
+    /// Chooses predictor and Δ by the runs of the warm start, as a search does.
+    pub teacher: Option<Teacher>,
+}
+
+/// From earlier runs and the study that learns from them to a predictor and Δ; `None` where they are too few.
+pub type Teacher = Arc<dyn Fn(&[Run], &StudySpec) -> Option<(Arc<dyn Predictor>, f64)> + Send + Sync>;
+
+impl Setting {
+    /// A setting of which nothing is chosen by earlier runs.
+    pub fn new(spec: ReplaySpec, predictor: Option<Arc<dyn Predictor>>) -> Self {
+        Self { spec, predictor, teacher: None }
+    }
+
+    /// The setting of one order: with what the runs that are held back in it teach.
+    fn taught(&self, table: &Table, draw: &Draw) -> Self {
+        let taught = self.teacher.as_ref().and_then(|teacher| {
+            let spec = study_spec(&self.spec, table, draw.trials.len() as u64);
+            teacher(&draw.earlier(table), &spec)
+        });
+        let Some((predictor, stop_probability)) = taught else { return self.clone() };
+        let criterion = StopCriterion { stop_probability, ..self.spec.criterion };
+        Self { spec: ReplaySpec { criterion, ..self.spec }, predictor: Some(predictor), ..self.clone() }
+    }
 }
 
 /// The study that a replay is.
@@ -101,7 +133,7 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
         sampler: spec.sampler.into(),
         schedule: spec.schedule,
         rank: spec.rank,
-        metric: String::new(),
+        metric: table.history().metric().name.clone(),
         direction: table.history().direction(),
         run_score: options.run_score,
         objectives: table.objectives().to_vec(),
@@ -148,12 +180,13 @@ fn proposals(
 
 /// Replays one ordering: drives a study of the runs of `draw` to its end.
 fn replay_one(
-    spec: &ReplaySpec,
+    setting: &Setting,
     table: &Arc<Table>,
     draw: &Draw,
     bank: Option<Arc<Bank>>,
     keep_log: bool,
 ) -> Result<(Trace, Vec<Record>), ReplayError> {
+    let spec = &setting.spec;
     let taken = Taken::default();
     let parts = Parts {
         sampler: Some(proposals(spec, table, draw, &taken)?),
@@ -176,9 +209,7 @@ fn replay_one(
     let foresight = (spec.policy == Policy::Oracle).then(|| Arc::new(oracle()) as Arc<dyn StopRule>);
     let parts = Parts { stop_rule: foresight, ..parts };
     let mut study = Study::assembled(study_spec, parts, Some(recording))?;
-    let whole =
-        |&run: &usize| Run { curve: table.curve(run, table.points() as u64), ..table.run(run).clone() };
-    let warm_start = study.warm_start(&draw.warm_start.iter().map(whole).collect::<Vec<_>>());
+    let warm_start = study.warm_start(&draw.earlier(table));
     let mut drive = Drive {
         table,
         taken,
@@ -205,7 +236,19 @@ fn replay_one(
 /// # Errors
 /// The [`ReplayError`] of the first setting that is not valid, or whose predictor cannot be fitted.
 pub fn replay(table: &Arc<Table>, settings: &[Setting]) -> Result<Vec<Outcome>, ReplayError> {
-    for Setting { spec, predictor } in settings {
+    replay_watched(table, settings, &|| ())
+}
+
+/// As [`replay`]; calls `watch` after each ordering, from any thread.
+///
+/// # Errors
+/// Those of [`replay`].
+pub fn replay_watched(
+    table: &Arc<Table>,
+    settings: &[Setting],
+    watch: &(dyn Fn() + Sync),
+) -> Result<Vec<Outcome>, ReplayError> {
+    for Setting { spec, predictor, .. } in settings {
         spec.validate(table)?;
         let forecasts = spec.policy.is_by_forecasts();
         if (forecasts || spec.rank != Rank::Value) && predictor.is_none() {
@@ -215,7 +258,11 @@ pub fn replay(table: &Arc<Table>, settings: &[Setting]) -> Result<Vec<Outcome>, 
     let orderings = settings.iter().map(|setting| setting.spec.orderings).max().unwrap_or(0);
     let by_ordering: Vec<Vec<Option<OrderingOutcome>>> = (0..orderings)
         .into_par_iter()
-        .map(|ordering| replay_ordering(table, settings, ordering))
+        .map(|ordering| {
+            let replayed = replay_ordering(table, settings, ordering);
+            watch();
+            replayed
+        })
         .collect::<Result<_, _>>()?;
     let mut outcomes: Vec<Outcome> =
         settings.iter().map(|setting| Outcome::new(setting.spec, table)).collect();
@@ -236,11 +283,11 @@ pub fn replay_log(
     setting: &Setting,
     ordering: usize,
 ) -> Result<Vec<Record>, ReplayError> {
-    let Setting { spec, predictor } = setting;
-    spec.validate(table)?;
-    let bank = predictor.clone().map(|predictor| Arc::new(Bank::new(predictor)));
-    let draw = draw(spec, table, ordering as u64)?;
-    replay_one(spec, table, &draw, bank, true).map(|(_, log)| log)
+    setting.spec.validate(table)?;
+    let draw = draw(&setting.spec, table, ordering as u64)?;
+    let setting = &setting.taught(table, &draw);
+    let bank = setting.predictor.clone().map(|predictor| Arc::new(Bank::new(predictor)));
+    replay_one(setting, table, &draw, bank, true).map(|(_, log)| log)
 }
 
 fn replay_ordering(
@@ -250,13 +297,14 @@ fn replay_ordering(
 ) -> Result<Vec<Option<OrderingOutcome>>, ReplayError> {
     let mut banks: Vec<Arc<Bank>> = Vec::new();
     let mut results = Vec::new();
-    for Setting { spec, predictor } in settings {
-        if ordering >= spec.orderings {
+    for setting in settings {
+        if ordering >= setting.spec.orderings {
             results.push(None);
             continue;
         }
-        let draw = draw(spec, table, ordering as u64)?;
-        let bank = predictor.as_ref().map(|predictor| {
+        let draw = draw(&setting.spec, table, ordering as u64)?;
+        let setting = &setting.taught(table, &draw);
+        let bank = setting.predictor.as_ref().map(|predictor| {
             let known = banks.iter().position(|bank| bank.is_of(predictor)).unwrap_or_else(|| {
                 banks.push(Arc::new(Bank::new(Arc::clone(predictor))));
                 banks.len() - 1
@@ -264,8 +312,8 @@ fn replay_ordering(
             banks[known].next_setting();
             Arc::clone(&banks[known])
         });
-        let (trace, _) = replay_one(spec, table, &draw, bank, false)?;
-        results.push(Some(OrderingOutcome::new(spec, table, &draw.trials, trace)?));
+        let (trace, _) = replay_one(setting, table, &draw, bank, false)?;
+        results.push(Some(OrderingOutcome::new(&setting.spec, table, &draw.trials, trace)?));
     }
     Ok(results)
 }

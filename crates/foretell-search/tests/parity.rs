@@ -143,15 +143,14 @@ fn compare(case: &Case, what: &str) -> Vec<Decision> {
         ..ReplaySpec::default()
     };
     // the order in which runs are drawn depends on their number alone
-    let unstopped =
-        Setting { spec: ReplaySpec { policy: Policy::None, rank: Rank::Value, ..replayed }, predictor: None };
+    let unstopped = Setting::new(ReplaySpec { policy: Policy::None, rank: Rank::Value, ..replayed }, None);
     let first = replay(&table(case, &[]), &[unstopped]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let mut by_run = vec![Configuration::new(); case.values.len()];
     for (configuration, &run) in configurations(case, order.len()).into_iter().zip(&order) {
         by_run[run] = configuration;
     }
-    let setting = Setting { spec: replayed, predictor: Some(chosen) };
+    let setting = Setting::new(replayed, Some(chosen));
     let replayed = replay_log(&table(case, &by_run), &setting, 0).unwrap();
     let live = live(case, &order);
     for (number, (live, replayed)) in live.iter().zip(&replayed).enumerate() {
@@ -326,8 +325,7 @@ fn what_runs_do_later_changes_no_decision_before() {
     let before = Case { spec, values: made(40, 9, up), workers: 1 };
     let mut after = before.clone();
     // the last run that is drawn is recorded as far worse, and no share any more
-    let setting =
-        Setting { spec: ReplaySpec { orderings: 1, seed: 5, ..ReplaySpec::default() }, predictor: None };
+    let setting = Setting::new(ReplaySpec { orderings: 1, seed: 5, ..ReplaySpec::default() }, None);
     let order = replay(&table(&before, &[]), &[setting]).unwrap().remove(0);
     let last = order.orderings[0].trace.trials[39].run;
     after.values[last] = (0..9).map(|t| -1e4 * f64::from(t)).collect();

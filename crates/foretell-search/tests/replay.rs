@@ -30,7 +30,7 @@ fn scattered(n: usize) -> Vec<f64> {
 type Lent = Option<Arc<dyn Predictor>>;
 
 fn one(table: &Arc<Table>, spec: ReplaySpec, predictor: Lent) -> foretell_search::Outcome {
-    replay(table, &[Setting { spec, predictor }]).unwrap().remove(0)
+    replay(table, &[Setting::new(spec, predictor)]).unwrap().remove(0)
 }
 
 fn last() -> Lent {
@@ -158,7 +158,7 @@ fn settings_that_learn_from_the_same_runs_share_models() {
             orderings: 3,
             ..ReplaySpec::default()
         };
-        Setting { spec, predictor: lent(&witness) }
+        Setting::new(spec, lent(&witness))
     };
     replay(&table, &[at(0.5), at(0.9), at(0.99)]).unwrap();
     let fits = witness.fits.lock().unwrap();
@@ -171,7 +171,7 @@ fn predictors_of_one_name_do_not_share_models() {
     let table = table(&scattered(40), 10);
     let witnesses = [Witness::default(), Witness::default()].map(Arc::new);
     let spec = ReplaySpec { policy: Policy::Forecast, burn_in: 10, orderings: 1, ..ReplaySpec::default() };
-    let setting = |witness| Setting { spec, predictor: lent(witness) };
+    let setting = |witness| Setting::new(spec, lent(witness));
     replay(&table, &[setting(&witnesses[0]), setting(&witnesses[1])]).unwrap();
     let fits = witnesses.each_ref().map(|witness| witness.fits.lock().unwrap().len());
     assert!(fits[0] > 0 && fits[0] == fits[1], "{fits:?}");
@@ -376,7 +376,7 @@ fn bad_settings_are_refused_with_their_numbers() {
         (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good }, "9 epochs each"),
     ];
     for (spec, message) in cases {
-        let error = replay(&table, &[Setting { spec, predictor: None }]).unwrap_err().to_string();
+        let error = replay(&table, &[Setting::new(spec, None)]).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");
     }
 }
@@ -425,7 +425,7 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
                 assert_eq!(one.spent, one.full);
                 continue;
             }
-            let setting = Setting { spec, predictor: None };
+            let setting = Setting::new(spec, None);
             let mut spent = BTreeMap::new();
             for record in replay_log(&table, &setting, ordering).unwrap() {
                 if let Record::Reported { trial, step, .. } = record {

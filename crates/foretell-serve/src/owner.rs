@@ -116,7 +116,7 @@ impl Owner {
         match spec.and_then(|spec| Ok((self.lessons(asked, &spec)?, spec))) {
             Ok((lessons, mut spec)) => {
                 if let Some(best) = asked.lessons(&spec, &lessons).filter(|_| is_new) {
-                    spec.predictor = best.predictor;
+                    spec = best.taught(spec);
                 }
                 let mut open = self.opened(log, spec.clone(), store)?;
                 open.host.warm_start(&lessons)?;

@@ -5,6 +5,7 @@ use crate::curves::{CurveFlags, last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, metric_difference, note, print, print_json, table};
 use crate::plot;
+use crate::progress::Steps;
 use crate::scheduling::measure_name;
 use foretell::evaluate::{
     Cut, EvaluationError, EvaluationOptions, Fold, INTERVALS, Split, evaluate, splits_between,
@@ -136,9 +137,12 @@ impl Document {
 /// All fractions and predictors on all curves.
 fn measured(arguments: &Arguments) -> Result<Vec<Measured>, Failure> {
     let predictors = predictors(arguments)?;
+    let each = arguments.observed.len() * predictors.len();
+    let steps =
+        Steps::new("evaluating {bar:30} {pos} of {len} settings", (each * arguments.curves.len()) as u64);
     let mut measured = Vec::new();
     for path in &arguments.curves {
-        measured.extend(measure(arguments, &predictors, path)?);
+        measured.extend(measure(arguments, &predictors, path, &steps)?);
     }
     Ok(measured)
 }
@@ -158,6 +162,7 @@ fn measure(
     arguments: &Arguments,
     predictors: &[Arc<dyn Predictor>],
     path: &Path,
+    steps: &Steps,
 ) -> Result<Vec<Measured>, Failure> {
     let options = EvaluationOptions {
         train: arguments.train,
@@ -194,6 +199,7 @@ fn measure(
                 observed,
                 result: evaluate(&folds, predictor, cut).map_err(in_file)?,
             });
+            steps.step();
         }
     }
     Ok(measured)

@@ -4,6 +4,7 @@ use super::names::{Refit, Rungs, SamplerName, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_PATIENCE, DEFAULT_TRIALS};
 use crate::layer_space::NETWORK;
+use crate::lessons::Lessons;
 use crate::samplers::SamplerSpec;
 use crate::samplers::q_learning::{EpsilonSchedule, QLearning};
 use crate::schedulers::brackets::plan;
@@ -13,10 +14,9 @@ use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
-use crate::stopping::lessons::Lessons;
 use crate::stopping::policy::{Policy, PolicyName};
 use crate::study::{Queue, StudySpec};
-use foretell::{Configuration, Direction, HistoryOptions, Run, StopCriterion, Value};
+use foretell::{Configuration, Direction, Run, RunScore, StopCriterion, Value};
 
 /// Trials of a search that ends when its time is spent.
 pub const MOST_TRIALS: u64 = 1_000_000;
@@ -34,6 +34,7 @@ impl StudyRequest {
         let queue = std::mem::take(&mut spec.queue);
         spec.queue = Queue::new(enqueued.to_vec()).missing(queue);
         spec.validate()?;
+        self.check_budget(&spec)?;
         if self.learn_from.is_none() && there.is_none() {
             spec.check_burn_in(0)?;
         }
@@ -124,7 +125,7 @@ impl StudyRequest {
         })
     }
 
-    /// The predictor that forecasts the earlier `runs` best. `None` if somebody chose a predictor, or if forecasts do not stop the
+    /// The predictor that forecasts the earlier `runs` best, and how sure it has to be to keep what the caution promises, unless somebody chose that. `None` if somebody chose a predictor, or if forecasts do not stop the
     /// trials of `spec`.
     pub fn lessons(&self, spec: &StudySpec, runs: &[Run]) -> Option<Lessons> {
         let is_free = self.predictor.is_none()
@@ -135,8 +136,27 @@ impl StudyRequest {
             return None;
         }
         let runs: Vec<Run> = runs.iter().filter(|run| spec.has_trained_whole(run)).cloned().collect();
-        let target = Some(spec.max_resource as f64);
-        Lessons::of(&runs, &HistoryOptions { target, ..spec.history_options() })
+        let caution = self.caution.unwrap_or_default();
+        Lessons::new(&runs, spec, self.stop_probability.is_none().then_some(caution))
+    }
+
+    /// Refuses a budget of which no trial comes to a result: where the last value counts, one whole training; where the best counts, the first rung.
+    fn check_budget(&self, spec: &StudySpec) -> Result<(), Refusal> {
+        let first =
+            || spec.schedule.levels(spec.max_resource).ok().and_then(|levels| levels.first().copied());
+        let least = match spec.run_score {
+            RunScore::Last => spec.max_resource,
+            RunScore::Best => first().unwrap_or(spec.max_resource),
+        };
+        match self.budget_epochs.filter(|&budget| budget < least) {
+            None => Ok(()),
+            Some(budget) => Err(Refusal::new(
+                "budget_epochs",
+                format!(
+                    "{budget}: no trial comes to a result with so few epochs; give at least {least}, or trials with fewer `epochs`"
+                ),
+            )),
+        }
     }
 
     /// Refuses a shadow of a policy that stops nothing.

@@ -117,6 +117,8 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"space": {"lr": "cubic:1:2"}}"#, "space", "cubic"),
         (r#"{"space": "resnet"}"#, "space", "resnet"),
         (r#"{"epochs": 0}"#, "epochs", "at least 1"),
+        (r#"{"budget_epochs": 3}"#, "budget_epochs", "at least 20"),
+        (r#"{"budget_epochs": 1, "score": "best"}"#, "budget_epochs", "at least 2"),
         (r#"{"epochs": "many"}"#, "epochs", "expected a whole number"),
         (r#"{"epochs": 1.5}"#, "epochs", "expected a whole number"),
         (r#"{"predictor": "oracle"}"#, "predictor", "oracle"),

@@ -11,12 +11,14 @@ use crate::parameter_space::ParameterSpace;
 use crate::samplers::grid::Grid;
 use crate::samplers::q_learning::{QLearner, QLearning, QLearningError, Reward};
 use crate::samplers::random::{RandomSampler, replay_stream, trial_stream};
-use crate::samplers::surrogate::{Cube, Evidence, GpSearch, first_draw, parzen_draws};
+use crate::samplers::surrogate::{
+    Cube, Evidence, FrontSearch, GpSearch, KnownCosts, first_draw, parzen_draws,
+};
 use crate::samplers::worth::Worth;
 use crate::space::{Space, network_configuration};
 use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which sampler.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -97,6 +99,16 @@ impl SamplerSpec {
             _ => Box::new(RandomSearch::new(space.clone(), seed)),
         })
     }
+}
+
+/// A sampler of `space` for the front of the metric that it is told and what trials came to in `others`, larger being better.
+pub(crate) fn front_sampler(
+    space: &ParameterSpace,
+    seed: u64,
+    others: BTreeMap<u64, Vec<f64>>,
+    known: KnownCosts,
+) -> Box<dyn Sampler> {
+    Box::new(Surrogate::new(space, seed, Method::Front(FrontSearch::new(others, known))))
 }
 
 /// The network that a configuration names.
@@ -204,6 +216,8 @@ enum Method {
     Gp(GpSearch),
     /// Trials of even number by the Gaussian process.
     InTurn(GpSearch),
+    /// With several objectives.
+    Front(FrontSearch),
 }
 
 /// Quasi-random draws, and then those of a method that learns from what trials came to.
@@ -231,6 +245,7 @@ impl Sampler for Surrogate {
             Method::Tpe => parzen_draws(&self.evidence, &mut rng),
             Method::InTurn(_) if !trial.is_multiple_of(2) => parzen_draws(&self.evidence, &mut rng),
             Method::Gp(search) | Method::InTurn(search) => search.draws(&self.evidence, &mut rng),
+            Method::Front(search) => search.draws(&self.evidence, &mut rng),
         };
         let first = std::iter::once_with(|| first_draw(self.seed, trial, self.space.parameters().len()));
         let mut drawn = draws.into_iter().chain(first).map(|at| self.evidence.cube.configuration(&at));

@@ -6,7 +6,6 @@ pub(crate) mod caution;
 pub(crate) mod decision;
 mod forecast;
 mod lce;
-pub(crate) mod lessons;
 mod median;
 mod patience;
 pub(crate) mod policy;

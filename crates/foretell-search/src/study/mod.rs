@@ -17,13 +17,13 @@ mod queue;
 mod ranking;
 mod restore;
 mod rungs;
-mod scalarised;
 mod settings;
 mod side;
 mod spec;
 mod step;
 mod stored;
 mod trial;
+mod worths;
 
 pub(crate) use objectives::check_comparisons;
 

@@ -19,13 +19,14 @@ use crate::curves::{last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, note, print, print_json};
 use crate::plot;
+use crate::progress::Steps;
 use crate::scheduling::measure_name;
 use document::Document;
 use families::Families;
 use flags::{FigureKind, LEAST_LEARNT};
 use foretell::{Predictor, PredictorOptions};
 use foretell_logs::{Recorded, Topic};
-use foretell_search::{Policy, Rank, ReplayError, Setting, Table, replay};
+use foretell_search::{Caution, Lessons, Policy, Rank, ReplayError, Setting, Table, Teacher, replay_watched};
 use policy_name::PolicyName;
 use replayed::Replayed;
 use settings::Variant;
@@ -98,7 +99,9 @@ fn document<'a>(arguments: &Arguments, replayed: &'a [Replayed]) -> Document<'a>
 fn replayed(arguments: &Arguments) -> Result<Vec<Replayed>, Failure> {
     arguments.check()?;
     let predictors = predictors(arguments)?;
-    arguments.curves.iter().map(|path| replay_file(arguments, path, &predictors)).collect()
+    let orders = (arguments.orderings * arguments.curves.len()) as u64;
+    let steps = Steps::new("replaying {bar:30} {pos} of {len} orders", orders);
+    arguments.curves.iter().map(|path| replay_file(arguments, path, &predictors, &steps)).collect()
 }
 
 /// By name, and whether for a policy that extrapolates each curve alone.
@@ -151,7 +154,22 @@ fn too_few(recorded: &Recorded, target: f64) -> String {
     }
 }
 
-fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> Result<Replayed, Failure> {
+/// Chooses predictor and Δ by earlier runs, as `foretell search --learn-from` does.
+fn teacher(arguments: &Arguments, caution: Caution) -> Teacher {
+    let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
+    Arc::new(move |runs, spec| {
+        let lessons = Lessons::new(runs, spec, Some(caution))?;
+        let predictor = predictor_of_recorded(&lessons.predictor, &options).ok()?;
+        Some((predictor, lessons.taught(spec.clone()).criterion.stop_probability))
+    })
+}
+
+fn replay_file(
+    arguments: &Arguments,
+    path: &Path,
+    predictors: &Predictors,
+    steps: &Steps,
+) -> Result<Replayed, Failure> {
     let recorded = arguments.reading.read(path)?;
     let in_file = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", path.display()));
     let history = arguments.reading.history(&recorded, path)?;
@@ -171,9 +189,12 @@ fn replay_file(arguments: &Arguments, path: &Path, predictors: &Predictors) -> R
         let name = variant.predictor.clone()?;
         predictors.get(&(variant.policy.is_by_curve_alone(), name)).cloned()
     };
-    let chosen = |variant: &Variant| Setting { spec: variant.spec, predictor: predictor(variant) };
+    let chosen = |variant: &Variant| Setting {
+        teacher: variant.teaching_caution().map(|caution| teacher(arguments, caution)),
+        ..Setting::new(variant.spec, predictor(variant))
+    };
     let settings: Vec<Setting> = variants.iter().map(chosen).collect();
-    let outcomes = replay(&table, &settings).map_err(|error| match error {
+    let outcomes = replay_watched(&table, &settings, &|| steps.step()).map_err(|error| match error {
         ReplayError::Fit(_) if is_small => in_file(&too_few(&recorded, target)),
         _ => in_file(&error),
     })?;

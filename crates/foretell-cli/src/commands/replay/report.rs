@@ -216,8 +216,14 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
     Row {
         curves: curves.to_owned(),
         policy: variant.policy.name(),
-        predictor: variant.predictor.clone(),
-        stop_probability: variant.criterion.map(|criterion| criterion.stop_probability),
+        predictor: match variant.teaching_caution() {
+            Some(_) => Some("chosen".to_owned()),
+            None => variant.predictor.clone(),
+        },
+        stop_probability: variant
+            .criterion
+            .filter(|_| variant.teaching_caution().is_none())
+            .map(|criterion| criterion.stop_probability),
         offset: spec.criterion.offset,
         nth_best: spec.criterion.nth_best,
         burn_in: spec.burn_in,

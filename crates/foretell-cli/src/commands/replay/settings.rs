@@ -23,6 +23,11 @@ pub(super) struct Variant {
 }
 
 impl Variant {
+    /// The caution by which predictor and Δ are chosen from the runs of a warm start, as `foretell search --learn-from` chooses them.
+    pub(super) fn teaching_caution(&self) -> Option<Caution> {
+        self.caution.filter(|_| self.spec.warm_start > 0)
+    }
+
     /// Whether these are the settings that `foretell search` uses unless told otherwise.
     pub(super) fn is_default(&self) -> bool {
         self.caution == Some(Caution::default())

@@ -125,7 +125,7 @@ fn replayed(
         let alone = wanted.spec.policy.is_by_curve_alone();
         wanted.row.predictor.and_then(|name| made.get(&(alone, name))).cloned()
     };
-    let setting = |wanted: &Wanted| Setting { spec: wanted.spec, predictor: predictor(wanted) };
+    let setting = |wanted: &Wanted| Setting::new(wanted.spec, predictor(wanted));
     let settings: Vec<Setting> = open.iter().map(setting).collect();
     let outcomes = replay(table, &settings).map_err(Stopped::Replay)?;
     let moments = figures::moments(&outcomes);

@@ -21,14 +21,14 @@ pub(super) fn runs(paths: &[PathBuf], spec: &StudySpec) -> Result<Vec<Run>, Fail
     Ok(runs)
 }
 
-/// Returns `spec` with the predictor that learns best from the earlier `runs`, unless somebody chose one. A notice names it if the study
-/// is new.
+/// Returns `spec` with the predictor that learns best from the earlier `runs` and how sure it has to be, unless somebody chose one. A notice names
+/// both if the study is new.
 pub(super) fn taught(spec: StudySpec, asked: &StudyRequest, runs: &[Run], is_new: bool) -> StudySpec {
     let Some(lessons) = asked.lessons(&spec, runs) else { return spec };
     if is_new {
         note(&lessons.to_string());
     }
-    StudySpec { predictor: lessons.predictor, ..spec }
+    lessons.taught(spec)
 }
 
 /// An earlier study of the same command.

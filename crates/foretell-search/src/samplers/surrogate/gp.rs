@@ -3,15 +3,16 @@
 use super::cube::Point;
 use super::evidence::{Evidence, Seen};
 use super::process::{Hyperparameters, Process};
+use foretell::Configuration;
 use foretell::statistics::normal_cdf;
 use rand::{Rng, RngExt};
 
 /// Observations that the process is conditioned on, at most.
-const OBSERVATIONS: usize = 200;
+pub(super) const OBSERVATIONS: usize = 200;
 /// Observations that hyperparameters are found from, at most.
-const LEARNT: usize = 100;
-/// Hyperparameters are found again when there are this many times as many results.
-const AGAIN: f64 = 1.15;
+pub(super) const LEARNT: usize = 100;
+/// Hyperparameters are found again when there are this many times as many results: at once up to 20, so that a new best is not left out.
+const AGAIN: f64 = 1.05;
 /// Random points among the candidates.
 const RANDOM: usize = 200;
 /// Points near the best among the candidates.
@@ -28,7 +29,7 @@ const STEPS: usize = 60;
 ///
 /// The best of 200 random points, 100 near the four best trials and 60 steps from the best of those is proposed. The process
 /// is conditioned on at most 200 trials: the best 100 and every other so many-th of the rest. Hyperparameters are found from
-/// at most 100, and again when there are 1.15 times as many results.
+/// at most 100, and again when there are 1.05 times as many results.
 ///
 /// Sources: Jones, Schonlau & Welch 1998; Snoek, Larochelle & Adams 2012 (kernel).
 #[derive(Clone, Debug, Default)]
@@ -92,69 +93,81 @@ impl GpSearch {
             Hyperparameters::likeliest(cube, &known.points, &known.targets, &known.noise)
         });
         let seen = chosen(evidence.seen(), OBSERVATIONS);
-        let Observations { points, targets, noise, .. } = Observations::new(&seen);
-        let conditioned = |points: &[Point], targets: &[f64], noise: &[f64]| {
-            Process::new(cube, hyperparameters, points.to_vec(), targets, noise)
+        let Some(process) = believing(evidence, hyperparameters, &Observations::new(&seen)) else {
+            return Vec::new();
         };
-        let Some(mut process) = conditioned(&points, &targets, &noise) else { return Vec::new() };
-        let running = evidence.running();
-        if !running.is_empty() {
-            let believed = running.iter().map(|point| process.mean(cube, point));
-            let targets: Vec<f64> = targets.into_iter().chain(believed).collect();
-            let noise: Vec<f64> = noise.into_iter().chain(running.iter().map(|_| 0.0)).collect();
-            let Some(with) = conditioned(&[points, running].concat(), &targets, &noise) else {
-                return Vec::new();
-            };
-            process = with;
-        }
-        Search::new(evidence, &process, &seen).candidates(rng)
+        let mut by_mean: Vec<(f64, &Point)> =
+            seen.iter().map(|seen| (process.mean(cube, &seen.point), &seen.point)).collect();
+        by_mean.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let best = by_mean.first().map_or(0.0, |(mean, _)| *mean);
+        let leaders = by_mean.into_iter().take(4).map(|(_, point)| point).collect();
+        let value = |_: &Configuration, point: &Point| {
+            let (mean, sd) = process.forecast(cube, point);
+            ln_improvement((mean - best) / sd) + sd.ln()
+        };
+        Search { evidence, leaders, value: &value }.candidates(rng)
     }
+}
+
+/// The process of what is `known`, in which running trials count with its own mean.
+pub(super) fn believing(
+    evidence: &Evidence,
+    hyperparameters: &Hyperparameters,
+    known: &Observations,
+) -> Option<Process> {
+    let (cube, running) = (&evidence.cube, evidence.running());
+    let Observations { points, targets, noise, .. } = known;
+    let process = Process::new(cube, hyperparameters, points.clone(), targets, noise)?;
+    if running.is_empty() {
+        return Some(process);
+    }
+    let believed = running.iter().map(|point| process.mean(cube, point));
+    let targets: Vec<f64> = targets.iter().copied().chain(believed).collect();
+    let noise: Vec<f64> = noise.iter().copied().chain(running.iter().map(|_| 0.0)).collect();
+    let points = points.iter().cloned().chain(running).collect();
+    Process::new(cube, hyperparameters, points, &targets, &noise)
 }
 
 /// At most `most` of the trials: the better half of those the best, the others evenly from the rest.
-fn chosen(mut seen: Vec<Seen>, most: usize) -> Vec<Seen> {
+fn chosen(seen: Vec<Seen>, most: usize) -> Vec<Seen> {
     if seen.len() <= most {
         return seen;
     }
-    seen.sort_by(|a, b| b.worth.score.total_cmp(&a.worth.score));
-    let (best, rest) = seen.split_at(most / 2);
-    let others = most - best.len();
-    let even = (0..others).map(|i| &rest[i * rest.len() / others]);
-    best.iter().chain(even).cloned().collect()
+    let mut order: Vec<usize> = (0..seen.len()).collect();
+    order.sort_by(|&a, &b| seen[b].worth.score.total_cmp(&seen[a].worth.score));
+    best_and_evenly(&order, most).into_iter().map(|index| seen[index].clone()).collect()
 }
 
-/// The search for the largest expected improvement.
-struct Search<'a> {
-    evidence: &'a Evidence,
-    process: &'a Process,
-    best: f64,
-    /// The best trials, the best first.
-    leaders: Vec<&'a Point>,
-}
-
-impl<'a> Search<'a> {
-    fn new(evidence: &'a Evidence, process: &'a Process, seen: &'a [Seen]) -> Self {
-        let mut by_mean: Vec<(f64, &Point)> =
-            seen.iter().map(|seen| (process.mean(&evidence.cube, &seen.point), &seen.point)).collect();
-        by_mean.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let best = by_mean.first().map_or(0.0, |(mean, _)| *mean);
-        Self {
-            evidence,
-            process,
-            best,
-            leaders: by_mean.into_iter().take(4).map(|(_, point)| point).collect(),
-        }
+/// At most `most` of `order`: the first half of those from its beginning, the others evenly from the rest.
+pub(super) fn best_and_evenly(order: &[usize], most: usize) -> Vec<usize> {
+    if order.len() <= most {
+        return order.to_vec();
     }
+    let (best, rest) = order.split_at(most / 2);
+    let others = most - best.len();
+    let even = (0..others).map(|i| rest[i * rest.len() / others]);
+    best.iter().copied().chain(even).collect()
+}
 
-    /// The logarithm of the expected improvement at `coordinates`.
+/// The search for the configuration that promises the most.
+pub(super) struct Search<'a> {
+    pub(super) evidence: &'a Evidence,
+    /// The best trials, the best first; one at least.
+    pub(super) leaders: Vec<&'a Point>,
+    /// What a configuration promises.
+    pub(super) value: &'a dyn Fn(&Configuration, &Point) -> f64,
+}
+
+impl Search<'_> {
+    /// What the configuration at `coordinates` promises.
     fn value(&self, coordinates: &[f64]) -> f64 {
         let cube = &self.evidence.cube;
-        let point = cube.point(&cube.configuration(coordinates));
-        let (mean, sd) = self.process.forecast(cube, &point);
-        ln_improvement((mean - self.best) / sd) + sd.ln()
+        let configuration = cube.configuration(coordinates);
+        (self.value)(&configuration, &cube.point(&configuration))
     }
 
-    fn candidates(&self, rng: &mut impl Rng) -> Vec<Vec<f64>> {
+    /// Candidates, the best first.
+    pub(super) fn candidates(&self, rng: &mut impl Rng) -> Vec<Vec<f64>> {
         let dimensions = self.evidence.cube.dimensions();
         let mut drawn: Vec<(f64, Vec<f64>)> = Vec::new();
         for number in 0..RANDOM + NEAR {
@@ -201,6 +214,11 @@ impl<'a> Search<'a> {
         }
         coordinates
     }
+}
+
+/// By how much a score of `mean` ± `sd` is expected to exceed `bar`: s·(z·Φ(z) + φ(z)), z = (m − bar)/s.
+pub(super) fn improvement(mean: f64, sd: f64, bar: f64) -> f64 {
+    sd * ln_improvement((mean - bar) / sd).exp()
 }
 
 /// ln(z·Φ(z) + φ(z)).

@@ -3,6 +3,7 @@
 mod cube;
 mod evidence;
 mod first_draws;
+mod front;
 mod gp;
 mod process;
 mod relevance;
@@ -12,6 +13,7 @@ mod tpe;
 pub(crate) use cube::Cube;
 pub(crate) use evidence::Evidence;
 pub(crate) use first_draws::first_draw;
+pub(crate) use front::{FrontSearch, KnownCosts};
 pub(crate) use gp::GpSearch;
 pub use relevance::{Relevance, Relevances, relevances, relevances_of};
 pub use surface::{Contour, Slice, Surface};

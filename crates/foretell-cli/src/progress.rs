@@ -1,0 +1,57 @@
+//! How far a long command has come: a bar on a terminal, where it takes longer than a moment.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// What takes less is not shown.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// A bar on standard error, which is gone when it is dropped.
+pub(crate) struct Steps {
+    /// `None` where nobody would see it.
+    bar: Option<ProgressBar>,
+    started: Instant,
+}
+
+impl Steps {
+    /// A bar of the form `template`, such as `replaying {bar:30} {pos} of {len} orders`; of so many steps.
+    pub(crate) fn new(template: &str, steps: u64) -> Self {
+        let bar = std::io::stderr().is_terminal().then(ProgressBar::hidden);
+        if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template(template)) {
+            bar.set_style(style);
+            bar.set_length(steps);
+        }
+        Self { bar, started: Instant::now() }
+    }
+
+    /// One step more is done.
+    pub(crate) fn step(&self) {
+        self.show(|bar| bar.inc(1));
+    }
+
+    /// So many of so many steps are done; `message` goes into the template.
+    pub(crate) fn at(&self, done: u64, of: u64, message: String) {
+        self.show(|bar| {
+            bar.set_length(of);
+            bar.set_position(done);
+            bar.set_message(message);
+        });
+    }
+
+    fn show(&self, change: impl FnOnce(&ProgressBar)) {
+        let Some(bar) = &self.bar else { return };
+        if bar.is_hidden() && self.started.elapsed() > MOMENT {
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        }
+        change(bar);
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

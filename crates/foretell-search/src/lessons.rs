@@ -1,0 +1,240 @@
+//! What earlier runs teach of stopping: which predictor forecasts them best, and how sure it has to be.
+
+use crate::replay::{ReplaySpec, Setting, Table, replay};
+use crate::stopping::caution::Caution;
+use crate::stopping::policy::Policy;
+use crate::study::StudySpec;
+use foretell::statistics::mean;
+use foretell::{
+    Forecast, History, HistoryOptions, Predictor, PredictorOptions, Run, StopCriterion, predictor,
+};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is compared. The first is a study's own, which needs few runs; the others need more and know more.
+const CANDIDATES: [&str; 3] = ["mean-gain", "auto", "gp"];
+/// With fewer runs the first predictor is taken: the errors of so few do not say which is best.
+const ENOUGH: usize = 20;
+/// The most runs that are compared: the other predictors take O(n³) to fit.
+const MOST: usize = 200;
+/// Forecasts are made after these shares of a training.
+const OBSERVED: [f64; 3] = [0.1, 0.25, 0.5];
+
+/// With fewer runs Δ stays as it is: too few studies can be made of them.
+const ENOUGH_TO_REPLAY: usize = 40;
+/// Δ is chosen among these, the boldest first.
+const SURE: [f64; 7] = [0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999];
+/// Random orders that are replayed for each.
+const ORDERS: usize = 20;
+/// Trials are checked so often at most while they are replayed: a fit each.
+const CHECKS: u64 = 25;
+
+/// A predictor that was chosen by its errors on earlier runs, and a Δ by what stopping them would have lost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lessons {
+    /// The predictor's name.
+    pub predictor: String,
+    /// Δ; `None` where there are fewer than 40 runs, or it was not to be chosen.
+    pub sure: Option<Sure>,
+    /// The number of runs by which it was chosen.
+    pub runs: usize,
+    /// Each candidate's held-out error: its continuous ranked probability score, as a share of what the finished runs' mean and spread have.
+    pub errors: BTreeMap<String, f64>,
+}
+
+/// A Δ that was chosen by replays of earlier runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sure {
+    /// Δ.
+    pub stop_probability: f64,
+    /// The fraction of replays that kept the best run.
+    pub best_kept: f64,
+    /// Epochs without stopping over epochs with it.
+    pub speedup: f64,
+}
+
+impl fmt::Display for Lessons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = |(name, error): (&String, &f64)| format!("{name} {error:.3}");
+        let errors: Vec<String> = self.errors.iter().map(error).collect();
+        write!(
+            f,
+            "{} forecasts what {} earlier runs came to best; errors, as shares of that of their mean: {}",
+            self.predictor,
+            self.runs,
+            errors.join(", ")
+        )?;
+        let Some(Sure { stop_probability, best_kept, speedup }) = self.sure else { return Ok(()) };
+        write!(
+            f,
+            "; stopping once it is {} % sure would have kept the best of them in {:.0} % of {ORDERS} orders and taken {speedup:.1} times less training",
+            100.0 * stop_probability,
+            100.0 * best_kept,
+        )
+    }
+}
+
+impl Lessons {
+    /// What the finished ones of `runs` teach a study of `spec`: the predictor with the least held-out error, each run forecast as if it had not been seen, after a tenth, a
+    /// quarter and half of its training; and with a `caution` the boldest Δ of those that keep the best run as often as it promises, in replays
+    /// of half of the runs that learn from the other half. `None` where there are fewer than 20. O(n³), n ≤ 200 runs.
+    pub fn new(runs: &[Run], spec: &StudySpec, caution: Option<Caution>) -> Option<Self> {
+        let target = Some(spec.max_resource as f64);
+        let options = HistoryOptions { target, ..spec.history_options() };
+        let runs = evenly(runs);
+        let chosen = Self::by_error(&runs, &options)?;
+        let sure =
+            caution.and_then(|caution| sure(&runs, &options, spec, &chosen.predictor, caution.promise()));
+        Some(Self { sure, ..chosen })
+    }
+
+    /// `spec` with what was chosen.
+    pub fn taught(self, spec: StudySpec) -> StudySpec {
+        let stop_probability =
+            self.sure.map_or(spec.criterion.stop_probability, |sure| sure.stop_probability);
+        let criterion = StopCriterion { stop_probability, ..spec.criterion };
+        StudySpec { predictor: self.predictor, criterion, ..spec }
+    }
+
+    fn by_error(runs: &[Run], options: &HistoryOptions) -> Option<Self> {
+        let history = History::new(runs, options).ok()?;
+        let finished: Vec<usize> = (0..history.len()).filter(|&i| history.final_score(i).is_some()).collect();
+        if finished.len() < ENOUGH {
+            return None;
+        }
+        let error = |name: &&str| Some(((*name).to_owned(), error(name, &history, &finished)?));
+        let errors: BTreeMap<String, f64> = CANDIDATES.par_iter().filter_map(error).collect();
+        let best = CANDIDATES.iter().filter(|name| errors.contains_key(**name));
+        let predictor = best.min_by(|a, b| errors[**a].total_cmp(&errors[**b]))?;
+        Some(Self { predictor: (*predictor).to_owned(), sure: None, runs: finished.len(), errors })
+    }
+}
+
+/// The Δ that saves the most of those with which replays keep the best run in the fraction `kept` of orders, or the most careful one. In each order
+/// half of the runs are learned from, as from an earlier search, and the others are the trials.
+fn sure(runs: &[Run], options: &HistoryOptions, spec: &StudySpec, name: &str, kept: f64) -> Option<Sure> {
+    let table = Arc::new(Table::new(runs, options, 1).ok().filter(|table| table.len() >= ENOUGH_TO_REPLAY)?);
+    let chosen = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
+    let predictor: Arc<dyn Predictor> = Arc::from(predictor(name, &chosen).ok()?);
+    let earlier = table.len() / 2;
+    let setting = |stop_probability: f64| {
+        let replayed = ReplaySpec {
+            policy: Policy::Forecast,
+            criterion: StopCriterion { stop_probability, ..spec.criterion },
+            burn_in: spec.burn_in as usize,
+            warm_start: earlier,
+            study_size: Some((spec.trials as usize).clamp(2, table.len() - earlier)),
+            check_every: (table.points() as u64).div_ceil(CHECKS),
+            orderings: ORDERS,
+            seed: spec.seed,
+            ..ReplaySpec::default()
+        };
+        Setting::new(replayed, Some(Arc::clone(&predictor)))
+    };
+    let outcomes = replay(&table, &SURE.map(setting)).ok()?;
+    let mut all = outcomes.iter().map(|outcome| Sure {
+        stop_probability: outcome.spec.criterion.stop_probability,
+        best_kept: outcome.best_kept(),
+        speedup: outcome.saved().0,
+    });
+    let enough = all.clone().filter(|sure| sure.best_kept >= kept);
+    enough.max_by(|a, b| a.speedup.total_cmp(&b.speedup)).or_else(|| all.next_back())
+}
+
+/// At most [`MOST`] of the runs, evenly.
+fn evenly(runs: &[Run]) -> Vec<Run> {
+    let kept = runs.len().min(MOST);
+    (0..kept).map(|k| runs[k * runs.len() / kept].clone()).collect()
+}
+
+/// The mean held-out score of the predictor called `name`, as a share of that of the finished runs' own ends; `None` if it cannot be fitted.
+fn error(name: &str, history: &History, finished: &[usize]) -> Option<f64> {
+    let predictor = predictor(name, &PredictorOptions::default()).ok()?;
+    let encoder = history.encoder(finished);
+    let points = history.grid().len();
+    let mut shares = Vec::new();
+    for observed in OBSERVED {
+        let seen = ((observed * points as f64).ceil() as usize).clamp(1, points.checked_sub(1)?);
+        let training = history.training_set(finished, seen, &encoder);
+        let model = predictor.fit(&training).ok()?;
+        let scores =
+            model.held_out().iter().zip(&training.targets).map(|(forecast, &end)| ranked(forecast, end));
+        let ends = Forecast::gaussian(
+            mean(&training.targets),
+            foretell::statistics::standard_deviation(&training.targets),
+        );
+        let usual: Vec<f64> = training.targets.iter().map(|&end| ranked(&ends, end)).collect();
+        shares.push(mean(&scores.collect::<Vec<_>>()) / mean(&usual).max(f64::MIN_POSITIVE));
+    }
+    Some(mean(&shares)).filter(|share| share.is_finite())
+}
+
+/// The continuous ranked probability score of a forecast of `end`: the mean of 19 quantiles' losses.
+fn ranked(forecast: &Forecast, end: f64) -> f64 {
+    let loss = |k: i32| {
+        let p = f64::from(k) / 20.0;
+        let above = end - forecast.quantile(p);
+        2.0 * (p * above).max((p - 1.0) * above)
+    };
+    (1..20).map(loss).sum::<f64>() / 19.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ParameterSpace, Space};
+    use foretell::{Configuration, Curve, Direction, Value};
+
+    fn spec() -> StudySpec {
+        let space = ParameterSpace::parse(&["x=float:0:1"]).expect("a space");
+        StudySpec {
+            max_resource: 20,
+            ..StudySpec::new(Space::Parameters(space), "score", Direction::Maximize)
+        }
+    }
+
+    /// Runs that rise from chance to an end; `x` tells the end, the beginning tells nothing.
+    fn runs(count: usize) -> Vec<Run> {
+        let run = |i: usize| {
+            let x = (i * 37 % 101) as f64 / 101.0;
+            let values: Vec<f64> =
+                (1..=20).map(|epoch| 0.1 + 0.8 * x * (f64::from(epoch) / 20.0).powi(4)).collect();
+            let configuration = Configuration::from([("x".to_owned(), Value::Number(x))]);
+            Run { id: i.to_string(), configuration, curve: Curve::of_epochs(&values, Direction::Maximize) }
+        };
+        (0..count).map(run).collect()
+    }
+
+    #[test]
+    fn the_predictor_that_sees_what_decides_is_chosen() {
+        let lessons = Lessons::new(&runs(60), &spec(), None).expect("enough runs");
+        assert_ne!(lessons.predictor, "mean-gain", "{lessons}");
+        assert_eq!((lessons.runs, lessons.errors.len(), lessons.sure), (60, 3, None));
+        assert!(lessons.errors[&lessons.predictor] < lessons.errors["mean-gain"]);
+        assert!(
+            lessons.to_string().starts_with(&format!("{} forecasts what 60 earlier runs", lessons.predictor))
+        );
+    }
+
+    #[test]
+    fn too_few_runs_choose_nothing() {
+        assert_eq!(Lessons::new(&runs(ENOUGH - 1), &spec(), Some(Caution::Balanced)), None);
+        let some = Lessons::new(&runs(ENOUGH_TO_REPLAY - 1), &spec(), Some(Caution::Balanced));
+        assert_eq!(some.expect("a predictor").sure, None);
+    }
+
+    /// The end is a function of `x`: a bold Δ keeps the best, and the more careful ones save less.
+    #[test]
+    fn where_ends_are_well_forecast_a_bold_probability_is_chosen() {
+        let lessons = Lessons::new(&runs(80), &spec(), Some(Caution::Balanced)).expect("enough runs");
+        let sure = lessons.sure.expect("enough to replay");
+        assert!(sure.stop_probability < 0.99 && sure.best_kept >= Caution::Balanced.promise(), "{sure:?}");
+        assert!(sure.speedup > 2.0, "{sure:?}");
+        let taught = lessons.clone().taught(spec());
+        assert_eq!(taught.predictor, lessons.predictor);
+        assert!((taught.criterion.stop_probability - sure.stop_probability).abs() < 1e-12);
+        assert!(lessons.to_string().contains("times less training"), "{lessons}");
+    }
+}

@@ -1,0 +1,127 @@
+//! What trials are worth to a sampler with several objectives, and the reward of Q-learning.
+
+use super::outlook::Gains;
+use super::{Study, StudySpec, Trial, TrialState};
+use crate::objective::places;
+use crate::samplers::random::trial_stream;
+use crate::samplers::surrogate::KnownCosts;
+use crate::samplers::worth::Worth;
+use crate::samplers::{Sampler, SamplerSpec, front_sampler};
+use crate::space::Space;
+use foretell::Configuration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What is known of a trial: its metric, how sure that is, and its other objectives; larger is better.
+struct Known {
+    worth: Worth,
+    others: Vec<f64>,
+}
+
+impl Study {
+    /// The configuration that the sampler proposes for new trial `trial`. O(n²) besides the sampler's own with several objectives.
+    pub(super) fn sampled(&mut self, trial: u64) -> Option<Configuration> {
+        let proposed = match self.for_front(trial) {
+            Some(mut sampler) => sampler.propose(trial),
+            None => self.sampler.propose(trial),
+        };
+        match &self.spec.space {
+            // brackets with fewer trials than planned would promote none: a configuration is repeated, with a seed of its own
+            Space::Parameters(space) if proposed.is_none() && !self.spec.schedule.is_full() => {
+                Some(space.sample(&mut trial_stream(self.spec.seed, trial)))
+            }
+            _ => proposed,
+        }
+    }
+
+    /// A sampler that has heard what each trial came to in all objectives; `None` with one objective, or where the sampler
+    /// does not learn from scores. It is made again from the trials, so that a study that continues proposes the same.
+    ///
+    /// Parzen estimators are told places: fronts one after another, each spread out. The Gaussian process has one process for each objective.
+    fn for_front(&self, trial: u64) -> Option<Box<dyn Sampler>> {
+        let spec = &self.spec;
+        let Space::Parameters(space) = &spec.space else { return None };
+        if !spec.has_front() || self.brings_sampler || !spec.sampler.learns_from_forecasts() {
+            return None;
+        }
+        let mut gains = BTreeMap::new();
+        let all: Vec<(u64, &Trial, Option<Known>)> = (0..)
+            .zip(&self.trials)
+            .map(|(number, trial)| (number, trial, self.come_to(number as usize, &mut gains)))
+            .collect();
+        let (known, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, _, known)| known.is_some());
+        let known: Vec<(u64, &Trial, Known)> =
+            known.into_iter().filter_map(|(number, trial, known)| Some((number, trial, known?))).collect();
+        let by_process = match spec.sampler {
+            SamplerSpec::Gp => true,
+            SamplerSpec::TpeGp => trial.is_multiple_of(2),
+            _ => false,
+        };
+        let mut sampler = if by_process {
+            let others = known.iter().map(|(number, _, known)| (*number, known.others.clone())).collect();
+            front_sampler(space, spec.seed, others, spec.known_costs())
+        } else {
+            SamplerSpec::Tpe.sampler(&spec.space, spec.seed).ok()?
+        };
+        for (number, trial, _) in &rest {
+            sampler.started(*number, &trial.configuration);
+            if !trial.is_open() {
+                sampler.failed(*number, &trial.configuration);
+            }
+        }
+        let point = |(_, _, known): &(u64, &Trial, Known)| {
+            std::iter::once(known.worth.score).chain(known.others.iter().copied()).collect()
+        };
+        let places = places(&known.iter().map(point).collect::<Vec<Vec<f64>>>());
+        for ((number, trial, known), place) in known.iter().zip(places) {
+            let worth = if by_process { known.worth } else { Worth::measured(-(place as f64)) };
+            sampler.started(*number, &trial.configuration);
+            sampler.told(*number, &trial.configuration, worth);
+        }
+        Some(sampler)
+    }
+
+    /// What is known of trial `index`, if it has ended with a result or is paused, and keeps the limits.
+    fn come_to(&self, index: usize, gains: &mut BTreeMap<u64, Gains>) -> Option<Known> {
+        let (trial, direction) = (&self.trials[index], self.spec.direction);
+        let worth = match &trial.state {
+            TrialState::Completed { value } => Worth::measured(direction.score(*value)),
+            TrialState::Stopped { forecast, .. } => {
+                let sd = forecast.map_or(0.0, |forecast| forecast.sd);
+                Worth::forecast(direction.score(trial.result()?), sd)
+            }
+            TrialState::Paused { .. } => self.outlook_by_gains(index, gains)?,
+            _ => return None,
+        };
+        let others = self.others_at(trial, trial.step).into_iter().collect::<Option<Vec<f64>>>()?;
+        trial.counts().then_some(Known { worth, others })
+    }
+
+    /// What the sampler hears of a trial's `worth`: with a reward of its own, that in its place.
+    pub(super) fn rewarded(&self, trial: &Trial, worth: Worth) -> Worth {
+        let Some(reward) = &self.spec.reward else { return worth };
+        let direction = self.spec.direction;
+        let at = |score: f64| {
+            reward.value(|name| match name {
+                _ if name == self.spec.metric => Some(direction.value(score)),
+                _ => self.spec.space.known_value(&trial.configuration, name),
+            })
+        };
+        // what cannot be rewarded has the worst that a network can: nothing
+        Worth { score: at(worth.score).unwrap_or(0.0), ..worth }
+    }
+}
+
+impl StudySpec {
+    /// The objectives of a configuration, as far as its parameters give them.
+    fn known_costs(&self) -> KnownCosts {
+        let (space, objectives) = (self.space.clone(), self.objectives.clone());
+        Arc::new(move |configuration: &Configuration| {
+            let value = |name: &str| space.known_value(configuration, name);
+            objectives
+                .iter()
+                .map(|objective| Some(objective.direction.score(objective.of.value(value)?)))
+                .collect()
+        })
+    }
+}
