@@ -211,19 +211,14 @@ pub(crate) fn relation(
     direction: &str,
     reported: Vec<Vec<f64>>,
     returned: Vec<f64>,
-) -> PyResult<Option<(&'static str, String, Option<&'static str>)>> {
+) -> PyResult<Option<(&'static str, String, Option<String>)>> {
     let direction = self::direction(direction)?;
     let trials = reported.iter().zip(returned);
     let trials = trials.filter_map(|(values, returned)| {
         Returned::new(&Curve::of_epochs(values, direction), returned, direction)
     });
     let relation = Relation::between(&trials.collect::<Vec<_>>());
-    Ok(relation.noteworthy().map(|name| (name, relation.to_string(), relation.score().map(score_name))))
-}
-
-fn score_name(score: RunScore) -> &'static str {
-    match score {
-        RunScore::Last => "last",
-        RunScore::Best => "best",
-    }
+    Ok(relation
+        .noteworthy()
+        .map(|name| (name, relation.to_string(), relation.score().map(|score| score.to_string()))))
 }

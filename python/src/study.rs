@@ -84,7 +84,7 @@ impl Study {
 
     /// The training of a trial that was to go on begins after only `from` epochs.
     fn begin(&self, py: Python<'_>, trial: u64, from: u64) -> PyResult<()> {
-        self.call(py, move |host| host.begin(trial, from, None).map(|_| ()))?.map_err(refused)
+        self.call(py, move |host| host.begin(trial, from, None, None).map(|_| ()))?.map_err(refused)
     }
 
     /// A value of a trial's metric; returns (stop, decision or None).

@@ -332,7 +332,9 @@ impl ParameterKind {
         match bounds.share(value) {
             _ if bounds.step.is_some() && value > bounds.lo && value < bounds.hi => None,
             share if bounds.lo != 0.0 && (share < 0.02 || value <= bounds.lo) => Some("lower"),
-            share if bounds.hi != 1.0 && (share > 0.98 || value >= bounds.hi) => Some("upper"),
+            share if (bounds.hi - 1.0).abs() > f64::EPSILON && (share > 0.98 || value >= bounds.hi) => {
+                Some("upper")
+            }
             _ => None,
         }
     }

@@ -129,7 +129,7 @@ impl Relation {
             Self::Nothing => None,
             Self::TooFew => Some("too-few"),
             Self::Equal { score: Some(RunScore::Best), .. } => Some("best"),
-            Self::Equal { factor, .. } => Some("factor").filter(|_| factor != 1.0),
+            Self::Equal { factor, .. } => Some("factor").filter(|_| !is_near(factor, 1.0, EQUAL)),
             Self::Together(_) => Some("together"),
             Self::Apart { .. } => Some("apart"),
         }
@@ -159,7 +159,7 @@ impl fmt::Display for Relation {
                     }
                     None => write!(f, "each trial returns its last report, which is also its best"),
                 }?;
-                if factor == 1.0 { Ok(()) } else { write!(f, ", times {}", round(factor)) }
+                if is_near(factor, 1.0, EQUAL) { Ok(()) } else { write!(f, ", times {}", round(factor)) }
             }
             Self::Together(score) => write!(
                 f,

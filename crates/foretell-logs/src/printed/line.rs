@@ -242,7 +242,7 @@ impl Parser<'_> {
 fn words_alone(context: &str, label: &str) -> Option<Stage> {
     let alone = |text: &str| {
         let words = text.split(|c: char| !c.is_alphanumeric() && !"_/-.'@".contains(c));
-        words.filter(|word| !word.contains(['_', '/', '-', '.'])).filter_map(stage).last()
+        words.filter(|word| !word.contains(['_', '/', '-', '.'])).filter_map(stage).next_back()
     };
     let begin = context.len() - label.len().min(context.len());
     let before = context.get(..begin).unwrap_or(context);

@@ -212,7 +212,7 @@ fn other(bytes: &[u8], at: usize) -> Option<usize> {
         let is_exponent = b"eE".contains(&suffix[0])
             && (letters > 1 || bytes.get(end + 1).is_some_and(|byte| b"+-".contains(byte)));
         let is_ordinal = matches!(suffix, b"st" | b"nd" | b"rd" | b"th");
-        if !is_scaled && !is_ordinal && !(is_exponent && suffix[1..].iter().all(u8::is_ascii_digit)) {
+        if !(is_scaled || is_ordinal || is_exponent && suffix[1..].iter().all(u8::is_ascii_digit)) {
             return Some(word_end(bytes, end));
         }
     }

@@ -150,8 +150,7 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
     if alone.len() == 1 && within(&alone[0], INDEX) {
         token = tokens.next()?;
     }
-    let mut parts: Vec<String> =
-        if token.chars().any(|c| !c.is_ascii()) { words(token) } else { words_of_name(token) };
+    let mut parts: Vec<String> = if token.is_ascii() { words_of_name(token) } else { words(token) };
     while parts.len() > 1 && parts.last().is_some_and(|last| within(last, INDEX) || stage_of(last).is_some())
     {
         parts.pop();

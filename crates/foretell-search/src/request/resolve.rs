@@ -145,7 +145,7 @@ impl StudyRequest {
         let first =
             || spec.schedule.levels(spec.max_resource).ok().and_then(|levels| levels.first().copied());
         let least = match spec.run_score {
-            RunScore::Last => spec.max_resource,
+            RunScore::Last | RunScore::Mean(_) => spec.max_resource,
             RunScore::Best => first().unwrap_or(spec.max_resource),
         };
         match self.budget_epochs.filter(|&budget| budget < least) {
