@@ -80,7 +80,7 @@ struct Outcome {
     failed: bool,
 }
 
-fn words<'a>(value: &'a Value) -> Vec<&'a str> {
+fn words(value: &Value) -> Vec<&str> {
     value.as_array().map(|words| words.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
 }
 

@@ -593,13 +593,15 @@ fn has_ended(child: &mut Child) -> bool {
         use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
         let Ok(pid) = i32::try_from(child.id()) else { return false };
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        return !matches!(
+        !matches!(
             waitid(Id::Pid(nix::unistd::Pid::from_raw(pid)), flags),
             Ok(WaitStatus::StillAlive) | Err(Errno::EINTR)
-        );
+        )
     }
     #[cfg(not(target_os = "linux"))]
-    return false;
+    {
+        false
+    }
 }
 
 fn status(waited: io::Result<ExitStatus>) -> Status {

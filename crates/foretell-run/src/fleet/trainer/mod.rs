@@ -262,7 +262,7 @@ impl<E: Executor> Trainer<E> {
                 return self.give_up(trial, why);
             }
             MessageKind::Ended { status, tail, seen, fault, .. } => {
-                return self.ended(trial, status, &tail, &seen, fault, leaves);
+                return self.ended(trial, status, (&tail, &seen), fault, leaves);
             }
         };
         self.push(trial, Happening::Noticed(notice));
@@ -304,8 +304,7 @@ impl<E: Executor> Trainer<E> {
         &mut self,
         trial: u64,
         status: Status,
-        tail: &[String],
-        seen: &str,
+        (tail, seen): (&[String], &str),
         fault: Option<String>,
         leaves: Option<&AtomicBool>,
     ) {
