@@ -225,13 +225,12 @@ mod tests {
         assert_eq!(some.expect("a predictor").sure, None);
     }
 
-    /// The end is a function of `x`: a bold Δ keeps the best, and the more careful ones save less.
+    /// The end is a function of `x`. Of probabilities that save as much, the most careful one is chosen.
     #[test]
-    fn where_ends_are_well_forecast_a_bold_probability_is_chosen() {
+    fn a_probability_is_chosen_that_keeps_what_the_caution_promises() {
         let lessons = Lessons::new(&runs(80), &spec(), Some(Caution::Balanced)).expect("enough runs");
         let sure = lessons.sure.expect("enough to replay");
-        assert!(sure.stop_probability < 0.99 && sure.best_kept >= Caution::Balanced.promise(), "{sure:?}");
-        assert!(sure.speedup > 2.0, "{sure:?}");
+        assert!(sure.best_kept >= Caution::Balanced.promise() && sure.speedup > 2.0, "{sure:?}");
         let taught = lessons.clone().taught(spec());
         assert_eq!(taught.predictor, lessons.predictor);
         assert!((taught.criterion.stop_probability - sure.stop_probability).abs() < 1e-12);
