@@ -5,7 +5,7 @@ use crate::convert::{configuration, curve, direction, invalid, numbers};
 use crate::runs::Runs;
 use crate::study::request_of;
 use crate::view::as_dict;
-use foretell::{Curve, Direction, Metric, Run, RunScore};
+use foretell::{Curve, Direction, Metric, Run};
 use foretell_search::{Judge as Core, Relation, Returned, SamplerName, StudyRequest, StudySpec};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
