@@ -285,7 +285,8 @@ mod tests {
     fn a_line_has_counters_and_labeled_numbers() {
         let e = |epoch: f64| [Some(epoch), None, None];
         let s = |step: f64| [None, Some(step), None];
-        let cases: [(&str, Place, &[(&str, f64)]); 20] = [
+        type Case<'a> = (&'a str, Place, &'a [(&'a str, f64)]);
+        let cases: [Case<'_>; 20] = [
             ("Epoch 3/10 - loss: 0.25 val_acc=.71", e(3.0), &[("loss", 0.25), ("val_acc", 0.71)]),
             ("Epoch 1/12, step 10/40, loss = 2.0401", [Some(1.0), Some(10.0), None], &[("loss", 2.0401)]),
             (

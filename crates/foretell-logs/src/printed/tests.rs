@@ -184,11 +184,10 @@ fn what_is_printed_once_goes_with_the_next_report_or_with_the_last() {
     let epochs = ["epoch 1 acc=0.5", "epoch 2 acc=0.6"];
     let all = |lines: &[&str]| {
         let found = latencies(lines);
-        let first = |of: fn(&(u64, Option<f64>, Option<f64>)) -> Option<f64>| found.iter().find_map(of);
         (
             found.iter().map(|point| point.0).collect::<Vec<_>>(),
-            first(|point| point.1),
-            first(|point| point.2),
+            found.iter().find_map(|point| point.1),
+            found.iter().find_map(|point| point.2),
         )
     };
     assert_eq!(
