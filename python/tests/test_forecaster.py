@@ -240,7 +240,7 @@ BAD_RUNS = [
     (dict(runs=[[0.1, 0.2]], predictor="magic"), ValueError, "unknown predictor `magic`"),
     (dict(runs=[[0.1, 0.2]], target=9), ValueError, "no run reaches step 9"),
     (dict(runs=[[0.1, 0.2]], scale="cubic"), ValueError, "give 'linear' or 'log'"),
-    (dict(runs=[[0.1, 0.2]], score="worst"), ValueError, "give 'last' or 'best'"),
+    (dict(runs=[[0.1, 0.2]], score="worst"), ValueError, "known are last, best"),
     (dict(runs=[[0.1, 0.2]], colour="red"), TypeError, "unknown option 'colour'"),
     (dict(runs=[[0.1, 0.2]], id="run"), TypeError, "these runs are lists"),
     (dict(runs="no/such/file.csv"), ValueError, "no/such/file.csv"),

@@ -183,7 +183,7 @@ def test_the_settings_are_typed_and_documented():
         ({"offset": float("inf")}, "offset: inf"),
         ({"refit": float("nan")}, "refit: nan"),
         ({"refit": object}, "refit: <class 'object'>"),
-        ({"seed": "one"}, 'seed: .*string "one"'),
+        ({"seed": "one"}, 'seed: .*"one"'),
     ],
 )
 def test_a_value_that_is_no_setting_is_said_by_its_name(given, message):

@@ -89,7 +89,7 @@ fn flip(line: &mut String, byte: usize) {
 #[test]
 fn removing_the_lock_file_lets_no_second_search_in_and_a_strange_line_ends_the_first() {
     let folder = tempfile::tempdir().unwrap();
-    let slow = ": {lr}; echo val_acc=0.5; while [ ! -e go ]; do sleep 0.05; done; for e in 2 3 4 5 6; do echo val_acc=0.5; done";
+    let slow = ": {lr}; for e in 1 2 3 4; do echo val_acc=0.$e; done; while [ ! -e go ]; do sleep 0.05; done; for e in 5 6; do echo val_acc=0.$e; done";
     let mut first = search(folder.path(), &["--trials", "2", "--no-stopping"], slow);
     let first = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let log = folder.path().join("study/events.jsonl");
@@ -205,7 +205,7 @@ fn what_may_not_change_is_refused_by_its_name() {
 #[test]
 fn a_log_that_is_deleted_under_a_search_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "echo val_acc={lr}; rm -r study; sleep 0.2; echo val_acc={lr}; sleep 30";
+    let script = "for e in 1 2 3; do echo val_acc={lr}$e; done; rm -r study; sleep 0.2; for e in 4 5 6; do echo val_acc={lr}$e; done; sleep 30";
     let begun = Instant::now();
     let (_, said) = output(&mut search(folder.path(), &["--trials", "2"], script), 1);
     assert!(said.contains("events.jsonl was deleted while it was written"), "{said}");
@@ -714,7 +714,7 @@ fn the_best_is_trained_anew_with_other_seeds_and_said_to_have_won_by_luck_or_not
         0,
     );
     let shown = study(folder.path(), "show", &[]);
-    assert!(shown.contains("the configuration given first (trial 0) came to 0.02"), "{shown}");
+    assert!(shown.contains("yours (trial 0) reached 0.02"), "{shown}");
     let again: Value =
         serde_json::from_str(&study(folder.path(), "run", &["--seeds", "3", "--format", "json"])).unwrap();
     let scores: Vec<f64> =

@@ -171,5 +171,5 @@ fn studies_are_named_noted_listed_and_compared() {
     }
     let answer =
         json(&foretell(folder, &[&compare[..], &["--format", "json"]].concat()).output().expect("it runs"));
-    assert_eq!((answer["by"].as_str(), answer["better"].as_str()), (Some("seeds"), Some("b")), "{answer}");
+    assert_eq!((answer["by"].as_str(), answer["better"].as_str()), (Some("pairs"), Some("b")), "{answer}");
 }

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Rises towards a top that depends on the learning rate, or on how many convolutions a network has. Keeps its epoch in a
-/// checkpoint and reports all epochs up to it again when it goes on from there, since the last reports before a kill may
-/// not have been heard; writes each epoch that it trains into `trained`, and pauses after FORETELL_UNTIL.
+/// checkpoint and continues from there. With AGAIN it reports the epochs before once more, since the last reports before a kill may not
+/// have been heard, and these count again. Writes each epoch that it trains into `trained`, and pauses after FORETELL_UNTIL.
 const TRAINER: &str = r#"
 report() {
   awk -v top=$top -v t=$epoch 'BEGIN { printf "{\"foretell\":{\"step\":%d,\"val_acc\":%.6f}}\n", t, top * (1 - exp(-t / 3)) }'
@@ -23,6 +23,7 @@ case "$1" in
 esac
 if [ -n "$FORETELL_RESUME_FROM" ]; then
   reached=$(cat "$FORETELL_RESUME_FROM/epoch")
+  [ -n "$AGAIN" ] || epoch=$reached
   while [ $epoch -lt $reached ]; do epoch=$((epoch + 1)); report; done
 fi
 while [ $epoch -lt $FORETELL_UNTIL ]; do
@@ -349,7 +350,8 @@ fn kill_often(flags: &[&str], kills: u64) {
     let written = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count() as u64);
     for kill in 0..kills {
         let said = std::fs::File::create(wild.path().join("said")).unwrap();
-        let mut child = search(wild.path(), flags).stdout(Stdio::null()).stderr(said).spawn().unwrap();
+        let mut child =
+            search(wild.path(), flags).env("AGAIN", "1").stdout(Stdio::null()).stderr(said).spawn().unwrap();
         let enough = written() + 1 + kill * 7919 % 3;
         while written() < enough && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(1));

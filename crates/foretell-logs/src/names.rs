@@ -169,10 +169,10 @@ mod tests {
     fn held_out_accuracy_comes_first_and_training_loss_last() {
         let best_first = [
             "val_acc",
-            "test_accuracy",
             "val_acc_1",
             "val_acc5",
             "val_precision",
+            "test_accuracy",
             "val_loss",
             "test_ppl",
             "acc",

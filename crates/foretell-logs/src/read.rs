@@ -147,7 +147,7 @@ fn read_table(table: Table, options: &ReadOptions) -> Result<(Raw, bool), Error>
     let id = headers.iter().any(|name| id_rank(name).is_some()) || options.id_column.is_some();
     let long = options.step_column.is_some()
         || stepped && (family.is_none() || id && !sure || long::counts_steps(table.again()?, options)?)
-        || family.is_none() && !id && is_one_run(headers);
+        || family.is_none() && !id && !wide::has_curve(&families) && is_one_run(headers);
     match family {
         _ if long => Ok((long::read(table, options)?, true)),
         Some(family) => Ok((wide::read(table, family, &families, options)?, false)),

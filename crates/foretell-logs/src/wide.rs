@@ -52,6 +52,11 @@ pub(crate) fn families(headers: &[String]) -> Vec<Family> {
     families
 }
 
+/// Whether two numbered columns or more are epochs of one metric, where no column of steps makes them classes.
+pub(crate) fn has_curve(families: &[Family]) -> bool {
+    families.iter().any(|family| family.columns.len() >= 2 && crate::names::is_curve_prefix(&family.prefix))
+}
+
 /// The family that holds the curves, by `metric` or by name and length.
 ///
 /// Families named like a metric or an epoch and at least half as long as the longest of these; of them held-out

@@ -184,7 +184,11 @@ impl ConfigFile {
             let item = toml_place(document.as_item_mut(), name).ok_or_else(|| self.missing(name))?;
             let place = item.as_value_mut().ok_or_else(|| self.missing(name))?;
             let decor = place.decor().clone();
-            *place = toml_value(value);
+            let flag = value
+                .as_str()
+                .filter(|_| place.is_bool())
+                .and_then(|text| text.to_ascii_lowercase().parse::<bool>().ok());
+            *place = flag.map_or_else(|| toml_value(value), Into::into);
             *place.decor_mut() = decor;
         }
         Ok(document.to_string())

@@ -294,7 +294,7 @@ mod tests {
         for returned in [
             |values: &[f64]| 1.0 - last(values),
             |values: &[f64]| -last(values),
-            |values: &[f64]| (values[0] * 1e5).sin(),
+            |values: &[f64]| (values[0] * 12345.0).sin(),
         ] {
             let relation = relation(12, Maximize, returned);
             assert!(matches!(relation, Relation::Apart { .. }) && !relation.allows_stopping(), "{relation}");

@@ -26,7 +26,7 @@ fn what_a_person_enqueues_is_asked_for_next() {
         (r#"{"configuration": {"lr": 7}}"#, "lr is `7`, outside of log:"),
         (r#"{"configuration": {"depth": 7}}"#, "no parameter depth"),
         (r#"{"configuration": "lr"}"#, "lr"),
-        (r#"{"configuration": 3}"#, "expected a text such as"),
+        (r#"{"configuration": 3}"#, "3 is no configuration"),
         (r#"{}"#, "missing"),
     ] {
         let (status, answer) = enqueue(body);

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
+from weakref import WeakValueDictionary
 
 from . import space
 from ._show import Bar, html, trial_html
@@ -83,7 +84,7 @@ class Trial:
     [0.1, 0.2]
     """
 
-    __slots__ = (
+    __slots__ = ("__weakref__", 
         "_ends", "_first", "_from_zero", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
     )  # fmt: skip
 
@@ -276,7 +277,7 @@ class Search:
     #: Trainings that Ctrl-C ended: they begin again.
     _interrupted: list[Trial]
     #: Trainings that were asked for and have not ended.
-    _open: dict[int, Trial]
+    _open: WeakValueDictionary[int, Trial]
     #: Whether the objective keeps checkpoints; `None` while nobody said so and nothing shows it.
     _checkpoints: bool | None
     #: Whether steps count from 0, as the first report of a new trial showed.
@@ -289,7 +290,8 @@ class Search:
     _pause: float = 0.05
 
     def _begin_search(self, checkpoints: bool | None) -> None:
-        self._interrupted, self._open, self._said = [], {}, set()
+        # a trial holds its study; a strong reference back would keep the lock of the study's folder
+        self._interrupted, self._open, self._said = [], WeakValueDictionary(), set()
         self._checkpoints, self._from_zero = checkpoints, None
 
     def _ask(self) -> Trial | None:

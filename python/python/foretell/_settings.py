@@ -40,7 +40,7 @@ class StudySettings(TypedDict, total=False):
     enqueue: Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str] | None
     #: End the search once this many trials in a row have ended without a new best.
     until_no_improvement: int | None
-    #: Which value of a trial counts, and is forecast: its last or its best.
+    #: Which value of a trial counts, and is forecast: `last`, `best`, or `last:5` for the mean of the last five reports.
     score: str | None
     #: Seed of all random choices.
     seed: int | None
@@ -139,8 +139,8 @@ class StopSettings(TypedDict, total=False):
     predictor: Predictor | None
     #: Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     paper: bool | None
-    #: Which value of a trial counts, and is forecast: its last or its best.
-    score: Literal["last", "best"] | None
+    #: Which value of a trial counts, and is forecast: `last`, `best`, or `last:5` for the mean of the last five reports.
+    score: str | None
     #: Share of trials that are never stopped, as an unbiased audit.
     exempt: float | None
     #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
@@ -177,8 +177,8 @@ class PrunerSettings(TypedDict, total=False):
     predictor: Predictor | None
     #: Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     paper: bool | None
-    #: Which value of a trial counts, and is forecast: its last or its best.
-    score: Literal["last", "best"] | None
+    #: Which value of a trial counts, and is forecast: `last`, `best`, or `last:5` for the mean of the last five reports.
+    score: str | None
     #: Share of trials that are never stopped, as an unbiased audit.
     exempt: float | None
     #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)

@@ -71,8 +71,8 @@ class Judgement:
     >>> import foretell
     >>> judge = foretell.Judge("maximize", history=[[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]])
     >>> judgement: foretell.Judgement = judge.decide([0.1, 0.1])
-    >>> judgement.stop
-    True
+    >>> judgement.stop  # a second check must agree
+    False
     """
 
     #: Whether to stop it.

@@ -107,15 +107,20 @@ class RemoteStudy(Search):
                     trial.stopped, trial.last = True, answer["decision"] or trial.last
                     trial.reason = "stopped by the study"
 
+    def _held(self, trial: int) -> dict[str, str]:
+        """The lease of a trial that this process has, as a field of a body."""
+        lease = self._lease(trial)
+        return {} if lease is None else {"lease": lease}
+
     def _begin(self, trial: int) -> None:
-        self._server.call("POST", f"{self._address}/trials/{trial}/begin", {"after": 0, "lease": self._lease(trial)})
+        self._server.call("POST", f"{self._address}/trials/{trial}/begin", {"after": 0, **self._held(trial)})
 
     def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
         body = {
             "step": step,
             "value": value if math.isfinite(value) else None,
             "metrics": {name: float(one) if math.isfinite(one) else None for name, one in metrics.items()},
-            "lease": self._lease(trial),
+            **self._held(trial),
         }
         try:
             answer = self._server.call("POST", f"{self._address}/trials/{trial}/report", body)

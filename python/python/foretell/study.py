@@ -107,6 +107,8 @@ class Study(Search):
         self._relation: str | None = None
         self._detects = settings.get("score") is None and settings.get("shadow") is None
         if space is None and is_new:
+            if folder is not None and epochs is None:
+                raise ValueError(f"{folder}: there is no study in this folder; give a space and `epochs` for a new one")
             _check_length(epochs)
             self._space = Space({})
         else:

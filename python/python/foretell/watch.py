@@ -32,7 +32,7 @@ class watch(Iterable):
     >>> for epoch in run:
     ...     stop = run.report(0.1)
     >>> run.stopped
-    True
+    False
 
     Parameters
     ----------

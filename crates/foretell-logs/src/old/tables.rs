@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::names::{id_rank, is_curve_prefix, is_index, is_metric, is_one_run, step_rank};
 use crate::source::{Limits, Source};
 use crate::table::Table;
-use crate::wide::{curve_family, families};
+use crate::wide::{curve_family, families, has_curve};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -46,10 +46,11 @@ pub(crate) fn format_of(headers: &[&str]) -> Option<Format> {
 fn is_one_table(headers: &[&str]) -> bool {
     let headers: Vec<String> = headers.iter().map(|&name| name.to_owned()).collect();
     let families = families(&headers);
+    let has_step = headers.iter().any(|name| step_rank(name).is_some());
     let is_curve =
         |family: &crate::wide::Family| family.columns.len() >= 3 && is_curve_prefix(&family.prefix);
     let is_wide = curve_family(&families, None).is_some_and(is_curve);
-    !is_wide && (headers.iter().any(|name| step_rank(name).is_some()) || is_one_run(&headers))
+    !is_wide && (has_step || !has_curve(&families) && is_one_run(&headers))
 }
 
 /// The one metric of a table that TensorBoard's page downloaded.

@@ -341,7 +341,7 @@ impl ReportReader {
             places.dedup();
             places.len()
         };
-        let enough = if is_alone { 2 } else { 3 };
+        let enough = 3;
         match unit(&records, self.from) {
             Unit::Epoch => {
                 (is_pattern && first.is_own && first.place.batch.is_none())
@@ -383,7 +383,7 @@ impl ReportReader {
         chosen.doubled = unit == Unit::Count && is_doubled(&records, ENOUGH);
         chosen.single = unit != Unit::Bar
             && series.repeats == 0
-            && series.places >= 2
+            && series.places >= 3
             && !series.key.is_batched
             && !records.iter().any(|record| record.is_transient);
         if let Some(earlier) = earlier {

@@ -43,8 +43,8 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
             || record.place.epochs.is_some()
             || record.place.epoch.is_some_and(|epoch| epoch <= from as f64 + 1.0)
     };
-    let counts_steps =
-        half(steps) && (different_steps > 1 || (records.len() == 1 && !records[0].place.is_plural));
+    let counts_steps = half(steps)
+        && (different_steps > 1 || (records.len() == 1 && epochs == 0 && !records[0].place.is_plural));
     let are_batches =
         records.iter().any(|record| record.place.batch.is_some() || record.place.batches.is_some());
     if half(epochs) && (different_epochs > 1 || records.iter().copied().any(|record| is_epoch(&record))) {

@@ -261,6 +261,14 @@ type Remembered = (ProcessRecord, PathBuf);
 /// Ends the processes of all `trials` at once.
 fn end(trials: &[Remembered], grace: Duration) -> Vec<Result<Abandoned, AbandonedError>> {
     let here = boot();
+    // a process that was killed a moment ago answers until its parent has collected it
+    let until = Instant::now() + VANISH;
+    let lingers = |(record, _): &Remembered| {
+        record.leader.is_some_and(|leader| leader.start.is_none() && leader.is_alive())
+    };
+    while trials.iter().any(lingers) && Instant::now() < until {
+        thread::sleep(POLL);
+    }
     let untold = |(record, _): &Remembered| {
         let leader = record.leader.filter(|leader| leader.start.is_none() && leader.is_alive());
         leader.filter(|_| record.boot == here)

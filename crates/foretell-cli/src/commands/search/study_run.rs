@@ -191,7 +191,7 @@ fn open_session(
             end_abandoned_trials(directory, survey.trials)?;
             note(&format!("{}: nothing was reported there yet: the study begins anew", directory.display()));
             store.clear().map_err(Failure::midway)?;
-        } else if again.as_ref().is_err_and(|refusal| refusal.differs) && !there.continues(&spec) {
+        } else if again.as_ref().is_err_and(|refusal| refusal.differs) && !there.conflicts(&spec).is_empty() {
             return Err(conflict::another_study(directory, there, &spec));
         } else {
             spec = again?;
