@@ -364,7 +364,7 @@ fn kill_often(flags: &[&str], kills: u64) {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    let survived = json(&search(wild.path(), flags).output().unwrap());
+    let survived = json(&search(wild.path(), flags).env("AGAIN", "1").output().unwrap());
     for event in ["reported", "decided", "paused", "completed", "failed"] {
         // not assert_eq: it would print hundreds of records
         assert!(counted(calm.path(), event) == counted(wild.path(), event), "other `{event}` records");

@@ -84,8 +84,8 @@ class Trial:
     [0.1, 0.2]
     """
 
-    __slots__ = ("__weakref__", 
-        "_ends", "_first", "_from_zero", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
+    __slots__ = (
+        "__weakref__", "_ends", "_first", "_from_zero", "_step", "_study", "_trained", "config", "end", "last", "number", "reason", "seed", "stopped", "values",
     )  # fmt: skip
 
     def __init__(self, study: Search, number: int, config: dict[str, Any], seed: int, start: int, end: int) -> None:
