@@ -79,7 +79,7 @@ const OUTPUTS: [Output; 24] = [
     ),
     (
         "acc",
-        "Epoch 1/2\n1/2 acc: 0.1\r2/2 acc: 0.2 - val_acc: 0.3\n\nEpoch 2/2\n1/2 acc: 0.4\r2/2 acc: 0.5\n",
+        "Epoch 1/2\n1/2 acc: 0.1\r2/2 acc: 0.2 - val_acc: 0.3\n\nEpoch 2/2\n1/2 acc: 0.4\r2/2 acc: 0.5 - val_acc: 0.6\n",
         &[(1, 0.2), (2, 0.5)],
     ),
     (

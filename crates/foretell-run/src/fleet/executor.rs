@@ -9,13 +9,13 @@ use crate::message::Message;
 
 /// Runs trainings: as local processes ([`LocalTrials`](crate::LocalTrials)), or simulated.
 pub trait Executor {
-    /// Starts a training on worker number `worker` (from 0). Its messages follow; the last is [`MessageKind::Ended`].
+    /// Starts a training on worker number `worker` (from 0). Its messages follow; the last is `MessageKind::Ended`.
     ///
     /// # Errors
     /// When it cannot be started; no message follows then.
     fn start(&mut self, start: &Start, worker: usize) -> Result<Begin, ExecutorError>;
 
-    /// Stops the training of `trial`, if it runs. Returns at once; its [`MessageKind::Ended`] follows.
+    /// Stops the training of `trial`, if it runs. Returns at once; its `MessageKind::Ended` follows.
     fn stop(&mut self, trial: u64);
 
     /// What has been heard of all trainings since the last call, in each one's order. Waits up to `wait` for the first.
