@@ -131,7 +131,7 @@ impl Study {
     }
 
     /// The first half of a report: records it, if it counts, and leaves the decision on it to [`decide`](Self::decide). What a
-    /// trial reports after its end, or again after it [began anew](Self::began_after), counts as trained, and for nothing else.
+    /// trial reports after its end, or again after it began again, counts as trained, and for nothing else.
     ///
     /// # Errors
     /// That of `append`.
