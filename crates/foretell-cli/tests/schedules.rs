@@ -323,15 +323,18 @@ fn bad_plans_are_one_clear_error_and_exit_code_2() {
     assert!(said.contains("networks or parameters, not both"), "{said}");
 }
 
-/// The records of a kind; of reports, those before their trial was stopped.
+/// The records of a kind. Of reports, those before their trial was stopped, and the first of each epoch: a trial that
+/// resumes with AGAIN repeats earlier ones.
 fn counted(folder: &Path, kind: &str) -> Vec<Value> {
-    let mut stopped = BTreeSet::new();
+    let (mut stopped, mut heard) = (BTreeSet::new(), BTreeSet::new());
     let mut counts = |record: &Value| {
         let trial = record["trial"].as_u64();
         match record["event"].as_str() {
             Some("started") => drop(stopped.remove(&trial)),
             Some("decided") if record["action"] == "stop" => drop(stopped.insert(trial)),
-            Some("reported") => return !stopped.contains(&trial),
+            Some("reported") => {
+                return !stopped.contains(&trial) && heard.insert((trial, record["step"].to_string()));
+            }
             _ => {}
         }
         true
