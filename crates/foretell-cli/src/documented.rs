@@ -140,7 +140,7 @@ fn the_defaults_of_a_study_are_documented_as_they_are() {
             let _ = writeln!(made, "| `{name}` | {} |", default.trim_end_matches(".0"));
         }
     }
-    check("explanation/doors.md", &[("defaults of a study".to_owned(), made)]);
+    check("reference/defaults.md", &[("defaults of a study".to_owned(), made)]);
 }
 
 /// The lines of a help text that begin with a flag.

@@ -235,7 +235,7 @@ impl Scene {
 fn pages() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut paths = vec![root.join("README.md"), root.join("docs/introduction.md")];
-    for kind in ["tutorial", "how-to", "explanation", "research"] {
+    for kind in ["start", "tutorial", "how-to", "explanation", "research"] {
         paths.extend(
             std::fs::read_dir(root.join("docs").join(kind)).unwrap().map(|entry| entry.unwrap().path()),
         );
