@@ -1,10 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-/// The README's own code, as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
 mod curves;
 pub mod evaluate;
 mod features;
