@@ -1,6 +1,6 @@
-//! The `foretell` command: one file a subcommand, this one only chooses among them.
+#![doc = include_str!("../README.md")]
 //!
-//! A library, so that the Python package carries the same command: [`run`] is the whole program, [`answer`] gives its JSON.
+//! [`run`] is the whole program, and [`answer`] returns its JSON. Each subcommand is a file in `commands`.
 
 mod commands;
 mod curves;

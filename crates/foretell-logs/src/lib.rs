@@ -1,8 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! [`read()`] finds the file, a reader for its format reads its runs, and these become [`Recorded`]: curves
-//! turned so that larger is better, the configuration columns that are features, which runs repeat which, and notes of
-//! everything that was dropped or found on the way. [`write_json_lines`] writes such a file.
+//! [`read()`] recognizes the format, reads the runs, and returns [`Recorded`]: curves in which larger is better, the columns of the configuration, the
+//! runs that repeat others, and a note about everything that was dropped. [`write_json_lines`] writes such a file.
 // docs.rs shows which feature brings an item
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

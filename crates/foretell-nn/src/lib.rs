@@ -1,8 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Modules, in the order of the data flow: [`DataSpec`] names a data set and loads it as a [`DataSet`] or a [`Corpus`]; a
-//! [`Space`] makes a network of a configuration and has the recipe to train it; [`train`] runs epochs of it by a
-//! [`TrainSpec`] and reports each as an [`EpochReport`]; checkpoints let it continue after a pause or a crash.
+//! [`DataSpec`] names a data set and loads it as a [`DataSet`] or a [`Corpus`]. A [`Space`] builds a network from a configuration and defines how to train
+//! it. [`train`] runs epochs of a [`TrainSpec`] and reports each as an [`EpochReport`]. Checkpoints let it continue after a pause or a crash.
 
 mod checkpoint;
 mod cifar10;

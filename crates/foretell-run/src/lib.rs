@@ -1,32 +1,22 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Two independent parts that know nothing of studies, and a driver that runs studies over them:
+//! The crate consists of two independent parts that know nothing of studies, and a driver that combines them:
 //!
-//! - [`EventLog`] remembers: one record a line, checksummed, flushed to the operating system before it is acknowledged.
-//! - [`LocalProcesses`] acts: it starts trials as child processes that speak the trial protocol, hands their reports over
-//!   one channel, and stops them with everything they started.
-//! - [`Driver`] runs a study over an [`Executor`] (local processes: [`LocalTrials`]) and a store (the event log:
-//!   [`EventStore`]).
-//!
-//! | room      | what is in it                                                                        |
-//! |-----------|---------------------------------------------------------------------------------------|
-//! | `log`     | the event log, studies as they are stored, files that are written whole               |
-//! | `process` | trials as processes: started, read, stopped, and nothing of them left                 |
-//! | `fleet`   | the trainer, which runs the trainings of any worker, and workers of other machines    |
-//! | `host`    | a study that this process owns: who runs what, its driver, orders, the way in         |
-//!
-//! Beside them: the command of a trial (`placeholder`, `command_line`), its configuration file (`config_file`), and the bodies of the verbs over
-//! HTTP ([`wire`]).
+//! - [`EventLog`] stores records, one per line. Each has a checksum and is handed to the operating system before it is acknowledged.
+//! - [`LocalProcesses`] starts trials as child processes, sends their reports over one channel, and stops them with all their children.
+//! - [`Driver`] runs a study on an [`Executor`] (for example [`LocalTrials`]) and a store (for example [`EventStore`]).
 //!
 //! # Systems
 //!
-//! Linux runs everything. Other Unix systems get process groups, signals and `waitpid`: the environment variable [`PORTABLE`] makes
-//! Linux do the same, and tests run so. The promises are weaker: what leaves a trial's process group is not found, and after a
-//! crash of the guardian, too, a process that is left must be ended by hand. macOS itself has not been tested.
+//! Linux is fully supported. Other Unix systems use process groups, signals and `waitpid`. The environment variable [`PORTABLE`] selects this
+//! back end on Linux, where it is tested; macOS itself is untested. The portable back end makes weaker promises: it does not find processes that
+//! leave the process group of their trial, and if the guardian is killed, too, you end the remaining processes manually.
 
 #[cfg(not(unix))]
 compile_error!("foretell-run needs a Unix system: process groups, signals and advisory locks");
 
+// rooms: `log` stores studies and files; `process` starts, reads and stops trials; `fleet` runs the trials of any worker;
+// `host` owns a study and decides who runs which trial
 mod command_line;
 mod config_file;
 mod fleet;

@@ -1,7 +1,45 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Everything here is pure: no files, processes, clock, threads or global random state. [`Study::step`] takes what
-//! happened outside and returns what to do; the same function drives a live search, a replay, and a restart after a crash.
+//! [`Study::step`] takes an event (a worker is idle, a trial reported, a trial ended) and returns the actions to take. A live search, a
+//! replay and a restart after a crash all call this function. [`Session`] wraps it in four verbs.
+//!
+//! # A session with your own stop rule
+//!
+//! ```
+#![doc = include_str!("../examples/embed.rs")]
+//! ```
+//!
+//! # Your own sampler
+//!
+//! ```
+//! use foretell::{Configuration, Direction, Value};
+//! use foretell_search::{Ending, Memory, ParameterSpace, Parts, Sampler, Session, Space, StudySpec, Worth};
+//!
+//! /// Tries the learning rates of a list.
+//! struct Listed(Vec<f64>);
+//!
+//! impl Sampler for Listed {
+//!     fn propose(&mut self, trial: u64) -> Option<Configuration> {
+//!         let rate = self.0.get(usize::try_from(trial).ok()?)?;
+//!         Some(Configuration::from([("lr".to_owned(), Value::Number(*rate))]))
+//!     }
+//!     fn started(&mut self, _: u64, _: &Configuration) {}
+//!     fn told(&mut self, _: u64, _: &Configuration, _: Worth) {} // a sampler that learns does so here
+//!     fn failed(&mut self, _: u64, _: &Configuration) {}
+//! }
+//!
+//! let space = Space::Parameters(ParameterSpace::parse(&["lr=log:1e-4:1"])?);
+//! let spec = StudySpec { trials: 3, max_resource: 1, burn_in: 1, ..StudySpec::new(space, "val_acc", Direction::Maximize) };
+//! let parts = Parts { sampler: Some(Box::new(Listed(vec![0.5, 0.01, 0.1]))), ..Parts::default() };
+//! let mut session = Session::open(spec, parts, Memory::default())?;
+//! while let Some(start) = session.ask()? {
+//!     let rate = start.configuration["lr"].number().unwrap_or_default();
+//!     session.report(start.trial, 1, 0.9 - (rate - 0.01).abs(), Default::default())?;
+//!     session.tell(start.trial, Ending::Finished)?;
+//! }
+//! assert_eq!(session.best().map(|best| best.trial), Some(1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 // docs.rs shows which feature brings an item
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -1,8 +1,7 @@
-//! Studies in the browser: a page that follows the logs of studies while they run, and the same page as one file.
+#![doc = include_str!("../README.md")]
 //!
-//! The page shows a study as the server has it: the server folds the log ([`Server`]), and sends what is new as server-sent
-//! events, numbered by the log's last record. A browser that reconnects names the last number that it has seen, and misses
-//! nothing. [`page`] writes the same into the page.
+//! [`Server`] reads the log of each study and sends new records to the page as server-sent events, numbered by the last record in the log. A
+//! browser that reconnects sends the last number that it received, and misses nothing. [`page`] writes the same data into one file.
 
 mod answers;
 mod connections;

@@ -1,4 +1,12 @@
 #![doc = include_str!("../README.md")]
+//!
+//! # Your own predictor
+//!
+//! A [`Predictor`] learns from completed runs and becomes a [`Model`]. [`check_predictor`] tests the rules that all predictors keep:
+//!
+//! ```
+#![doc = include_str!("../examples/own_predictor.rs")]
+//! ```
 
 mod curves;
 pub mod evaluate;
