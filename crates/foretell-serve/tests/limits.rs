@@ -174,9 +174,9 @@ fn the_limits_that_are_documented_are_those_that_hold() {
         &format!("{connections} connections, or your address has {connections_per_address}"),
     );
     let page = "explanation/security.md";
-    has(page, &format!("{head} seconds for a request's head, {body} for its body, {megabytes} MiB a body"));
-    has(page, &format!("{connections} connections, {connections_per_address} of one address"));
-    has(page, &format!("a reader that takes nothing for {} seconds is cut off", unread.as_secs()));
+    has(page, &format!("{head} seconds per request head, {body} per body, {megabytes} MiB per body"));
+    has(page, &format!("{connections} connections, {connections_per_address} per address"));
+    has(page, &format!("A reader that accepts nothing for {} seconds is disconnected", unread.as_secs()));
     assert_eq!(Options::LEASE, Duration::from_secs(60));
     has("reference/commands.md", "from this to an hour | 1m |");
 }
