@@ -1,4 +1,4 @@
-//! The default predictor: a blend of Gaussian processes, trees, neighbours and the mean gain.
+//! The predictor `auto`: a blend of Gaussian processes, trees, neighbours and the mean gain.
 //!
 //! A blend, weighted by held-out error, because no single regressor leads on all sets of curves. `docs/research/auto.md` has what was tried
 //! and left out: the ridge, stacking on the simplex, mixture weights.
@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 /// It learns from at most so many runs: a fit is O(n³), and more would teach little.
 const MOST_RUNS: usize = 1000;
 
-/// The default: ŷ = Σ_e a_e ŷ_e over four experts, a_e ∝ q_e·mse_e^(−p), p = 3·n/(n + 50), mse_e from held-out errors: the more runs
+/// ŷ = Σ_e a_e ŷ_e over four experts, a_e ∝ q_e·mse_e^(−p), p = 3·n/(n + 50), mse_e from held-out errors: the more runs
 /// there are, the more those errors say of which expert is the best. q is 1.5 for the pair and 1 for the others.
 ///
 /// | expert | what it is | held out by |
