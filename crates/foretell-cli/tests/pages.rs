@@ -50,7 +50,7 @@ fn commands(page: &str) -> Vec<Told> {
     let mut told = Vec::new();
     let (mut in_shell, mut line) = (false, String::new());
     for written in page.lines() {
-        if let Some(language) = written.strip_prefix("```") {
+        if let Some(language) = written.trim_start().strip_prefix("```") {
             in_shell = !in_shell && language == "sh";
             continue;
         }
