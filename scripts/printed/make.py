@@ -97,7 +97,7 @@ for e in range(6):
     lines += [f"Train: {e} [{b:4d}/99 ({b:3d}%)]  Loss: {TRAIN[e] + 0.1:.3f} ({TRAIN[e] + 0.2:.2f})  Time: 0.123s, 1040.65/s  (0.130s,  984.62/s)  LR: 1.000e-02  Data: 0.010 (0.012)" for b in (0, 50, 99)]
     lines += [f"Test: [{b:4d}/20]  Time: 0.050 (0.060)  Loss:  {LOSS[e] + 0.1:6.3f} ({LOSS[e]:6.3f})  Acc@1: {ACC[e] * 98:7.3f} ({ACC[e] * 100:7.3f})  Acc@5:  95.000 ( 94.100)" for b in (0, 20)]
     lines.append(f" *** Best metric: {max(ACC[: e + 1]) * 100} (epoch {max(range(e + 1), key=lambda k: ACC[k])})")
-case("timm-last-batch", "timm", "Acc@1", lines, [round(a * 98, 3) for a in ACC], steps=range(6), guess=False)
+case("timm-mean", "timm, the mean in brackets", "Acc@1", lines, [round(a * 100, 3) for a in ACC], steps=range(6), guess=False)
 lines = [x for e in range(6) for x in (f"| epoch {e + 1:3d} |   200/ 2983 batches | lr 5.00 | ms/batch 11.21 | loss {TRAIN[e] + 0.4:5.2f} | ppl    56.10", "-" * 89, f"| end of epoch {e + 1:3d} | time:  8.11s | valid loss {LOSS[e]:.4f} | valid ppl    30.10", "-" * 89)]
 case("pytorch-word-language-model", "PyTorch word language model", "valid loss", lines, LOSS)
 lines = [f"[{e + 1}, {b:5d}] loss: {TRAIN[e] + (12000 - b) / 10000:.3f}" for e in range(6) for b in (2000, 12000)]
@@ -216,6 +216,43 @@ case("test-at-end", "A test after the training", "acc", [f"epoch {e} acc {a}" fo
 case("resumed", "A resumed training", "val_acc", [f"epoch {e} val_acc {a}" for e, a in zip([1, 2, 3, 4], [0.1, 0.2, 0.3, 0.4])] + ["resuming from checkpoint"] + [f"epoch {e} val_acc {a}" for e, a in zip([3, 4, 5, 6], ACC[2:])], [0.1, 0.2] + ACC[2:])
 case("two-stages", "Two stages", "val_acc", ["Stage 1: frozen"] + [f"epoch {e} val_acc 0.{e}" for e in (1, 2, 3)] + ["Stage 2: all layers"] + [f"epoch {e} val_acc {a}" for e, a in zip(STEPS, ACC)], ACC)
 case("folds", "Folds", "val_acc", [x for f in (1, 2, 3) for x in [f"Fold {f}/3"] + [f"epoch {e} val_acc {round(a - f * 0.01 + 0.03, 4)}" for e, a in zip(STEPS, ACC)]], ACC)
+
+lines = ["Epoch 0/5  ━━━━ 19/19 0:00:01 • 0:00:00 30.20it/s train_loss: 0.704\r"]
+for e in range(1, 6):
+    lines += [f"\x1b[2KEpoch {e}/5  ━━━━ {b}/19 0:00:01 • 0:00:00 30.20it/s train_loss: {TRAIN[e] + (19 - b) / 100:.3f} val_loss: {LOSS[e - 1]}\r" for b in (0, 7, 19)]
+lines.append(f"\x1b[2KEpoch 5/5  ━━━━ 19/19 0:00:01 • 0:00:00 30.20it/s train_loss: {TRAIN[5]:.3f} val_loss: {LOSS[5]}\r")
+case("lightning-rich-late", "Lightning, rich bar with values of the epoch before", "val_loss", "".join(lines) + "\n", LOSS, steps=range(6), guess=False)
+
+# --- prefixes, blocks, names and marks
+csv = ["epoch,lr,train_loss,val_acc"] + [f"{e},0.1,{t},{a}" for e, t, a in zip(STEPS, TRAIN, ACC)]
+case("csv-in-a-container", "Comma-separated values in a container's log", "val_acc", [f"trainer-1  | {line}" for line in csv], ACC)
+case("csv-behind-a-logger", "Comma-separated values behind logging's prefix", "val_acc", [f"2031-05-06 10:00:01,123 - INFO - {line}" for line in csv], ACC)
+case("absl-step", "absl, the step in brackets", "eval_accuracy", [f"I0506 10:00:0{e}.123456 140123456789 logging_writer.py:48] [{e * 500}] eval_accuracy={a}, eval_loss={v}" for e, a, v in zip(STEPS, ACC, LOSS)], ACC, steps=[500 * e for e in STEPS])
+case("yaml-step-last", "YAML, the step last", "val_acc", [x for e, a in zip(STEPS, ACC) for x in ("---", f"val_acc: {a}", "lr: 0.1", f"step: {e * 200}")], ACC, steps=[200 * e for e in STEPS])
+case("rllib", "RLlib", "episode_reward_mean", [x for e, a in zip(STEPS, ACC) for x in ("Result for PPO_CartPole-v1_00000:", "  date: 2031-05-06_10-10-12", "  done: false", f"  episode_reward_max: {a + 5}", f"  episode_reward_mean: {a}", "  hostname: box", "  node_ip: 127.0.0.1", f"  training_iteration: {e * 3}", "  trial_id: 1a2b3_00000", "  ")], ACC, steps=[3 * e for e in STEPS])
+case("sb3-behind-a-logger", "Stable-Baselines3 behind logging's prefix", "ep_rew_mean", [f"2031-05-06 10:00:01,123 - INFO - {x}" for e, a in zip(STEPS, ACC) for x in ("-" * 34, "| rollout/           |          |", f"|    ep_rew_mean     | {a:<8} |", "| time/              |          |", f"|    total_timesteps | {e * 2048:<8} |", "-" * 34)], ACC, steps=[2048 * e for e in STEPS])
+case("allennlp", "AllenNLP, a row per metric", "accuracy", [x for e, a in zip(STEPS, ACC) for x in (f"2031-05-06 10:00:12,123 - INFO - allennlp.training.trainer - Epoch {e}/7", f"accuracy: {a - 0.1:.4f}, loss: 1.1 ||: 100%|##########| 80/80 [00:11<00:00,  7.11it/s]", "2031-05-06 10:00:22,123 - INFO - allennlp.training.logger -                        Training |  Validation", f"2031-05-06 10:00:22,120 - INFO - allennlp.training.logger - accuracy          |    {a - 0.05:.4f}  |    {a}")], ACC)
+case("after-epochs", "A sentence about epochs", "val_acc", [f"After {e * 3} epochs: val_acc = {a}" for e, a in zip(STEPS, ACC)], ACC, steps=[3 * e for e in STEPS])
+case("epoch-tag", "The epoch in a tag", "val_acc", [f"[E{e * 3:03d}] val_acc {a}" for e, a in zip(STEPS, ACC)], ACC, steps=[3 * e for e in STEPS])
+case("step-first", "The step as the first word", "val_acc", [f"{e * 3} val_acc {a}" for e, a in zip(STEPS, ACC)], ACC, steps=[3 * e for e in STEPS])
+case("device-array", "JAX arrays", "val_acc", [f"epoch {e} val_acc DeviceArray({a}, dtype=float32)" for e, a in zip(STEPS, ACC)], ACC)
+case("tensorflow-tensor", "TensorFlow tensors", "val_acc", [f"epoch {e}: val_acc = <tf.Tensor: shape=(), dtype=float32, numpy={a}>" for e, a in zip(STEPS, ACC)], ACC)
+case("dotted-leader", "Dots before the value", "val_acc", [x for e, a in zip(STEPS, ACC) for x in (f"epoch {e}", f"  val_acc ........ {a}", "  time ........... 12.3")], ACC)
+case("short-word", "scikit-learn SGD, verbose", "Avg. loss", [x for e, v in zip(STEPS, LOSS) for x in (f"-- Epoch {e}", f"Norm: 3.21, NNZs: 20, Bias: -0.012345, T: 800, Avg. loss: {v}", "Total training time: 0.01 seconds.")], LOSS)
+case("name-with-brackets", "Names with brackets", "F1 (macro)", [f"Epoch {e} | F1 (macro): {a} | F1 (micro): 0.9{e}" for e, a in zip(STEPS, ACC)], ACC, guess=False)
+case("name-with-unit", "Names with units", "mIoU", [f"Epoch {e}: mIoU [%] = {a}; time [s] = 12" for e, a in zip(STEPS, ACC)], ACC)
+case("stage-behind", "The stage behind the value", "acc", [f"Epoch {e}: acc {a + 0.05:.4f} (train), acc {a} (val)" for e, a in zip(STEPS, ACC)], ACC)
+case("count-of-all", "A count of all", "Accuracy", [f"Test set, epoch {e}: Accuracy: {int(a * 10000)}/10000 ({a * 100:.0f}%)" for e, a in zip(STEPS, ACC)], [int(a * 10000) / 10000 for a in ACC])
+case("classes", "A list of classes", "acc", [x for e, a in zip(STEPS, ACC) for x in (f"[epoch {e}] val acc = {a}", f"  cat: acc = {a - 0.1:.4f} (120 images)", f"  dog: acc = {a + 0.1:.4f} (120 images)")], ACC)
+case("mmengine-iterations", "MMEngine, iterations", "mIoU", [x for e, a in zip(STEPS, ACC) for x in (f"2031/05/06 10:11:12 - mmengine - INFO - Iter(train) [ {e * 4000}/40000]  lr: 9.0e-03  loss: 2.19", f"2031/05/06 10:11:14 - mmengine - INFO - Iter(val) [100/100]    aAcc: 25.39  mIoU: {a}  mAcc: 23.39")], ACC, steps=[4000 * e for e in STEPS], epochs=24000)
+case("ranks", "Ranks that print the same", "val_acc", [f"{rank}: val_acc={a}" for a in ACC for rank in (0, 1, 2)], ACC)
+case("new-best", "New best values are marked", "val_acc", [f"{'New best! ' if e in (1, 2, 4) else ''}epoch {e} val_acc {a}" for e, a in zip(STEPS, ACC)], ACC)
+case("best-reloaded", "The best model is loaded at the end", "val_acc", [f"epoch {e} val_acc {a}" for e, a in zip(STEPS, ACC)] + ["Loading the best model", "val_acc: 0.9876"], ACC)
+case("fairseq", "fairseq", "loss", [x for e, t, v in zip(STEPS, TRAIN, LOSS) for x in (f"2031-05-06 10:00:11 | INFO | train_inner | epoch {e:03d}:    100 / 245 loss={t + 0.1:.3f}, ppl=440.50, num_updates=100", f"2031-05-06 10:00:11 | INFO | valid | epoch {e:03d} | valid on 'valid' subset | loss {v} | ppl 191.74" + (" | best_loss 0.1" if e > 1 else ""), f"2031-05-06 10:00:11 | INFO | train | epoch {e:03d} | loss {t} | ppl 357.80")], LOSS, guess=False)
+case("coco-ap", "COCO evaluation by its line", "Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = {value}", [x for e, a in zip(STEPS, ACC) for x in (f"Epoch: [{e}]", f" Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = {a}", f" Average Precision  (AP) @[ IoU=0.50      | area=   all | maxDets=100 ] = {a + 0.1:.4f}")], ACC, guess=False)
+case("coco-ap-name", "COCO evaluation", "AP", [x for e, a in zip(STEPS, ACC) for x in (f"Epoch: [{e}]", f" Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all | maxDets=100 ] = {a}", f" Average Precision  (AP) @[ IoU=0.50      | area=   all | maxDets=100 ] = {a + 0.1:.4f}")], ACC, guess=False)
+lines = [x for e in range(6) for x in ("     Epoch   gpu_mem       box       obj       cls    labels  img_size", f"       {e}/5     3.41G    0.0450    0.0611   0.02111       201       640: 100%|####| 4/4 [00:01<00:00,  3.3it/s]", "               Class     Images     Labels          P          R     mAP@.5 mAP@.5:.95: 100%|####| 4/4 [00:01<00:00,  3.3it/s]", f"                 all        128        929      0.242      0.122      0.342      {ACC[e]}")]
+case("yolov5", "YOLOv5", "mAP@.5:.95", lines, ACC, steps=range(6), guess=False)
 
 if __name__ == "__main__":
     for entry in CASES:

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 /// Whether a file that starts so may be a history: an object whose first value is a list or an object, or a list of objects.
 pub(crate) fn begins_one(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&start[..start.len().min(1 << 10)]);
-    let text = text.trim_start();
+    let text = json::in_quotes(text.trim_start());
     if let Some(rest) = text.strip_prefix('[') {
         return rest.trim_start().starts_with('{');
     }

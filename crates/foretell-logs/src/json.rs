@@ -1,10 +1,19 @@
 //! JSON as Python writes it: with `NaN` and `Infinity`, which are no JSON.
 
 use serde_json::Value as Json;
+use std::borrow::Cow;
 
 /// Parses `text`; bare `NaN`, `Infinity` and `-Infinity` become texts of that name, which [`number`] reads.
 pub(crate) fn parse(text: &str) -> Option<Json> {
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&quoted(text)?).ok())
+    let text = in_quotes(text);
+    serde_json::from_str(&text).ok().or_else(|| serde_json::from_str(&quoted(&text)?).ok())
+}
+
+/// The text of a dictionary that Python printed, in the quotes of JSON; other text as it is.
+pub(crate) fn in_quotes(text: &str) -> Cow<'_, str> {
+    let is_printed =
+        text.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('\''));
+    if is_printed { Cow::Owned(text.replace('\'', "\"")) } else { Cow::Borrowed(text) }
 }
 
 /// A number, also one that is not finite.

@@ -37,11 +37,14 @@ pub(crate) fn number_of(text: &str, comma: Comma) -> Option<f64> {
 
 /// Whether the first row of a table can name its columns.
 ///
-/// - A decimal number, a clock time and the line of a log (`loss 0.9`) name no column.
+/// - A decimal number, a clock time, the line of a log (`loss 0.9`) and a list (`Metrics: loss, acc`) name no column.
 /// - Whole numbers name the steps of a wide table. Whether they do where nothing else is named, the rows below tell: see [`is_doubtful`].
 pub(crate) fn is_heading(names: &[&str]) -> bool {
     !names.iter().any(|name| {
-        is_decimal(name) || has_clock(name) || has_decimal_word(name) || name.contains(['{', '}'])
+        // pandas' `Unnamed: 0` is a name
+        let is_list = name.split_once(": ").is_some_and(|(_, rest)| rest.starts_with(char::is_alphabetic));
+        let is_text = name.contains(['{', '}']) || is_list;
+        is_decimal(name) || has_clock(name) || has_decimal_word(name) || is_text
     })
 }
 

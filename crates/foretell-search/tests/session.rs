@@ -121,6 +121,26 @@ fn a_loss_without_a_logarithm_gets_no_forecast_where_all_before_have_one() {
     );
 }
 
+#[test]
+fn a_metric_that_is_the_same_in_every_report_stops_no_trial_until_one_differs() {
+    let spec =
+        StudySpec { policy: Policy::Forecast, burn_in: 3, predictor: "last-value".to_owned(), ..spec() };
+    let mut session = Session::open(spec, Parts::default(), Memory::default()).unwrap();
+    for _ in 0..3 {
+        let start = session.ask().unwrap().unwrap();
+        for step in 1..=EPOCHS {
+            session.report(start.trial, step, 0.5, BTreeMap::new()).unwrap();
+        }
+        session.tell(start.trial, Ending::Finished).unwrap();
+    }
+    assert_eq!(session.study().constant(), Some(0.5));
+    let start = session.ask().unwrap().unwrap();
+    let decision = session.report(start.trial, 1, 0.5, BTreeMap::new()).unwrap().decision.unwrap();
+    assert!(decision.reason.to_string().contains("the same value"), "{decision:?}");
+    session.report(start.trial, 2, 0.25, BTreeMap::new()).unwrap();
+    assert_eq!(session.study().constant(), None);
+}
+
 /// One training of the lone worker.
 fn train(session: &mut Session<Failing>, start: &Start) {
     for step in start.from + 1..=start.until {

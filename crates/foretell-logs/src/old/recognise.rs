@@ -115,7 +115,7 @@ fn text_kind(start: &[u8]) -> Kind {
             Kind::Table
         } else if begins_one(text.as_bytes()) {
             // what it has is seen when it is read
-            history_kind(text)
+            history_kind(&crate::json::in_quotes(text))
         } else {
             Kind::Other
         };

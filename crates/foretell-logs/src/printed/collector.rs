@@ -5,7 +5,8 @@ use super::pattern::MetricPattern;
 use super::report::ReportProblem;
 use super::series::{Chosen, Key, Name, Record, Series};
 use super::table::{Table, is_rule};
-use super::words::{Stage, counter, is_past, is_past_line, stage};
+use super::text::prefix;
+use super::words::{Stage, counter, groups, is_past, is_past_line, is_reloaded, stage};
 use regex::bytes::Regex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,9 +44,20 @@ struct Block {
     lines: usize,
     /// How many braces are open.
     depth: i32,
-    is_box: bool,
+    form: Form,
     section: String,
     text: String,
+}
+
+/// How the lines of a block show that they belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Form {
+    #[default]
+    Braces,
+    /// `| name | value |`
+    Box,
+    /// `name: value`, one after another, with the step behind the values.
+    Entries,
 }
 
 /// Reads lines; its records wait in `ready`.
@@ -57,7 +69,13 @@ pub(crate) struct Collector {
     heading: Heading,
     table: Option<Table>,
     block: Option<Block>,
+    /// Whether the step stands below the values in lines `name: value`; `None` until that is known.
+    pub(crate) is_below: Option<bool>,
     is_below_past: bool,
+    /// Whether the best model was loaded again: what follows is no value of the training.
+    is_below_best: bool,
+    /// Which one of many the prefix of the line names: a rank, a process.
+    group: String,
     /// The numbers so far that show points, or commas, before their decimals.
     pub(crate) notations: [u32; 2],
     lines: u64,
@@ -97,7 +115,10 @@ impl Collector {
             heading: Heading::default(),
             table: None,
             block: None,
+            is_below: None,
             is_below_past: false,
+            is_below_best: false,
+            group: String::new(),
             notations: [0; 2],
             lines: 0,
             ready: Vec::new(),
@@ -118,23 +139,28 @@ impl Collector {
             self.match_pattern(&pattern, text, is_transient);
             return;
         }
+        let (before, text) = text.split_at(prefix(text));
         if !self.may_matter(text) {
             return;
         }
+        self.group = groups(before);
         let is_blank = text.trim().is_empty();
         if is_blank || is_rule(text.trim()) {
             self.close_box();
             return;
         }
-        if self.take_row(text) || self.take_part(text) {
+        let is_block = self.block.as_ref().is_some_and(|block| block.form != Form::Entries);
+        let is_taken = |this: &mut Self| this.take_row(text) || this.take_part(text);
+        if !is_block && !is_transient && self.take_entry(text) || is_taken(self) {
             return;
         }
-        let was_below_past = std::mem::take(&mut self.is_below_past);
         let mut line = parse(text);
-        if was_below_past {
+        self.is_below_best &= line.place.epoch.is_none() && line.place.step.is_none();
+        if std::mem::take(&mut self.is_below_past) || self.is_below_best {
             line.fields.iter_mut().for_each(|field| field.is_past = true);
             line.place = Place::default();
         }
+        self.is_below_best |= line.fields.is_empty() && is_reloaded(text);
         self.is_below_past =
             line.fields.is_empty() && text.trim_end().ends_with(':') && (is_past(text) || is_past_line(text));
         let shape = line.shape();
@@ -145,7 +171,7 @@ impl Collector {
     fn may_matter(&self, text: &str) -> bool {
         let Some(filter) = self.filter.as_ref().filter(|_| !self.is_watched) else { return true };
         let is_inside = self.table.is_some() || self.block.is_some() || self.is_below_past;
-        let is_short = text.len() <= TITLE && is_titled(text);
+        let is_short = text.len() <= TITLE && is_titled(text) || is_short_row(text);
         let begins = text.trim_start().starts_with(['[', '#', '|', '{', '(', '"', '\'']);
         let knows_notation = self.notations != [0, 0] || !text.bytes().any(|byte| byte.is_ascii_digit());
         is_inside
@@ -184,8 +210,8 @@ impl Collector {
                 return true;
             }
         }
-        let may_head = !text.trim_start().starts_with('{')
-            && self.filter.as_ref().is_none_or(|filter| filter.is_match(text.as_bytes()));
+        let may_name = |filter: &Regex| filter.is_match(text.as_bytes()) || is_short_row(text);
+        let may_head = !text.trim_start().starts_with('{') && self.filter.as_ref().is_none_or(may_name);
         if let Some(table) = may_head.then(|| Table::headed(text)).flatten() {
             self.table = Some(table);
             return true;
@@ -200,11 +226,11 @@ impl Collector {
     fn take_part(&mut self, text: &str) -> bool {
         let trimmed = text.trim();
         if let Some((name, value)) = boxed(trimmed) {
-            let block = self.block.get_or_insert_with(|| Block { is_box: true, ..Block::default() });
+            let block = self.block.get_or_insert_with(|| Block { form: Form::Box, ..Block::default() });
             block.take_cell(name, value, text);
             return true;
         }
-        if self.block.as_ref().is_some_and(|block| block.is_box) {
+        if self.block.as_ref().is_some_and(|block| block.form == Form::Box) {
             self.close_block();
         }
         let braces = |text: &str| text.matches('{').count() as i32 - text.matches('}').count() as i32;
@@ -229,14 +255,65 @@ impl Collector {
         true
     }
 
+    /// Takes a line `name: value` whose step may be still to come, as in YAML. Where a step stands above the values they are read at once.
+    fn take_entry(&mut self, text: &str) -> bool {
+        if self.is_below == Some(false) {
+            return false;
+        }
+        let line = if is_entry(text) { parse(text) } else { Line::default() };
+        let (own, is_open) = (line.place, self.block.is_some());
+        let has_place = own.epoch.is_some() || own.step.is_some();
+        let repeats = |block: &Block| {
+            let is_same = |field: &Field| block.fields.iter().any(|other| other.label == field.label);
+            line.fields.iter().any(is_same) || has_place && block.place.is_named()
+        };
+        if !is_entry(text) || self.block.as_ref().is_some_and(repeats) {
+            self.close_block();
+            return self.is_below != Some(false) && is_entry(text) && self.take_entry(text);
+        }
+        let has_heading = self.heading.place.epoch.is_some() || self.heading.place.step.is_some();
+        if !is_open && self.is_below.is_none() && (has_place || has_heading) {
+            self.is_below = Some(false);
+            return false;
+        }
+        if !is_open && line.fields.is_empty() {
+            return false;
+        }
+        let block = self.block.get_or_insert_with(|| Block { form: Form::Entries, ..Block::default() });
+        block.join(&line, text);
+        self.last = line.fields;
+        true
+    }
+
+    /// Learns from a block of lines `name: value` whether the step stands below the values.
+    fn learn(&mut self, block: &Block) {
+        let has_metric = |field: &Field| match &self.wanted {
+            Wanted::Name(name) => name.fit(&Key::new(field, false, 0)) > 0,
+            Wanted::All | Wanted::Pattern(_) => false,
+        };
+        if block.place.is_named() {
+            self.is_below = Some(true);
+        } else if self.is_below == Some(true) {
+            // a value never takes an older step
+            self.heading.place = Place::default();
+        } else if block.fields.iter().any(has_metric) {
+            self.is_below = Some(false);
+        }
+    }
+
     fn close_box(&mut self) {
-        if self.block.as_ref().is_some_and(|block| block.is_box && !block.fields.is_empty()) {
+        if self.block.as_ref().is_some_and(|block| block.form != Form::Braces && !block.fields.is_empty()) {
             self.close_block();
         }
     }
 
     fn close_block(&mut self) {
-        if let Some(Block { place, fields, text, .. }) = self.block.take() {
+        let Some(block) = self.block.take() else { return };
+        if block.form == Form::Entries {
+            self.learn(&block);
+        }
+        let Block { place, fields, text, .. } = block;
+        if !fields.is_empty() || place.is_named() {
             let line = Line { place, fields, notations: [0; 2] };
             self.finish_line(line, u64::MAX, &text, false);
         }
@@ -252,7 +329,7 @@ impl Collector {
             if let Some(epochs) = own.epochs {
                 self.epochs = Some(epochs as u64);
             }
-        } else if own.step.is_some() && (!own.is_plural || has_fields) {
+        } else if own.step.is_some() && (!own.is_unsure || has_fields) {
             let epoch = self.heading.place.epoch;
             self.heading.place = Place { epoch, epochs: self.heading.place.epochs, ..own };
         }
@@ -273,13 +350,17 @@ impl Collector {
         self.last_place = own;
         let place = self.place(own, !line.fields.is_empty());
         let is_title = line.fields.is_empty() && !own.is_named() && text.len() <= TITLE;
-        if let Some(stage) = stage(text).filter(|_| is_title && is_titled(text)) {
+        let is_test = |stage: &Stage| *stage == Stage::Test && line.notations == [0, 0];
+        if let Some(stage) = stage(text).filter(|stage| is_title && (is_titled(text) || is_test(stage))) {
             self.heading.stage = Some(stage);
         }
         let is_batched =
             own.batch.is_some() || (own.step.is_some() && own.batches.is_some() && place.epoch.is_some());
         let mut found = Vec::new();
         for field in &mut line.fields {
+            if !self.group.is_empty() {
+                field.group = format!("{} {}", self.group, field.group).trim().to_owned();
+            }
             if field.stage == Stage::Unsaid
                 && let Some(stage) = self.heading.stage
             {
@@ -338,7 +419,7 @@ impl Collector {
             self.heading.place = Place { epoch: Some(step), ..Place::default() };
         }
         let found = pattern.find(text.as_bytes());
-        let line = parse(text);
+        let line = parse(&text[prefix(text)..]);
         for (nth, found) in found.into_iter().enumerate() {
             let found = match found {
                 Ok(found) => found,
@@ -435,6 +516,20 @@ fn boxed(text: &str) -> Option<(&str, &str)> {
     let is_value =
         value.is_empty() || super::number::tokens(value).first().is_some_and(|token| token.start == 0);
     (is_name && is_value).then_some((name, value))
+}
+
+/// Whether a line is `name: value` and no more.
+fn is_entry(text: &str) -> bool {
+    let Some((name, value)) = text.trim().split_once(':') else { return false };
+    let is_name = name.starts_with(char::is_alphabetic)
+        && name.chars().all(|c| c.is_alphanumeric() || "_-./".contains(c));
+    let is_value = value.is_empty() || value.starts_with(' ') && !value.contains(['=', '|', ',']);
+    is_name && is_value && value.split_ascii_whitespace().count() <= 3
+}
+
+/// Whether a line may have the stages of a table of names: `Training |  Validation`.
+fn is_short_row(text: &str) -> bool {
+    text.len() <= TITLE && text.contains('|') && stage(text).is_some()
 }
 
 /// Whether a line looks like a title.

@@ -47,7 +47,8 @@ pub fn guess(text: &str) -> Option<Guess> {
         .collect();
     others.sort();
     others.dedup();
-    let chosen = Chosen::new(&best.key, Unit::Epoch);
+    let mut chosen = Chosen::new(&best.key, Unit::Epoch);
+    chosen.below = collector.is_below == Some(true);
     let named = MetricSource::Json { field: Some(label.clone()) };
     let wanted = ReportReader::new(named.clone(), 0).with_chosen(Some(chosen)).read_all(text);
     let (source, whole) = sources(best).into_iter().find_map(|source| {

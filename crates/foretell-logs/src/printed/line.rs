@@ -14,8 +14,8 @@ pub(crate) struct Place {
     pub(crate) batch: Option<f64>,
     /// The number of batches, from `[10/50]`.
     pub(crate) batches: Option<f64>,
-    /// Whether the step's word may as well say how many there are: `Steps: 1000`.
-    pub(crate) is_plural: bool,
+    /// Whether the step may be another number: how many there are, in `Steps: 1000`, or a line's first word, in `12 images`.
+    pub(crate) is_unsure: bool,
 }
 
 impl Place {
@@ -84,6 +84,8 @@ struct Parser<'a> {
     is_past_line: bool,
     /// Whether the number before was that of the epoch.
     after_epoch: bool,
+    /// The numbers in brackets right behind others, with how many fields stand before.
+    means: Vec<(usize, Reading)>,
 }
 
 /// The counters and fields of `text`.
@@ -95,11 +97,12 @@ pub(crate) fn parse(text: &str) -> Line {
         text,
         line: Line::default(),
         stage: None,
-        group: words::groups(text),
+        group: words::groups(text) + &words::item(text),
         since: 0,
         boundary: 0,
         is_past_line: false,
         after_epoch: false,
+        means: Vec::new(),
     };
     for token in tokens(text) {
         parser.take(token);
@@ -112,6 +115,7 @@ pub(crate) fn parse(text: &str) -> Line {
             .filter(|field| stage_in_label(field).is_none())
             .for_each(|field| field.stage = stage);
     }
+    parser.take_means();
     parser.line
 }
 
@@ -143,17 +147,40 @@ impl Parser<'_> {
         self.is_past_line |= is_past_line(context);
         let was_epoch = std::mem::take(&mut self.after_epoch);
         let value = reading.value(Notation::Point);
+        // Epoch -3-
+        let value = if counter(label).is_some() { value.abs() } else { value };
         let is_count = value >= 0.0 && !percent && value < 1e15;
-        let has_label = label.chars().any(char::is_alphabetic);
+        let is_before_epoch = is_epoch_behind(&self.text[token.end..], &self.text[..token.start]);
+        let has_label = label.chars().any(char::is_alphabetic) && !is_before_epoch;
         let is_taken = is_count
             && match has_label {
                 true => self.count_named(label, value, of, (between, &self.text[token.end..])),
                 false => self.count_bare(token, value, of, was_epoch),
             };
+        let end = token.end;
         if !is_taken && has_label {
+            let reading = of.filter(|&of| of >= value.abs()).map_or(reading, |of| reading.scaled(1.0 / of));
             self.add(label, context, reading);
+            if let Some((stage, length)) = stage_behind(&self.text[end..]) {
+                self.line.fields.iter_mut().next_back().into_iter().for_each(|field| field.stage = stage);
+                (self.since, self.boundary) = (end + length, end + length);
+                return;
+            }
+        } else if !has_label && self.text[self.boundary..token.start].trim() == "(" {
+            self.means.push((self.line.fields.len(), reading));
         }
-        (self.since, self.boundary) = (token.end, token.end);
+        (self.since, self.boundary) = (end, end);
+    }
+
+    /// Of a batch's value and the mean of all batches so far, `Test: [20/20] Acc@1: 76.1 (75.2)`, the mean is that of the held-out data.
+    fn take_means(&mut self) {
+        for (number, mean) in self.means.iter().filter(|_| self.line.place.batch.is_some()) {
+            if let Some(field) = number.checked_sub(1).and_then(|last| self.line.fields.get_mut(last))
+                && matches!(field.stage, Stage::Validation | Stage::Test)
+            {
+                field.reading = *mean;
+            }
+        }
     }
 
     /// Takes a number with a label that is a counter, or the number of one of many.
@@ -167,16 +194,24 @@ impl Parser<'_> {
         let is_whole = value.fract() == 0.0;
         let place = &mut self.line.place;
         let is_late = self.is_past_line || self.line.fields.iter().any(|field| field.is_past);
-        if let Some(named) = counter(label) {
-            if is_late || is_past(between) || (named.counter != Counter::Epoch && !is_whole) {
+        let named =
+            if label.to_lowercase().contains("best") { words::unmarked(label) } else { label.to_owned() };
+        if let Some(named) = counter(&named) {
+            if is_late || is_past(&words::unmarked(between)) || (named.counter != Counter::Epoch && !is_whole)
+            {
                 return true;
             }
+            let is_held_out = || matches!(stage(label), Some(Stage::Validation | Stage::Test));
             match named.counter {
+                // Iter(val) [100/100]
+                Counter::Step if of.is_some() && label.contains('(') && is_held_out() => {
+                    (place.batch, place.batches) = (Some(value), of);
+                }
                 Counter::Epoch if place.epoch.is_none() && (!named.is_plural || of.is_some()) => {
                     (place.epoch, place.epochs, self.after_epoch) = (Some(value), of, true);
                 }
                 Counter::Step if place.step.is_none() => {
-                    (place.step, place.is_plural) = (Some(value), named.is_plural && of.is_none());
+                    (place.step, place.is_unsure) = (Some(value), named.is_plural && of.is_none());
                     place.batches = place.batches.or(of);
                 }
                 Counter::Batch => (place.batch, place.batches) = (Some(value), of),
@@ -209,13 +244,16 @@ impl Parser<'_> {
         let place = &mut self.line.place;
         let begins = before.trim_matches(|c: char| c.is_whitespace() || "[(#*-=>|".contains(c)).is_empty();
         let is_closed = after.trim_start().starts_with([']', ')']) && before.trim_end().ends_with(['[', '(']);
-        let is_list = after.starts_with([':', ')']) && after[1..].starts_with([' ', '\t']);
-        let is_marked = begins && (is_closed || is_list || before.trim_end().ends_with('#'));
-        let is_epoch = is_epoch_behind(after) || before.trim_end().ends_with('第');
+        let is_list = after.starts_with([':', ')', '.']) && after[1..].starts_with([' ', '\t']);
+        let is_row = after.starts_with([' ', '\t'])
+            && after.trim_start_matches([' ', '\t', '|', '-']).starts_with(char::is_alphabetic);
+        let is_sure = is_closed || is_list || before.trim_end().ends_with('#');
+        let is_marked = begins && (is_sure || is_row && before.trim().is_empty());
+        let is_epoch = is_epoch_behind(after, before) || before.trim_end().ends_with('第');
         if is_epoch && place.epoch.is_none() && !self.is_past_line {
             (place.epoch, place.epochs, self.after_epoch) = (Some(value), of, true);
         } else if is_whole && is_marked && place.epoch.is_none() && place.step.is_none() {
-            (place.step, place.epochs) = (Some(value), of);
+            (place.step, place.epochs, place.is_unsure) = (Some(value), of, !is_sure);
         } else if is_whole && (of.is_some() || was_epoch && before.ends_with("[")) && place.batch.is_none() {
             (place.batch, place.batches) = (Some(value), of);
         }
@@ -229,7 +267,10 @@ impl Parser<'_> {
         let context = if self.since > 0 { without_unit(context) } else { context };
         let clause = context.rsplit(['.', '!']).next().unwrap_or_default();
         let clause = if clause.contains(label) { clause } else { context };
-        let is_past = self.is_past_line || is_past(clause);
+        // in a line of an epoch, `new best` marks its own value
+        let has_place = self.line.place.epoch.is_some() || self.line.place.step.is_some();
+        let is_past =
+            self.is_past_line || is_past(clause) && !(has_place && !is_past(&words::unmarked(clause)));
         let stage = stage(label).or(self.stage).unwrap_or_default();
         let same = |field: &&Field| field.label == label && field.stage == stage && field.is_past == is_past;
         let nth = self.line.fields.iter().filter(same).count().min(255) as u8;
@@ -251,6 +292,13 @@ fn words_alone(context: &str, label: &str) -> Option<Stage> {
     })
 }
 
+/// The stage in brackets right behind a number, and how long that is: `acc 0.5 (val)`.
+fn stage_behind(after: &str) -> Option<(Stage, usize)> {
+    let inside = after.trim_start().strip_prefix('(')?.split(')').next()?;
+    let stage = stage(inside).filter(|_| words::words(inside).len() == 1)?;
+    Some((stage, after.find(')')? + 1))
+}
+
 /// What stands behind a number without the unit that it begins with: `min` of `5 min` is no smallest value.
 fn without_unit(context: &str) -> &str {
     let rest = context.trim_start();
@@ -265,13 +313,18 @@ fn has_batches(after: &str) -> bool {
     digits.is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Whether the word behind a number is `epoch`: `5th epoch`, `5. epoch`, `5 轮`.
-fn is_epoch_behind(after: &str) -> bool {
+/// Whether the word behind a number is `epoch`: `5th epoch`, `5. epoch`, `5 轮`, `After 5 epochs`.
+fn is_epoch_behind(after: &str, before: &str) -> bool {
     let rest =
         ["st", "nd", "rd", "th", "."].into_iter().find_map(|end| after.strip_prefix(end)).unwrap_or(after);
     let rest = rest.trim_start_matches([' ', '个']);
     let word: String = rest.chars().take_while(|c| c.is_alphabetic()).collect();
-    matches!(word.to_lowercase().as_str(), "epoch" | "epoche") || rest.starts_with(['轮', '期'])
+    let is_passed = || before.trim().is_empty() || before.trim().eq_ignore_ascii_case("after");
+    match word.to_lowercase().as_str() {
+        "epoch" | "epoche" => true,
+        "epochs" => is_passed(),
+        _ => rest.starts_with(['轮', '期']),
+    }
 }
 
 #[cfg(test)]
@@ -294,7 +347,7 @@ mod tests {
                 [Some(0.0), None, Some(20.0)],
                 &[("Time", 0.11), ("Acc@1", 47.0)],
             ),
-            ("Test: [ 0/20]\tAcc@1   56.06 ( 52.06)", [None, None, Some(0.0)], &[("Acc@1", 56.06)]),
+            ("Test: [ 0/20]\tAcc@1   56.06 ( 52.06)", [None, None, Some(0.0)], &[("Acc@1", 52.06)]),
             (" * Acc@1 50.560 Acc@5 97.100", [None; 3], &[("Acc@1", 50.56), ("Acc@5", 97.1)]),
             (
                 "2031-05-06 10:00:00 INFO Epoch: [  0/120] Iter [ 500/1500] || lr: 0.01 || Loss: 1.9",
@@ -326,7 +379,7 @@ mod tests {
             ("Train Epoch: 1 [640/60000 (1%)]\tLoss: 0.6", [Some(1.0), None, Some(640.0)], &[("Loss", 0.6)]),
             ("step 1,000 | val_loss 1.6331", s(1000.0), &[("val_loss", 1.6331)]),
             ("mIoU: 0.61 ± 0.02", [None; 3], &[("mIoU", 0.61)]),
-            ("Accuracy: 98/100 (98%)", [None; 3], &[("Accuracy", 98.0)]),
+            ("Accuracy: 98/100 (98%)", [None; 3], &[("Accuracy", 0.98)]),
         ];
         for (text, place, fields) in cases {
             let line = parse(&crate::printed::plain(text.as_bytes()).text);

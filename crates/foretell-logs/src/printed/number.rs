@@ -22,6 +22,12 @@ impl Reading {
         Self { point: Some(value), comma: Some(value) }
     }
 
+    /// The number times `factor`.
+    pub(crate) fn scaled(self, factor: f64) -> Self {
+        let scaled = |value: f64| value * factor;
+        Self { point: self.point.map(scaled), comma: self.comma.map(scaled) }
+    }
+
     /// What the number alone says of the notation.
     pub(crate) fn evidence(self) -> Option<Notation> {
         match (self.point, self.comma) {
@@ -77,7 +83,7 @@ pub(crate) fn reading_at(bytes: &[u8], at: usize) -> Option<Reading> {
 }
 
 /// Words behind a name that are followed by a number without a sign between: `epoch_5`.
-const COUNTERS: [&str; 7] = ["epoch", "ep", "step", "iter", "iteration", "round", "fold"];
+const COUNTERS: [&str; 8] = ["epoch", "ep", "e", "step", "iter", "iteration", "round", "fold"];
 
 /// The numbers in `text`, and what only looks like one, from left to right.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
@@ -130,8 +136,13 @@ fn is_counter(bytes: &[u8], at: usize) -> bool {
     let letters = bytes[..end].iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let word = String::from_utf8_lossy(&bytes[end - letters..end]).to_ascii_lowercase();
     let digits = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let closes = bytes.get(at + digits).is_none_or(|&byte| !is_word(byte) && byte != b'.');
-    digits > 0 && closes && COUNTERS.contains(&word.as_str())
+    let after = &bytes[at + digits..];
+    let is_decimal = after.starts_with(b".") && after.get(1).is_some_and(|&byte| is_word(byte));
+    let closes = !is_decimal && after.first().is_none_or(|&byte| !is_word(byte));
+    // 1e-3
+    let is_exponent =
+        bytes[..end - letters].last().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
+    digits > 0 && closes && !is_exponent && COUNTERS.contains(&word.as_str())
 }
 
 fn token(bytes: &[u8], at: usize) -> Option<Token> {
@@ -317,9 +328,7 @@ fn finished(bytes: &[u8], start: usize, mut end: usize, mut reading: Reading) ->
         _ => 1.0,
     };
     if scale > 1.0 {
-        let scaled = |value: f64| value * scale;
-        (reading, end) =
-            (Reading { point: reading.point.map(scaled), comma: reading.comma.map(scaled) }, end + 1);
+        (reading, end) = (reading.scaled(scale), end + 1);
     }
     let percent = bytes.get(end) == Some(&b'%');
     end += usize::from(percent);

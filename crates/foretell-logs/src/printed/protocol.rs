@@ -32,7 +32,7 @@ impl Default for MetricSource {
 
 impl MetricSource {
     /// What `--metric TEXT` means: a template if it has `{value}`, a name if it looks like one (words of letters, digits,
-    /// `_ - . / : @ % #`), else a pattern.
+    /// `_ - . / : @ % #`, and words in brackets), else a pattern.
     ///
     /// ```
     /// use foretell_logs::printed::MetricSource;
@@ -50,7 +50,7 @@ impl MetricSource {
         }
         let is_name = |character: char| character.is_alphanumeric() || "_-./:@%# '".contains(character);
         let has_letter = text.chars().any(char::is_alphanumeric);
-        if has_letter && text.chars().all(is_name) {
+        if has_letter && without_remarks(text).chars().all(is_name) {
             return Ok(Self::Json { field: Some(text.to_owned()) });
         }
         MetricPattern::new(text).map(|pattern| Self::Pattern(Box::new(pattern)))
@@ -69,6 +69,25 @@ impl MetricSource {
             (Self::Json { .. }, Some(_)) => Err(PatternError::Step { metric: text.to_owned() }),
         }
     }
+}
+
+/// A name without a word in brackets, which no pattern for a number is: `F1 (macro)`, `acc(val)`, `mIoU [%]`.
+fn without_remarks(text: &str) -> String {
+    let (mut kept, mut rest) = (String::new(), text);
+    while let Some(open) = rest.find(['(', '[']) {
+        let close = if rest[open..].starts_with('(') { ')' } else { ']' };
+        let is_remark = |inside: &&str| {
+            !inside.is_empty() && inside.chars().all(|c| c.is_alphabetic() || "% /".contains(c))
+        };
+        let Some(inside) = rest[open + 1..].split(close).next().filter(is_remark) else { break };
+        let end = open + 1 + inside.len();
+        if !rest[end..].starts_with(close) {
+            break;
+        }
+        kept.push_str(&rest[..open]);
+        rest = &rest[end + 1..];
+    }
+    kept + rest
 }
 
 /// The report in a JSON line; `None` when the line is no report.
@@ -178,7 +197,17 @@ mod tests {
 
     #[test]
     fn a_name_is_told_from_a_pattern() {
-        for name in ["val_acc", "val/acc", "top-1", "metrics.acc", "acc@1", "Validation accuracy"] {
+        for name in [
+            "val_acc",
+            "val/acc",
+            "top-1",
+            "metrics.acc",
+            "acc@1",
+            "Validation accuracy",
+            "F1 (macro)",
+            "acc(val)",
+            "mIoU [%]",
+        ] {
             assert!(matches!(MetricSource::parse(name), Ok(MetricSource::Json { .. })), "{name}");
         }
         assert!(matches!(MetricSource::parse("acc (.*)"), Ok(MetricSource::Pattern(_))));

@@ -7,7 +7,7 @@ use super::once::Once;
 use super::protocol::{MetricSource, read_json};
 use super::report::{Report, ReportProblem};
 use super::series::{Choice, Chosen, Name, Record, Unit};
-use super::settle::{Settled, Settler, is_doubled, notation, unit};
+use super::settle::{Settled, Settler, copies, is_late, notation, unit};
 use super::text::plain;
 use std::collections::BTreeMap;
 
@@ -19,6 +19,9 @@ const SEEN_LINES: u64 = 10_000;
 const MOST_HELD: usize = 1_000;
 /// So many values that are counted show that they are not printed twice.
 const ENOUGH: usize = 4;
+
+/// What is said of a value behind that of the last epoch.
+const LATE: &str = "the last epoch has another value after its own, such as that of a test or of the best model: it is left out";
 
 /// A report, or why a line that should be one cannot be used.
 pub type Read = Result<Report, ReportProblem>;
@@ -138,13 +141,17 @@ impl ReportReader {
 
     /// The same, which reads the series that was `chosen` for an earlier trial, as far as there is one like it.
     #[must_use]
-    pub fn with_chosen(self, chosen: Option<Chosen>) -> Self {
-        Self { earlier: chosen, ..self }
+    pub fn with_chosen(mut self, chosen: Option<Chosen>) -> Self {
+        chosen.iter().for_each(|chosen| self.follow(chosen));
+        self
     }
 
     /// Reads the series that was `chosen` for another trial from here on, unless one is read already.
     pub fn follow(&mut self, chosen: &Chosen) {
-        self.earlier.get_or_insert_with(|| chosen.clone());
+        if self.earlier.is_none() {
+            self.collector.is_below = Some(chosen.below);
+            self.earlier = Some(chosen.clone());
+        }
     }
 
     /// Also reads the values `names` from lines without the metric, once each: the next report has them. The report of the last epoch waits
@@ -347,13 +354,22 @@ impl ReportReader {
                 (is_pattern && first.is_own && first.place.batch.is_none())
                     || places(|record| record.place.epoch) >= enough
             }
-            Unit::Step => places(|record| record.place.step) >= enough && series[choice.primary].places >= 2,
+            Unit::Step => {
+                let goes_back = records.windows(2).any(|pair| pair[0].place.step > pair[1].place.step);
+                let is_same = |record: &&Record| record.reading == first.reading;
+                // the numbers of ranks look like steps
+                let may_be_ranks = goes_back || records.iter().all(is_same);
+                places(|record| record.place.step) >= enough
+                    && series[choice.primary].places >= 2
+                    && !may_be_ranks
+            }
             Unit::Bar => places(|record| record.place.batch) >= 3,
-            // a heading may come late, and a value may come twice
+            // a heading may come late, and a value may come from several ranks
             Unit::Count => {
+                let copies = records.iter().take_while(|record| record.reading == first.reading).count();
                 is_pattern
-                    || records.len() >= ENOUGH
-                    || (is_alone && records.len() >= 2 && !is_doubled_so_far(&records))
+                    || (copies == 1 && records.len() >= if is_alone { 2 } else { ENOUGH })
+                    || (copies > 1 && records.len() > ENOUGH.max(2 * copies))
             }
         }
     }
@@ -380,7 +396,8 @@ impl ReportReader {
             Err(_) if earlier.is_some() => {}
             Err(problem) => return Err(problem),
         }
-        chosen.doubled = unit == Unit::Count && is_doubled(&records, ENOUGH);
+        chosen.copies = if unit == Unit::Count { copies(&records, ENOUGH) } else { 1 };
+        chosen.late = earlier.map_or_else(|| is_late(&records), |earlier| earlier.late);
         chosen.single = unit != Unit::Bar
             && series.repeats == 0
             && series.places >= 3
@@ -388,13 +405,21 @@ impl ReportReader {
             && !records.iter().any(|record| record.is_transient);
         if let Some(earlier) = earlier {
             chosen.single |= earlier.single;
-            (chosen.comma, chosen.doubled) = (chosen.comma || earlier.comma, earlier.doubled);
+            (chosen.comma, chosen.copies) = (chosen.comma || earlier.comma, earlier.copies);
         }
         self.notes.extend(self.said_of(&choice));
-        if chosen.doubled {
-            self.notes.push("each value is printed twice, as two log handlers or two ranks do: every second one is left out".to_owned());
+        if chosen.copies > 1 {
+            let times =
+                if chosen.copies == 2 { "twice".to_owned() } else { format!("{} times", chosen.copies) };
+            self.notes.push(format!(
+                "each value is printed {times}, as several log handlers or ranks do: it counts once"
+            ));
         }
         chosen.single &= live;
+        if chosen.late {
+            self.notes.push("the progress bar shows each value in the line of the next epoch: it counts for the epoch before".to_owned());
+        }
+        chosen.below = self.collector.is_below == Some(true);
         self.settler = Some(Settler::new(chosen.clone(), self.from, live));
         (self.chosen, self.choice) = (Some(chosen), Some(choice));
         Ok(())
@@ -443,7 +468,7 @@ impl ReportReader {
                 Settled::Again { at } => self.note(format!(
                     "step {at} has another value after the one that was reported: only the first is kept; give a template of the line that counts, as in --metric 'val acc: {{value}}'"
                 )),
-                Settled::NotDoubled => self.note("values were taken for printed twice that differ from here on; each one counts now".to_owned()),
+                Settled::NotDoubled => self.note("values were taken for printed more than once that differ from here on; each one counts now".to_owned()),
             }
         }
         read
@@ -462,8 +487,11 @@ impl ReportReader {
         if self.settler.is_none() && !self.held.is_empty() {
             read.extend(self.choose());
         }
-        self.check_choice();
-        let last = self.settler.as_mut().and_then(Settler::finish);
+        let (last, left_out) = self.settler.as_mut().map(Settler::end).unwrap_or_default();
+        self.check_choice(left_out);
+        if left_out {
+            self.note(LATE.to_owned());
+        }
         read.extend(last.filter(|_| !self.is_over).map(Ok));
         let mut passed = self.pass(read);
         passed.extend(self.once.release().map(Ok));
@@ -471,7 +499,7 @@ impl ReportReader {
     }
 
     /// Says so if the whole output would have another series read than its beginning.
-    fn check_choice(&mut self) {
+    fn check_choice(&mut self, left_out: bool) {
         let (Some(choice), None, MetricSource::Json { field: Some(name) }) =
             (&self.choice, &self.earlier, &self.source)
         else {
@@ -479,6 +507,11 @@ impl ReportReader {
         };
         let series = &self.collector.series;
         let again = Name::new(name).choose(series);
+        let repeats = self.repeats(choice).filter(|_| !left_out);
+        let late = again.as_ref().filter(|again| choice.others.is_empty() && again.primary == choice.primary);
+        let late = late.and_then(|again| self.said_of(again));
+        repeats.into_iter().chain(late).for_each(|note| self.note(note));
+        let (series, Some(choice)) = (&self.collector.series, &self.choice) else { return };
         if let (Some(again), Some(chosen)) = (again, &self.chosen)
             && chosen.fit(&series[again.primary].key) == 0
         {
@@ -490,6 +523,13 @@ impl ReportReader {
                 super::template::of_other(&other.example, &other.key.label)
             ));
         }
+    }
+
+    /// What is to be said where some epochs have a second value.
+    fn repeats(&self, choice: &Choice) -> Option<String> {
+        let series = &self.collector.series[choice.primary];
+        let few = series.repeats > 0 && !series.is_many() && !series.key.is_batched;
+        few.then(|| "an epoch has more than one value, as where a training is resumed or starts again: the later value replaces the earlier, unless that was used".to_owned())
     }
 
     /// What `text` says, a whole output as it was recorded, carriage returns included.
@@ -560,6 +600,7 @@ impl ReportReader {
         if !held.is_empty() {
             whole.problems.extend(self.select(false).err());
         }
+        let mut left_out = false;
         if let (Some(settler), Some(choice)) = (self.settler.as_mut(), &self.choice) {
             let like = |series: usize| choice.primary == series || choice.secondary.contains(&series);
             let settled = held
@@ -567,7 +608,9 @@ impl ReportReader {
                 .filter(|record| like(record.series))
                 .flat_map(|record| settler.take(record, record.series == choice.primary));
             let mut settled: Vec<Settled> = settled.collect();
-            settled.extend(settler.finish().map(Settled::Report));
+            let (last, late) = settler.end();
+            left_out = late;
+            settled.extend(last.map(Settled::Report));
             for settled in settled {
                 match settled {
                     Settled::Report(report) => {
@@ -582,6 +625,9 @@ impl ReportReader {
                 }
             }
         }
+        let repeats = self.choice.as_ref().and_then(|choice| self.repeats(choice));
+        self.notes.extend(repeats.filter(|_| runs.len() == 1 && !left_out));
+        self.notes.extend(left_out.then(|| LATE.to_owned()));
         let stray = runs.len() > 1
             && runs.last().is_some_and(|last| last.len() == 1)
             && runs[runs.len() - 2].len() > 2;
@@ -599,12 +645,6 @@ impl ReportReader {
             self.seen = None;
         }
     }
-}
-
-/// Whether the first values may be one that is printed twice.
-fn is_doubled_so_far(records: &[&Record]) -> bool {
-    let bits = |record: &Record| record.reading.value(Notation::Point).to_bits();
-    bits(records[0]) == bits(records[1])
 }
 
 /// What is to be said where steps go back.

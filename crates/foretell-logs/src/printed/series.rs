@@ -138,7 +138,8 @@ impl Name {
         if key.label == self.text {
             return 5;
         }
-        let label = key.label.as_str();
+        // Average Precision  (AP) @[ IoU=0.50:0.95 | area=   all ]
+        let label = key.label.split("@[").next().unwrap_or_default();
         let (core, stage) = staged(label);
         // a label of two stages, such as `train_val_acc`, is another metric
         let stages = words(label).len() - core.len();
@@ -173,21 +174,27 @@ impl Name {
         let fitting = || series.iter().enumerate().filter(|(_, series)| series.fit > 0);
         let most = fitting().map(|(_, series)| series.places.max(series.count)).max()?;
         let rank = |(index, series): &(usize, &Series)| {
-            let Series { key, fit, count, places, .. } = series;
+            let Series { key, fit, count, .. } = series;
             let is_past = key.is_past && !self.is_past;
-            let is_rare = (*places).max(*count) < 2 && most >= 3;
+            let alike = fitting().filter(|(_, other)| other.key.is_like(key));
+            let is_rare = alike.map(|(_, other)| other.places.max(other.count)).sum::<u64>() < 2 && most >= 3;
             let stage = if self.stage.is_some() { Stage::Unsaid } else { key.stage };
             (
                 is_past,
                 is_rare,
+                !key.group.is_empty() && !is_whole(&key.group),
+                key.is_batched && series.is_many(),
                 u8::MAX - (*fit).min(4),
                 stage,
                 series.is_many(),
                 (key.is_batched, *count == 0),
-                (!key.group.is_empty() && !is_whole(&key.group), key.nth, *index),
+                (key.nth, *index),
             )
         };
-        let (primary, best) = fitting().min_by_key(rank)?;
+        let (_, best) = fitting().min_by_key(rank)?;
+        // of lines of several forms, the form of most: a heading may only look like that of a table
+        let alike = fitting().filter(|(_, other)| other.key.is_like(&best.key)).rev();
+        let (primary, best) = alike.max_by_key(|(_, other)| (other.places, other.count))?;
         let like = |(index, other): &(usize, &Series)| *index != primary && other.key.is_like(&best.key);
         let is_other = |(index, other): &(usize, &Series)| {
             *index != primary
@@ -226,9 +233,16 @@ pub struct Chosen {
     nth: u8,
     shape: u64,
     pub(crate) unit: Unit,
-    pub(crate) doubled: bool,
+    /// How often each value is printed.
+    pub(crate) copies: usize,
     pub(crate) single: bool,
     pub(crate) comma: bool,
+    /// Whether its step stands below its values.
+    #[serde(default)]
+    pub(crate) below: bool,
+    /// Whether a bar shows each value in the next epoch.
+    #[serde(default)]
+    pub(crate) late: bool,
 }
 
 /// What the steps of a series are.
@@ -256,9 +270,11 @@ impl Chosen {
             nth,
             shape,
             unit,
-            doubled: false,
+            copies: 1,
             single: false,
             comma: false,
+            below: false,
+            late: false,
         }
     }
 

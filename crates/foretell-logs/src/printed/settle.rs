@@ -43,8 +43,11 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
             || record.place.epochs.is_some()
             || record.place.epoch.is_some_and(|epoch| epoch <= from as f64 + 1.0)
     };
+    let is_unsure = records.iter().any(|record| record.place.is_unsure);
+    let ascend = records.windows(2).all(|pair| pair[0].place.step <= pair[1].place.step);
     let counts_steps = half(steps)
-        && (different_steps > 1 || (records.len() == 1 && epochs == 0 && !records[0].place.is_plural));
+        && (!is_unsure || ascend)
+        && (different_steps > 1 || (records.len() == 1 && epochs == 0 && !records[0].place.is_unsure));
     let are_batches =
         records.iter().any(|record| record.place.batch.is_some() || record.place.batches.is_some());
     if half(epochs) && (different_epochs > 1 || records.iter().copied().any(|record| is_epoch(&record))) {
@@ -52,11 +55,21 @@ pub(crate) fn unit(records: &[&Record], from: u64) -> Unit {
             different_epochs == 1 && different_steps == records.len() && records.len() > 2 && !are_batches;
         return if one_epoch { Unit::Step } else { Unit::Epoch };
     }
+    if counts_steps && is_of_ranks(records) {
+        return Unit::Count;
+    }
     if counts_steps {
         return Unit::Step;
     }
     let rises = records.windows(2).all(|pair| pair[0].place.batch <= pair[1].place.batch);
     if batches == records.len() && different_batches > 1 && rises { Unit::Bar } else { Unit::Count }
+}
+
+/// Whether the steps number the ranks that print the same value each: 0, 1, 2, 0, 1, 2.
+fn is_of_ranks(records: &[&Record]) -> bool {
+    let copies = copies(records, 2);
+    let step = |record: &Record| record.place.step.map(f64::to_bits);
+    copies > 1 && records[copies..].iter().zip(records).all(|(later, first)| step(later) == step(first))
 }
 
 /// How the numbers of `records` are written, if need be by what other numbers of the output show.
@@ -80,11 +93,48 @@ pub(crate) fn notation(records: &[&Record], all: [u32; 2]) -> Result<Notation, R
     }
 }
 
-/// Whether the values come in equal pairs, as two handlers or two ranks print them.
-pub(crate) fn is_doubled(records: &[&Record], least: usize) -> bool {
+/// The most handlers or ranks that print each value.
+const MOST_COPIES: usize = 16;
+
+/// How often each value is printed, as by several handlers or ranks: 1 unless all values come in equal groups, at least `least` values in all.
+pub(crate) fn copies(records: &[&Record], least: usize) -> usize {
     let bits = |record: &Record| record.reading.value(Notation::Point).to_bits();
     let varies = records.iter().any(|record| bits(record) != bits(records[0]));
-    records.len() >= least && varies && records.chunks_exact(2).all(|pair| bits(pair[0]) == bits(pair[1]))
+    let are_equal = |group: &[&Record]| group.iter().all(|record| bits(record) == bits(group[0]));
+    let fits = |&copies: &usize| {
+        records.len() >= least.max(2 * copies) && records.chunks_exact(copies).all(are_equal)
+    };
+    let most = MOST_COPIES.min(records.len() / 2);
+    if varies { (2..=most).rev().find(fits).unwrap_or(1) } else { 1 }
+}
+
+/// Whether a bar shows each value only in the next epoch: from the first tick of an epoch on, and unchanged to its last.
+pub(crate) fn is_late(records: &[&Record]) -> bool {
+    let place = |record: &Record| record.place.epoch.zip(record.place.batch);
+    if !records.iter().all(|record| place(record).is_some())
+        || !records.iter().any(|record| record.is_transient)
+    {
+        return false;
+    }
+    let epochs: Vec<&[&Record]> = records.chunk_by(|a, b| a.place.epoch == b.place.epoch).collect();
+    let bits = |record: &Record| record.reading.value(Notation::Point).to_bits();
+    let is_constant = |epoch: &&[&Record]| epoch.iter().all(|record| bits(record) == bits(epoch[0]));
+    let begins = |epoch: &&[&Record]| epoch[0].place.batch < epoch[0].place.batches;
+    let over = &epochs[..epochs.len().saturating_sub(1)];
+    over.len() >= 2
+        && over.iter().all(|epoch| epoch.len() > 1 && is_constant(epoch))
+        && epochs.iter().all(begins)
+        && over.iter().any(|epoch| bits(epoch[0]) != bits(over[0][0]))
+}
+
+/// The last epoch of a bar that shows values late.
+#[derive(Clone, Debug)]
+struct Shown {
+    at: u64,
+    first: Option<f64>,
+    last: Report,
+    /// Whether all batches are done.
+    is_full: bool,
 }
 
 /// What is shown of an epoch that is not over.
@@ -92,6 +142,8 @@ pub(crate) fn is_doubled(records: &[&Record], least: usize) -> bool {
 struct Pending {
     at: u64,
     report: Report,
+    /// The first value of the epoch, where it has more than one.
+    first: Option<Report>,
     is_primary: bool,
     is_transient: bool,
     is_reported: bool,
@@ -111,28 +163,32 @@ pub(crate) struct Settler {
     pending: Option<Pending>,
     /// The first step of this training.
     first: Option<u64>,
-    /// The first of a pair of equal values.
-    half: Option<u64>,
+    /// A value that is printed more than once, and how often it came so far.
+    group: Option<(u64, usize)>,
     /// What a progress bar showed at its last tick, and what its last epoch was given.
     bar: Option<(u64, Report)>,
+    shown: Option<Shown>,
     given: Option<u64>,
-    /// How many epochs had one value; `None` once one had more, and where all is known before anything is reported.
+    /// How many epochs had one value; `None` once one had more.
     singles: Option<u64>,
+    /// Whether a value is reported as soon as it is certain.
+    live: bool,
 }
 
 impl Settler {
     /// A settler of the `chosen` series, whose counting goes on from a step; if it is `live`, a value is reported as soon as it is certain.
     pub(crate) fn new(chosen: Chosen, from: u64, live: bool) -> Self {
-        let singles = live.then_some(0);
         Self {
             chosen,
             counted: from,
             pending: None,
             first: None,
-            half: None,
+            group: None,
             bar: None,
+            shown: None,
             given: None,
-            singles,
+            singles: Some(0),
+            live,
         }
     }
 
@@ -141,13 +197,18 @@ impl Settler {
         let Some(pending) = &self.pending else { return };
         let is_single = pending.records == 1 && !pending.is_transient;
         self.singles = self.singles.filter(|_| is_single).map(|singles| singles + 1);
-        self.chosen.single |= self.singles.is_some_and(|singles| singles >= SINGLE);
+        self.chosen.single |= self.live && self.are_single();
+    }
+
+    fn are_single(&self) -> bool {
+        self.singles.is_some_and(|singles| singles >= SINGLE)
     }
 
     /// Takes the next record: of the series itself, or of one that differs in the form of its lines alone.
     pub(crate) fn take(&mut self, record: &Record, is_primary: bool) -> Vec<Settled> {
         let place = &record.place;
         let number = match self.chosen.unit {
+            Unit::Epoch if self.chosen.late => return self.take_late(record),
             Unit::Epoch => place.epoch.map(f64::ceil),
             Unit::Step => place.step,
             Unit::Bar => return self.tick(record),
@@ -159,6 +220,7 @@ impl Settler {
             Some(pending) if pending.at == at => {
                 if pending.is_reported && is_primary {
                     settled.push(Settled::Again { at });
+                    (self.chosen.single, self.singles) = (false, None);
                 }
                 if pending.is_primary && !is_primary {
                     return settled;
@@ -179,14 +241,47 @@ impl Settler {
         let same = self.pending.as_ref().filter(|pending| pending.at == at);
         let was_reported = same.is_some_and(|pending| pending.is_reported);
         let records = 1 + same.map_or(0, |pending| pending.records);
+        let first = same.map(|pending| pending.first.as_ref().unwrap_or(&pending.report).clone());
         let report = self.report(at, record);
         let is_reported = was_reported || (self.chosen.single && is_primary && !record.is_transient);
         if is_reported && !was_reported {
             settled.push(Settled::Report(report.clone()));
         }
         let is_transient = record.is_transient;
-        self.pending = Some(Pending { at, report, is_primary, is_transient, is_reported, records });
+        self.pending = Some(Pending { at, report, first, is_primary, is_transient, is_reported, records });
         settled
+    }
+
+    /// A bar whose values are those of the epoch before, but for what is drawn once the last epoch is done.
+    fn take_late(&mut self, record: &Record) -> Vec<Settled> {
+        let Some(at) = record.place.epoch.and_then(whole_step) else { return Vec::new() };
+        let last = self.report(at, record);
+        let is_full = record.place.batch >= record.place.batches;
+        if let Some(shown) = self.shown.as_mut().filter(|shown| shown.at >= at) {
+            (shown.last, shown.is_full) = (Report { step: shown.at, ..last }, is_full);
+            return Vec::new();
+        }
+        let before = at.checked_sub(1).map(|step| Settled::Report(Report { step, ..last.clone() }));
+        self.shown = Some(Shown { at, first: last.value, last, is_full });
+        before.into_iter().collect()
+    }
+
+    /// The value of the last epoch, at the end of the output, and whether others were left out: where each other epoch has one value, a second
+    /// one at the very end is that of a test or of the best model.
+    pub(crate) fn end(&mut self) -> (Option<Report>, bool) {
+        if let Some(shown) = self.shown.take() {
+            let is_own = shown.is_full || shown.last.value != shown.first;
+            return (Some(shown.last).filter(|_| is_own), false);
+        }
+        let is_late = |pending: &Pending| pending.first.is_some() && !pending.is_transient;
+        if self.are_single()
+            && let Some(pending) = self.pending.as_mut().filter(|pending| is_late(pending))
+            && let Some(first) = pending.first.take()
+        {
+            pending.report = first;
+            return (self.finish(), true);
+        }
+        (self.finish(), false)
     }
 
     /// The value of the epoch that is not over, at the end of the output or of the epoch.
@@ -197,19 +292,18 @@ impl Settler {
 
     fn count(&mut self, record: &Record) -> Vec<Settled> {
         let bits = record.reading.value(Notation::Point).to_bits();
-        if self.chosen.doubled
-            && let Some(half) = self.half.take()
-        {
-            let is_same = half == bits;
-            self.chosen.doubled = is_same;
-            if is_same {
+        let copies = self.chosen.copies;
+        if let Some((first, seen)) = self.group.filter(|&(_, seen)| seen < copies) {
+            if first == bits {
+                self.group = Some((first, seen + 1));
                 return Vec::new();
             }
+            self.chosen.copies = 1;
             let mut settled = vec![Settled::NotDoubled];
             settled.extend(self.count_one(record));
             return settled;
         }
-        self.half = Some(bits);
+        self.group = Some((bits, 1));
         self.count_one(record)
     }
 
@@ -227,7 +321,8 @@ impl Settler {
         let report = self.report(at, record);
         if record.is_transient {
             let (is_primary, is_transient, is_reported) = (true, true, false);
-            self.pending = Some(Pending { at, report, is_primary, is_transient, is_reported, records: 1 });
+            self.pending =
+                Some(Pending { at, report, first: None, is_primary, is_transient, is_reported, records: 1 });
             return settled;
         }
         settled.into_iter().chain([Settled::Report(report)]).collect()

@@ -75,7 +75,8 @@ fn heading(cell: &str) -> Option<String> {
     let closes = cell.ends_with(')') && !cell.contains('(');
     let cell = if closes { cell.trim_end_matches(')') } else { cell };
     let begins = cell == "#" || cell.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '%');
-    let is_name = begins && cell.chars().count() <= LONGEST && !cell.contains([':', '=', '{', '}', '"']);
+    let name = cell.split('@').next().unwrap_or_default();
+    let is_name = begins && cell.chars().count() <= LONGEST && !name.contains([':', '=', '{', '}', '"']);
     let has_number = tokens(cell).iter().any(|token| matches!(token.kind, Kind::Number { .. }));
     (is_name && !has_number).then(|| cell.to_owned())
 }
@@ -97,7 +98,10 @@ impl Table {
         tried.into_iter().find_map(|(sign, least)| {
             let cells = cells(text, sign);
             let names: Vec<String> = cells.iter().filter_map(|cell| heading(cell)).collect();
-            (cells.len() >= least && names.len() == cells.len()).then_some(Self {
+            // of words between single blanks only a step makes a heading
+            let is_heading =
+                sign != Sign::Blank || names.iter().any(|name| counter(name).is_some() || name == "#");
+            (cells.len() >= least && names.len() == cells.len() && is_heading).then_some(Self {
                 sign,
                 names,
                 rows: 0,
@@ -132,8 +136,16 @@ impl Table {
     pub(crate) fn row(&mut self, text: &str) -> Option<(Line, u64)> {
         let text = without_bar(text);
         let mut found = cells(text, self.sign);
+        if found.len() == self.names.len() + 1 && self.names.iter().all(|name| stage(name).is_some()) {
+            return Some((self.transposed(&found)?, 1));
+        }
         if found.len() != self.names.len() && self.sign == Sign::Blanks {
             found = cells(text, Sign::Blank);
+            if self.rows == 0 && found.len() > self.names.len() {
+                // a long name may leave a single blank to the next
+                let names = self.names.iter().flat_map(|name| name.split(' ').map(str::to_owned));
+                self.names = Some(names.collect::<Vec<_>>()).filter(|names| names.len() == found.len())?;
+            }
         }
         if found.len() != self.names.len() {
             return None;
@@ -161,6 +173,20 @@ impl Table {
         let mut shape = DefaultHasher::new();
         self.names.hash(&mut shape);
         Some((line, shape.finish()))
+    }
+}
+
+impl Table {
+    /// A row that is one metric, with a column per stage.
+    fn transposed(&self, cells: &[&str]) -> Option<Line> {
+        let mut line = Line::default();
+        for (name, cell) in self.names.iter().zip(&cells[1..]) {
+            if let Cell::Number(reading, _) = value(cell) {
+                take(&mut line, cells[0], reading, None, false);
+                line.fields.iter_mut().next_back()?.stage = stage(name)?;
+            }
+        }
+        (!line.fields.is_empty()).then_some(line)
     }
 }
 

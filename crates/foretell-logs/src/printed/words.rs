@@ -27,7 +27,7 @@ pub(crate) enum Counter {
 const VALIDATION: &str = "val valid validation validate validating dev eval evaluation evaluating evaluate heldout 验证 验证集 validierung";
 const TRAINING: &str = "train training trn learn 训练 训练集";
 const TEST: &str = "test testing tst 测试 测试集";
-const EPOCHS: &str = "epoch epochs ep epoche epoca épocas época epoka эпоха 轮次 轮 エポック";
+const EPOCHS: &str = "epoch epochs ep e epoche epoca épocas época epoka эпоха 轮次 轮 エポック";
 const STEPS: &str = "step steps iteration iterations iter iters it update updates up timestep timesteps round rounds episode episodes \
     generation gen";
 const BATCHES: &str = "batch batches minibatch mb";
@@ -36,7 +36,10 @@ const COUNTED: &str = "global current cur training train total boosting env trai
 /// Words that may stand behind: `epoch number 5`.
 const INDEX: &str = "num number no nr idx index id";
 /// Words that make a setting of a counter, or a mark of the past.
-const NO_COUNTER: &str = "best max maximum num n number total warmup without per every last saved from of for patience after until stop";
+const NO_COUNTER: &str =
+    "best max maximum num n number total warmup without per every last saved from patience until stop";
+/// Words before a plural that make it a setting: `for 10 epochs`, but not `end of epoch 3`.
+const OF_MANY: &str = "of for after";
 /// Words for values that are not the current ones.
 const PAST: &str = "best max min maximum minimum highest lowest previous prev prior last target goal threshold std stddev stdev var smoothed \
     smooth ema avg_best final from restored restoring improved improvement decreased increased so record baseline";
@@ -45,6 +48,8 @@ const PAST_LINE: &str = "restored restoring restore reloaded saving saved loadin
 /// Words that number one of many of the same kind.
 const GROUPS: &str = "fold folds class cls rank gpu worker seed group task client replica member run repeat repetition split domain process \
     node device trial head label category 折";
+/// Words that a line begins with to tell that numbers follow.
+const REPORTS: &str = "info debug warning result results metric metrics score scores stats performance summary report epoch log logs progress output status model overall";
 /// Words between a name and its number.
 const FILLERS: &str = "is was are of at to equals has value reached now equal be";
 
@@ -56,7 +61,11 @@ pub(crate) fn within(word: &str, list: &str) -> bool {
 /// The words of `text` in small letters; `Acc@1` and `mAP50-95` are one word each.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let in_word = |c: char| c.is_alphanumeric() || "@%".contains(c);
-    text.to_lowercase().split(|c| !in_word(c)).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    text.to_lowercase()
+        .split(|c| !in_word(c))
+        .filter(|word| word.contains(char::is_alphanumeric))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The stage that `word` names.
@@ -84,9 +93,26 @@ pub(crate) fn is_past(text: &str) -> bool {
     names(text, PAST)
 }
 
+/// `text` without marks that its line is the best one so far: `[best]`, `(new best)`, `New best!`.
+pub(crate) fn unmarked(text: &str) -> String {
+    let text = text.rsplit('!').next().unwrap_or_default().to_lowercase().replace("new best", "");
+    let (mut kept, mut rest) = (String::new(), text.as_str());
+    while let Some((before, inside)) = rest.split_once(['[', '(']) {
+        kept.push_str(before);
+        rest = inside.split_once([']', ')']).map_or(inside, |(_, after)| after);
+    }
+    kept + rest
+}
+
 /// Whether what stands behind `text` in its line is no report: a restored checkpoint, a saved model.
 pub(crate) fn is_past_line(text: &str) -> bool {
     names(text, PAST_LINE)
+}
+
+/// Whether a line tells that the best model was loaded again.
+pub(crate) fn is_reloaded(text: &str) -> bool {
+    names(text, "restored restoring restore reloaded reloading loaded loading load reload")
+        && names(text, "best")
 }
 
 /// Whether a line with this text is of settings.
@@ -125,6 +151,20 @@ pub(crate) fn groups(text: &str) -> String {
         name.len() < word.len() && is_group(name)
     };
     words(&text.replace('_', "")).into_iter().filter(is_one).collect::<Vec<_>>().join(" ")
+}
+
+/// The word that a line begins with as the item of a list: `  cat: acc = 0.5`, but not `val: acc = 0.5`.
+pub(crate) fn item(text: &str) -> String {
+    let Some((first, rest)) = text.split_once(':') else { return String::new() };
+    let word = first.trim().trim_start_matches(['-', '*']).trim_start();
+    let is_word = word.len() > 1 && word.chars().all(|c| c.is_alphabetic() || c == '_');
+    let is_known = || stage(word).is_some() || is_past(word) || within(&word.to_lowercase(), REPORTS);
+    let is_item = is_word
+        && rest.starts_with(' ')
+        && label(rest.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default())
+            .0
+            .contains(char::is_alphabetic);
+    if is_item && !is_known() { word.to_lowercase() } else { String::new() }
 }
 
 /// A counter that a label names.
@@ -167,7 +207,13 @@ pub(crate) fn counter(label: &str) -> Option<Named> {
         && word != "timesteps"
         && !(word == "updates" && parts.iter().any(|part| part == "num"));
     let settings = |part: &String| !within(part, COUNTED) || (part == "num" && counter == Counter::Epoch);
-    if parts.iter().any(settings) || tokens.next().is_some_and(|before| names(before, NO_COUNTER)) {
+    let mut before = tokens.take(2);
+    let nearest = before.next().unwrap_or_default();
+    let is_of_many = names(nearest, OF_MANY);
+    if parts.iter().any(settings)
+        || names(nearest, NO_COUNTER)
+        || is_of_many && (plural || before.next().is_some_and(|word| names(word, NO_COUNTER)))
+    {
         return None;
     }
     Some(Named { counter, is_plural: plural })
@@ -178,7 +224,7 @@ pub(crate) fn label(text: &str) -> (&str, &str) {
     let mut end = text.len();
     loop {
         let trimmed =
-            text[..end].trim_end_matches(|c: char| c.is_whitespace() || "=:\"'`{}[(<>~*|-→⇒≈#".contains(c));
+            text[..end].trim_end_matches(|c: char| c.is_whitespace() || "=:\"'`{}[(<>~*|-→⇒≈#.".contains(c));
         let trimmed = closed(trimmed);
         let last = trimmed.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
         let is_filler = last.len() < trimmed.len()
@@ -214,6 +260,9 @@ fn closed(text: &str) -> &str {
     }
 }
 
+/// So many letters before a point are a word cut short: `Avg. loss`.
+const SHORT: usize = 3;
+
 /// Where the label at the end of `text` begins.
 fn separator(text: &str) -> usize {
     let bytes = text.as_bytes();
@@ -229,6 +278,9 @@ fn separator(text: &str) -> usize {
             b'(' | b'[' | b'{' | b'}' => return at + 1,
             _ if round > 0 || square > 0 => {}
             b',' | b';' | b'|' | b'\t' => return at + 1,
+            b'.' if next == b' '
+                && bytes[..at].iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count()
+                    <= SHORT => {}
             b':' | b'.' | b'!' | b'=' | b'>' if next == b' ' || next == b'\t' => return at + 1,
             b' ' if next == b' ' => return at + 1,
             b' ' if next == b'-' && (bytes.get(at + 2) == Some(&b' ')) => return at + 2,
@@ -290,6 +342,9 @@ mod tests {
             ("num_epochs", None),
             ("Num Epochs", None),
             ("best epoch", None),
+            ("End of epoch", epoch(false)),
+            ("number of epoch", None),
+            ("after epochs", None),
             ("steps_per_epoch", None),
             ("lr_step", None),
             ("total_timesteps", step(false)),

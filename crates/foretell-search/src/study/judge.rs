@@ -133,9 +133,22 @@ impl Study {
         } else if let Some(objective) = self.unknown_objective(judged).filter(|_| self.needs.forecasts) {
             let what = &objective.of;
             Check::Settled(Reason::NoForecast(format!("what it comes to in {what} is not known yet")))
+        } else if self.constant().is_some() {
+            Check::Settled(Reason::NoForecast("every report of every trial has the same value".to_owned()))
         } else {
             Check::Open
         }
+    }
+
+    /// The value that every report of every trial has, once three trials have three reports each: it may be a setting instead of the metric, and
+    /// says nothing of who wins.
+    pub fn constant(&self) -> Option<f64> {
+        const ENOUGH: usize = 3;
+        let scores = || self.trials.iter().map(|trial| trial.curve.scores());
+        let first = *scores().flatten().next()?;
+        let is_same = scores().flatten().all(|score| score.to_bits() == first.to_bits());
+        let is_known = is_same && scores().filter(|scores| scores.len() >= ENOUGH).count() >= ENOUGH;
+        is_known.then(|| self.spec.direction.value(first))
     }
 
     /// The decision for a `reason` that the trial's state alone gives.

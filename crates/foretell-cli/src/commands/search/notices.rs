@@ -30,6 +30,7 @@ pub(super) struct Notices<'a> {
     lengths: Option<Lengths>,
     late_said: bool,
     whole_said: bool,
+    constant_said: bool,
     /// What was said of objectives and limits, by their names.
     objectives_said: BTreeSet<String>,
 }
@@ -53,6 +54,7 @@ impl<'a> Notices<'a> {
             lengths: None,
             late_said: false,
             whole_said: false,
+            constant_said: false,
             objectives_said: BTreeSet::new(),
         }
     }
@@ -67,6 +69,7 @@ impl<'a> Notices<'a> {
                 }
                 if record.ends().is_some() {
                     self.say_objectives(study);
+                    self.doubt_constant(study);
                 }
             }
             Event::Report { trial, reading } => {
@@ -124,6 +127,18 @@ impl<'a> Notices<'a> {
                 ));
             }
             Notice::Late { .. } | Notice::Silent { .. } | Notice::Retrained { .. } => {}
+        }
+    }
+
+    /// A metric that is the same in all reports may be a setting.
+    fn doubt_constant(&mut self, study: &Study) {
+        if let Some(value) = study.constant()
+            && first(&mut self.constant_said)
+        {
+            let name = &study.spec().metric;
+            note(&format!(
+                "{name} is {value} in every report of every trial, and stops none: if that is a setting, name the metric's own line, as in --metric '{name}: {{value}}'"
+            ));
         }
     }
 
