@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The heading of these flags in the help.
+const HEADING: &str = "Recorded curves";
+
 /// The predictor that commands use unless told otherwise.
 pub(crate) const DEFAULT_PREDICTOR: &str = "auto";
 
@@ -36,7 +39,7 @@ pub(crate) fn predictor_of_recorded(
 pub(crate) enum EmptyEndsName {
     /// The run diverged.
     Diverged,
-    /// They were not measured.
+    /// The values were not measured.
     Unmeasured,
 }
 
@@ -52,69 +55,69 @@ impl From<EmptyEndsName> for EmptyEnds {
 /// How recorded curves are read.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct CurveFlags {
-    /// The tool that wrote the logs (default: recognised by their content).
-    #[arg(long, value_name = "TOOL", value_parser = tool)]
+    /// Tool that wrote the logs (default: detected from their content).
+    #[arg(long, help_heading = HEADING, value_name = "TOOL", value_parser = tool)]
     pub(crate) log_format: Option<Format>,
-    /// The metric: a column of a long file, the prefix of a wide one, a metric of a tool's logs.
-    #[arg(long)]
+    /// Metric: a column of a long file, the prefix of columns of a wide file, or a metric in a tool's logs.
+    #[arg(long, help_heading = HEADING)]
     pub(crate) metric: Option<String>,
-    /// Smaller values of the metric are better (default: by the metric's name).
-    #[arg(long, conflicts_with = "maximize")]
+    /// Minimize the metric (default: inferred from its name).
+    #[arg(long, help_heading = HEADING, conflicts_with = "maximize")]
     pub(crate) minimize: bool,
-    /// Larger values of the metric are better (default: by the metric's name).
-    #[arg(long)]
+    /// Maximize the metric (default: inferred from its name).
+    #[arg(long, help_heading = HEADING)]
     pub(crate) maximize: bool,
-    /// Forecast the logarithm of the metric (default for positive metrics that are minimised).
-    #[arg(long, conflicts_with = "linear_scale")]
+    /// Forecast the logarithm of the metric. This is the default for positive metrics that are minimized.
+    #[arg(long, help_heading = HEADING, conflicts_with = "linear_scale")]
     pub(crate) log_scale: bool,
-    /// Forecast the metric as it is.
-    #[arg(long)]
+    /// Forecast the metric itself, not its logarithm.
+    #[arg(long, help_heading = HEADING)]
     pub(crate) linear_scale: bool,
-    /// Which value of a run counts, and is forecast: its last or its best.
-    #[arg(long, value_enum, default_value_t)]
+    /// Score of a run: its last or its best value.
+    #[arg(long, help_heading = HEADING, value_enum, default_value_t)]
     pub(crate) score: ScoreName,
-    /// The step to forecast (default: the last one that at least half of the runs reach).
-    #[arg(long, value_name = "STEP", value_parser = step)]
+    /// Step to forecast (default: the last step that at least half of the runs reach).
+    #[arg(long, help_heading = HEADING, value_name = "STEP", value_parser = step)]
     pub(crate) target: Option<f64>,
-    /// The column that names the run (default: by its name).
-    #[arg(long, value_name = "COLUMN")]
+    /// Column with the name of the run (default: detected by its heading).
+    #[arg(long, help_heading = HEADING, value_name = "COLUMN")]
     pub(crate) id: Option<String>,
-    /// The column that holds the step, in a long file; in a tool's logs `epoch`, `step` or `time`.
-    #[arg(long, value_name = "COLUMN")]
+    /// Column with the step, in a long file. In a tool's logs: `epoch`, `step` or `time`.
+    #[arg(long, help_heading = HEADING, value_name = "COLUMN")]
     pub(crate) resource: Option<String>,
-    /// Columns that are never features.
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    /// Columns to exclude from the features.
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) exclude: Vec<String>,
-    /// Columns that are features although their names say otherwise.
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    /// Columns to use as features, whatever their names.
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) include: Vec<String>,
-    /// Columns that describe the architecture (default: by their names).
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    /// Columns that describe the architecture (default: detected by their names).
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) architecture: Vec<String>,
-    /// Columns that are hyperparameters (default: by their names).
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    /// Columns with hyperparameters (default: detected by their names).
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) hyperparameters: Vec<String>,
-    /// Columns of numbers to take in log10 (default: positive ones that span more than a factor of 20).
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    /// Columns to transform to log10 (default: positive numbers that span more than a factor of 20).
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) log_columns: Vec<String>,
-    /// Columns of numbers to take as they are.
-    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    /// Columns to use without transformation.
+    #[arg(long, help_heading = HEADING, value_delimiter = ',', value_name = "COLUMNS")]
     pub(crate) linear_columns: Vec<String>,
-    /// The file with one row of configuration a run, for a long file.
-    #[arg(long, value_name = "FILE")]
+    /// File with one row of configuration per run, for a long file.
+    #[arg(long, help_heading = HEADING, value_name = "FILE")]
     pub(crate) configurations: Option<PathBuf>,
-    /// What empty cells at the end of a run mean (default: in a long file two or more in a row that it diverged, since pandas writes
-    /// `nan` as nothing, and in one of running runs even one; else that they were not measured).
-    #[arg(long, value_enum, value_name = "MEANING")]
+    /// Meaning of empty cells at the end of a run (default: diverged for two or more empty cells in a long file, since pandas writes `nan`
+    /// as an empty cell, and for one in a file of running runs; otherwise unmeasured).
+    #[arg(long, help_heading = HEADING, value_enum, value_name = "MEANING")]
     pub(crate) empty_ends: Option<EmptyEndsName>,
-    /// The longest line of a curve file, in MB (default: 8).
-    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    /// Maximum length of a line of a curve file, in MB (default: 8).
+    #[arg(long, help_heading = HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_line: Option<u64>,
-    /// What a compressed curve file may expand to, in MB (default: 64, or 200 times its size).
-    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    /// Maximum expanded size of a compressed file, in MB (default: 64, or 200 times its size).
+    #[arg(long, help_heading = HEADING, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub(crate) largest_file: Option<u64>,
-    /// Keep runs that repeat another's curve or configuration (default: only the first of them).
-    #[arg(long)]
+    /// Keep runs with the same curve or configuration (default: only the first one).
+    #[arg(long, help_heading = HEADING)]
     pub(crate) keep_repeats: bool,
 }
 

@@ -6,6 +6,7 @@ mod commands;
 mod curves;
 #[cfg(test)]
 mod documented;
+mod examples;
 mod failure;
 mod interrupt;
 mod output;
@@ -21,7 +22,7 @@ use std::ffi::OsString;
 
 /// Forecasts where neural-network trainings will end, and stops the ones that will not win.
 #[derive(Parser)]
-#[command(name = "foretell", version, propagate_version = true)]
+#[command(name = "foretell", version, propagate_version = true, after_help = examples::PROGRAM)]
 struct Program {
     #[command(subcommand)]
     command: Command,
@@ -29,52 +30,68 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Search networks or hyperparameters, forecast every running training, stop those that will not win.
+    /// Search hyperparameters or networks, and stop the trials that will not win.
+    #[command(after_help = examples::SEARCH)]
     Search(Box<commands::search::Arguments>),
-    /// Forecast accuracy on recorded runs: fit on some, forecast the others, compare with what happened.
+    /// Measure forecast accuracy on recorded runs.
+    #[command(after_help = examples::EVALUATE)]
     Evaluate(commands::evaluate::Arguments),
-    /// Where each unfinished run will end, learnt from finished ones.
+    /// Forecast the final values of unfinished runs.
+    #[command(after_help = examples::FORECAST)]
     Forecast(commands::forecast::Arguments),
-    /// The paper's tables and figures from its released curves, ours beside the published.
+    /// Reproduce the paper's tables and figures from its released curves.
+    #[command(after_help = examples::REPRODUCE)]
     Reproduce(commands::reproduce::Arguments),
-    /// What early stopping would have saved on recorded runs, and whether it would have kept the best.
+    /// Replay recorded runs, to measure the training that early stopping would have saved.
+    #[command(after_help = examples::REPLAY)]
     Replay(Box<commands::replay::Arguments>),
-    /// Recorded curves as a picture, coloured by what they came to.
+    /// Plot recorded curves, colored by final value.
+    #[command(after_help = examples::DRAW)]
     Draw(Box<commands::draw::Arguments>),
-    /// Old logs and tables of other trainings as a file of curves, which the other commands read.
+    /// Import logs and tables of earlier trainings into a file of curves.
+    #[command(after_help = examples::IMPORT)]
     Import(Box<commands::import::Arguments>),
-    /// Write a study file for a training script: runs it for a moment, reads its `--help` and what it prints.
+    /// Write a study file for a training script, from its `--help` and its output.
+    #[command(after_help = examples::INIT)]
     Init(commands::init::Arguments),
-    /// The JSON Schema of study files.
+    /// Print the JSON Schema of study files.
+    #[command(after_help = examples::SCHEMA)]
     Schema,
-    /// Completions of the command line for a shell.
+    /// Generate completions for a shell.
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
-        /// The shell.
+        /// Shell to generate completions for.
         shell: clap_complete::Shell,
     },
-    /// Show studies in the browser while they run.
+    /// Serve a page that shows studies while they run.
     #[cfg(feature = "serve")]
+    #[command(after_help = examples::SERVE)]
     Serve(commands::serve::Arguments),
-    /// Run trials of a study that another machine owns, with its command.
+    /// Run trials of a study that another machine owns.
+    #[command(after_help = examples::WORKER)]
     Worker(commands::worker::Arguments),
-    /// Write a study's page as one HTML file.
+    /// Write the page of a study as a single HTML file.
     #[cfg(feature = "serve")]
+    #[command(after_help = examples::REPORT)]
     Report(commands::serve::ReportArguments),
     /// Ends the trials of a search that was killed: what `foretell search` starts beside itself.
     #[command(hide = true)]
     Guard {
         /// The search.
         parent: String,
-        /// The study's folder.
+        /// Folder of the study.
         directory: std::path::PathBuf,
     },
-    /// Look at stored studies: what came of them, why trials were stopped, their curves, whether their logs are whole.
+    /// Inspect, compare, export and repair stored studies.
+    #[command(after_help = examples::STUDY)]
     Study(commands::study::Arguments),
-    /// Fetch data sets for the built-in networks.
+    /// Download data sets for the built-in networks.
     #[cfg(feature = "nn")]
+    #[command(after_help = examples::DATA)]
     Data(commands::data::Arguments),
-    /// Train one built-in network, reporting by the trial protocol: what `search --space` starts.
+    /// Train one built-in network, as `search --space` does for each trial.
     #[cfg(feature = "nn")]
+    #[command(after_help = examples::TRAIN)]
     Train(commands::train::Arguments),
 }
 

@@ -10,10 +10,10 @@ use std::io::Write;
 /// The form of the result on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Table for people.
     #[default]
     Table,
-    /// For scripts.
+    /// JSON for scripts.
     Json,
 }
 

@@ -17,6 +17,9 @@ const OTHERWISE: [&str; 3] = ["space", "metric", "direction"];
 const FILE_ONLY: [&str; 8] =
     ["Rungs", "Q-learning", "checkpoints", "agreeing_checks", "error_budget", "refit", "exempt", "patience"];
 
+/// Fields whose flags stand first under their heading, because most searches set them.
+const FIRST: [&str; 2] = ["epochs", "trials"];
+
 /// What the flags of a study say.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestFlags {
@@ -75,6 +78,10 @@ fn arg(name: &str, schema: &Value) -> Arg {
         Arg::new(name.to_owned()).long(flag_name(name, schema)).help(help(schema)).hide_short_help(rare);
     let arg = match text("x-heading") {
         Some(heading) => arg.help_heading(heading),
+        None => arg,
+    };
+    let arg = match FIRST.iter().position(|first| *first == name) {
+        Some(place) => arg.display_order(place),
         None => arg,
     };
     if schema["type"] == "boolean" {

@@ -7,10 +7,10 @@ use foretell_search::RecordedSampler;
 /// What a run counts with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScoreName {
-    /// Its last value.
+    /// The last value.
     #[default]
     Last,
-    /// The best value it has reached: its best checkpoint is kept.
+    /// The best value so far, if you keep the best checkpoint.
     Best,
 }
 
@@ -35,12 +35,12 @@ pub(crate) fn measure_name(score: RunScore, metric: &str) -> String {
 /// In which order recorded runs are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RecordedSamplerName {
-    /// Random orders.
+    /// Random order.
     #[default]
     Random,
-    /// The recorded configurations nearest to what tree-structured Parzen estimators propose.
+    /// Recorded configurations nearest to the proposals of tree-structured Parzen estimators.
     Tpe,
-    /// The recorded configurations nearest to what a Gaussian process proposes.
+    /// Recorded configurations nearest to the proposals of a Gaussian process.
     Gp,
     /// Both in turn.
     TpeGp,

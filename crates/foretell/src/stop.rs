@@ -30,14 +30,14 @@ pub enum StopCriterionError {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorBudget {
-    /// Each check errs with at most 1 − Δ, as in the paper. Over all checks, a wrong stop is likelier than that.
+    /// Each check errs with at most 1 − Δ, as in the paper. Over all checks, a wrong stop is more likely.
     #[default]
     #[serde(alias = "per-look")]
     PerCheck,
-    /// All checks together err with at most 1 − Δ, and early ones, which save most, get more of it: α_k = (1 − Δ)/(k·H_K),
-    /// H_K = 1 + ½ + … + 1/K.
+    /// All checks together err with at most 1 − Δ. Early checks, which save most, get more of it: α_k = (1 − Δ)/(k·H_K), H_K = 1 + ½ + … +
+    /// 1/K.
     PerRun,
-    /// All checks together err with at most 1 − Δ, each with the same share: α_k = (1 − Δ)/K (Bonferroni).
+    /// All checks together err with at most 1 − Δ, divided evenly: α_k = (1 − Δ)/K (Bonferroni).
     PerRunEvenly,
 }
 

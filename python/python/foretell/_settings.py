@@ -23,92 +23,92 @@ Predictor = Literal[
 class StudySettings(TypedDict, total=False):
     """Every choice of a study beyond the arguments that `Study` names."""
 
-    #: Objective, such as `val_acc`, `weights:min` or `width^2*depth:min`: what is reported, a parameter or a formula over
-    #: parameters; the first is the metric that is forecast, and with others the search looks for the whole front; may be
+    #: Objective, such as `val_acc`, `weights:min` or `width^2*depth:min`. It is a reported metric, a parameter, or a formula
+    #: of parameters. The first one is the metric to forecast; with several, the search looks for the Pareto front. Can be
     #: repeated (in a file: a table `[objectives]` of lines such as weights = "min").
     objective: str | Sequence[str] | Mapping[str, str] | None
-    #: Limit that a trial must keep, such as `latency<=20`: one that surely breaks it is stopped, and never counts as best;
-    #: may be repeated.
+    #: Limit that every trial must keep, such as `latency<=20`. A trial that certainly exceeds it is stopped, and is never the
+    #: best one. Can be repeated.
     limit: str | Sequence[str] | None
     #: Total epochs that all trials together may consume; the sampler, scheduler and policy that use them best are chosen
     #: unless you give them.
     budget_epochs: int | None
-    #: Whether the training keeps checkpoints; where it does not, nothing is chosen that pauses trials.
+    #: Whether trials keep checkpoints. If not, no scheduler that pauses trials is chosen.
     checkpoints: bool | None
-    #: Configuration to try first, such as `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`; the sampler chooses
-    #: what it leaves open; may be repeated (in a file: `[[trial]]`).
+    #: Configuration to try first, such as `lr=0.1,opt=sgd`, or a network, such as `[C(64,3,1), SM(10)]`. The sampler chooses
+    #: the values that you leave out. Can be repeated (in a file: `[[trial]]`).
     enqueue: Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str] | None
-    #: End the search once this many trials in a row have ended without a new best.
+    #: End the search after this many trials without improvement.
     until_no_improvement: int | None
-    #: Which value of a trial counts, and is forecast: `last`, `best`, or `last:5` for the mean of the last five reports.
+    #: Score of a trial: `last`, `best`, or `last:5`, the mean of the last five reports. This value is forecast and compared.
     score: str | None
-    #: Seed of all random choices.
+    #: Seed for all random choices.
     seed: int | None
-    #: How the next configuration is chosen (default: tpe-gp)
+    #: Method that chooses the next configuration (default: tpe-gp)
     sampler: Literal["random", "grid", "tpe", "gp", "tpe-gp", "q-learning"] | None
-    #: Which trial to train next, and for how many epochs (default: full; with a budget asha)
+    #: Method that decides which trial to train next, and how long (default: full; with a budget asha)
     scheduler: Literal["full", "successive-halving", "hyperband", "f-hyperband", "asha"] | None
-    #: η, the reduction factor: one in ETA trials is promoted at each rung.
+    #: η, the reduction factor. One in ETA trials is promoted at each rung.
     eta: int | None
-    #: Largest number of rungs that asha uses below the end; the lowest ones are left out (default: all; with a budget 2)
+    #: Maximum number of rungs of asha below the last epoch. The lowest ones are left out (default: all; with a budget 2)
     rungs: int | None
-    #: How to rank trials at a rung, with the policies none and asha. Forecasts are made by `predictor` once `burn_in` trials
-    #: have finished; asha then ignores rungs that do not predict the end.
+    #: How to rank trials at a rung, with policy none or asha. Ranking by forecasts uses `predictor` and starts after
+    #: `burn_in` completed trials. asha then ignores rungs that do not predict the final value.
     rank: Literal["value", "mean", "upper"] | None
-    #: Number of times to run Hyperband's brackets.
+    #: Number of times to run all brackets of Hyperband.
     runs: int | None
-    #: κ of f-Hyperband, in (0, 1]; a smaller κ is bolder.
+    #: κ of f-Hyperband, in (0, 1]. A smaller κ stops more trials.
     kappa: float | None
-    #: Which trials κ is a share of: the promoted ones, or all in the rung.
+    #: Trials that κ is a fraction of: the promoted ones, or all in the rung.
     kappa_of: Literal["next", "rung"] | None
-    #: Which results f-Hyperband compares a trial with: those of its rung so far (as in the paper), or all at its level.
+    #: Results that f-Hyperband compares a trial with: those of its rung so far (as in the paper), or all at its level.
     reference: Literal["rung", "level"] | None
-    #: Number of networks over which Q-learning's ε schedule runs (the paper: 2700; default: the number of trials).
+    #: Length of Q-learning's ε schedule, in networks (paper: 2700; default: the number of trials).
     epsilon_trials: int | None
-    #: α, the learning rate: how far a value moves towards its target.
+    #: α, the learning rate of Q-learning.
     alpha: float | None
-    #: γ, the discount: the weight of the next state's value.
+    #: γ, the discount: weight of the next state's value.
     gamma: float | None
-    #: Q₀: the value of actions that were never updated.
+    #: Q₀: value of actions that were never updated.
     initial_value: float | None
-    #: Number of networks to replay after each result (the paper: 100; its code: 128).
+    #: Number of networks to replay after each result (paper: 100; its code: 128).
     replay: int | None
-    #: Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula over the metric and a network's weights, layers and
-    #: flops (default: the metric)
+    #: Reward of Q-learning, such as `val_acc - 1e-8*weights`. It is a formula of the metric and of a network's weights,
+    #: layers and flops (default: the metric)
     reward: str | None
-    #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
+    #: Stop rule (default: rungs-first; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None
-    #: Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    #: Use the settings of the paper. Fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     paper: bool | None
-    #: Number of trials to train to their end before any is stopped; with rungs, to each level (default: 3; with rungs 20;
+    #: Number of completed trials before the first stop. With rungs, this applies to each level (default: 3; with rungs 20;
     #: with rungs ranked by forecasts 5; with `paper` 100)
     burn_in: int | None
-    #: Δ, in [0.5, 1): stop a trial once the probability that it will not win reaches this (default: 0.99; with caution safe
-    #: 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
+    #: Δ, in [0.5, 1): probability of not winning that stops a trial (default: 0.99; with caution safe 0.999; with caution
+    #: fast 0.95; with rungs 0.9; with `paper` 0.95)
     stop_probability: float | None
-    #: δ, in units of the metric: let trials finish that are forecast to come this close to the best.
+    #: δ, in units of the metric. Trials that are forecast to come this close to the best one are not stopped.
     offset: float | None
-    #: Compare with the n-th best finished trial.
+    #: Compare each trial with the n-th best completed one.
     nth_best: int | None
-    #: Number of consecutive checks that must agree before a trial is stopped (default: 2; with rungs 1; with `paper` 1)
+    #: Number of consecutive checks that must agree before stopping (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks of a trial together.
+    #: Whether Δ applies to each check, or to all checks together.
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Refit when the number of finished trials has grown by this factor, such as 1.25, or `once` (default: 1.05; with rungs
-    #: once; with rungs ranked by forecasts 1.05; with `paper` once)
+    #: Refit after the number of completed trials grows by this factor, or `once`. For example: 1.25 (default: 1.05; with
+    #: rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
-    #: Share of trials that are never stopped, as an unbiased audit.
+    #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
-    #: Policy patience: number of reports without a new best before a trial is stopped.
+    #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
-    #: Predictor that makes the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
+    #: Predictor for the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
     predictor: Predictor | None
-    #: Whether trials are stopped; without, every one trains to its end and no forecasts are made.
+    #: Whether trials are stopped. If not, every trial is completed and no forecasts are made.
     stopping: bool | None
-    #: Decide and record, but stop nothing: shows what stopping would have saved and lost.
+    #: Record decisions, but stop nothing. The report shows the training that stopping would have saved, and its losses.
     shadow: bool | None
 
 
@@ -118,38 +118,38 @@ class StopSettings(TypedDict, total=False):
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None
-    #: Number of trials to train to their end before any is stopped; with rungs, to each level (default: 3; with rungs 20;
+    #: Number of completed trials before the first stop. With rungs, this applies to each level (default: 3; with rungs 20;
     #: with rungs ranked by forecasts 5; with `paper` 100)
     burn_in: int | None
-    #: Δ, in [0.5, 1): stop a trial once the probability that it will not win reaches this (default: 0.99; with caution safe
-    #: 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
+    #: Δ, in [0.5, 1): probability of not winning that stops a trial (default: 0.99; with caution safe 0.999; with caution
+    #: fast 0.95; with rungs 0.9; with `paper` 0.95)
     stop_probability: float | None
-    #: δ, in units of the metric: let trials finish that are forecast to come this close to the best.
+    #: δ, in units of the metric. Trials that are forecast to come this close to the best one are not stopped.
     offset: float | None
-    #: Compare with the n-th best finished trial.
+    #: Compare each trial with the n-th best completed one.
     nth_best: int | None
-    #: Number of consecutive checks that must agree before a trial is stopped (default: 2; with rungs 1; with `paper` 1)
+    #: Number of consecutive checks that must agree before stopping (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks of a trial together.
+    #: Whether Δ applies to each check, or to all checks together.
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Refit when the number of finished trials has grown by this factor, such as 1.25, or `once` (default: 1.05; with rungs
-    #: once; with rungs ranked by forecasts 1.05; with `paper` once)
+    #: Refit after the number of completed trials grows by this factor, or `once`. For example: 1.25 (default: 1.05; with
+    #: rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
-    #: Predictor that makes the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
+    #: Predictor for the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
     predictor: Predictor | None
-    #: Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    #: Use the settings of the paper. Fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     paper: bool | None
-    #: Which value of a trial counts, and is forecast: `last`, `best`, or `last:5` for the mean of the last five reports.
+    #: Score of a trial: `last`, `best`, or `last:5`, the mean of the last five reports. This value is forecast and compared.
     score: str | None
-    #: Share of trials that are never stopped, as an unbiased audit.
+    #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
-    #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
+    #: Stop rule (default: rungs-first; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
-    #: Policy patience: number of reports without a new best before a trial is stopped.
+    #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
-    #: η, the reduction factor: one in ETA trials is promoted at each rung.
+    #: η, the reduction factor. One in ETA trials is promoted at each rung.
     eta: int | None
-    #: Seed of all random choices.
+    #: Seed for all random choices.
     seed: int | None
 
 
@@ -159,33 +159,33 @@ class PrunerSettings(TypedDict, total=False):
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None
-    #: Δ, in [0.5, 1): stop a trial once the probability that it will not win reaches this (default: 0.99; with caution safe
-    #: 0.999; with caution fast 0.95; with rungs 0.9; with `paper` 0.95)
+    #: Δ, in [0.5, 1): probability of not winning that stops a trial (default: 0.99; with caution safe 0.999; with caution
+    #: fast 0.95; with rungs 0.9; with `paper` 0.95)
     stop_probability: float | None
-    #: δ, in units of the metric: let trials finish that are forecast to come this close to the best.
+    #: δ, in units of the metric. Trials that are forecast to come this close to the best one are not stopped.
     offset: float | None
-    #: Compare with the n-th best finished trial.
+    #: Compare each trial with the n-th best completed one.
     nth_best: int | None
-    #: Number of consecutive checks that must agree before a trial is stopped (default: 2; with rungs 1; with `paper` 1)
+    #: Number of consecutive checks that must agree before stopping (default: 2; with rungs 1; with `paper` 1)
     agreeing_checks: int | None
-    #: Whether Δ applies to each check, or to all checks of a trial together.
+    #: Whether Δ applies to each check, or to all checks together.
     error_budget: Literal["per-check", "per-run", "per-run-evenly"] | None
-    #: Refit when the number of finished trials has grown by this factor, such as 1.25, or `once` (default: 1.05; with rungs
-    #: once; with rungs ranked by forecasts 1.05; with `paper` once)
+    #: Refit after the number of completed trials grows by this factor, or `once`. For example: 1.25 (default: 1.05; with
+    #: rungs once; with rungs ranked by forecasts 1.05; with `paper` once)
     refit: float | str | None
-    #: Predictor that makes the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
+    #: Predictor for the forecasts (default: mean-gain; with rungs auto; with `paper` svr-rbf+gaussian)
     predictor: Predictor | None
-    #: Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    #: Use the settings of the paper. Fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     paper: bool | None
-    #: Which value of a trial counts, and is forecast: `last`, `best`, or `last:5` for the mean of the last five reports.
+    #: Score of a trial: `last`, `best`, or `last:5`, the mean of the last five reports. This value is forecast and compared.
     score: str | None
-    #: Share of trials that are never stopped, as an unbiased audit.
+    #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
-    #: Rule by which trials are stopped (default: rungs-first; with rungs none; with `paper` srm)
+    #: Stop rule (default: rungs-first; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
-    #: Policy patience: number of reports without a new best before a trial is stopped.
+    #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
-    #: η, the reduction factor: one in ETA trials is promoted at each rung.
+    #: η, the reduction factor. One in ETA trials is promoted at each rung.
     eta: int | None
-    #: Seed of all random choices.
+    #: Seed for all random choices.
     seed: int | None

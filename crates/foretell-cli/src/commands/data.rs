@@ -16,22 +16,23 @@ pub(crate) struct Arguments {
 /// What is done.
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Fetch a data set from its official address: cifar10, mnist, fashion-mnist, svhn, tiny-imagenet, ptb, wikitext-2.
+    /// Download a data set: cifar10, mnist, fashion-mnist, svhn, tiny-imagenet, ptb, wikitext-2.
     ///
     /// The checksum is compared with the published one. An interrupted download goes on where it ended, with the same command. The
     /// program curl must be installed.
+    #[command(after_help = crate::examples::FETCH)]
     Fetch(FetchArguments),
 }
 
 /// The arguments of `foretell data fetch`.
 #[derive(clap::Args)]
 struct FetchArguments {
-    /// The data set.
+    /// Name of the data set.
     name: String,
-    /// The folder that gets a folder of the set's name.
+    /// Folder in which to create a folder named after the data set.
     #[arg(long, value_name = "DIR", default_value = "data")]
     into: PathBuf,
-    /// Fetch the files from this address instead of their own, such as a mirror or file:///media/disk/.
+    /// Download from this address instead of the official one. For example, a mirror or file:///media/disk/.
     #[arg(long, value_name = "URL")]
     from: Option<String>,
 }

@@ -11,14 +11,13 @@ use std::path::{Path, PathBuf};
 /// The arguments of `foretell draw`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Recorded curves: wide or long CSV, Parquet, JSON lines, plain or gzip; or the logs of a tool: a file, or a folder of them. Several
-    /// get a panel each.
+    /// Recorded curves or logs of a tool: files or folders. Each one gets its own panel.
     #[arg(required = true, value_name = "CURVES")]
     curves: Vec<PathBuf>,
-    /// The file to draw into (.svg or .png).
+    /// Output file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     plot: PathBuf,
-    /// Number of curves to draw of each set: evenly spaced in the order of their final results, the best among them.
+    /// Number of curves to plot per set. They are evenly spaced by rank and include the best one.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     number: u32,
     #[command(flatten)]

@@ -21,43 +21,42 @@ use std::sync::Arc;
 /// The arguments of `foretell evaluate`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Recorded curves: wide or long CSV, JSON lines, plain or gzip, or a folder with such a file.
+    /// Recorded curves: wide or long CSV or JSON lines, plain or gzip, or a folder with such a file.
     #[arg(required = true, value_name = "CURVES")]
     curves: Vec<PathBuf>,
-    /// The predictors to compare.
+    /// Predictors to compare.
     #[arg(long, value_delimiter = ',', default_value = "last-value,svr-rbf,auto")]
     predictor: Vec<String>,
-    /// The feature groups they use: ts (curve), ap (architecture), hp (hyperparameters).
+    /// Feature groups to use: ts (curve), ap (architecture), hp (hyperparameters).
     #[arg(long, default_value = "ts,ap,hp")]
     features: FeatureSet,
-    /// The fractions of the curve that are observed.
+    /// Fractions of the curve to observe.
     #[arg(long, value_delimiter = ',', default_value = "0.25", value_parser = fraction)]
     observed: Vec<f64>,
     /// Number of finished runs to fit on.
     #[arg(long, default_value_t = 100, value_parser = runs)]
     train: usize,
-    /// Fit only on runs with this setting, such as schedule=step.
+    /// Fit only on runs with this setting, for example schedule=step.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     train_where: Option<(String, Value)>,
-    /// Forecast only runs with this setting, such as schedule=exponential.
+    /// Forecast only runs with this setting, for example schedule=exponential.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     test_where: Option<(String, Value)>,
     /// Number of random splits.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
-    /// The seed of the splits and of the predictors.
+    /// Seed for the splits and the predictors.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Draws of the random searches (default: 1000 for ν-SVR).
+    /// Samples per random search of a predictor (default: 1000 for ν-SVR).
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     draws: Option<u32>,
-    /// The form of the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Draw R² against the fraction observed into this file (.svg or .png); beside it, with `-scatter` and
-    /// `-calibration` before the extension, the best predictor's forecasts against the truth at the first fraction
-    /// (a file for each set of curves) and how often the intervals hold the truth. With one fraction and one set of
-    /// curves the scatter itself goes into this file.
+    /// Write a plot of R² by observed fraction to this file (.svg or .png). Two more plots are written next to it: `-scatter`, the
+    /// forecasts of the best predictor against the true values at the first fraction (one file per set of curves), and `-calibration`, how
+    /// often the intervals contain the true value. With one fraction and one set of curves, this file contains the scatter plot.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]

@@ -19,22 +19,22 @@ use std::path::{Path, PathBuf};
 /// The arguments of `foretell forecast`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The unfinished runs.
+    /// Unfinished runs.
     #[arg(value_name = "RUNNING")]
     running: PathBuf,
-    /// The finished runs to learn from.
+    /// Finished runs to learn from.
     #[arg(long, value_name = "CURVES")]
     history: PathBuf,
-    /// The predictor.
+    /// Predictor.
     #[arg(long, default_value = crate::curves::DEFAULT_PREDICTOR)]
     predictor: String,
-    /// The seed of the predictor.
+    /// Seed for the predictor.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The form of the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Draw a fan chart for each running curve into this file (.svg or .png).
+    /// Write a fan chart per unfinished run to this file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]

@@ -20,27 +20,27 @@ const MOST_BYTES: u64 = 1 << 30;
 /// The arguments of `foretell import`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Folders and files: the logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and Foretell;
-    /// tables of one run each; tables of many runs (wide or long CSV, Parquet, JSON lines, `.gz` of these); or what trainings printed, one
-    /// file per run. Folders are searched below.
+    /// Folders and files to read. Supported are: logs of TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras, transformers and
+    /// Foretell; tables of one run or many runs (wide or long CSV, Parquet, JSON lines, also as `.gz`); and printed output, one file per
+    /// run. Folders are searched recursively.
     #[arg(required = true, value_name = "PATH")]
     files: Vec<PathBuf>,
-    /// Only list what there is: tools, runs, metrics, settings, and what is left out.
+    /// List the tools, runs, metrics, settings and ignored files only.
     #[arg(long)]
     list: bool,
-    /// The tool that wrote the logs, as `--log-format` (default: recognised by their content).
+    /// Tool that wrote the logs, as `--log-format` (default: detected from their content).
     #[arg(long, value_name = "TOOL", value_parser = tool, conflicts_with = "log_format")]
     format: Option<Format>,
-    /// With `--list`: as JSON.
+    /// Print the list as JSON (with `--list`).
     #[arg(long, requires = "list")]
     json: bool,
-    /// The file of curves to write (JSON lines).
+    /// Output file of curves (JSON lines).
     #[arg(long, value_name = "FILE", default_value = "curves.jsonl")]
     out: PathBuf,
     /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// Read only the logs that changed since the last import into the same file. Which logs it read is kept in FILE.sources.
+    /// Read only the logs that changed since the last import. The list of imported logs is stored in FILE.sources.
     #[arg(long)]
     update: bool,
     #[command(flatten)]

@@ -13,18 +13,18 @@ use std::time::Duration;
 /// The arguments of `foretell serve`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The folder that holds the studies' folders, or the folder of one study.
+    /// Folder that contains the studies, or the folder of one study.
     #[arg(default_value = crate::commands::search::STUDIES)]
     folder: PathBuf,
-    /// Where to listen; port 0 is any free one.
+    /// Address to listen on. Port 0 selects a free one.
     #[arg(long, default_value = "127.0.0.1:8675")]
     address: SocketAddr,
-    /// What readers must know (default: none on this machine; where others can reach the address, one is made and kept in the file
-    /// access.json of the folder, which only you can read).
+    /// Token that clients must send (default: none for an address of this machine; otherwise a generated one in the file access.json of the
+    /// folder, which only you can read).
     #[arg(long, env = "FORETELL_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// How long a worker that renews its lease may be silent before another one gets its trial, such as 30s, 5m. One that only
-    /// reports has ten times the study's mean pause between reports, from this to an hour.
+    /// Silence after which a worker loses its trial. For example: 30s, 5m. A trial that only reports over HTTP loses it after ten times the
+    /// study's mean interval between reports, at least this time and at most an hour.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "1m")]
     lease: Duration,
 }
@@ -32,9 +32,9 @@ pub(crate) struct Arguments {
 /// The arguments of `foretell report`.
 #[derive(clap::Args)]
 pub(crate) struct ReportArguments {
-    /// The study's folder.
+    /// Folder of the study.
     study: PathBuf,
-    /// The HTML file to write (default: report.html in the study's folder).
+    /// HTML file to write (default: report.html in the study's folder).
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

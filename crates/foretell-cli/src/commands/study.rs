@@ -16,6 +16,7 @@ mod trials_table;
 
 use super::search::again::{self, Again, no_trial};
 use super::search::{FigureKind, report, study_picture};
+use crate::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, print, print_json, table};
 use crate::plot;
@@ -37,10 +38,10 @@ pub(crate) struct Arguments {
     action: Action,
 }
 
-/// The form of the result.
+/// Output format.
 #[derive(clap::Args)]
 struct Form {
-    /// The form of the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -48,145 +49,158 @@ struct Form {
 #[derive(clap::Subcommand)]
 enum Action {
     /// List the studies in a folder.
+    #[command(after_help = examples::LS)]
     Ls {
-        /// The folder that holds the studies' folders.
+        /// Folder that contains the studies.
         #[arg(default_value = crate::commands::search::STUDIES)]
         folder: PathBuf,
-        /// What to sort by.
+        /// Sort order.
         #[arg(long, value_enum, default_value_t)]
         sort: list::Order,
         #[command(flatten)]
         form: Form,
     },
-    /// Say whether study B found something better than study A, and how sure that is.
+    /// Compare two studies, and test whether B is better than A.
+    #[command(after_help = examples::COMPARE)]
     Compare {
-        /// The folder of study A.
+        /// Folder of study A.
         #[arg(value_name = "A")]
         first: PathBuf,
-        /// The folder of study B.
+        /// Folder of study B.
         #[arg(value_name = "B")]
         second: PathBuf,
         #[command(flatten)]
         form: Form,
     },
-    /// Have configurations tried next, also while the study runs; the sampler chooses what they leave open.
+    /// Queue configurations as the next trials, also while the study runs.
+    #[command(after_help = examples::ENQUEUE)]
     Enqueue {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// Configurations, such as lr=0.1,opt=sgd or only lr=0.1.
+        /// Configurations, such as lr=0.1,opt=sgd. The sampler chooses the values that you leave out.
         #[arg(value_name = "NAME=VALUE,…")]
         configurations: Vec<String>,
-        /// File with a configuration a line, as NAME=VALUE,… or as a JSON object.
+        /// File with one configuration per line, as NAME=VALUE,… or as a JSON object.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
     },
-    /// Add a line to the notes about a study, or show them.
+    /// Add a line to the notes of a study, or show them.
+    #[command(after_help = examples::NOTE)]
     Note {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// The text to add.
+        /// Text to add.
         text: Vec<String>,
     },
-    /// Print what to run now: the command line of the best trial, its parameters, checkpoints, forecast and truth.
+    /// Show the best trial: its command line, parameters, checkpoints and forecast.
+    #[command(after_help = examples::BEST)]
     Best {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// Which of the best: 2 for the second best.
+        /// Rank of the trial: 2 for the second best.
         #[arg(default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
         nth: u64,
-        /// The form of the result.
+        /// Output format.
         #[arg(long, value_enum, default_value_t)]
         format: best::BestFormat,
     },
-    /// Show the front of a study with several objectives: the trials that no other is better than in everything.
+    /// Show the Pareto front of a study with several objectives.
+    #[command(after_help = examples::FRONT)]
     Front {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// The form of the result.
+        /// Output format.
         #[arg(long, value_enum, default_value_t)]
         format: front::FrontFormat,
-        /// Draw the front into this file (.svg or .png), stopped trials at their forecasts.
+        /// Write a plot of the front to this file (.svg or .png). Stopped trials appear at their forecasts.
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
     },
-    /// Train the best trial anew, longer or with other seeds, and show mean and spread.
+    /// Train the best trial again, longer or with other seeds.
+    #[command(after_help = examples::RUN)]
     Run {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// The trial's number (default: the best).
+        /// Number of the trial (default: the best one).
         #[arg(long)]
         trial: Option<u64>,
-        /// Epochs (or steps) to train for (default: as long as in the search).
+        /// Epochs (or steps) to train (default: as in the search).
         #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
         epochs: Option<u64>,
-        /// Number of trainings, each with a new seed.
+        /// Number of seeds to train with.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
         seeds: u64,
         #[command(flatten)]
         form: Form,
     },
-    /// Show the results of a study so far, or the curve of one trial and every decision on it.
+    /// Show the results of a study, or the curve and decisions of one trial.
+    #[command(after_help = examples::SHOW)]
     Show {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// The trial's number.
+        /// Number of the trial.
         trial: Option<u64>,
-        /// Number of best trials to show, with their parameters.
+        /// Number of best trials to show with their parameters.
         #[arg(long, value_name = "N", conflicts_with = "trial")]
         top: Option<usize>,
-        /// List all trials that were stopped or failed, not only the newest.
+        /// List all stopped and failed trials, not only the newest.
         #[arg(long, conflicts_with_all = ["trial", "top"])]
         all: bool,
         #[command(flatten)]
         form: Form,
     },
-    /// Write the study's curves, which the other commands read, or a table of its trials.
+    /// Export the curves of a study, or a table of its trials.
+    #[command(after_help = examples::EXPORT)]
     Export {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// Write one row a trial: state, score, epochs, times, forecast, reason, parameters and the last value of every metric.
-        /// Without it, curves are written: a line a trial as JSON, a row a report in a table.
+        /// Write one row per trial instead of the curves. A row contains state, score, epochs, times, forecast, reason, parameters and the
+        /// last value of every metric. Curves are one line per trial in JSON, and one row per report in a table.
         #[arg(long)]
         trials: bool,
-        /// The form (default: by the file's ending, .csv or .parquet; else jsonl).
+        /// Output format (default: by the extension of the file, .csv or .parquet; otherwise jsonl).
         #[arg(long, value_enum)]
         format: Option<TableFormat>,
-        /// The file to write (default: standard output).
+        /// Output file (default: standard output).
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Draw the study's curves, stopped ones with their forecasts.
+    /// Plot the curves of a study, with the forecasts of stopped trials.
+    #[command(after_help = examples::PLOT)]
     Plot {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// The picture (.svg or .png; default: curves.svg in the study's folder).
+        /// Output file (.svg or .png; default: curves.svg in the study's folder).
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
-        /// Another metric that trials reported, such as loss, to draw below; can be given again.
+        /// Another reported metric to plot below, for example loss. Can be repeated.
         #[arg(long, value_name = "METRIC")]
         watch: Vec<String>,
     },
-    /// Remove a study: its log, and its trials' output and checkpoints.
+    /// Remove the log, output and checkpoints of a study.
+    #[command(after_help = examples::RM)]
     Rm {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// Do not ask.
+        /// Do not ask for confirmation.
         #[arg(long)]
         yes: bool,
     },
-    /// Try failed trials again, as new trials, after their cause is fixed.
+    /// Retry failed trials as new trials, after you fixed the cause.
+    #[command(after_help = examples::RETRY)]
     Retry {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// The trials' numbers (default: all failed trials).
+        /// Numbers of the trials (default: all failed trials).
         #[arg(value_name = "TRIAL")]
         trials: Vec<u64>,
     },
-    /// Check the study's log, and list the trials that its next start would continue.
+    /// Check the log of a study, and repair it.
+    #[command(after_help = examples::DOCTOR)]
     Doctor {
-        /// The study's folder.
+        /// Folder of the study.
         study: PathBuf,
-        /// Keep the sound part of a damaged log; the damaged log is kept next to it.
+        /// Keep the intact part of a damaged log. The damaged log is kept next to it.
         #[arg(long)]
         repair: bool,
         #[command(flatten)]

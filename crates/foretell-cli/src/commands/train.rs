@@ -12,50 +12,50 @@ use std::path::PathBuf;
 /// The arguments of `foretell train`. The environment of the trial protocol sets most of them.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The space that the network is of: metaqnn, cuda-convnet, lstm, lstm-400, resnet-tiny, resnet-tiny-3, resnet-39, alexnet.
+    /// Space of the network: metaqnn, cuda-convnet, lstm, lstm-400, resnet-tiny, resnet-tiny-3, resnet-39, alexnet.
     #[arg(long, default_value = "metaqnn")]
     space: String,
-    /// A parameter of the network, such as `filters=8` (default: those of the file FORETELL_PARAMS).
+    /// Parameter of the network, for example `filters=8` (default: those in the file FORETELL_PARAMS).
     #[arg(long = "set", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
-    /// Factor on the filters and units of cuda-convnet and alexnet; the other spaces have their sizes as parameters.
+    /// Factor for the filters and units of cuda-convnet and alexnet. In the other spaces, sizes are parameters.
     #[arg(long, default_value_t = 1.0)]
     width: f64,
-    /// The network in layer notation, such as `[C(64,3,1), P(2,2), FC(128), SM(10)]` (default: `net` of the file FORETELL_PARAMS).
+    /// Network in layer notation, for example `[C(64,3,1), P(2,2), FC(128), SM(10)]` (default: `net` in the file FORETELL_PARAMS).
     #[arg(long)]
     net: Option<String>,
-    /// The data: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, folder:DIR,
-    /// folder:SIDE:DIR; for lstm words, text:PATH, characters:PATH (default: what is drawn, shapes or words).
+    /// Training data: shapes, shapes:SIDE, cifar10:DIR, mnist:DIR, fashion-mnist:DIR, svhn:DIR, tiny-imagenet:DIR, folder:DIR,
+    /// folder:SIDE:DIR; for lstm words, text:PATH, characters:PATH (default: the generated data, shapes or words).
     #[arg(long)]
     data: Option<String>,
-    /// Number of training images, class-balanced, or of tokens (default: all that are not for validation; shapes: 1000).
+    /// Number of training images (class-balanced) or tokens (default: all that are not used for validation; shapes: 1000).
     #[arg(long)]
     train_size: Option<usize>,
-    /// Number of validation images, class-balanced, or of tokens (default: a tenth; shapes: 500).
+    /// Number of validation images (class-balanced) or tokens (default: a tenth; shapes: 500).
     #[arg(long)]
     validation_size: Option<usize>,
-    /// Seed of the choice of images.
+    /// Seed for sampling the images.
     #[arg(long, default_value_t = 0)]
     data_seed: u64,
-    /// Epochs of the whole training, which set the learning-rate schedule.
+    /// Epochs of the full training, for the learning-rate schedule.
     #[arg(long, env = "FORETELL_MAX_RESOURCE", default_value_t = 20)]
     epochs: usize,
-    /// The epoch to pause after (default: train to the end).
+    /// Epoch after which to pause (default: the last one).
     #[arg(long, env = "FORETELL_UNTIL")]
     until: Option<usize>,
-    /// Images per step of the optimizer.
+    /// Batch size.
     #[arg(long, default_value_t = 128)]
     batch_size: usize,
-    /// The starting learning rate (default: the space's; metaqnn: the first of 0.001·0.4^i that learns at all).
+    /// Initial learning rate (default: that of the space; metaqnn: the first of 0.001·0.4^i that learns at all).
     #[arg(long)]
     learning_rate: Option<f64>,
-    /// How the learning rate falls over the epochs: step, exponential, cosine, constant (default: the space's own way).
+    /// Learning-rate schedule: step, exponential, cosine, constant (default: the schedule of the space).
     #[arg(long)]
     schedule: Option<RateSchedule>,
-    /// Seed of weights, order and dropout.
+    /// Seed for weights, order and dropout.
     #[arg(long, env = "FORETELL_SEED", default_value_t = 0)]
     seed: u64,
-    /// The folder for checkpoints (default: no checkpoints).
+    /// Folder for checkpoints (default: no checkpoints).
     #[arg(long, env = "FORETELL_CHECKPOINT_DIR")]
     checkpoint_dir: Option<PathBuf>,
     /// Continue from the newest checkpoint (also set by FORETELL_RESUME_FROM).

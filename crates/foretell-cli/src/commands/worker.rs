@@ -12,36 +12,36 @@ use std::time::Duration;
 /// The arguments of `foretell worker`.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Arguments {
-    /// Server of the study: `http://HOST:8675`, or the folder of a study whose search runs with --on or --serve. The token of an
-    /// address is taken from FORETELL_TOKEN.
+    /// Server of the study: `http://HOST:8675`, or the folder of a study whose search runs with --on or --serve. The token for an address
+    /// is read from FORETELL_TOKEN.
     address: String,
-    /// Name of the study (default: the only one on the server).
+    /// Name of the study (default: the only study on the server).
     study: Option<String>,
-    /// Number of trials to run at a time (default: 1; with --gpus one per GPU).
+    /// Number of trials to run in parallel (default: 1; with --gpus one per GPU).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     slots: Option<u16>,
-    /// GPUs to use, such as 0,1; each slot gets one, through CUDA_VISIBLE_DEVICES.
+    /// GPUs to use, for example 0,1. Each slot gets one through CUDA_VISIBLE_DEVICES.
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     gpus: Vec<String>,
-    /// End after this time without a trial to run, or without a server.
+    /// Exit after this time without a trial or a server.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10m")]
     idle_exit: Duration,
-    /// Folder in which the command runs on this machine (default: that of the search).
+    /// Working directory of the command on this machine (default: that of the search).
     #[arg(long, value_name = "DIR")]
     workdir: Option<PathBuf>,
-    /// Environment variable for the trials, NAME=VALUE.
+    /// Environment variable for the trials.
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Folder for the trials of a study whose own folder is not on this machine.
+    /// Folder for the trials, unless this machine shares the study's folder.
     #[arg(long, value_name = "DIR", default_value = "foretell-work")]
     folder: PathBuf,
-    /// Print a Kubernetes manifest of such workers, and run nothing.
+    /// Print a manifest for such workers, and exit.
     #[arg(long, value_name = "KIND")]
     manifest: Option<super::manifest::Kind>,
-    /// Image of the manifest's workers, which has Foretell and the command.
+    /// Image for the manifest, with Foretell and the command installed.
     #[arg(long, value_name = "IMAGE", requires = "manifest")]
     image: Option<String>,
-    /// Number of the manifest's workers.
+    /// Number of workers in the manifest.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..))]
     workers: u16,
 }

@@ -15,7 +15,7 @@ pub(crate) struct HyperbandSeries {
     pub points: Vec<(f64, f64, f64)>,
 }
 
-/// Speed-up against the iteration of Hyperband.
+/// Speed-up by iteration of Hyperband.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Hyperband {
     /// The title.

@@ -74,161 +74,161 @@ fn is_of_parameter(value: &Value) -> bool {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct StudyRequest {
-    /// What is searched: a kind for each parameter, such as {"lr": "log:1e-4:1"} or {"lr": {"kind": "log", "lo": 1e-4, "hi": 1}}, or
-    /// the name metaqnn.
+    /// Search space: a kind for each parameter, such as {"lr": "log:1e-4:1"} or {"lr": {"kind": "log", "lo": 1e-4, "hi": 1}}, or the name
+    /// metaqnn.
     #[serde(alias = "param", deserialize_with = "space::read")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub space: Option<Space>,
-    /// The metric's name.
+    /// Name of the metric.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_METRIC)))]
     pub metric: Option<String>,
-    /// Whether larger or smaller values of the metric are better (default: inferred from its name).
+    /// Direction of the metric: maximize or minimize (default: inferred from its name).
     pub direction: Option<Direction>,
-    /// Objective, such as `val_acc`, `weights:min` or `width^2*depth:min`: what is reported, a parameter or a formula over parameters; the
-    /// first is the metric that is forecast, and with others the search looks for the whole front; may be repeated (in a file: a table
-    /// `[objectives]` of lines such as weights = "min").
+    /// Objective, such as `val_acc`, `weights:min` or `width^2*depth:min`. It is a reported metric, a parameter, or a formula of
+    /// parameters. The first one is the metric to forecast; with several, the search looks for the Pareto front. Can be repeated (in a
+    /// file: a table `[objectives]` of lines such as weights = "min").
     #[serde(alias = "objectives", deserialize_with = "objectives::read")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-value" = "NAME[:min|:max]")))]
     pub objective: Option<Vec<String>>,
-    /// Limit that a trial must keep, such as `latency<=20`: one that surely breaks it is stopped, and never counts as best; may be
-    /// repeated.
+    /// Limit that every trial must keep, such as `latency<=20`. A trial that certainly exceeds it is stopped, and is never the best one.
+    /// Can be repeated.
     #[serde(alias = "limits", deserialize_with = "objectives::read_limits")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>", extend("x-heading" = "Objectives", "x-rare" = true, "x-value" = "NAME<=NUMBER")))]
     pub limit: Option<Vec<String>>,
 
-    /// Number of trials in the whole study; with Hyperband, set `runs` instead.
+    /// Number of trials in the study. With Hyperband, set `runs` instead.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_TRIALS, "x-heading" = "Search")))]
     pub trials: Option<u64>,
     /// Total epochs that all trials together may consume; the sampler, scheduler and policy that use them best are chosen unless you
     /// give them.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "EPOCHS", "minimum" = 1)))]
     pub budget_epochs: Option<u64>,
-    /// Whether the training keeps checkpoints; where it does not, nothing is chosen that pauses trials.
+    /// Whether trials keep checkpoints. If not, no scheduler that pauses trials is chosen.
     #[cfg_attr(
         feature = "schema",
-        schemars(extend("default" = true, "x-heading" = "Search", "x-rare" = true, "x-flag-help" = "The command keeps no checkpoints: nothing is chosen that pauses trials"))
+        schemars(extend("default" = true, "x-heading" = "Search", "x-rare" = true, "x-flag-help" = "The command keeps no checkpoints. No scheduler that pauses trials is chosen"))
     )]
     pub checkpoints: Option<bool>,
-    /// Configuration to try first, such as `lr=0.1,opt=sgd`, or a network such as `[C(64,3,1), SM(10)]`; the sampler chooses what it
-    /// leaves open; may be repeated (in a file: `[[trial]]`).
+    /// Configuration to try first, such as `lr=0.1,opt=sgd`, or a network, such as `[C(64,3,1), SM(10)]`. The sampler chooses the values
+    /// that you leave out. Can be repeated (in a file: `[[trial]]`).
     #[serde(alias = "trial", alias = "queue")]
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "NAME=VALUE,…")))]
     pub enqueue: Option<Vec<Queued>>,
-    /// End the search once this many trials in a row have ended without a new best.
+    /// End the search after this many trials without improvement.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub until_no_improvement: Option<u64>,
-    /// R, the epochs (or steps) of a full training.
+    /// R: epochs (or steps) of a full trial.
     #[cfg_attr(feature = "schema", schemars(extend(
             "default" = DEFAULT_EPOCHS,
             "x-heading" = "Search",
-            "x-flag-help" = "R, the epochs (or steps) of a full training (default: that of the built-in space; quickstart: 10; required with your own command)"
+            "x-flag-help" = "R: epochs (or steps) of a full trial. Required with your own command (default: that of the built-in space; quickstart: 10)"
         )))]
     pub epochs: Option<u64>,
-    /// Which value of a trial counts, and is forecast: `last`, `best`, or `last:5` for the mean of the last five reports.
+    /// Score of a trial: `last`, `best`, or `last:5`, the mean of the last five reports. This value is forecast and compared.
     #[cfg_attr(feature = "schema", schemars(extend("default" = RunScore::default(), "x-heading" = "Search", "x-rare" = true)))]
     pub score: Option<RunScore>,
-    /// Seed of all random choices.
+    /// Seed for all random choices.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0, "x-heading" = "Search")))]
     pub seed: Option<u64>,
-    /// How the next configuration is chosen.
+    /// Method that chooses the next configuration.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
     pub sampler: Option<SamplerName>,
-    /// Which trial to train next, and for how many epochs.
+    /// Method that decides which trial to train next, and how long.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
     pub scheduler: Option<SchedulerName>,
 
-    /// η, the reduction factor: one in ETA trials is promoted at each rung.
+    /// η, the reduction factor. One in ETA trials is promoted at each rung.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_ETA, "x-heading" = "Rungs", "x-rare" = true)))]
     pub eta: Option<u64>,
-    /// Largest number of rungs that asha uses below the end; the lowest ones are left out.
+    /// Maximum number of rungs of asha below the last epoch. The lowest ones are left out.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Rungs", "x-rare" = true, "x-value" = "N", "minimum" = 1)))]
     pub rungs: Option<u32>,
-    /// How to rank trials at a rung, with the policies none and asha. Forecasts are made by `predictor` once `burn_in` trials have
-    /// finished; asha then ignores rungs that do not predict the end.
+    /// How to rank trials at a rung, with policy none or asha. Ranking by forecasts uses `predictor` and starts after `burn_in` completed
+    /// trials. asha then ignores rungs that do not predict the final value.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Rank::default(), "x-heading" = "Rungs", "x-rare" = true)))]
     pub rank: Option<Rank>,
-    /// Number of times to run Hyperband's brackets.
+    /// Number of times to run all brackets of Hyperband.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Rungs", "x-rare" = true)))]
     pub runs: Option<u64>,
-    /// κ of f-Hyperband, in (0, 1]; a smaller κ is bolder.
+    /// κ of f-Hyperband, in (0, 1]. A smaller κ stops more trials.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_KAPPA, "x-heading" = "Rungs", "x-rare" = true)))]
     pub kappa: Option<f64>,
-    /// Which trials κ is a share of: the promoted ones, or all in the rung.
+    /// Trials that κ is a fraction of: the promoted ones, or all in the rung.
     #[cfg_attr(feature = "schema", schemars(extend("default" = KappaOf::default(), "x-heading" = "Rungs", "x-rare" = true, "x-value" = "WHICH")))]
     pub kappa_of: Option<KappaOf>,
-    /// Which results f-Hyperband compares a trial with: those of its rung so far (as in the paper), or all at its level.
+    /// Results that f-Hyperband compares a trial with: those of its rung so far (as in the paper), or all at its level.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Reference::Level, "x-heading" = "Rungs", "x-rare" = true)))]
     pub reference: Option<Reference>,
 
-    /// Number of networks over which Q-learning's ε schedule runs (the paper: 2700; default: the number of trials).
+    /// Length of Q-learning's ε schedule, in networks (paper: 2700; default: the number of trials).
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Q-learning", "x-rare" = true, "x-value" = "NETWORKS")))]
     pub epsilon_trials: Option<u64>,
-    /// α, the learning rate: how far a value moves towards its target.
+    /// α, the learning rate of Q-learning.
     #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().learning_rate, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub alpha: Option<f64>,
-    /// γ, the discount: the weight of the next state's value.
+    /// γ, the discount: weight of the next state's value.
     #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().discount, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub gamma: Option<f64>,
-    /// Q₀: the value of actions that were never updated.
+    /// Q₀: value of actions that were never updated.
     #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().initial_value, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub initial_value: Option<f64>,
-    /// Number of networks to replay after each result (the paper: 100; its code: 128).
+    /// Number of networks to replay after each result (paper: 100; its code: 128).
     #[cfg_attr(feature = "schema", schemars(extend("default" = QLearning::default().replay_number, "x-heading" = "Q-learning", "x-rare" = true)))]
     pub replay: Option<usize>,
-    /// Reward of Q-learning, such as `val_acc - 1e-8*weights`: a formula over the metric and a network's weights, layers and flops
+    /// Reward of Q-learning, such as `val_acc - 1e-8*weights`. It is a formula of the metric and of a network's weights, layers and flops
     /// (default: the metric)
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Q-learning", "x-rare" = true, "x-value" = "FORMULA")))]
     pub reward: Option<String>,
 
-    /// Rule by which trials are stopped.
+    /// Stop rule.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping")))]
     pub policy: Option<PolicyName>,
     /// How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second best.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
     pub caution: Option<Caution>,
-    /// Use the paper's settings: fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
+    /// Use the settings of the paper. Fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
     #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping", "x-rare" = true)))]
     pub paper: Option<bool>,
-    /// Number of trials to train to their end before any is stopped; with rungs, to each level.
+    /// Number of completed trials before the first stop. With rungs, this applies to each level.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub burn_in: Option<u64>,
-    /// Runs of earlier searches to learn from as well: recorded curves, or a study's folder.
+    /// Earlier runs to learn from: recorded curves, or a study's folder.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-value" = "CURVES")))]
     pub learn_from: Option<Vec<String>>,
-    /// Δ, in [0.5, 1): stop a trial once the probability that it will not win reaches this.
+    /// Δ, in [0.5, 1): probability of not winning that stops a trial.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub stop_probability: Option<f64>,
-    /// δ, in units of the metric: let trials finish that are forecast to come this close to the best.
+    /// δ, in units of the metric. Trials that are forecast to come this close to the best one are not stopped.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true)))]
     pub offset: Option<f64>,
-    /// Compare with the n-th best finished trial.
+    /// Compare each trial with the n-th best completed one.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1, "x-heading" = "Stopping", "x-rare" = true)))]
     pub nth_best: Option<usize>,
-    /// Number of consecutive checks that must agree before a trial is stopped.
+    /// Number of consecutive checks that must agree before stopping.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub agreeing_checks: Option<usize>,
-    /// Whether Δ applies to each check, or to all checks of a trial together.
+    /// Whether Δ applies to each check, or to all checks together.
     #[cfg_attr(feature = "schema", schemars(extend("default" = ErrorBudget::default(), "x-heading" = "Stopping", "x-rare" = true)))]
     pub error_budget: Option<ErrorBudget>,
-    /// Refit when the number of finished trials has grown by this factor, such as 1.25, or `once`.
+    /// Refit after the number of completed trials grows by this factor, or `once`. For example: 1.25.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true, "x-value" = "FACTOR")))]
     pub refit: Option<Refit>,
-    /// Share of trials that are never stopped, as an unbiased audit.
+    /// Fraction of trials that are never stopped, as an audit.
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0.0, "x-heading" = "Stopping", "x-rare" = true, "x-value" = "SHARE")))]
     pub exempt: Option<f64>,
-    /// Policy patience: number of reports without a new best before a trial is stopped.
+    /// Policy patience: number of reports without improvement before stopping.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_PATIENCE, "x-heading" = "Stopping", "x-rare" = true)))]
     pub patience: Option<usize>,
-    /// Predictor that makes the forecasts.
+    /// Predictor for the forecasts.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping", "x-rare" = true)))]
     pub predictor: Option<String>,
-    /// Whether trials are stopped; without, every one trains to its end and no forecasts are made.
+    /// Whether trials are stopped. If not, every trial is completed and no forecasts are made.
     #[cfg_attr(
         feature = "schema",
-        schemars(extend("default" = true, "x-heading" = "Stopping", "x-flag-help" = "Train every trial to its end; make no forecasts"))
+        schemars(extend("default" = true, "x-heading" = "Stopping", "x-flag-help" = "Complete every trial, without forecasts"))
     )]
     pub stopping: Option<bool>,
-    /// Decide and record, but stop nothing: shows what stopping would have saved and lost.
+    /// Record decisions, but stop nothing. The report shows the training that stopping would have saved, and its losses.
     #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping")))]
     pub shadow: Option<bool>,
 

@@ -9,17 +9,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SamplerName {
-    /// Draw each configuration independently.
+    /// Sample each configuration independently.
     Random,
-    /// Try all combinations, in order (parameters with a step, choices and flags only).
+    /// Try all combinations in order (parameters with a step, choices and flags only).
     Grid,
-    /// Tree-structured Parzen estimators: prefer what resembles good trials (parameters only).
+    /// Tree-structured Parzen estimators: prefer configurations close to good trials (parameters only).
     Tpe,
     /// Expected improvement under a Gaussian process (parameters only).
     Gp,
     /// tpe and gp in turn (parameters only).
     TpeGp,
-    /// MetaQNN's Q-learning: build networks layer by layer, from what trained ones scored.
+    /// Q-learning of MetaQNN: build networks layer by layer, from the scores of earlier ones.
     QLearning,
 }
 
@@ -28,14 +28,14 @@ pub enum SamplerName {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SchedulerName {
-    /// Train every trial to its end.
+    /// Complete every trial.
     #[default]
     Full,
-    /// Successive halving: one bracket over all trials.
+    /// Successive halving in one bracket over all trials.
     SuccessiveHalving,
-    /// Hyperband, without stopping inside a rung unless a policy is named.
+    /// Hyperband, without stopping inside a rung unless you set a policy.
     Hyperband,
-    /// Hyperband with stopping inside its rungs.
+    /// Hyperband with stopping inside rungs.
     FHyperband,
     /// Asynchronous successive halving over all trials.
     Asha,

@@ -12,10 +12,10 @@ use thiserror::Error;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum KappaOf {
-    /// The promoted ones, n_next: algorithm 2 of the paper.
+    /// The promoted ones, n_next, as in algorithm 2 of the paper.
     #[default]
     Next,
-    /// All in the rung, n_i: the text of the paper.
+    /// All in the rung, n_i, as in the text of the paper.
     Rung,
 }
 

@@ -19,9 +19,9 @@ pub enum Rank {
     /// By score at the rung.
     #[default]
     Value,
-    /// By mean of the forecast of the end.
+    /// By forecast.
     Mean,
-    /// By mean plus one standard deviation of the forecast: favours trials that may still become the best.
+    /// By forecast plus one standard deviation, which favors trials that can still become the best.
     Upper,
 }
 

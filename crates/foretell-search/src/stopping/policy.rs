@@ -47,20 +47,20 @@ pub enum Policy {
 pub enum PolicyName {
     /// Stop nothing.
     None,
-    /// Stop trials that will not win, by their forecasts.
+    /// Stop trials whose forecasts show that they will not win.
     #[serde(alias = "forecast")]
     Srm,
-    /// While too few trials have finished to forecast from, stop all but the best third at the rungs R/9 and R/3; then as srm.
+    /// Until enough trials are completed, keep the best third at the rungs R/9 and R/3; then as srm.
     RungsFirst,
-    /// Stop trials below the median of the others' running means.
+    /// Stop trials below the median of the other trials' running means.
     Median,
-    /// Stop after a number of reports without a new best.
+    /// Stop after a number of reports without improvement.
     Patience,
-    /// ASHA without pauses: at the rungs R/η² and R/η all but the best 1/η.
+    /// ASHA without pauses: keep the best 1/η at the rungs R/η² and R/η.
     Asha,
-    /// Stop trials that will not win, by the extrapolation of each curve alone: Domhan et al.'s criterion, conservative.
+    /// Stop trials that will not win, by extrapolating each curve alone (Domhan et al., conservative).
     Lce,
-    /// As lce, and stop trials whose end is known, whatever their rank: their optimistic criterion.
+    /// As lce, and stop trials whose final value is certain, whatever their rank (Domhan et al., optimistic).
     LceOptimistic,
 }
 

@@ -21,19 +21,19 @@ use std::time::Duration;
 /// The arguments of `foretell init`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The study file to write.
+    /// Study file to write.
     #[arg(long, value_name = "FILE", default_value = "study.toml")]
     out: PathBuf,
     /// Overwrite an existing file.
     #[arg(long)]
     force: bool,
-    /// Time that the command may run to show what it prints, in seconds.
+    /// Time to run the command, to read its output, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 20.0)]
     seconds: f64,
-    /// Do not ask, even on a terminal.
+    /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
-    /// The command as you would run it, such as `python train.py --lr 0.1`.
+    /// Command as you run it, for example `python train.py --lr 0.1`.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }

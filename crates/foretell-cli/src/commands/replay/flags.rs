@@ -15,13 +15,13 @@ use std::path::PathBuf;
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FigureKind {
-    /// Speed-up against Δ, a line a variant.
+    /// Speed-up by Δ, one line per variant.
     Speedup,
-    /// Best result so far against resource spent, a line a policy.
+    /// Best so far by epochs spent, one line per stop rule. With --format json, its values are added to the rows, and --plot is optional.
     BestSoFar,
-    /// Your runs: kept, stopped, stopped wrongly.
+    /// Your runs: completed, stopped, stopped wrongly.
     Fates,
-    /// Speed-up against the iteration of Hyperband.
+    /// Speed-up by iteration of Hyperband.
     Iterations,
 }
 
@@ -29,86 +29,83 @@ pub(crate) enum FigureKind {
 /// best run?
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Recorded curves: wide or long CSV, Parquet, JSON lines, plain or gzip; or the logs of a tool (TensorBoard, W&B, MLflow, Optuna,
-    /// Ray Tune, Lightning, Keras, transformers): a file, or a folder of them.
+    /// Recorded curves or logs: a file or a folder. Supported are wide or long CSV, Parquet and JSON lines, plain or gzip, and the logs of
+    /// TensorBoard, W&B, MLflow, Optuna, Ray Tune, Lightning, Keras and transformers.
     #[arg(required = true, value_name = "CURVES")]
     pub(super) curves: Vec<PathBuf>,
 
-    /// Policies to compare: none, srm (forecasts by --predictor), last-value, lce and lce-optimistic (Domhan et al.'s
-    /// criterion, from the second run on, milliseconds a check), median, patience, oracle, i-epoch (default: all but lce and patience; with
-    /// Hyperband none, srm, oracle).
+    /// Stop rules to compare (default: all but lce and patience; with Hyperband none, srm, oracle).
     #[arg(long, value_delimiter = ',', value_enum, help_heading = "Stopping")]
     policy: Vec<PolicyName>,
     #[command(flatten)]
     pub(super) asked: ComparedFlags,
-    /// Points before the first check.
+    /// Number of points before the first check.
     #[arg(long, default_value_t = 1, help_heading = "Stopping")]
     pub(super) first_check: u64,
-    /// Points between checks.
+    /// Number of points between checks.
     #[arg(long, default_value_t = 1, help_heading = "Stopping")]
     pub(super) check_every: u64,
-    /// Policy i-epoch: number of points that every run is trained for (default: 5 % of them).
+    /// Policy i-epoch: number of points before stopping (default: 5 % of them).
     #[arg(long, value_name = "POINTS", help_heading = "Stopping")]
     i_epochs: Option<u64>,
-    /// Policy i-epoch: number of runs that continue to the end (default: 10, or all).
+    /// Policy i-epoch: number of runs to keep (default: 10, or all).
     #[arg(long, value_name = "RUNS", help_heading = "Stopping")]
     keep: Option<u64>,
 
-    /// Order in which runs are taken; samplers that learn take the recorded configuration nearest to each proposal.
+    /// Order of the runs. Samplers that learn select the recorded configuration nearest to each proposal.
     #[arg(long, value_delimiter = ',', value_enum, default_value = "random", help_heading = "Scheduling")]
     pub(super) sampler: Vec<RecordedSamplerName>,
-    /// R: the most that a run is trained, in points of the curves (default: whole runs).
+    /// R: maximum length of a run, in points of its curve (default: whole runs).
     #[arg(long, help_heading = "Scheduling")]
     pub(super) max_resource: Option<u64>,
-    /// Number of times to run Hyperband in a row.
+    /// Number of consecutive runs of Hyperband.
     #[arg(long, default_value_t = 40, help_heading = "Scheduling")]
     pub(super) runs: u64,
-    /// Charge promoted runs as if each rung trained them from the beginning.
+    /// Count promoted runs as if each rung trained them from scratch.
     #[arg(long, help_heading = "Scheduling")]
     pub(super) retrain: bool,
-    /// Number of recorded runs to hold back and learn from, as from an earlier search.
+    /// Number of runs to hold out as an earlier search.
     #[arg(long, default_value_t = 0, value_name = "RUNS", help_heading = "Scheduling")]
     pub(super) warm_start: usize,
-    /// Number of runs to draw for each order, to show what a study of that size would have saved (default: all).
+    /// Number of runs to sample per order, to replay a study of that size (default: all).
     #[arg(long, value_name = "RUNS", value_parser = study_size, help_heading = "Scheduling")]
     pub(super) study_size: Option<usize>,
     /// Number of virtual workers.
     #[arg(long, default_value_t = 1, help_heading = "Scheduling")]
     pub(super) workers: usize,
 
-    /// Objective, such as `weights:min` or `width^2*depth:min`: a value of the runs' configurations or a formula over these; besides the
-    /// metric; may be repeated. The replay then shows how much of the front is kept.
+    /// Further objective, such as `weights:min` or `width^2*depth:min`. It is a value of the runs' configurations, or a formula of these.
+    /// The report then shows the fraction of the front that is kept. Can be repeated.
     #[arg(long, value_name = "NAME[:min|:max]")]
     pub(super) objective: Vec<String>,
 
-    /// Number of random orders of the runs to average over.
+    /// Number of random orders to average over.
     #[arg(long, default_value_t = 10)]
     pub(super) orderings: usize,
-    /// Number of checks per recorded point: 5 interpolates four points between each two recorded ones.
+    /// Number of checks per recorded point. For example, 5 interpolates four points between two recorded ones.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) finer: u32,
-    /// Seed of orders, draws and predictors.
+    /// Seed for orders, samples and predictors.
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
-    /// Draws of the predictors' random searches (default: 1000 for ν-SVR).
+    /// Samples per random search of a predictor (default: 1000 for ν-SVR).
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) draws: Option<u32>,
-    /// The form of the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
-    /// Write each order with its curves into this file, a JSON line each: {"curves","ordering","points","scores"}, scores with
-    /// larger ones better; for other tools to stop the same runs in the same orders.
+    /// Write the orders to this file, for use by other tools. Each line is a JSON object {"curves","ordering","points","scores"}; larger
+    /// scores are better.
     #[arg(long, value_name = "FILE")]
     pub(super) write_orders: Option<PathBuf>,
-    /// Draw the result into this file (.svg or .png).
+    /// Write a plot of the result to this file (.svg or .png).
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
-    /// Write a report into this file: one page (.html) with the answer, the pictures and the table. A folder of logs alone gets one,
-    /// savings.html, and savings.svg.
+    /// Write a report to this file (.html). The page contains the answer, the plots and the table. By default, a folder of logs gets
+    /// savings.html and savings.svg.
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
-    /// What to draw (default: speedup; with Hyperband iterations). With --format json, best-so-far also goes into the rows, and needs no
-    /// --plot.
+    /// Figure to plot (default: speedup; with Hyperband iterations).
     #[arg(long, value_enum)]
     figure: Option<FigureKind>,
     #[command(flatten)]

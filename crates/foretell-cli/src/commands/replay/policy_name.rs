@@ -7,25 +7,25 @@ use foretell_search::{Policy, Stopping};
 /// Who is stopped, as the command line names it: a policy, and for some their predictor or scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PolicyName {
-    /// Nobody.
+    /// Stop nothing.
     None,
-    /// Who is forecast not to win, by --predictor.
+    /// Stop runs that are forecast not to win, by --predictor.
     Srm,
-    /// Who would not win if the last value were the end, give or take.
+    /// Stop runs that would not win if the last value were the final one.
     LastValue,
-    /// Who is forecast not to win by learning-curve extrapolation: Domhan et al.'s criterion, conservative.
+    /// Stop runs that will not win, by extrapolating each curve alone (Domhan et al., conservative).
     Lce,
-    /// The same, and who is so well forecast that its end is known, whatever its rank.
+    /// As lce, and stop runs whose final value is certain, whatever their rank (Domhan et al., optimistic).
     LceOptimistic,
-    /// Who is below the median of finished runs.
+    /// Stop runs below the median of finished runs.
     Median,
-    /// Who has not improved for --patience points.
+    /// Stop runs without improvement for --patience points.
     Patience,
-    /// Who is not among the best 1/η at the rungs R/η² and R/η.
+    /// Keep the best 1/η at the rungs R/η² and R/η.
     Asha,
-    /// Who will not win: perfect foresight, the most that any forecast could save.
+    /// Stop runs that will not win, with perfect foresight: the upper bound for forecasts.
     Oracle,
-    /// All but the best --keep after --i-epochs points.
+    /// Stop all but the best --keep after --i-epochs points.
     IEpoch,
 }
 

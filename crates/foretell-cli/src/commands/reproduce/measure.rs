@@ -29,9 +29,9 @@ pub(super) enum Part {
     #[value(name = "table-2")]
     #[serde(rename = "table-2")]
     Table2,
-    /// Generalisation from shallow to deep networks.
+    /// Generalization from shallow to deep networks.
     Depth,
-    /// R² against the fraction observed.
+    /// R² by observed fraction.
     Observed,
     /// Speed-up of simulated architecture searches.
     Stopping,

@@ -34,10 +34,10 @@ const QUARTER: f64 = 0.25;
 /// The arguments of `foretell reproduce`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The folder with the paper's released files (github.com/MITAutoML/accelerating_nas), as many as there are.
+    /// Folder with the paper's released files (github.com/MITAutoML/accelerating_nas). Some of them may be missing.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The parts to reproduce.
+    /// Parts to reproduce.
     #[arg(
         long,
         value_enum,
@@ -45,22 +45,22 @@ pub(crate) struct Arguments {
         default_value = "table-1,table-2,depth,observed,stopping,hyperband"
     )]
     only: Vec<Part>,
-    /// How many finished runs to fit on.
+    /// Number of finished runs to fit on.
     #[arg(long, default_value_t = 100, value_parser = super::evaluate::runs)]
     train: usize,
-    /// How many random splits per seed, or orders of the runs.
+    /// Number of random splits per seed, or of orders of the runs.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
-    /// How many seeds to measure the published cells with, from `--seed` up.
+    /// Number of seeds for the published values, starting at `--seed`.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Keep finished rows in this file, and continue from it after an interruption.
+    /// File of finished rows, to continue after an interruption.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Draws of the random searches (default: 1000 for ν-SVR, as the paper).
+    /// Samples per random search of a predictor (default: 1000 for ν-SVR, as in the paper).
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     draws: Option<u32>,
-    /// The fractions of the curve in the part `observed`.
+    /// Fractions of the curve in the part `observed`.
     #[arg(
         long,
         value_delimiter = ',',
@@ -68,8 +68,8 @@ pub(crate) struct Arguments {
         value_parser = super::evaluate::fraction
     )]
     observed: Vec<f64>,
-    /// The predictors in the part `observed`: those of the paper's figure, and our `lce`. `lce-domhan2015`, the published extrapolation,
-    /// takes tenths of a second a forecast, `lce` milliseconds, `bnn` seconds a fit: leave them out for a quick look.
+    /// Predictors in the part `observed`. The default contains those of the paper's figure, and `lce`. For a quick result, leave out
+    /// `lce-domhan2015` (tenths of a second per forecast), `bnn` (seconds per fit) and `lce` (milliseconds per forecast).
     #[arg(
         long,
         value_delimiter = ',',
@@ -77,16 +77,16 @@ pub(crate) struct Arguments {
         value_parser = known_predictor
     )]
     predictor: Vec<&'static str>,
-    /// The seed of the splits and of the predictors.
+    /// Seed for the splits and the predictors.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Draw the figures into this folder: forecast against truth, R² against the fraction observed.
+    /// Write the figures to this folder: forecast against true value, R² by observed fraction.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The form of the figures.
+    /// Format of the figures.
     #[arg(long, value_enum, default_value_t, requires = "out")]
     picture: Picture,
-    /// The form of the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -94,7 +94,7 @@ pub(crate) struct Arguments {
 /// The form of a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Picture {
-    /// Lines and text.
+    /// Vector graphics.
     #[default]
     Svg,
     /// Pixels.

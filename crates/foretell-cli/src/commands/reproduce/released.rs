@@ -160,7 +160,7 @@ pub(super) struct Prepared {
     pub(super) compressed: bool,
     /// Everything that was done, in words.
     pub(super) says: String,
-    /// The metric's name.
+    /// Name of the metric.
     pub(super) metric: String,
     /// The curves.
     pub(super) runs: Vec<Run>,

@@ -9,11 +9,11 @@ use std::time::Duration;
 /// Where trials run, if not on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum On {
-    /// On workers that somebody starts.
+    /// On each `foretell worker` that you start.
     Workers,
-    /// On workers in jobs of Slurm.
+    /// On workers in Slurm jobs.
     Slurm,
-    /// On workers in actors of Ray.
+    /// On workers in Ray actors.
     Ray,
 }
 
@@ -30,55 +30,54 @@ pub(crate) enum OwnerPlace {
 /// The flags.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Control {
-    /// Configuration file of the command (.json, .yaml, .toml): `{config}` in the command stands for a copy with the parameters'
-    /// values. Parameters are named as in the file, with dots between levels.
+    /// Configuration file of the command (.json, .yaml, .toml). `{config}` in the command is replaced with the path of a copy that contains
+    /// the trial's values. Name the parameters as in the file, with dots between levels.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) config: Option<PathBuf>,
-    /// File that a trial appends its metric to, as lines or as comma-separated values; may contain `{trial_dir}`.
+    /// File to which each trial appends its metric. The file contains lines or comma-separated values; its path may contain `{trial_dir}`.
     #[arg(long, hide_short_help = true, value_name = "FILE", help_heading = "Your own command")]
     pub(super) follow: Option<String>,
-    /// Show the study in the browser while it runs, at this address.
+    /// Serve a page of the running study at this address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8675", require_equals = true, help_heading = "Output")]
     pub(super) serve: Option<std::net::SocketAddr>,
-    /// Where trials run, instead of on this machine: on the `foretell worker`s that you start (workers), on workers in jobs of
-    /// Slurm (slurm), or in actors of Ray (ray); --workers says how many.
+    /// Run trials on other machines instead of this one. Set their number with --workers.
     #[arg(long, value_name = "ENGINE", help_heading = "More machines")]
     pub(super) on: Option<On>,
-    /// What `sbatch` is told for each worker, NAME=VALUE or a whole option: partition=gpu, time=4:00:00, gres=gpu:1, account=lab.
+    /// Option of `sbatch` for each worker, as NAME=VALUE or in full. For example: partition=gpu, time=4:00:00, gres=gpu:1, account=lab.
     #[arg(long, hide = true, value_name = "OPTION", help_heading = "More machines")]
     pub(super) slurm: Vec<String>,
-    /// What Ray is told for each worker: address=ray://HOST:10001, cpus=2, gpus=1.
+    /// Option of Ray for each worker. For example: address=ray://HOST:10001, cpus=2, gpus=1.
     #[arg(long, hide = true, value_name = "OPTION", help_heading = "More machines")]
     pub(super) ray: Vec<String>,
-    /// Which process owns a study on Slurm: this one (here), or a job of its own that is queued again before its time is over (job).
+    /// Process that owns a study on Slurm: this one (here), or a separate job (job). The job requeues itself before its time limit.
     #[arg(long, hide = true, value_name = "WHERE", default_value = "here", help_heading = "More machines")]
     pub(super) owner: OwnerPlace,
-    /// How long a worker on another machine may be silent before another one gets its trial.
+    /// Silence after which a remote worker loses its trial.
     #[arg(long, hide = true, value_name = "DURATION", value_parser = duration, default_value = "1m", help_heading = "More machines")]
     pub(super) lease: Duration,
-    /// GPUs to use, such as 0,1; each worker gets one, through CUDA_VISIBLE_DEVICES.
+    /// GPUs to use, for example 0,1. Each worker gets one through CUDA_VISIBLE_DEVICES.
     #[arg(long, value_delimiter = ',', value_name = "IDS", help_heading = "Control")]
     pub(super) gpus: Vec<String>,
-    /// Interval between progress lines when the output is not a terminal.
+    /// Interval between progress lines when output is not a terminal.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "60s", hide = true, help_heading = "Output")]
     pub(super) heartbeat: Duration,
-    /// Trials that run longer than this fail.
+    /// Time limit per trial. A trial that exceeds it fails.
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     trial_timeout: Option<Duration>,
-    /// Trials that report nothing for this many times their mean interval between reports fail. Before the second report, the
-    /// longest wait of another trial counts as the interval, or 10 min.
+    /// Fail trials that report nothing for this many mean intervals. The interval is the trial's mean time between reports; before its
+    /// second report, it is the longest wait of another trial, or 10 min.
     #[arg(long, hide = true, value_name = "TIMES", help_heading = "Control")]
     stall: Option<f64>,
-    /// Number of times to restart a failed trial, from its last checkpoint.
+    /// Number of times to restart a failed trial from its checkpoint.
     #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N", help_heading = "Control")]
     retries: u32,
-    /// End the search after this time, such as 90s, 30m or 8h, earlier runs of it included; a larger one continues it.
+    /// End the search after this time. For example: 90s, 30m or 8h. Earlier runs of the search count; a larger limit continues it.
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, help_heading = "Control")]
     max_time: Option<Duration>,
-    /// End the search once the study has spent this many epochs.
+    /// End the search after this many epochs in total.
     #[arg(long, hide_short_help = true, value_name = "EPOCHS", help_heading = "Control")]
     max_epochs: Option<u64>,
-    /// End the search after this many hours times the number of GPUs, earlier runs included.
+    /// End the search after this many GPU hours. Earlier runs of the search count.
     #[arg(long, hide = true, value_name = "HOURS", requires = "gpus", help_heading = "Control")]
     max_gpu_hours: Option<f64>,
 }

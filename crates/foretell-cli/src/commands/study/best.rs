@@ -13,16 +13,16 @@ use std::path::PathBuf;
 /// The form of a configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BestFormat {
-    /// For people.
+    /// Table for people.
     #[default]
     Table,
-    /// All that is known of it, for scripts.
+    /// JSON for scripts, with all details.
     Json,
-    /// Its parameters alone, for a configuration file.
+    /// Only the parameters, for a configuration file.
     Toml,
-    /// Its parameters alone, for a configuration file.
+    /// Only the parameters, for a configuration file.
     Yaml,
-    /// The command line alone.
+    /// Only the command line.
     Args,
 }
 

@@ -16,12 +16,12 @@ use std::path::Path;
 /// The form of a front.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FrontFormat {
-    /// For people.
+    /// Table for people.
     #[default]
     Table,
-    /// All that is known of it, for scripts.
+    /// JSON for scripts, with all details.
     Json,
-    /// Comma-separated values, a line a trial: its number, what it came to, its parameters.
+    /// Comma-separated values, one line per trial: its number, objectives and parameters.
     Csv,
 }
 

@@ -20,14 +20,14 @@ const WIDEST: usize = 48;
 /// By what studies are sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
-    /// When they were begun, the newest last.
+    /// By start date, newest last.
     #[default]
     Date,
-    /// By the folder's name.
+    /// By name of the folder.
     Name,
-    /// By metric, and then by the best score, the best last.
+    /// By metric, then by best score, best last.
     Best,
-    /// By the epochs spent, the most last.
+    /// By epochs spent, most last.
     Epochs,
 }
 

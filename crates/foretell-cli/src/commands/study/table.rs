@@ -10,10 +10,10 @@ use std::path::Path;
 /// The form of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
-    /// JSON lines: one object a trial.
+    /// JSON lines, one object per trial.
     #[default]
     Jsonl,
-    /// Comma-separated values with a line of headings.
+    /// Comma-separated values with a header.
     Csv,
     /// Parquet, for data frames.
     Parquet,
