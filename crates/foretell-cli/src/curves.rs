@@ -34,7 +34,7 @@ pub(crate) fn predictor_of_recorded(
     }
 }
 
-/// What empty cells at the end of a finished run mean.
+/// The meaning of empty cells at the end of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EmptyEndsName {
     /// The run diverged.

@@ -74,7 +74,7 @@ enum Command {
     #[cfg(feature = "serve")]
     #[command(after_help = examples::REPORT)]
     Report(commands::serve::ReportArguments),
-    /// Ends the trials of a search that was killed: what `foretell search` starts beside itself.
+    /// End the trials of a search that was killed. `foretell search` starts this command.
     #[command(hide = true)]
     Guard {
         /// The search.

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use foretell::RunScore;
 use foretell_search::RecordedSampler;
 
-/// What a run counts with.
+/// The score of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScoreName {
     /// The last value.

@@ -13,13 +13,12 @@ pub(crate) struct Arguments {
     action: Action,
 }
 
-/// What is done.
+/// The action.
 #[derive(clap::Subcommand)]
 enum Action {
     /// Download a data set: cifar10, mnist, fashion-mnist, svhn, tiny-imagenet, ptb, wikitext-2.
     ///
-    /// The checksum is compared with the published one. An interrupted download goes on where it ended, with the same command. The
-    /// program curl must be installed.
+    /// Requires curl. The checksum of each file is verified. To continue an interrupted download, run the same command again.
     #[command(after_help = crate::examples::FETCH)]
     Fetch(FetchArguments),
 }

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::output::print;
 use clap::ValueEnum;
 
-/// For what the manifest is.
+/// The platform of the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// A Secret, a Service and a Job.

@@ -12,7 +12,7 @@ use foretell_search::{Caution, Kappa, KappaOf, Rank, Reference, Refit, Scheduler
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// What is drawn.
+/// The figures of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FigureKind {
     /// Speed-up by Δ, one line per variant.

@@ -9,7 +9,7 @@ use foretell_search::SamplerName;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is drawn.
+/// The figures of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FigureKind {
     /// All learning curves, with the forecasts of stopped trials.

@@ -17,7 +17,7 @@ const SCHEMA: &str = "foretell.study/1";
 /// The longest command or note in a table, in columns.
 const WIDEST: usize = 48;
 
-/// By what studies are sorted.
+/// The sort order of studies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
     /// By start date, newest last.
