@@ -1,26 +1,55 @@
 #!/usr/bin/env python3
-"""The paper's cuda-convnet experiments in form: Hyperband beside f-Hyperband, live and on the recorded table.
+"""The paper's cuda-convnet experiments on networks of our own.
 
+    python3 benches/convnet.py record CIFAR [foretell]               # trains 300 configurations for 60 epochs: 10 hours of one core
+    foretell reproduce data/convnet --only table-2,observed,hyperband    # the paper's column, figure and Hyperband runs from these curves
     python3 benches/convnet.py live MNIST [foretell] [--seeds 1]     # trains: some minutes of one core for each seed
     python3 benches/convnet.py table [foretell]                      # replays data/cuda-convnet-cifar10.jsonl.gz: a minute
 
+`record` writes the curves under the name and in the form of the paper's file, so that `foretell reproduce` prints them next to the published numbers.
 `live` trains eight runs of the brackets (R = 9, eta = 3) for each seed: by Hyperband, by f-Hyperband with a burn-in of its own, and by f-Hyperband that
-learns from the curves of Hyperband with seed 100. The ranges are those in which these networks learn. It goes on where it was interrupted: the
-studies are in foretell-out/convnet. `table` varies kappa and Delta.
+learns from the curves of Hyperband with seed 100. The ranges are those in which these networks learn. After an interruption, the same command
+continues: the studies are in foretell-out/convnet. `table` varies kappa and Delta.
 """
 
 import argparse
+import csv
+import gzip
+import io
 import json
 from pathlib import Path
 
 from our_networks import RANGES, TRAIN, answer, searched
 
 TABLE = "data/cuda-convnet-cifar10.jsonl.gz"
+REDUCTIONS = "learning_rate_reductions=int:0:3"
+
+
+def record(arguments):
+    study = str(Path(arguments.studies) / "recorded")
+    command = [arguments.foretell, "search", "--trials", str(arguments.trials), "--epochs", str(arguments.epochs), "--seed", "0"]
+    command += ["--no-stopping", "--sampler", "random", "--metric", "val_acc", "--out", study, "--format", "json"]
+    command += searched([*RANGES, REDUCTIONS])
+    command += ["--", arguments.foretell, "train", "--space", "cuda-convnet", "--width", str(arguments.width), "--batch-size", "20"]
+    answer([*command, "--train-size", str(arguments.images), "--validation-size", "1000", "--data", f"cifar10:{arguments.cifar}"])
+    runs = [json.loads(line) for line in answer([arguments.foretell, "study", "export", study]).splitlines()]
+    names = sorted({name for run in runs for name in run["configuration"]})
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([*names, *(f"acc_{epoch}" for epoch in range(1, arguments.epochs + 1))])
+    for run in runs:
+        values = [value if value is not None else "" for value in run["values"]]
+        table.writerow([*(run["configuration"].get(name, "") for name in names), *values, *[""] * (arguments.epochs - len(values))])
+    # the name of the paper's file
+    path = Path(arguments.out, "cudaconvnet_cifar10.csv.gz")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.getvalue().encode(), 9, mtime=0))
+    print(f"{len(runs)} configurations: {path}")
 
 
 def live(arguments):
-    train = [arguments.foretell, "train", *TRAIN, "--data", f"mnist:{arguments.mnist}"]
-    ranges = [*RANGES, "learning_rate_reductions=int:0:3"]
+    train = [arguments.foretell, "train", *TRAIN, "--train-size", "300", "--data", f"mnist:{arguments.mnist}"]
+    ranges = [*RANGES, REDUCTIONS]
 
     def search(name, seed, *more):
         command = [arguments.foretell, "search", "--epochs", "9", "--runs", "8", "--workers", "1", "--seed", str(seed)]
@@ -63,16 +92,24 @@ def table(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     actions = parser.add_subparsers(dest="action", required=True)
+    recorded = actions.add_parser("record")
+    recorded.add_argument("cifar", help="the folder of CIFAR-10's binary files")
+    recorded.add_argument("--trials", type=int, default=300)
+    recorded.add_argument("--epochs", type=int, default=60)
+    recorded.add_argument("--images", type=int, default=2000, help="images to learn from")
+    recorded.add_argument("--width", type=float, default=0.5, help="factor on the paper's filters")
+    recorded.add_argument("--studies", default="foretell-out/convnet", help="the folder of the study")
+    recorded.add_argument("--out", default="data/convnet", help="the folder of the curves")
     trained = actions.add_parser("live")
     trained.add_argument("mnist", help="the folder of MNIST's files")
     trained.add_argument("--seeds", type=int, default=1)
     trained.add_argument("--studies", default="foretell-out/convnet", help="the folder of the studies")
     replayed = actions.add_parser("table")
     replayed.add_argument("--orderings", type=int, default=10)
-    for action in (trained, replayed):
+    for action in (recorded, trained, replayed):
         action.add_argument("foretell", nargs="?", default="target/release/foretell")
     arguments = parser.parse_args()
-    (live if arguments.action == "live" else table)(arguments)
+    {"record": record, "live": live, "table": table}[arguments.action](arguments)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
-# small networks on a part of MNIST, and the part of their space in which they learn
-TRAIN = ["--space", "cuda-convnet", "--width", "0.125", "--train-size", "300", "--validation-size", "400", "--batch-size", "10"]
+# small networks on a part of MNIST (300 images, unless a bench has more), and the part of their space in which they learn
+TRAIN = ["--space", "cuda-convnet", "--width", "0.125", "--validation-size", "400", "--batch-size", "10"]
 RANGES = ["learning_rate=log:2e-3:5e-2", "conv1_l2=log:5e-5:5e-2", "conv2_l2=log:5e-5:5e-2", "conv3_l2=log:5e-5:5e-2"]
 RANGES += ["fc_l2=log:5e-5:5e-1", "lrn_scale=log:5e-6:5e-2", "lrn_power=float:0.01:3"]
 

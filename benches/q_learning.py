@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 """MetaQNN's search by Q-learning over its whole schedule of ε, with and without stopping from the same seed, and the best five trained again.
 
-    python3 benches/q_learning.py CIFAR [foretell] [--networks 270] [--seeds 1]
+    python3 benches/q_learning.py CIFAR [foretell] [--networks 270] [--epochs 8] [--images 500] [--again 24] [--seeds 1]
 
-CIFAR is the folder of CIFAR-10's binary files. The networks are small and learn 500 of its images, so that two processors train hundreds of them in half
-an hour; `--networks 2700` is the paper's number, which the schedule of ε is scaled from. Stopping is the paper's: ν-SVR, learnt once from the first
-networks, and 99 % sure. Both searches run at the same time, a trial each. The same command goes on where it was interrupted: the studies are in
-foretell-out/q-learning.
+CIFAR is the folder of CIFAR-10's binary files. By default, the networks are small and learn 500 images, so that two processors train hundreds of them in
+half an hour. The largest size for a day of two processors is `--networks 540 --epochs 20 --images 1000 --again 60 --seeds 3`, about 16 hours.
+The paper trains 2700 networks, from which the schedule of ε is scaled. Stopping is the paper's: ν-SVR, fitted once on the first networks, and 99 % sure.
+Both searches run at the same time, one trial each. After an interruption, the same command continues: the studies are in foretell-out/q-learning.
 """
 
 import argparse
 import json
+import statistics
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from our_networks import answer
 
-SIZES = ["--width", "0.0625", "--max-layers", "6", "--train-size", "500", "--validation-size", "300"]
-SIZES += ["--batch-size", "16", "--epochs", "8", "--initial-value", "0.2"]
+SIZES = ["--width", "0.0625", "--max-layers", "6", "--validation-size", "300", "--batch-size", "16", "--initial-value", "0.2"]
 # the paper's stages: ε and networks
 STAGES = [(1.0, 1500), (0.9, 100), (0.8, 100), (0.7, 100)] + [(tenths / 10, 150) for tenths in range(6, 0, -1)]
 
@@ -41,8 +41,10 @@ def stages(networks):
 
 def search(arguments, variant, seed):
     """The result of a search; the score of each network (the forecast of a stopped one); the scores of the best five, trained again for longer."""
-    study = Path(arguments.studies) / f"{arguments.networks}-{variant.replace(' ', '-')}-{seed}"
+    size = f"{arguments.networks}-{arguments.epochs}-{arguments.images}"
+    study = Path(arguments.studies) / f"{size}-{variant.replace(' ', '-')}-{seed}"
     command = [arguments.foretell, "search", "--data", f"cifar10:{arguments.cifar}", *SIZES]
+    command += ["--epochs", str(arguments.epochs), "--train-size", str(arguments.images)]
     command += ["--sampler", "q-learning", "--trials", str(arguments.networks), "--seed", str(seed)]
     command += ["--workers", "1", "--out", str(study), "--format", "json"]
     found = json.loads(answer([*command, *variants(arguments.networks)[variant]]))
@@ -53,8 +55,8 @@ def search(arguments, variant, seed):
 
 
 def again(arguments, study, trial):
-    """The score of a trial that is trained again for 24 epochs."""
-    command = [arguments.foretell, "study", "run", str(study), "--trial", str(trial), "--epochs", "24", "--format", "json"]
+    """The score of a trial that is trained again for longer."""
+    command = [arguments.foretell, "study", "run", str(study), "--trial", str(trial), "--epochs", str(arguments.again), "--format", "json"]
     return json.loads(answer(command))["mean"]
 
 
@@ -70,26 +72,43 @@ def main():
     parser.add_argument("cifar", help="the folder of CIFAR-10's binary files")
     parser.add_argument("foretell", nargs="?", default="target/release/foretell")
     parser.add_argument("--networks", type=int, default=270)
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--images", type=int, default=500, help="images to learn from")
+    parser.add_argument("--again", type=int, default=24, help="epochs of the best five, trained again")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--studies", default="foretell-out/q-learning", help="the folder of the studies")
     arguments = parser.parse_args()
+    means = {variant: {epsilon: [] for epsilon, _ in STAGES} for variant in variants(arguments.networks)}
     for seed in range(arguments.seeds):
-        names = list(variants(arguments.networks))
-        with ThreadPoolExecutor(len(names)) as pool:
-            results = dict(zip(names, pool.map(lambda variant: search(arguments, variant, seed), names)))
-        print(f"seed {seed}\n\n| ε | networks | mean score {' | mean score '.join(results)} |\n|---|---|---|---|")
-        for epsilon, numbers in stages(arguments.networks):
-            cells = [str(epsilon), str(len(numbers))]
-            for _, scores, _ in results.values():
+        with ThreadPoolExecutor(len(means)) as pool:
+            results = dict(zip(means, pool.map(lambda variant: search(arguments, variant, seed), means)))
+        for variant, (_, scores, _) in results.items():
+            for epsilon, numbers in stages(arguments.networks):
                 here = [scores[number] for number in numbers if number in scores]
-                cells.append(f"{sum(here) / len(here):.3f}" if here else "–")
-            print("| " + " | ".join(cells) + " |")
-        print("\n| | epochs | stopped | best | the best five, trained again |\n|---|---|---|---|---|")
-        for variant, (found, _, anew) in results.items():
+                means[variant][epsilon] += [(statistics.mean(here), error(here))] if here else []
+        print(f"seed {seed}\n\n| | epochs | stopped | best | the best five, trained again |\n|---|---|---|---|---|")
+        for variant, (found, _, again) in results.items():
             best = found["best"]
             cells = [variant, found["epochs"]["spent"], found["trials"]["stopped"], f"{best['score']:.3f}" if best else "–"]
-            cells.append(", ".join(f"{score:.3f}" for score in sorted(anew, reverse=True)) or "–")
+            cells.append(", ".join(f"{score:.3f}" for score in sorted(again, reverse=True)) or "–")
             print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+        print(f"\nseeds 0 to {seed}\n\n| ε | networks | mean score {' | mean score '.join(means)} |\n|---|---|---|---|")
+        for epsilon, numbers in stages(arguments.networks):
+            cells = [str(epsilon), str(len(numbers)), *(pooled(means[variant][epsilon]) for variant in means)]
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def error(values):
+    """The standard error of the mean; none of one value."""
+    return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else None
+
+
+def pooled(means):
+    """The mean of the seeds' means with its standard error, which is that between networks where there is a single seed."""
+    if not means:
+        return "–"
+    spread = error([mean for mean, _ in means]) if len(means) > 1 else means[0][1]
+    return f"{statistics.mean(mean for mean, _ in means):.3f}" + (f" ± {spread:.3f}" if spread is not None else "")
 
 
 if __name__ == "__main__":

@@ -4,71 +4,94 @@
     python3 benches/schedules.py record MNIST [foretell]    # trains: some minutes of one core, writes data/schedules.jsonl.gz
     python3 benches/schedules.py table [foretell]           # R2 of forecasts on both schedules: some minutes
 
+With 300 images, few networks have started to learn after a quarter of their epochs. With 2000, most have. Three seeds:
+
+    python3 benches/schedules.py record MNIST --images 2000 --seeds 3 --curves many.jsonl.gz     # three quarters of an hour of one core
+    python3 benches/schedules.py table --curves many.jsonl.gz many-1.jsonl.gz many-2.jsonl.gz
+
 `record` trains random configurations of the cuda-convnet network on MNIST, 90 of them by steps and 50 by an exponential decay of the learning rate, in
-ranges in which the network learns. It goes on where it was interrupted. `table` fits on 50 networks trained by steps, and forecasts the others of that
-schedule, and those of the schedule that was never seen.
+ranges in which the network learns. After an interruption, the same command continues. `table` fits on 50 networks trained by steps, and forecasts the
+others of that schedule, and those of the schedule that was never seen. Of several files, it prints the mean and the standard error between them.
 """
 
 import argparse
 import gzip
 import json
+import statistics
 from pathlib import Path
 
 from our_networks import RANGES, TRAIN, answer, searched
 
-TABLE = Path("data/schedules.jsonl.gz")
+TABLE = "data/schedules.jsonl.gz"
 # seeds
 SCHEDULES = {"step": 0, "exponential": 1}
 
 
 def record(arguments):
-    runs = []
-    for schedule, seed in SCHEDULES.items():
-        trials = getattr(arguments, schedule)
-        study = str(Path(arguments.studies) / schedule)
-        command = [arguments.foretell, "search", "--trials", str(trials), "--seed", str(seed), "--epochs", "20", "--no-stopping"]
-        command += ["--sampler", "random", "--metric", "val_acc", "--workers", "1", "--out", study, "--format", "json"]
-        command += searched(RANGES)
-        command += ["--", arguments.foretell, "train", *TRAIN, "--set", "learning_rate_reductions=0", "--schedule", schedule]
-        answer([*command, "--data", f"mnist:{arguments.mnist}"])
-        for line in answer([arguments.foretell, "study", "export", study]).splitlines():
-            run = json.loads(line)
-            run["id"] = f"{schedule}-{run['id']}"
-            run["configuration"]["schedule"] = schedule
-            runs.append(json.dumps(run, separators=(",", ":")))
-    TABLE.write_bytes(gzip.compress("".join(f"{run}\n" for run in runs).encode(), 9, mtime=0))
+    for seed in range(arguments.seeds):
+        runs = [run for schedule in SCHEDULES for run in trained(arguments, schedule, seed)]
+        path = Path(arguments.curves)
+        if seed:
+            path = path.with_name(path.name.replace(".", f"-{seed}.", 1))
+        path.write_bytes(gzip.compress("".join(f"{run}\n" for run in runs).encode(), 9, mtime=0))
+
+
+def trained(arguments, schedule, seed):
+    """The curves of the networks of a schedule, as lines of JSON."""
+    study = str(Path(arguments.studies) / "-".join([schedule] + [str(number) for number in (arguments.images, seed) if number not in (0, 300)]))
+    command = [arguments.foretell, "search", "--trials", str(getattr(arguments, schedule)), "--seed", str(SCHEDULES[schedule] + 2 * seed)]
+    command += ["--epochs", "20", "--no-stopping", "--sampler", "random", "--metric", "val_acc", "--workers", "1"]
+    command += ["--out", study, "--format", "json", *searched(RANGES)]
+    command += ["--", arguments.foretell, "train", *TRAIN, "--train-size", str(arguments.images)]
+    answer([*command, "--set", "learning_rate_reductions=0", "--schedule", schedule, "--data", f"mnist:{arguments.mnist}"])
+    for line in answer([arguments.foretell, "study", "export", study]).splitlines():
+        run = json.loads(line)
+        run["id"] = f"{schedule}-{run['id']}"
+        run["configuration"]["schedule"] = schedule
+        yield json.dumps(run, separators=(",", ":"))
 
 
 def table(arguments):
     predictors = "last-value,svr-rbf+gaussian,lce-domhan2015,bnn"
     rows = {}
     for schedule in SCHEDULES:
-        command = [arguments.foretell, "evaluate", str(TABLE), "--predictor", predictors, "--observed", arguments.observed]
-        command += ["--train", str(arguments.train), "--repeats", str(arguments.repeats), "--format", "json"]
-        for row in json.loads(answer([*command, "--train-where", "schedule=step", "--test-where", f"schedule={schedule}"]))["rows"]:
-            rows[row["observed"], row["predictor"], schedule] = row
+        for curves in arguments.curves:
+            command = [arguments.foretell, "evaluate", curves, "--predictor", predictors, "--observed", arguments.observed]
+            command += ["--train", str(arguments.train), "--repeats", str(arguments.repeats), "--format", "json"]
+            for row in json.loads(answer([*command, "--train-where", "schedule=step", "--test-where", f"schedule={schedule}"]))["rows"]:
+                rows.setdefault((row["observed"], row["predictor"], schedule), []).append(row)
     print("| observed | predictor | steps, R² | exponential, R² | rank correlation, steps | exponential |\n|---|---|---|---|---|---|")
     for observed, predictor in dict.fromkeys(key[:2] for key in rows):
         both = [rows[observed, predictor, schedule] for schedule in SCHEDULES]
-        cells = [f"{100 * observed:.0f} %", f"`{predictor}`"]
-        cells += [f"{row['r2_mean']:.3f} ± {row['r2_stderr']:.3f}" for row in both]
-        cells += [f"{row['spearman_mean']:.3f}" for row in both]
+        cells = [f"{100 * observed:.0f} %", f"`{predictor}`", *map(accuracy, both)]
+        cells += [f"{statistics.mean(row['spearman_mean'] for row in rows):.3f}" for rows in both]
         print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def accuracy(rows):
+    """R² with its standard error, between files if there are several."""
+    values = [row["r2_mean"] for row in rows]
+    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else rows[0]["r2_stderr"]
+    return f"{statistics.mean(values):.3f} ± {error:.3f}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     actions = parser.add_subparsers(dest="action", required=True)
-    trained = actions.add_parser("record")
-    trained.add_argument("mnist", help="the folder of MNIST's files")
-    trained.add_argument("--step", type=int, default=90, help="networks trained by steps")
-    trained.add_argument("--exponential", type=int, default=50, help="networks trained by an exponential decay")
-    trained.add_argument("--studies", default="foretell-out/schedules", help="the folder of the studies")
+    learned = actions.add_parser("record")
+    learned.add_argument("mnist", help="the folder of MNIST's files")
+    learned.add_argument("--step", type=int, default=90, help="networks trained by steps")
+    learned.add_argument("--exponential", type=int, default=50, help="networks trained by an exponential decay")
+    learned.add_argument("--images", type=int, default=300, help="images to learn from")
+    learned.add_argument("--seeds", type=int, default=1)
+    learned.add_argument("--curves", default=TABLE, help="the file to write; that of seed 1 gets the suffix -1")
+    learned.add_argument("--studies", default="foretell-out/schedules", help="the folder of the studies")
     measured = actions.add_parser("table")
+    measured.add_argument("--curves", nargs="+", default=[TABLE], help="the files that record wrote")
     measured.add_argument("--train", type=int, default=50, help="networks to fit on")
     measured.add_argument("--repeats", type=int, default=5)
     measured.add_argument("--observed", default="0.25,0.5,0.75", help="the parts of the curve that are seen")
-    for action in (trained, measured):
+    for action in (learned, measured):
         action.add_argument("foretell", nargs="?", default="target/release/foretell")
     arguments = parser.parse_args()
     (record if arguments.action == "record" else table)(arguments)

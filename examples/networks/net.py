@@ -150,7 +150,7 @@ def judge(network, images, labels, device):
 def factor(arguments, settings, epoch):
     """Of the learning rate, in an epoch from 1: to a fifth at each quarter of the plan, or to a tenth in even steps."""
     if settings is None:
-        return 0.2 ** ((epoch - 1) // max(1, arguments.epochs // 4))
+        return 0.2 ** (4 * (epoch - 1) // arguments.epochs)
     falls = int(settings["learning_rate_reductions"])
     return 0.1 ** ((epoch - 1) * (falls + 1) // arguments.epochs)
 
@@ -238,22 +238,27 @@ def check(file):
         print(json.dumps({"network": name, "parameters": sum(p.numel() for p in network.parameters()), "largest_gap": gap}))
 
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("net", nargs="?", help="a network in layer notation, or cuda-convnet")
-parser.add_argument("--data", help="the folder of CIFAR-10's binary files (default: drawn images)")
-parser.add_argument("--epochs", type=int, default=int(os.environ.get("FORETELL_MAX_RESOURCE", 20)))
-parser.add_argument("--batch-size", type=int, default=128)
-parser.add_argument("--lr", type=float, help="the starting rate (default: that of the space)")
-parser.add_argument("--seed", type=int, default=int(os.environ.get("FORETELL_SEED", 0)))
-parser.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
-parser.add_argument("--count", action="store_true", help="print the number of parameters, for CIFAR-10, and end")
-parser.add_argument("--check", metavar="FILE", help="compare with the losses in torch_losses.json, and end")
-arguments = parser.parse_args()
-if arguments.check:
-    check(arguments.check)
-elif arguments.count:
-    print(sum(parameter.numel() for parameter in metaqnn(arguments.net, (3, 32, 32))[0].parameters()))
-elif arguments.net:
-    train(arguments)
-else:
-    parser.error("give a network in layer notation, or cuda-convnet")
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("net", nargs="?", help="a network in layer notation, or cuda-convnet")
+    parser.add_argument("--data", help="the folder of CIFAR-10's binary files (default: drawn images)")
+    parser.add_argument("--epochs", type=int, default=int(os.environ.get("FORETELL_MAX_RESOURCE", 20)))
+    parser.add_argument("--batch-size", type=int, default=128)
+    parser.add_argument("--lr", type=float, help="the starting rate (default: that of the space)")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("FORETELL_SEED", 0)))
+    parser.add_argument("--device", help="cuda, mps or cpu (default: the first that is there)")
+    parser.add_argument("--count", action="store_true", help="print the number of parameters, for CIFAR-10, and end")
+    parser.add_argument("--check", metavar="FILE", help="compare with the losses in torch_losses.json, and end")
+    arguments = parser.parse_args()
+    if arguments.check:
+        check(arguments.check)
+    elif arguments.count:
+        print(sum(parameter.numel() for parameter in metaqnn(arguments.net, (3, 32, 32))[0].parameters()))
+    elif arguments.net:
+        train(arguments)
+    else:
+        parser.error("give a network in layer notation, or cuda-convnet")
+
+
+if __name__ == "__main__":
+    main()
