@@ -23,8 +23,8 @@ STAGES = [(1.0, 1500), (0.9, 100), (0.8, 100), (0.7, 100)] + [(tenths / 10, 150)
 
 
 def variants(networks):
-    """The flags of a search without stopping, and of one that learns from as large a part of the networks as the paper's, but from 30 at least."""
-    burn_in = max(30, 100 * networks // 2700)
+    """The flags of a search without stopping, and of one that learns from as large a part of the networks as the paper's: at least 30, or half of them."""
+    burn_in = max(min(30, networks // 2), 100 * networks // 2700)
     stopping = ["--paper", "--stop-probability", "0.99", "--burn-in", str(burn_in)]
     return {"without stopping": ["--no-stopping"], "with stopping": stopping}
 
