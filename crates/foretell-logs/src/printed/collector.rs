@@ -15,6 +15,10 @@ use std::sync::Arc;
 const MOST_LINES: usize = 300;
 /// The most series of which is kept count.
 const MOST_SERIES: usize = 1_024;
+/// After so many lines the counters of skipped ones are read all the same.
+const MOST_SKIPS: usize = 256;
+/// The most forms of lines of which the last is kept.
+const MOST_FORMS: usize = 8;
 /// The longest line without a number that names a stage for the lines below it.
 const TITLE: usize = 60;
 
@@ -89,6 +93,12 @@ pub(crate) struct Collector {
     pub(crate) last_place: Place,
     /// What a line must have that may matter for the metric; `None` where any may.
     filter: Option<Regex>,
+    /// What a line must have to name the metric itself.
+    hint: Option<Regex>,
+    /// The last line of each form that names no metric: only the last of them can matter, once a line with the metric comes.
+    skipped: Vec<(u64, String)>,
+    /// How many lines were skipped since.
+    skips: usize,
     /// Whether somebody looks for other values, too.
     pub(crate) is_watched: bool,
 }
@@ -102,12 +112,14 @@ impl Collector {
             Wanted::Name(name) => name.hint(),
             Wanted::All | Wanted::Pattern(_) => None,
         };
-        let filter = hint.and_then(|hint| {
-            let expression = format!("(?i-u)(?:{}|{COUNTERS})", regex_syntax::escape(&hint));
-            Regex::new(&expression).ok()
-        });
+        let either =
+            |hint: &String| Regex::new(&format!("(?i-u)(?:{}|{COUNTERS})", regex_syntax::escape(hint))).ok();
+        let alone = |hint: &String| Regex::new(&format!("(?i-u){}", regex_syntax::escape(hint))).ok();
         Self {
-            filter,
+            filter: hint.as_ref().and_then(either),
+            hint: hint.as_ref().and_then(alone),
+            skipped: Vec::new(),
+            skips: 0,
             is_watched: true,
             wanted,
             series: Vec::new(),
@@ -140,9 +152,10 @@ impl Collector {
             return;
         }
         let (before, text) = text.split_at(prefix(text));
-        if !self.may_matter(text) {
+        if !self.may_matter(text) || self.skip(text) {
             return;
         }
+        self.take_skipped();
         self.group = groups(before);
         let is_blank = text.trim().is_empty();
         if is_blank || is_rule(text.trim()) {
@@ -171,7 +184,7 @@ impl Collector {
     fn may_matter(&self, text: &str) -> bool {
         let Some(filter) = self.filter.as_ref().filter(|_| !self.is_watched) else { return true };
         let is_inside = self.table.is_some() || self.block.is_some() || self.is_below_past;
-        let is_short = text.len() <= TITLE && is_titled(text) || is_short_row(text);
+        let is_short = is_title(text);
         let begins = text.trim_start().starts_with(['[', '#', '|', '{', '(', '"', '\'']);
         let knows_notation = self.notations != [0, 0] || !text.bytes().any(|byte| byte.is_ascii_digit());
         is_inside
@@ -180,6 +193,42 @@ impl Collector {
             || text.ends_with(':')
             || !knows_notation
             || filter.is_match(text.as_bytes())
+    }
+
+    /// Skips a line that may have counters alone, until they matter. Returns whether it did.
+    fn skip(&mut self, text: &str) -> bool {
+        let Some(hint) = self.hint.as_ref().filter(|_| !self.is_watched) else { return false };
+        let is_inside =
+            self.table.is_some() || self.block.is_some() || self.is_below_past || self.is_below_best;
+        let is_open = is_title(text) || text.ends_with([':', '{', ',']);
+        if is_inside || is_open || self.notations == [0, 0] || hint.is_match(text.as_bytes()) {
+            return false;
+        }
+        let digits = |byte: &u8| byte.is_ascii_digit();
+        let form = text
+            .bytes()
+            .filter(|byte| !digits(byte))
+            .fold(0_u64, |form, byte| form.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
+        self.skips += 1;
+        let known = self.skipped.iter().position(|(other, _)| *other == form);
+        let mut kept = known.map_or_else(|| (form, String::new()), |at| self.skipped.remove(at));
+        kept.1.clear();
+        kept.1.push_str(text);
+        self.skipped.push(kept);
+        if self.skips >= MOST_SKIPS || self.skipped.len() >= MOST_FORMS {
+            self.take_skipped();
+        }
+        true
+    }
+
+    /// Reads the counters of the lines that were skipped.
+    fn take_skipped(&mut self) {
+        self.skips = 0;
+        for (_, text) in std::mem::take(&mut self.skipped) {
+            let line = parse(&text);
+            self.last_place = line.place;
+            self.place(line.place, !line.fields.is_empty());
+        }
     }
 
     /// Marks the last records as drawn over.
@@ -530,6 +579,11 @@ fn is_entry(text: &str) -> bool {
 /// Whether a line may have the stages of a table of names: `Training |  Validation`.
 fn is_short_row(text: &str) -> bool {
     text.len() <= TITLE && text.contains('|') && stage(text).is_some()
+}
+
+/// Whether a short line may say of what the lines below it are.
+fn is_title(text: &str) -> bool {
+    text.len() <= TITLE && is_titled(text) || is_short_row(text)
 }
 
 /// Whether a line looks like a title.
