@@ -6,7 +6,7 @@ use crate::runs::Runs;
 use crate::study::request_of;
 use crate::view::as_dict;
 use foretell::{Curve, Direction, Metric, Run};
-use foretell_search::{Judge as Core, Relation, Returned, SamplerName, StudyRequest, StudySpec};
+use foretell_search::{Catalogue, Judge as Core, Relation, Returned, StudyRequest, StudySpec};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -44,7 +44,7 @@ impl Judge {
             space: Some(usual.space),
             metric: Some(usual.metric),
             direction: Some(usual.direction),
-            sampler: Some(SamplerName::Random),
+            sampler: Some("random".into()),
             trials: Some(u64::from(u32::MAX)),
             ..asked
         };
@@ -189,7 +189,7 @@ fn finish(core: &mut Core, run: Run, returned: Option<f64>) -> Option<Relation> 
 
 /// Refuses settings that no study has, and those that have no effect on a judge.
 fn check_names(names: &[String]) -> PyResult<()> {
-    let of_studies = StudyRequest::schema();
+    let of_studies = StudyRequest::schema(&Catalogue::default());
     for name in names {
         if of_studies.get(name).is_none() {
             let known = Core::SETTINGS.join(", ");

@@ -52,7 +52,7 @@ mod _foretell {
     /// The settings of a study as JSON Schema: the fields of a request, by name.
     #[pyfunction]
     fn schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-        crate::view::plain(py, &foretell_search::StudyRequest::schema())
+        crate::view::plain(py, &foretell_search::StudyRequest::schema(&foretell_search::Catalogue::default()))
     }
 
     /// The settings that have an effect on a judge.
@@ -68,7 +68,7 @@ mod _foretell {
     /// True
     #[pyfunction]
     fn predictors() -> Vec<&'static str> {
-        foretell::PREDICTORS.to_vec()
+        foretell::Predictors::default().names()
     }
 
     /// Which way is better by a metric's name, if that says so.

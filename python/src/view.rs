@@ -3,7 +3,9 @@
 use crate::convert::{dict, invalid};
 use foretell_logs::Values;
 use foretell_run::{EventStore, Stored};
-use foretell_search::{Decision, Record, Space, Store, Study, StudySpec, Times, Trial, TrialState};
+use foretell_search::{
+    Catalogue, Decision, Record, Space, Store, Study, StudySpec, Times, Trial, TrialState,
+};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -15,7 +17,7 @@ use std::path::PathBuf;
 #[pyfunction]
 pub(crate) fn stored(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let read = || -> Result<_, String> {
-        let stored = Stored::read(&folder).map_err(|error| error.to_string())?;
+        let stored = Stored::read(&folder, &Catalogue::default()).map_err(|error| error.to_string())?;
         let mut records = Vec::new();
         stored.each_record(|record| records.push(record)).map_err(|error| error.to_string())?;
         Ok((stored, records))
@@ -66,6 +68,7 @@ pub(crate) fn settings<'py>(py: Python<'py>, spec: &StudySpec) -> PyResult<Bound
     settings["space"] = match &spec.space {
         Space::Parameters(space) => json!(space.parameters()),
         Space::Metaqnn(_) => json!("metaqnn"),
+        Space::Own(part) => json!(part.name()),
     };
     plain(py, &settings)
 }

@@ -1,15 +1,15 @@
 //! The flags that say how recorded curves are read, shared by the commands that read them.
 
+use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use crate::output::{metric_value, note};
 use crate::progress::Steps;
 use crate::scheduling::ScoreName;
 use clap::{Args, ValueEnum};
-use foretell::lce::LceOptions;
 use foretell::statistics::quantile_of_sorted;
 use foretell::{
-    Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Lce, Predictor,
-    PredictorOptions, Run, Scale, UnknownPredictor, direction_of, predictor,
+    Columns, Direction, Encoder, FeatureGroup, History, HistoryError, HistoryOptions, Predictor,
+    PredictorOptions, Purpose, Run, Scale, UnknownPredictor, direction_of,
 };
 use foretell_logs::{EmptyEnds, Format, Limits, Manifest, Progress, ReadOptions, Recorded, Topic};
 use std::collections::BTreeMap;
@@ -28,10 +28,8 @@ pub(crate) fn predictor_of_recorded(
     name: &str,
     options: &PredictorOptions,
 ) -> Result<Arc<dyn Predictor>, UnknownPredictor> {
-    match LceOptions::named(name) {
-        Some(lce) => Ok(Arc::new(Lce::limited(lce, options.draws, options.seed).with_memory())),
-        None => predictor(name, options).map(Arc::from),
-    }
+    let options = PredictorOptions { purpose: Purpose::Recorded, ..*options };
+    catalogue().predictors().predictor(name, &options).map(Arc::from)
 }
 
 /// The meaning of empty cells at the end of a finished run.

@@ -2,6 +2,7 @@
 //! `FORETELL_WRITE_DOCS=1`.
 
 use crate::Program;
+use crate::catalogue::catalogue;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use foretell_search::StudyRequest;
 use std::collections::BTreeSet;
@@ -133,7 +134,7 @@ fn the_defaults_of_a_study_are_documented_as_they_are() {
     }
     let dependent: BTreeSet<&str> = usual.iter().map(|(name, _)| *name).collect();
     made += "\n| choice | always |\n|---|---|\n";
-    for (name, schema) in StudyRequest::schema() {
+    for (name, schema) in StudyRequest::schema(catalogue()) {
         let default = &schema["default"];
         if !default.is_null() && !dependent.contains(name.as_str()) {
             let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);

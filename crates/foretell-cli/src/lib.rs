@@ -2,6 +2,7 @@
 //!
 //! [`run`] is the whole program, and [`answer`] returns its JSON. Each subcommand is a file in `commands`.
 
+mod catalogue;
 mod commands;
 mod curves;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod terminal;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use failure::Failure;
+use foretell_search::Catalogue;
 use std::ffi::OsString;
 
 /// Forecasts where neural-network trainings will end, and stops the ones that will not win.
@@ -98,6 +100,12 @@ enum Command {
 /// Runs the command line `words`, whose first is the program's name, and returns its exit code: 0 done, 1 failed, 2 wrong usage
 /// or bad input. Results go to standard output, everything else to standard error.
 pub fn run(words: &[OsString]) -> u8 {
+    run_with(words, &Catalogue::default())
+}
+
+/// As [`run`], where studies may have the parts of `catalogue`. A process has one catalogue: that of its first command.
+pub fn run_with(words: &[OsString], catalogue: &Catalogue) -> u8 {
+    catalogue::set(catalogue);
     let program = match Program::try_parse_from(words) {
         Ok(program) => program,
         Err(error) => {

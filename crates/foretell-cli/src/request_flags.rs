@@ -1,6 +1,7 @@
 //! The flags of a study: one for each field of a [`StudyRequest`], made of its schema, so that a flag, a key of a study file and a field
 //! over HTTP are one thing.
 
+use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use clap::builder::{PossibleValue, PossibleValuesParser, ValueParser};
 use clap::parser::ValueSource;
@@ -35,7 +36,10 @@ fn flag_name(name: &str, schema: &Value) -> String {
 
 /// The fields that have a flag of their name, with their schemas.
 static FIELDS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
-    StudyRequest::schema().into_iter().filter(|(name, _)| !OTHERWISE.contains(&name.as_str())).collect()
+    StudyRequest::schema(catalogue())
+        .into_iter()
+        .filter(|(name, _)| !OTHERWISE.contains(&name.as_str()))
+        .collect()
 });
 
 /// Whether the study's request has the field `key`, written with `-` or `_`, and its flag (if any) means the same.

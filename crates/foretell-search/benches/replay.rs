@@ -53,18 +53,18 @@ fn main() {
     let criterion = StopCriterion { stop_probability: 0.95, ..StopCriterion::default() };
     let full = ReplaySpec { policy: Policy::Forecast, criterion, ..ReplaySpec::default() };
     // after every run that finishes: with a larger factor too few finish to learn again at all
-    let refitting = ReplaySpec { refit: Some(1.01), ..full };
+    let refitting = ReplaySpec { refit: Some(1.01), ..full.clone() };
     let schedule = |runs| Schedule::Hyperband {
         eta: 3,
         runs,
         kappa: Kappa { kappa: 0.25, ..Kappa::default() },
         reference: Reference::Level,
     };
-    let hyperband = ReplaySpec { schedule: schedule(40), orderings: 1, ..full };
+    let hyperband = ReplaySpec { schedule: schedule(40), orderings: 1, ..full.clone() };
     for name in ["ridge", "auto"] {
-        replayed(&format!("{runs} runs x 10 orderings x 60 epochs"), &table, name, full);
-        replayed("the same with refits", &table, name, refitting);
-        replayed("40 runs of f-Hyperband, R = 60", &table, name, hyperband);
+        replayed(&format!("{runs} runs x 10 orderings x 60 epochs"), &table, name, full.clone());
+        replayed("the same with refits", &table, name, refitting.clone());
+        replayed("40 runs of f-Hyperband, R = 60", &table, name, hyperband.clone());
     }
     timed(&format!("Q-learning over {learnt} networks, 128 replayed after each"), || {
         let mut learner = QLearner::new(LayerSpace::default(), QLearning::default()).expect("the defaults");

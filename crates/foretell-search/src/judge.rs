@@ -1,5 +1,6 @@
 //! A judge for other tools: finished and running trainings that somebody else starts, stopped as a study stops its own.
 
+use crate::catalogue::Catalogue;
 use crate::parameter::{Parameter, ParameterKind};
 use crate::parameter_space::ParameterSpace;
 use crate::record::{Decision, Input, Record};
@@ -8,7 +9,7 @@ use crate::returned::{Relation, Returned};
 use crate::samplers::Sampler;
 use crate::samplers::worth::Worth;
 use crate::space::Space;
-use crate::stopping::policy::{Policy, PolicyName};
+use crate::stopping::policy::Policy;
 use crate::study::{Parts, Study, StudyError, StudySpec, Turn};
 use foretell::{Configuration, Curve, Direction, Run};
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +90,8 @@ impl Judge {
     /// [`StudyError`] if a setting is out of range.
     pub fn new(spec: StudySpec) -> Result<Self, StudyError> {
         // how long a whole training is, and where its rungs are, is known from the first that has finished
-        let policy = match spec.policy {
+        let spec = spec.made(&Catalogue::default())?;
+        let policy = match spec.policy.clone() {
             Policy::RungsFirst(_) => Policy::Forecast,
             policy => policy,
         };
@@ -144,19 +146,20 @@ impl Judge {
 
     /// Why the setting `field` of `request` has no effect on a judge; `None` if it has one.
     pub fn unused(field: &str, request: &StudyRequest) -> Option<String> {
-        let policy = request.policy.unwrap_or(PolicyName::Srm);
+        let policy = request.policy.as_ref().map_or("srm", |policy| &policy.name);
         let stops = request.stopping != Some(false);
-        let is_by_forecasts = policy.policy(2, 1).is_by_forecasts() && stops;
+        let known = Catalogue::default().policy(&policy.into(), 2, 1);
+        let is_by_forecasts = known.is_ok_and(|policy| policy.is_by_forecasts()) && stops;
         let needs = match field {
-            "score" | "policy" | "seed" if policy != PolicyName::RungsFirst => return None,
+            "score" | "policy" | "seed" if policy != "rungs-first" => return None,
             "policy" => {
                 "it needs the length of a whole training in advance; choose `srm`, which is the default here"
             }
-            "patience" if policy == PolicyName::Patience && stops => return None,
+            "patience" if policy == "patience" && stops => return None,
             "patience" => "it has an effect with policy `patience` alone",
-            "eta" if policy == PolicyName::Asha && stops => return None,
+            "eta" if policy == "asha" && stops => return None,
             "eta" => "it has an effect with policy `asha` alone",
-            "burn_in" | "exempt" if stops && policy != PolicyName::None => return None,
+            "burn_in" | "exempt" if stops && policy != "none" => return None,
             "objective" | "limit" => "trials are judged by one metric, and other metrics are not known here",
             "shadow" | "stopping" => return None,
             _ if !Self::SETTINGS.contains(&field) => {

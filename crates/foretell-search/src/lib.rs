@@ -43,6 +43,7 @@
 // docs.rs shows which feature brings an item
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod catalogue;
 pub mod colours;
 mod defaults;
 mod difference;
@@ -54,6 +55,7 @@ mod lessons;
 mod objective;
 mod parameter;
 mod parameter_space;
+mod part;
 mod range;
 mod record;
 mod replay;
@@ -70,6 +72,7 @@ mod study;
 mod summary;
 mod times;
 
+pub use catalogue::Catalogue;
 pub use defaults::{
     DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_METRIC, DEFAULT_PATIENCE, DEFAULT_TRIALS,
 };
@@ -83,15 +86,14 @@ pub use lessons::{Lessons, Sure};
 pub use objective::{Bound, Formula, FormulaError, Limit, Objective, ObjectiveError};
 pub use parameter::{Condition, Parameter, ParameterError, ParameterKind, split_at_commas};
 pub use parameter_space::{ParameterSpace, ParameterSpaceError};
+pub use part::{Named, Part, PartError};
 pub use range::RangeError;
 pub use record::{Decision, Input, Reason, Record, RecordedForecast};
 pub use replay::{
     FrontKept, Nearest, OrderingOutcome, Outcome, RecordedSampler, ReplayError, ReplaySpec, Setting, Table,
     Taken, Teacher, Trace, TrialTrace, replay, replay_log, replay_watched,
 };
-pub use request::{
-    MOST_TRIALS, Queued, Refit, Refusal, Rungs, SamplerName, SchedulerName, StudyRequest, read_fields,
-};
+pub use request::{MOST_TRIALS, Queued, Refit, Refusal, Rungs, SchedulerName, StudyRequest, read_fields};
 pub use returned::{Relation, Returned};
 pub use samplers::q_learning::{
     EpsilonSchedule, EpsilonStage, QLearner, QLearning, QLearningError, Replay, Reward, RewardKind,
@@ -99,7 +101,7 @@ pub use samplers::q_learning::{
 pub use samplers::random::{RandomNetwork, RandomSampler, replay_stream, trial_stream};
 pub use samplers::surrogate::{Contour, Relevance, Relevances, Slice, Surface, relevances, relevances_of};
 pub use samplers::worth::Worth;
-pub use samplers::{Sampler, SamplerSpec};
+pub use samplers::{Sampler, SamplerFamily, SamplerSpec};
 pub use saving::Saving;
 pub use schedulers::asha::Asha;
 pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
@@ -112,9 +114,9 @@ pub use schedulers::schedule::{Schedule, ScheduleError};
 pub use schedulers::successive_halving::SuccessiveHalving;
 pub use schedulers::{End, Job, Next, Scheduler};
 pub use session::{Answer, Ending, Session, SessionError, Start};
-pub use space::{FLOPS, Space, WEIGHTS};
+pub use space::{FLOPS, SearchSpace, Space, WEIGHTS};
 pub use stopping::caution::{Caution, Stopping};
-pub use stopping::policy::{Policy, PolicyName};
+pub use stopping::policy::Policy;
 pub use stopping::{
     AshaRule, ForecastRule, Foreseen, LceRule, MedianRule, Needs, PatienceRule, Place, Ruling,
     RungsFirstRule, Standing, StopRule, Watched,

@@ -120,7 +120,11 @@ impl Setting {
         });
         let Some((predictor, stop_probability)) = taught else { return self.clone() };
         let criterion = StopCriterion { stop_probability, ..self.spec.criterion };
-        Self { spec: ReplaySpec { criterion, ..self.spec }, predictor: Some(predictor), ..self.clone() }
+        Self {
+            spec: ReplaySpec { criterion, ..self.spec.clone() },
+            predictor: Some(predictor),
+            ..self.clone()
+        }
     }
 }
 
@@ -148,7 +152,7 @@ fn study_spec(spec: &ReplaySpec, table: &Table, trials: u64) -> StudySpec {
             0 => spec.burn_in,
             warm => warm.min(spec.burn_in),
         } as u64,
-        policy: spec.policy,
+        policy: spec.policy.clone(),
         shadow: false,
         predictor: String::new(),
         criterion: spec.criterion,
@@ -265,7 +269,7 @@ pub fn replay_watched(
         })
         .collect::<Result<_, _>>()?;
     let mut outcomes: Vec<Outcome> =
-        settings.iter().map(|setting| Outcome::new(setting.spec, table)).collect();
+        settings.iter().map(|setting| Outcome::new(setting.spec.clone(), table)).collect();
     for ordering in by_ordering {
         for (outcome, one) in outcomes.iter_mut().zip(ordering) {
             outcome.orderings.extend(one);

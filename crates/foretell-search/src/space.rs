@@ -2,7 +2,9 @@
 
 use crate::layer_space::{LayerSpace, LayerSpaceError, NETWORK, Trajectory};
 use crate::parameter_space::ParameterSpace;
+use crate::part::Part;
 use foretell::{Configuration, LayerSequence, Scale, Value};
+use rand::Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -14,14 +16,42 @@ pub enum Space {
     Metaqnn(LayerSpace),
     /// Named parameters of a user's command.
     Parameters(ParameterSpace),
+    /// One of a [`Catalogue`](crate::Catalogue).
+    #[serde(untagged)]
+    Own(Part<dyn SearchSpace>),
+}
+
+/// A space that is not of this crate. Its trials are configurations, as all are.
+pub trait SearchSpace: Send + Sync {
+    /// What each configuration of it names.
+    fn names(&self) -> Vec<&str>;
+
+    /// A configuration, drawn with `rng`.
+    fn sample(&self, rng: &mut dyn Rng) -> Configuration;
+
+    /// Checks that `configuration` can be tried.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn check(&self, configuration: &Configuration) -> Result<(), String>;
 }
 
 impl Space {
+    /// The name by which a request asks for it; `None` for parameters.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Metaqnn(_) => Some("metaqnn"),
+            Self::Parameters(_) => None,
+            Self::Own(part) => Some(part.name()),
+        }
+    }
+
     /// What a configuration of it names: the parameters, or a network with its weights and layers.
     pub fn names(&self) -> Vec<&str> {
         match self {
             Self::Metaqnn(_) => vec![NETWORK, WEIGHTS, LAYERS],
             Self::Parameters(space) => space.parameters().iter().map(|p| p.name.as_str()).collect(),
+            Self::Own(part) => part.made().map_or_else(Vec::new, |space| space.names()),
         }
     }
 
@@ -52,6 +82,7 @@ impl Space {
         match self {
             Self::Metaqnn(_) => true,
             Self::Parameters(space) => space.check(configuration).is_ok(),
+            Self::Own(part) => part.made().is_none_or(|space| space.check(configuration).is_ok()),
         }
     }
 
@@ -60,7 +91,7 @@ impl Space {
         match self {
             Self::Parameters(space) => space.written(configuration),
             // networks are described by texts and counts
-            Self::Metaqnn(_) => ParameterSpace::any().written(configuration),
+            Self::Metaqnn(_) | Self::Own(_) => ParameterSpace::any().written(configuration),
         }
     }
 

@@ -37,7 +37,8 @@ fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
     for checkpoints in [true, false] {
         let Choice { schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
         for budget in [9, 50, 200] {
-            let spec = StudySpec { schedule, budget_epochs: Some(budget), trials: budget, ..spec(policy) };
+            let spec =
+                StudySpec { schedule, budget_epochs: Some(budget), trials: budget, ..spec(policy.clone()) };
             let mut study = Study::new(spec).unwrap();
             drive(&mut study, |trial| ((trial * 7) % 11) as f64);
             let spent = study.progress().spent;
@@ -51,7 +52,7 @@ fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
 fn the_choice_for_a_budget_trains_no_epoch_twice() {
     for checkpoints in [true, false] {
         let Choice { schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
-        let spec = StudySpec { schedule, policy, budget_epochs: Some(300), trials: 300, ..spec(policy) };
+        let spec = StudySpec { schedule, budget_epochs: Some(300), trials: 300, ..spec(policy) };
         let (mut study, mut trained) = (Study::new(spec).unwrap(), BTreeSet::new());
         while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
             for step in from + 1..=until {

@@ -133,6 +133,6 @@ fn rungs_come_first_unless_somebody_says_what_stops_trials() {
     assert_eq!(policy(StudyRequest { paper: Some(true), trials: Some(200), ..usual() }), Policy::Forecast);
     let objective = Some(vec!["acc:max".to_owned(), "x:min".to_owned()]);
     assert_eq!(policy(StudyRequest { objective, ..usual() }), Policy::Forecast);
-    let named = Some(foretell_search::PolicyName::Srm);
+    let named = Some("srm".into());
     assert_eq!(policy(StudyRequest { policy: named, ..usual() }), Policy::Forecast);
 }

@@ -463,7 +463,7 @@ fn a_study_that_goes_on_proposes_the_same() {
 fn q_learning_learns_from_its_reward() {
     let request = |reward: &str| StudyRequest {
         space: Some(Space::Metaqnn(Default::default())),
-        sampler: Some(foretell_search::SamplerName::QLearning),
+        sampler: Some("q-learning".into()),
         metric: Some("val_acc".to_owned()),
         trials: Some(3),
         epochs: Some(2),

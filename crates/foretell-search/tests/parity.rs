@@ -10,9 +10,9 @@ use foretell::{
 };
 use foretell_logs::{ReadOptions, read};
 use foretell_search::{
-    Decision, Input, Kappa, KappaOf, ParameterSpace, Policy, Rank, Reason, Record, Reference, ReplaySpec,
-    SamplerSpec, Schedule, Setting, Space, Study, StudySpec, Table, TrialState, replay, replay_log,
-    trial_stream,
+    Catalogue, Decision, Input, Kappa, KappaOf, ParameterSpace, Policy, Rank, Reason, Record, Reference,
+    ReplaySpec, SamplerSpec, Schedule, Setting, Space, Study, StudySpec, Table, TrialState, replay,
+    replay_log, trial_stream,
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -128,11 +128,12 @@ fn table(case: &Case, configurations: &[Configuration]) -> Arc<Table> {
 fn compare(case: &Case, what: &str) -> Vec<Decision> {
     let spec = &case.spec;
     let options = PredictorOptions { seed: spec.seed, ..PredictorOptions::default() };
-    let chosen: Arc<dyn Predictor> = spec.policy.predictor(&spec.predictor, &options).unwrap();
+    let chosen: Arc<dyn Predictor> =
+        Catalogue::default().predictor(&spec.policy, &spec.predictor, &options).unwrap();
     let replayed = ReplaySpec {
         schedule: spec.schedule,
         rank: spec.rank,
-        policy: spec.policy,
+        policy: spec.policy.clone(),
         criterion: spec.criterion,
         burn_in: spec.burn_in as usize,
         refit: spec.refit,
@@ -222,7 +223,7 @@ fn all(spec: &StudySpec, values: &[Vec<f64>], what: &str) {
                 };
                 let case = Case {
                     spec: StudySpec {
-                        policy,
+                        policy: policy.clone(),
                         schedule,
                         criterion,
                         refit: (turn % 3 == 0).then_some(1.3),
@@ -263,13 +264,14 @@ fn replays_of_losses_that_jump_and_diverge_decide_as_live_studies() {
 #[test]
 fn replays_of_both_modes_of_curve_extrapolation_decide_as_live_studies() {
     let up = Direction::Maximize;
-    for policy in [Policy::Lce, Policy::LceOptimistic] {
+    for name in ["lce", "lce-optimistic"] {
+        let policy = Catalogue::default().policy(&name.into(), 3, 10).unwrap();
         let usual = spec("val_acc", up, 16, 9);
         let criterion = StopCriterion { stop_probability: 0.95, ..usual.criterion };
         let spec = StudySpec { policy, criterion, predictor: "lce".into(), burn_in: 1, ..usual };
         let case = Case { spec, values: made(16, 9, up), workers: 2 };
-        let stops = compare(&case, &format!("{policy:?}")).into_iter().filter(|d| d.action == Action::Stop);
-        assert!(stops.filter(|stop| stop.reason == Reason::WillNotWin).count() > 2, "{policy:?}");
+        let stops = compare(&case, name).into_iter().filter(|d| d.action == Action::Stop);
+        assert!(stops.filter(|stop| stop.reason == Reason::WillNotWin).count() > 2, "{name}");
     }
 }
 
@@ -288,7 +290,7 @@ fn replays_that_rank_by_forecasts_decide_as_live_studies() {
             let case = |rank, predictor: &str| Case {
                 spec: StudySpec {
                     schedule,
-                    policy,
+                    policy: policy.clone(),
                     rank,
                     predictor: predictor.to_owned(),
                     burn_in: 3,

@@ -141,7 +141,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
     let spec = ReplaySpec { policy, criterion, burn_in: 20, ..ReplaySpec::default() };
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| format!("{:?}", one(&table, spec, last())))
+        pool.install(|| format!("{:?}", one(&table, spec.clone(), last())))
     };
     assert_eq!(with(1), with(4));
 }
@@ -171,7 +171,7 @@ fn predictors_of_one_name_do_not_share_models() {
     let table = table(&scattered(40), 10);
     let witnesses = [Witness::default(), Witness::default()].map(Arc::new);
     let spec = ReplaySpec { policy: Policy::Forecast, burn_in: 10, orderings: 1, ..ReplaySpec::default() };
-    let setting = |witness| Setting::new(spec, lent(witness));
+    let setting = |witness| Setting::new(spec.clone(), lent(witness));
     replay(&table, &[setting(&witnesses[0]), setting(&witnesses[1])]).unwrap();
     let fits = witnesses.each_ref().map(|witness| witness.fits.lock().unwrap().len());
     assert!(fits[0] > 0 && fits[0] == fits[1], "{fits:?}");
@@ -275,7 +275,7 @@ fn a_warm_start_stops_from_the_first_run_on_and_never_draws_what_was_handed_in()
     let schedule =
         Schedule::Hyperband { eta: 3, runs: 3, kappa: Kappa::default(), reference: Reference::Level };
     let cold = ReplaySpec { schedule, policy: Policy::Oracle, orderings: 2, ..ReplaySpec::default() };
-    let warm = ReplaySpec { warm_start: 50, ..cold };
+    let warm = ReplaySpec { warm_start: 50, ..cold.clone() };
     let saved = |spec| {
         let outcome = one(&table, spec, None);
         (outcome.mean(|o| (o.full - o.spent) as f64), outcome)
@@ -361,19 +361,19 @@ fn bad_settings_are_refused_with_their_numbers() {
         Schedule::Hyperband { eta, runs: 2, kappa, reference: Reference::Rung }
     };
     let cases = [
-        (ReplaySpec { schedule: hyperband(1, 1.0), ..good }, "eta = 1"),
-        (ReplaySpec { schedule: hyperband(10, 1.0), ..good }, "largest resource 9 is below eta = 10"),
-        (ReplaySpec { schedule: hyperband(3, 0.0), ..good }, "kappa = 0"),
-        (ReplaySpec { schedule: hyperband(3, 1.5), ..good }, "kappa = 1.5"),
-        (ReplaySpec { criterion: sure(0.4), ..good }, "stop probability 0.4"),
-        (ReplaySpec { criterion: sure(1.0), ..good }, "stop probability 1"),
-        (ReplaySpec { policy: Policy::Oracle, burn_in: 20, ..good }, "burn-in of 20"),
-        (ReplaySpec { warm_start: 20, ..good }, "warm start of 20 runs, but only 20"),
-        (ReplaySpec { max_resource: Some(10), ..good }, "10, but the recorded runs have 9"),
-        (ReplaySpec { orderings: 0, ..good }, "orderings is 0"),
-        (ReplaySpec { exempt: 1.0, ..good }, "exempt share 1"),
-        (ReplaySpec { refit: Some(1.0), ..good }, "refit factor 1"),
-        (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good }, "9 epochs each"),
+        (ReplaySpec { schedule: hyperband(1, 1.0), ..good.clone() }, "eta = 1"),
+        (ReplaySpec { schedule: hyperband(10, 1.0), ..good.clone() }, "largest resource 9 is below eta = 10"),
+        (ReplaySpec { schedule: hyperband(3, 0.0), ..good.clone() }, "kappa = 0"),
+        (ReplaySpec { schedule: hyperband(3, 1.5), ..good.clone() }, "kappa = 1.5"),
+        (ReplaySpec { criterion: sure(0.4), ..good.clone() }, "stop probability 0.4"),
+        (ReplaySpec { criterion: sure(1.0), ..good.clone() }, "stop probability 1"),
+        (ReplaySpec { policy: Policy::Oracle, burn_in: 20, ..good.clone() }, "burn-in of 20"),
+        (ReplaySpec { warm_start: 20, ..good.clone() }, "warm start of 20 runs, but only 20"),
+        (ReplaySpec { max_resource: Some(10), ..good.clone() }, "10, but the recorded runs have 9"),
+        (ReplaySpec { orderings: 0, ..good.clone() }, "orderings is 0"),
+        (ReplaySpec { exempt: 1.0, ..good.clone() }, "exempt share 1"),
+        (ReplaySpec { refit: Some(1.0), ..good.clone() }, "refit factor 1"),
+        (ReplaySpec { schedule: Schedule::IEpoch { epochs: 9, keep: 2 }, ..good.clone() }, "9 epochs each"),
     ];
     for (spec, message) in cases {
         let error = replay(&table, &[Setting::new(spec, None)]).unwrap_err().to_string();
@@ -417,15 +417,15 @@ fn a_run_that_diverged_is_counted_up_to_there_on_both_sides_by_replays_and_searc
     let table = table_of(&[rises(0.3), rises(0.9), diverged, rises(0.5), rises(0.7)]);
     // it is seen at its second value that is not finite, the fifth
     for policy in [Policy::None, Policy::Oracle, Policy::Patience(9)] {
-        let spec = ReplaySpec { policy, burn_in: 1, orderings: 4, ..ReplaySpec::default() };
-        let outcome = one(&table, spec, None);
+        let spec = ReplaySpec { policy: policy.clone(), burn_in: 1, orderings: 4, ..ReplaySpec::default() };
+        let outcome = one(&table, spec.clone(), None);
         for (ordering, one) in outcome.orderings.iter().enumerate() {
             assert_eq!(one.full, 4 * 10 + 5, "{policy:?}");
             if policy == Policy::None {
                 assert_eq!(one.spent, one.full);
                 continue;
             }
-            let setting = Setting::new(spec, None);
+            let setting = Setting::new(spec.clone(), None);
             let mut spent = BTreeMap::new();
             for record in replay_log(&table, &setting, ordering).unwrap() {
                 if let Record::Reported { trial, step, .. } = record {

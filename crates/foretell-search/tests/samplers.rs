@@ -233,7 +233,12 @@ impl Sampler for Listening {
 fn paused_and_stopped_trials_count_with_how_they_may_end_and_its_spread() {
     let asha = Schedule::Asha { eta: 3, rungs: None };
     for (schedule, policy) in [(asha, Policy::None), (Schedule::Full, Policy::Asha(3))] {
-        let spec = StudySpec { schedule, policy, max_resource: 9, ..spec(&MIXED, SamplerSpec::Tpe, 0) };
+        let spec = StudySpec {
+            schedule,
+            policy: policy.clone(),
+            max_resource: 9,
+            ..spec(&MIXED, SamplerSpec::Tpe, 0)
+        };
         let told = Arc::new(Mutex::new(BTreeMap::new()));
         let space = ParameterSpace::parse(&MIXED).unwrap();
         let sampler: Box<dyn Sampler> = Box::new(Listening { space, told: Arc::clone(&told) });

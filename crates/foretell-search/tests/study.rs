@@ -2,8 +2,8 @@
 
 use foretell::{Action, Configuration, Curve, Direction, ErrorBudget, Run, RunScore, StopCriterion, Value};
 use foretell_search::{
-    Decision, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record, Reference,
-    SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary, TrialState, plan,
+    Catalogue, Decision, Input, Kappa, LayerSpace, ParameterSpace, Policy, QLearning, Reason, Record,
+    Reference, SamplerSpec, Schedule, Space, Study, StudyError, StudySpec, Summary, TrialState, plan,
 };
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -686,8 +686,10 @@ fn rules_that_look_at_the_curves_alone_stop_trials_too() {
 
 #[test]
 fn extrapolation_of_the_curve_alone_stops_from_the_second_trial_on_and_its_optimistic_mode_more() {
-    let lce = |policy| StudySpec { policy, predictor: "lce".into(), burn_in: 1, trials: 10, ..spec() };
-    let (careful, log) = whole(lce(Policy::Lce), 1);
+    let policy = |name: &str| Catalogue::default().policy(&name.into(), 3, 10).unwrap();
+    let lce =
+        |name| StudySpec { policy: policy(name), predictor: "lce".into(), burn_in: 1, trials: 10, ..spec() };
+    let (careful, log) = whole(lce("lce"), 1);
     assert!(Summary::of(&careful).trials.stopped > 2);
     let decisions = decisions(&log);
     let burn_in = |d: &&Decision| d.reason == Reason::BurnIn;
@@ -697,13 +699,13 @@ fn extrapolation_of_the_curve_alone_stops_from_the_second_trial_on_and_its_optim
     );
     let ahead = |d: &Decision| d.reason == Reason::MayWin && d.forecast.is_none();
     let not_extrapolated = |seed| {
-        let (_, log) = whole(StudySpec { seed, ..lce(Policy::Lce) }, 1);
+        let (_, log) = whole(StudySpec { seed, ..lce("lce") }, 1);
         self::decisions(&log).into_iter().filter(|d| ahead(d)).count()
     };
     assert!((0..6).map(not_extrapolated).sum::<usize>() > 2, "who is ahead already is not extrapolated");
-    let (bold, _) = whole(lce(Policy::LceOptimistic), 1);
+    let (bold, _) = whole(lce("lce-optimistic"), 1);
     assert!(Summary::of(&bold).epochs.spent <= Summary::of(&careful).epochs.spent);
-    assert!(Study::new(StudySpec { predictor: "ols".into(), ..lce(Policy::Lce) }).is_err());
+    assert!(Study::new(StudySpec { predictor: "ols".into(), ..lce("lce") }).is_err());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use foretell_search::Catalogue;
 use foretell_search::colours::{Paper, Rgb, WORST_SHARE, best, failed, shade};
 use serde_json::json;
 
@@ -33,13 +34,13 @@ const SCRIPT: [&str; 18] = [
     include_str!("page/main.js"),
 ];
 
-/// The page with the study called `name`, whose log is `log`: one HTML file that needs nothing else.
+/// The page with the study called `name`, whose log is `log` and whose parts `catalogue` knows: one HTML file that needs nothing else.
 ///
 /// # Errors
 /// [`ServeError::Study`] if the log cannot be read, or is no study's.
-pub fn page(name: &str, log: &Path) -> Result<String, ServeError> {
+pub fn page(name: &str, log: &Path, catalogue: &Catalogue) -> Result<String, ServeError> {
     let wrong = |problem: String| ServeError::Study { name: name.to_owned(), problem };
-    let mut fold = Fold::new(log);
+    let mut fold = Fold::new(log, catalogue);
     fold.update().map_err(wrong)?;
     let Some(study) = fold.study() else { return Err(wrong("nothing is recorded yet".to_owned())) };
     let state = views::news(&fold, &mut views::Shown::default());

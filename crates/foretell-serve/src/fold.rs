@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use foretell_run::{EventLogError, LogReader, Position, Stamp, Survey};
-use foretell_search::{Decision, Moment, Parts, Record, Study, StudyError, Surface, Times};
+use foretell_search::{Catalogue, Decision, Moment, Record, Study, StudyError, Surface, Times};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A study as its log makes it.
 pub(crate) struct Fold {
     log: PathBuf,
+    catalogue: Catalogue,
     looked: Option<Look>,
     study: Option<Study>,
     /// Up to where the log was read.
@@ -99,9 +100,10 @@ impl Seen {
 }
 
 impl Fold {
-    pub(crate) fn new(log: &Path) -> Self {
+    pub(crate) fn new(log: &Path, catalogue: &Catalogue) -> Self {
         Self {
             log: log.to_owned(),
+            catalogue: catalogue.clone(),
             looked: None,
             study: None,
             position: Position::START,
@@ -205,7 +207,7 @@ impl Fold {
                 trouble.map_or_else(|| "nothing is recorded yet".to_owned(), |error| error.to_string())
             );
         };
-        let study = Study::of_log(spec.covering(survey.trials), Parts::default())
+        let study = Study::of_log(spec.covering(survey.trials), (&self.catalogue).into())
             .map_err(|error| error.to_string())?;
         let is_another = self.study.as_ref().is_none_or(|before| !before.spec().continues(study.spec()))
             || survey.records < self.position.records;

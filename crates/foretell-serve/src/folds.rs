@@ -4,20 +4,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use foretell_search::Study;
+use foretell_search::{Catalogue, Study};
 
 use crate::fold::Fold;
 use crate::problem::Problem;
 
 /// The folds of all studies that somebody reads. Reading one study holds up no other.
-#[derive(Default)]
-pub(crate) struct Folds(Mutex<BTreeMap<PathBuf, Arc<Mutex<Fold>>>>);
+pub(crate) struct Folds {
+    catalogue: Catalogue,
+    folds: Mutex<BTreeMap<PathBuf, Arc<Mutex<Fold>>>>,
+}
 
 impl Folds {
+    pub(crate) fn new(catalogue: &Catalogue) -> Self {
+        Self { catalogue: catalogue.clone(), folds: Mutex::default() }
+    }
+
     /// The fold of `log`.
     pub(crate) fn of(&self, log: &Path) -> Arc<Mutex<Fold>> {
-        let fold = || Arc::new(Mutex::new(Fold::new(log)));
-        Arc::clone(locked(&self.0).entry(log.to_owned()).or_insert_with(fold))
+        let fold = || Arc::new(Mutex::new(Fold::new(log, &self.catalogue)));
+        Arc::clone(locked(&self.folds).entry(log.to_owned()).or_insert_with(fold))
     }
 
     /// Reads the study called `name` as it stands.

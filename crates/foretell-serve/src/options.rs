@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use foretell_run::{Door, EventStore};
+use foretell_search::Catalogue;
 
 /// What is served, to whom.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct Options {
     pub limits: Limits,
     /// The way to the study in `folder`, if a driver in this process runs it.
     pub door: Option<Door<EventStore>>,
+    /// What the names of the studies' parts mean.
+    pub catalogue: Catalogue,
 }
 
 impl Options {
@@ -30,7 +33,15 @@ impl Options {
     /// The studies in `folder`, served at `address` to whoever may reach it.
     pub fn new(folder: impl Into<PathBuf>, address: SocketAddr) -> Self {
         let limits = Limits::default();
-        Self { folder: folder.into(), address, token: None, lease: Self::LEASE, limits, door: None }
+        Self {
+            folder: folder.into(),
+            address,
+            token: None,
+            lease: Self::LEASE,
+            limits,
+            door: None,
+            catalogue: Catalogue::default(),
+        }
     }
 }
 

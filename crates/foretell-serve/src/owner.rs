@@ -11,10 +11,11 @@ use foretell_run::{
     by_hand, check_open,
 };
 use foretell_run::{Stored, log_in};
-use foretell_search::{Order, Parts, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec};
+use foretell_search::{Catalogue, Order, Queued, Refusal, Session, StoreError, StudyRequest, StudySpec};
 
 use crate::folder;
 use crate::folds::{Folds, locked};
+use crate::options::Options;
 use crate::problem::Problem;
 
 /// The longest name of a study.
@@ -38,6 +39,8 @@ pub(crate) struct Owner {
     studies: Mutex<BTreeMap<String, Place>>,
     /// The way to the study that a driver in this process runs: the only one in the folder.
     door: Option<Door<EventStore>>,
+    /// What the names of the studies' parts mean.
+    catalogue: Catalogue,
 }
 
 /// What became of an order.
@@ -49,8 +52,14 @@ pub(crate) enum Ordered {
 }
 
 impl Owner {
-    pub(crate) fn new(folder: PathBuf, lease: Duration, door: Option<Door<EventStore>>) -> Self {
-        Self { folder, lease, studies: Mutex::default(), door }
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            folder: options.folder.clone(),
+            lease: options.lease,
+            studies: Mutex::default(),
+            door: options.door.clone(),
+            catalogue: options.catalogue.clone(),
+        }
     }
 
     /// Calls the study called `name`, and closes it if it is done then, or its log is not its own any more. The second half of
@@ -92,7 +101,7 @@ impl Owner {
         let mut place = locked(&place);
         if let Some(open) = place.as_ref().filter(|open| open.log.is_file()) {
             let there = open.host.session().study().spec().clone();
-            let spec = resolved(asked, Some(&there))?;
+            let spec = self.resolved(asked, Some(&there))?;
             if spec == there {
                 return Ok((false, spec));
             }
@@ -112,7 +121,7 @@ impl Owner {
         }
         let (store, survey) = open_log(&log)?;
         let is_new = survey.study.is_none();
-        let spec = resolved(asked, survey.study.as_deref());
+        let spec = self.resolved(asked, survey.study.as_deref());
         match spec.and_then(|spec| Ok((self.lessons(asked, &spec)?, spec))) {
             Ok((lessons, mut spec)) => {
                 if let Some(best) = asked.lessons(&spec, &lessons).filter(|_| is_new) {
@@ -140,7 +149,8 @@ impl Owner {
             let wrong = |error: &dyn std::fmt::Display| Problem::field("learn_from", error);
             let log = folder::log(&self.folder, name)
                 .map_err(|_| wrong(&format!("no study here is called {name:?}")))?;
-            let stored = Stored::read(log.parent().unwrap_or(&self.folder)).map_err(|error| wrong(&error))?;
+            let stored = Stored::read(log.parent().unwrap_or(&self.folder), &self.catalogue)
+                .map_err(|error| wrong(&error))?;
             runs.extend(stored.lessons(spec).map_err(|error| wrong(&error))?);
         }
         spec.check_burn_in(runs.len()).map_err(Refusal::from)?;
@@ -165,7 +175,7 @@ impl Owner {
         if let Ok((store, survey)) = open_log(&log) {
             // nobody drives it: its trials stay interrupted, and the log is left to whoever goes on with it
             let spec = *survey.study.ok_or_else(|| Problem::no_study(name))?;
-            return Ok(Ordered::Recorded(by_hand(&mut open_session(spec, store)?, trial, order)?));
+            return Ok(Ordered::Recorded(by_hand(&mut self.session(spec, store)?, trial, order)?));
         }
         drop(place);
         folds.read(name, &log, |_, study| check_open(study, trial))??;
@@ -189,7 +199,7 @@ impl Owner {
         if let Ok((store, survey)) = open_log(&log) {
             let spec = *survey.study.ok_or_else(|| Problem::no_study(name))?;
             let configuration = queued.read(&spec.space)?;
-            let mut host = Hosted::new(open_session(spec, store)?);
+            let mut host = Hosted::new(self.session(spec, store)?);
             host.enqueue(configuration)?;
             return Ok(true);
         }
@@ -232,18 +242,23 @@ impl Owner {
         self.opened(log, *spec, store)
     }
 
+    /// The study that is `asked` for, where `there` is one already.
+    fn resolved(&self, asked: &StudyRequest, there: Option<&StudySpec>) -> Result<StudySpec, Problem> {
+        Ok(asked.clone().resolve_with(there, &self.catalogue)?)
+    }
+
+    fn session(&self, spec: StudySpec, store: EventStore) -> Result<Session<EventStore>, Problem> {
+        let session = Session::open(spec, (&self.catalogue).into(), store);
+        session.map_err(|error| Problem::conflict(error.to_string()))
+    }
+
     fn opened(&self, log: PathBuf, spec: StudySpec, store: EventStore) -> Result<Open, Problem> {
         let leases = Leases::new(self.lease).with_pauses(store.times().pauses());
         let folder = log.parent().unwrap_or(&self.folder);
         let (leases, orders) = (leases.with_folder(folder), Orders::in_study(folder));
-        let host = Hosted::new(open_session(spec, store)?).with_leases(leases)?.with_orders(orders);
+        let host = Hosted::new(self.session(spec, store)?).with_leases(leases)?.with_orders(orders);
         Ok(Open { log, host })
     }
-}
-
-/// The study that is `asked` for, where `there` is one already.
-fn resolved(asked: &StudyRequest, there: Option<&StudySpec>) -> Result<StudySpec, Problem> {
-    Ok(asked.clone().resolve(there)?)
 }
 
 /// Closes a study whose log was removed: it is opened again once its log is back.
@@ -262,10 +277,6 @@ fn displaced(error: &HostError) -> Option<String> {
         EventLogError::Displaced { path, how, .. } => Some(format!("{} {how}", path.display())),
         _ => None,
     }
-}
-
-fn open_session(spec: StudySpec, store: EventStore) -> Result<Session<EventStore>, Problem> {
-    Session::open(spec, Parts::default(), store).map_err(|error| Problem::conflict(error.to_string()))
 }
 
 /// The log for writing; a conflict if another process writes it.

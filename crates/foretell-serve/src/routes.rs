@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Html;
 use axum::{Router, middleware};
 use foretell_run::wire;
-use foretell_search::StudyRequest;
+use foretell_search::{Catalogue, StudyRequest};
 use serde_json::{Map, Value, json};
 
 use crate::openapi::{self, Route};
@@ -71,8 +71,7 @@ fn routes() -> Vec<Route> {
 
 /// A study and its records.
 fn records() -> [Route; 4] {
-    let request =
-        json!({"type": "object", "properties": StudyRequest::schema(), "additionalProperties": false});
+    let request = json!({"type": "object", "properties": StudyRequest::schema(&Catalogue::default()), "additionalProperties": false});
     let example =
         json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 5, "trials": 4, "burn_in": 3});
     [

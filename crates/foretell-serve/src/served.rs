@@ -17,8 +17,7 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn new(options: Options) -> Self {
-        let owner = Owner::new(options.folder.clone(), options.lease, options.door.clone());
-        Self { owner, folds: Folds::default(), options }
+        Self { owner: Owner::new(&options), folds: Folds::new(&options.catalogue), options }
     }
 
     /// The studies' names and logs.

@@ -169,7 +169,8 @@ fn a_study_that_was_raised_shows_its_new_total() {
     assert_eq!(planned(), 3);
     assert_eq!(common::call(address, "PUT", "/api/studies/s", &body(6)).0, 200);
     assert_eq!(planned(), 6);
-    let page = page("s", &folder.path().join("s/events.jsonl")).expect("a page");
+    let page = page("s", &folder.path().join("s/events.jsonl"), &foretell_search::Catalogue::default())
+        .expect("a page");
     assert!(page.contains(r#""planned":6"#), "the page in a file, too");
     train();
     let found = common::done(address, "GET", "/api/studies/s/progress", "");
@@ -183,12 +184,15 @@ fn a_page_in_a_file_needs_nothing_else_and_its_text_ends_no_script() {
     common::done(address, "POST", "/api/studies/s/ask", "");
     let failure = json!({"failure": "</script><img src=x>"}).to_string();
     common::done(address, "POST", "/api/studies/s/trials/0/tell", &failure);
-    let text = page("a study", &folder.path().join("s/events.jsonl")).expect("a page");
+    let text = page("a study", &folder.path().join("s/events.jsonl"), &foretell_search::Catalogue::default())
+        .expect("a page");
     assert!(text.contains("a study") && text.contains("img src=x") && !text.contains("http://"));
     assert!(!text.contains("</script><img"));
     assert_eq!(text.matches("</script>").count(), 2);
     std::fs::write(folder.path().join("empty"), "").expect("written");
-    let error = page("none", &folder.path().join("empty")).expect_err("there is no study").to_string();
+    let error = page("none", &folder.path().join("empty"), &foretell_search::Catalogue::default())
+        .expect_err("there is no study")
+        .to_string();
     assert_eq!(error, "none: nothing is recorded yet");
 }
 

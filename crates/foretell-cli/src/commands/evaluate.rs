@@ -151,6 +151,7 @@ fn predictors(arguments: &Arguments) -> Result<Vec<Arc<dyn Predictor>>, Failure>
         features: arguments.features,
         seed: arguments.seed,
         draws: arguments.draws.map(|draws| draws as usize),
+        ..PredictorOptions::default()
     };
     let named = arguments.predictor.iter().map(|name| predictor_of_recorded(name, &options));
     named.collect::<Result<_, _>>().map_err(Failure::input)

@@ -1,5 +1,6 @@
 //! `foretell forecast`: where each unfinished run will end.
 
+use crate::catalogue::catalogue;
 use crate::curves::{CurveFlags, last_step, not_laid};
 use crate::failure::{Failure, Outcome};
 use crate::output::{
@@ -9,7 +10,7 @@ use crate::plot;
 use crate::scheduling::measure_name;
 use foretell::{
     Configuration, Direction, Forecast, ForecastError, Forecaster, History, PredictorOptions, Run, RunScore,
-    Standing, StopCriterion, Value, predictor,
+    Standing, StopCriterion, Value,
 };
 use foretell_logs::Recorded;
 use serde::Serialize;
@@ -86,7 +87,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         plot::check_place(path, None).map_err(Failure::input)?;
     }
     let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
-    let chosen = predictor(&arguments.predictor, &options).map_err(Failure::input)?;
+    let chosen =
+        catalogue().predictors().predictor(&arguments.predictor, &options).map_err(Failure::input)?;
     let recorded = arguments.reading.read(&arguments.history)?;
     let running = arguments.reading.read_running(&arguments.running, &recorded)?;
     arguments.reading.check_scale(&recorded, &arguments.history)?;

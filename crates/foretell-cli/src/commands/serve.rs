@@ -1,6 +1,7 @@
 //! `foretell serve` and `foretell report`: studies in the browser.
 
 use super::search::duration;
+use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
 use foretell_run::{Access, Door, EventStore, log_in};
@@ -58,7 +59,7 @@ pub(crate) fn serve(arguments: &Arguments) -> Outcome {
     let usual = Options::new(folder, *address);
     let is_made = token.is_none() && !address.ip().is_loopback();
     let token = if is_made { self::token(address, true, folder)? } else { token.clone() };
-    let options = Options { token: token.clone(), lease: *lease, ..usual };
+    let options = Options { token: token.clone(), lease: *lease, catalogue: catalogue().clone(), ..usual };
     let server = Server::bind(options).map_err(failure)?;
     if is_made {
         let access = Access { addresses: vec![server.address().to_string()], token, file: None };
@@ -114,7 +115,9 @@ pub(crate) fn beside(directory: &Path, address: SocketAddr, served: Served) -> R
     let Served { token, door, workers } = served;
     let usual = Options::new(directory, address);
     let limits = usual.limits.for_workers(workers);
-    let server = Server::bind(Options { token, limits, door: Some(door), ..usual }).map_err(failure)?;
+    let server =
+        Server::bind(Options { token, limits, door: Some(door), catalogue: catalogue().clone(), ..usual })
+            .map_err(failure)?;
     note(&format!("live in the browser: {}", shown(&server, directory)));
     let address = server.address();
     let serve = move || {
@@ -128,11 +131,11 @@ pub(crate) fn beside(directory: &Path, address: SocketAddr, served: Served) -> R
 
 /// Writes the page of a study as one file.
 pub(crate) fn report(arguments: &ReportArguments) -> Outcome {
-    let stored = foretell_run::Stored::read(&arguments.study)?;
+    let stored = foretell_run::Stored::read(&arguments.study, catalogue())?;
     let out = arguments.out.clone().unwrap_or_else(|| arguments.study.join("report.html"));
     let folder = std::path::absolute(&stored.directory).map_err(Failure::midway)?;
     let name = folder.file_name().map_or_else(|| "study".into(), |name| name.to_string_lossy().into_owned());
-    let page = foretell_serve::page(&name, &log_in(&stored.directory)).map_err(failure)?;
+    let page = foretell_serve::page(&name, &log_in(&stored.directory), catalogue()).map_err(failure)?;
     foretell_run::write_output(&out, page)
         .map_err(|error| Failure::midway(format!("{}: {error}", out.display())))?;
     note(&format!("written: {}", out.display()));

@@ -16,6 +16,7 @@ mod trials_table;
 
 use super::search::again::{self, Again, no_trial};
 use super::search::{FigureKind, report, study_picture};
+use crate::catalogue::catalogue;
 use crate::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, print, print_json, table};
@@ -213,34 +214,38 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.action {
         Action::Ls { folder, sort, form } => list::run(folder, *sort, form.format),
         Action::Compare { first, second, form } => {
-            compare::run(&Stored::read(first)?, &Stored::read(second)?, form.format)
+            compare::run(&Stored::read(first, catalogue())?, &Stored::read(second, catalogue())?, form.format)
         }
         Action::Enqueue { study, configurations, file } => {
-            enqueue::run(&Stored::read(study)?, configurations, file.as_deref())
+            enqueue::run(&Stored::read(study, catalogue())?, configurations, file.as_deref())
         }
-        Action::Note { study, text } => note_file::run(&Stored::read(study)?.directory, text),
-        Action::Best { study, nth, format } => {
-            best::run(&Stored::read(study)?, usize::try_from(*nth).unwrap_or(usize::MAX), *format)
+        Action::Note { study, text } => note_file::run(&Stored::read(study, catalogue())?.directory, text),
+        Action::Best { study, nth, format } => best::run(
+            &Stored::read(study, catalogue())?,
+            usize::try_from(*nth).unwrap_or(usize::MAX),
+            *format,
+        ),
+        Action::Front { study, format, plot } => {
+            front::run(&Stored::read(study, catalogue())?, *format, plot.as_deref())
         }
-        Action::Front { study, format, plot } => front::run(&Stored::read(study)?, *format, plot.as_deref()),
         Action::Run { study, trial, epochs, seeds, form } => {
-            let stored = Stored::read(study)?;
+            let stored = Stored::read(study, catalogue())?;
             let trial = trial.or_else(|| stored.study.best().map(|best| best.trial)).ok_or_else(|| {
                 Failure::midway("no trial was trained to its end: there is no best yet; name one by --trial")
             })?;
             again::run(&stored, &Again { trial, epochs: *epochs, seeds: *seeds }, form.format)
         }
         Action::Show { study, trial: None, top, all, form } => {
-            show(&Stored::read(study)?, *top, *all, form.format)
+            show(&Stored::read(study, catalogue())?, *top, *all, form.format)
         }
         Action::Show { study, trial: Some(trial), form, .. } => {
-            show_trial(&Stored::read(study)?, *trial, form.format)
+            show_trial(&Stored::read(study, catalogue())?, *trial, form.format)
         }
-        Action::Plot { study, out, watch } => draw(&Stored::read(study)?, out.as_deref(), watch),
-        Action::Retry { study, trials } => retry::run(&Stored::read(study)?, trials),
+        Action::Plot { study, out, watch } => draw(&Stored::read(study, catalogue())?, out.as_deref(), watch),
+        Action::Retry { study, trials } => retry::run(&Stored::read(study, catalogue())?, trials),
         Action::Rm { study, yes } => remove::run(study, *yes),
         Action::Export { study, trials, format, out } => {
-            export::run(&Stored::read(study)?, *trials, *format, out.as_deref())
+            export::run(&Stored::read(study, catalogue())?, *trials, *format, out.as_deref())
         }
         Action::Doctor { study, repair, form } => doctor::run(study, *repair, form.format),
     }
@@ -257,7 +262,7 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
     }
     plot::check_place(&path, None).map_err(Failure::input)?;
     let name = study_picture::name(&stored.directory);
-    let kind = match stored.study.spec().sampler {
+    let kind = match &stored.study.spec().sampler {
         SamplerSpec::QLearning(_) => FigureKind::QLearning,
         _ => FigureKind::Curves,
     };

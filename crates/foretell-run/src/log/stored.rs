@@ -2,7 +2,7 @@
 
 use crate::log::{Dropped, EventLogError, LogReader, Position};
 use foretell::{Curve, Run};
-use foretell_search::{Moment, Parts, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial};
+use foretell_search::{Catalogue, Moment, Record, RestoreError, Study, StudyError, StudySpec, Times, Trial};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -82,11 +82,11 @@ fn first(
 }
 
 impl Stored {
-    /// Reads the study in `directory`.
+    /// Reads the study in `directory`, whose parts `catalogue` knows.
     ///
     /// # Errors
     /// [`StoredError`].
-    pub fn read(directory: &Path) -> Result<Self, StoredError> {
+    pub fn read(directory: &Path, catalogue: &Catalogue) -> Result<Self, StoredError> {
         let log = log_in(directory);
         if !log.is_file() {
             return Err(StoredError::Missing(directory.to_owned()));
@@ -110,7 +110,7 @@ impl Stored {
         let spec = spec.ok_or_else(|| no_study(StudyError::NoHeader))?.covering(trials);
         let records = reader.position().records;
         let study =
-            Study::restore(spec, Parts::default(), first(&log, records)?).map_err(|error| match error {
+            Study::restore(spec, catalogue.into(), first(&log, records)?).map_err(|error| match error {
                 RestoreError::Study(error) => no_study(error),
                 RestoreError::Read(error) => error.into(),
             })?;

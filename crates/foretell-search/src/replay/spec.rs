@@ -37,7 +37,7 @@ impl From<RecordedSampler> for SamplerSpec {
 }
 
 /// A replay.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReplaySpec {
     /// In which order runs are taken.
     pub sampler: RecordedSampler,
@@ -106,12 +106,12 @@ impl ReplaySpec {
     /// The [`ReplayError`] of the first field that is out of range or does not fit `table`.
     pub fn validate(&self, table: &Table) -> Result<(), ReplayError> {
         self.criterion.validate()?;
-        if !self.schedule.compares_by(self.rank, self.policy) {
+        if !self.schedule.compares_by(self.rank, &self.policy) {
             return Err(StudyError::Rank.into());
         }
         if !table.objectives().is_empty() {
             let metric = &table.history().metric().name;
-            check_comparisons(metric, self.schedule, self.rank, self.policy).map_err(StudyError::from)?;
+            check_comparisons(metric, self.schedule, self.rank, &self.policy).map_err(StudyError::from)?;
         }
         if let Policy::Patience(reports) = self.policy {
             at_least_one(&[("patience", reports as u64)])?;

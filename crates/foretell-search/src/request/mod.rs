@@ -12,19 +12,19 @@ mod space;
 mod usual;
 mod written;
 
-pub use names::{Refit, Rungs, SamplerName, SchedulerName};
+pub use names::{Refit, Rungs, SchedulerName};
 pub use refusal::{Refusal, read_fields};
 pub use resolve::MOST_TRIALS;
 
 #[cfg(feature = "schema")]
 use crate::defaults::*;
+use crate::part::Named;
 #[cfg(feature = "schema")]
 use crate::samplers::q_learning::QLearning;
 use crate::schedulers::f_hyperband::{KappaOf, Reference};
 use crate::schedulers::rank::Rank;
 use crate::space::Space;
 use crate::stopping::caution::Caution;
-use crate::stopping::policy::PolicyName;
 use foretell::{Configuration, Direction, ErrorBudget, RunScore};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -131,8 +131,8 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("default" = 0, "x-heading" = "Search")))]
     pub seed: Option<u64>,
     /// Method that chooses the next configuration.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
-    pub sampler: Option<SamplerName>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Search")))]
+    pub sampler: Option<Named>,
     /// Method that decides which trial to train next, and how long.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search")))]
     pub scheduler: Option<SchedulerName>,
@@ -181,8 +181,8 @@ pub struct StudyRequest {
     pub reward: Option<String>,
 
     /// Stop rule.
-    #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Stopping")))]
-    pub policy: Option<PolicyName>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping")))]
+    pub policy: Option<Named>,
     /// How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second best.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
     pub caution: Option<Caution>,

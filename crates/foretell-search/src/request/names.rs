@@ -4,25 +4,6 @@ use crate::schedulers::schedule::Schedule;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Which configuration is tried next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum SamplerName {
-    /// Sample each configuration independently.
-    Random,
-    /// Try all combinations in order (parameters with a step, choices and flags only).
-    Grid,
-    /// Tree-structured Parzen estimators: prefer configurations close to good trials (parameters only).
-    Tpe,
-    /// Expected improvement under a Gaussian process (parameters only).
-    Gp,
-    /// tpe and gp in turn (parameters only).
-    TpeGp,
-    /// Q-learning of MetaQNN: build networks layer by layer, from the scores of earlier ones.
-    QLearning,
-}
-
 /// Who is trained next, and how far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -2,6 +2,7 @@
 
 use crate::objective::ObjectiveError;
 use crate::parameter_space::ParameterSpaceError;
+use crate::part::PartError;
 use crate::study::StudyError;
 use foretell::StopCriterionError;
 use serde::de::DeserializeOwned;
@@ -91,6 +92,12 @@ impl From<ParameterSpaceError> for Refusal {
     }
 }
 
+impl From<PartError> for Refusal {
+    fn from(error: PartError) -> Self {
+        Self::new(error.field, error.reason)
+    }
+}
+
 impl From<StudyError> for Refusal {
     fn from(error: StudyError) -> Self {
         let field = match &error {
@@ -113,6 +120,7 @@ impl From<StudyError> for Refusal {
                 ObjectiveError::Reward => "reward",
                 _ => "objective",
             },
+            StudyError::Part(error) => return error.clone().into(),
             StudyError::Predictor(_) | StudyError::NoExtrapolation { .. } => "predictor",
             StudyError::Criterion(error) => match error {
                 StopCriterionError::Probability(_) => "stop_probability",

@@ -1,10 +1,13 @@
 //! From a request to a study: all defaults.
 
-use super::names::{Refit, Rungs, SamplerName, SchedulerName};
+use super::names::{Refit, Rungs, SchedulerName};
 use super::{Queued, Refusal, StudyRequest};
+use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_ETA, DEFAULT_KAPPA, DEFAULT_PATIENCE, DEFAULT_TRIALS};
 use crate::layer_space::NETWORK;
 use crate::lessons::Lessons;
+use crate::parameter_space::ParameterSpace;
+use crate::part::Named;
 use crate::samplers::SamplerSpec;
 use crate::samplers::q_learning::{EpsilonSchedule, QLearning};
 use crate::schedulers::brackets::plan;
@@ -14,7 +17,7 @@ use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
-use crate::stopping::policy::{Policy, PolicyName};
+use crate::stopping::policy::Policy;
 use crate::study::{Queue, StudySpec};
 use foretell::{Configuration, Direction, Run, RunScore, StopCriterion, Value};
 
@@ -27,13 +30,25 @@ impl StudyRequest {
     /// # Errors
     /// The [`Refusal`] of the first field that is wrong, or that may not differ from what is there.
     pub fn resolve(self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
-        let mut spec = self.spec(there)?;
+        self.resolve_with(there, &Catalogue::default())
+    }
+
+    /// As [`resolve`](Self::resolve), where the names of parts are those of `catalogue`.
+    ///
+    /// # Errors
+    /// Those of [`resolve`](Self::resolve).
+    pub fn resolve_with(
+        self,
+        there: Option<&StudySpec>,
+        catalogue: &Catalogue,
+    ) -> Result<StudySpec, Refusal> {
+        let mut spec = self.spec(there, catalogue)?;
         spec.policy = spec.policy_in_force();
         // what was enqueued before may lie outside of the space as it is now
         let enqueued = there.map_or(&[][..], |there| &there.queue);
         let queue = std::mem::take(&mut spec.queue);
         spec.queue = Queue::new(enqueued.to_vec()).missing(queue);
-        spec.validate()?;
+        spec.validate_with(&catalogue.into())?;
         self.check_budget(&spec)?;
         if self.learn_from.is_none() && there.is_none() {
             spec.check_burn_in(0)?;
@@ -59,14 +74,14 @@ impl StudyRequest {
     ///
     /// # Errors
     /// The [`Refusal`] of the first field that is wrong.
-    pub fn resolve_regardless_of_queue(self) -> Result<StudySpec, Refusal> {
-        let queue = self.spec(None)?.queue;
-        let spec = Self { enqueue: None, ..self }.resolve(None)?;
+    pub fn resolve_regardless_of_queue(self, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
+        let queue = self.spec(None, catalogue)?.queue;
+        let spec = Self { enqueue: None, ..self }.resolve_with(None, catalogue)?;
         Ok(StudySpec { queue, ..spec })
     }
 
     /// The same, its numbers not checked.
-    fn spec(&self, there: Option<&StudySpec>) -> Result<StudySpec, Refusal> {
+    fn spec(&self, there: Option<&StudySpec>, catalogue: &Catalogue) -> Result<StudySpec, Refusal> {
         self.check_shadow()?;
         let space = self.space.clone().or_else(|| there.map(|there| there.space.clone()));
         let space = space.ok_or_else(|| {
@@ -85,9 +100,10 @@ impl StudyRequest {
         let choice = self.choice(&space, max_resource);
         let schedule = self.schedule(choice.as_ref(), there);
         let trials = self.all_trials(&space, &schedule, max_resource, there)?;
-        let usual = self.usual_stopping(&schedule, there)?;
-        Ok(StudySpec {
-            sampler: self.sampler(trials, &space, there),
+        let named = self.policy.as_ref().map(|policy| self.policy_called(policy, catalogue)).transpose()?;
+        let usual = self.usual_stopping(named.as_ref(), &schedule, there)?;
+        let spec = StudySpec {
+            sampler: self.sampler(trials, &space, there, catalogue)?,
             schedule,
             rank: self.rank.or(there.map(|there| there.rank)).unwrap_or_default(),
             direction: self.direction(&metric, there)?,
@@ -104,7 +120,7 @@ impl StudyRequest {
                 .or(there.and_then(|there| there.until_no_improvement)),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
-            policy: self.policy(choice.as_ref(), there),
+            policy: self.policy(named, choice.as_ref(), there),
             shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
             predictor: self.predictor.clone().unwrap_or(usual.predictor),
             criterion: StopCriterion {
@@ -122,7 +138,8 @@ impl StudyRequest {
                 _ => self.workload.clone(),
             },
             space,
-        })
+        };
+        Ok(spec.made(catalogue)?)
     }
 
     /// The predictor that forecasts the earlier `runs` best, and how sure it has to be to keep what the caution promises, unless somebody chose that. `None` if somebody chose a predictor, or if forecasts do not stop the
@@ -161,7 +178,8 @@ impl StudyRequest {
 
     /// Refuses a shadow of a policy that stops nothing.
     fn check_shadow(&self) -> Result<(), Refusal> {
-        let stops_nothing = self.policy == Some(PolicyName::None) || self.stopping == Some(false);
+        let stops_nothing =
+            self.policy.as_ref().is_some_and(|policy| policy.name == "none") || self.stopping == Some(false);
         if self.shadow == Some(true) && stops_nothing {
             return Err(Refusal::new(
                 "shadow",
@@ -185,9 +203,14 @@ impl StudyRequest {
     }
 
     /// How trials are stopped where no field says more: by `paper`, `caution` or the schedule; else as they are there.
-    fn usual_stopping(&self, schedule: &Schedule, there: Option<&StudySpec>) -> Result<Stopping, Refusal> {
+    fn usual_stopping(
+        &self,
+        named: Option<&Policy>,
+        schedule: &Schedule,
+        there: Option<&StudySpec>,
+    ) -> Result<Stopping, Refusal> {
         let paper = self.paper == Some(true);
-        let extrapolates = matches!(self.policy, Some(PolicyName::Lce | PolicyName::LceOptimistic));
+        let extrapolates = named.is_some_and(Policy::is_by_curve_alone);
         if paper && extrapolates {
             let why = "the paper's settings are those of its own predictor, and the policy lce is another method's: leave one of them out";
             return Err(Refusal::new("paper", why));
@@ -216,7 +239,9 @@ impl StudyRequest {
                 refit: there.refit,
                 criterion: there.criterion,
             },
-            (None, None) if extrapolates => Stopping::lce(),
+            (None, None) if named.is_some_and(|policy| policy.usual().is_some()) => {
+                named.and_then(Policy::usual).unwrap_or_else(Stopping::paper)
+            }
             (None, None) if self.rank.unwrap_or_default() != Rank::Value => Stopping::ranking(),
             (None, None) if !schedule.is_full() => Stopping::in_rungs(),
             (caution, _) => caution.unwrap_or_default().stopping(),
@@ -280,7 +305,7 @@ impl StudyRequest {
     /// As many trials as there are combinations, for the sampler that tries all.
     fn all_combinations(&self, space: &Space) -> Option<u64> {
         match space {
-            Space::Parameters(space) if self.sampler == Some(SamplerName::Grid) => {
+            Space::Parameters(space) if self.sampler == Some("grid".into()) => {
                 space.all(MOST_TRIALS).map(|all| all.len() as u64)
             }
             _ => None,
@@ -298,7 +323,7 @@ impl StudyRequest {
         let Schedule::Hyperband { eta, runs, .. } = *schedule else {
             // one that is stopped or fails costs less than its first job, but an epoch at least: the budget ends the search, not the
             // number of trials, unless a plan is made for that
-            let planned = schedule.is_planned_for_trials() || self.sampler == Some(SamplerName::QLearning);
+            let planned = schedule.is_planned_for_trials() || self.sampler == Some("q-learning".into());
             let levels = schedule.levels(max_resource).ok().filter(|_| planned);
             let first = levels.and_then(|levels| levels.first().copied());
             let paid = self.budget_epochs.map(|budget| (budget / first.unwrap_or(1).max(1)).max(1));
@@ -323,20 +348,26 @@ impl StudyRequest {
         }
     }
 
-    fn sampler(&self, trials: u64, space: &Space, there: Option<&StudySpec>) -> SamplerSpec {
+    fn sampler(
+        &self,
+        trials: u64,
+        space: &Space,
+        there: Option<&StudySpec>,
+        catalogue: &Catalogue,
+    ) -> Result<SamplerSpec, Refusal> {
         let learns = self.alpha.is_some() || self.gamma.is_some() || self.initial_value.is_some();
         let asked =
             learns || self.sampler.is_some() || self.epsilon_trials.is_some() || self.replay.is_some();
-        match (self.sampler, there) {
+        Ok(match (&self.sampler, there) {
             (_, Some(there)) if !asked => there.sampler.clone(),
             (None, _) => SamplerSpec::usual(space),
-            (Some(SamplerName::Random), _) => SamplerSpec::Random,
-            (Some(SamplerName::Grid), _) => SamplerSpec::Grid,
-            (Some(SamplerName::Tpe), _) => SamplerSpec::Tpe,
-            (Some(SamplerName::Gp), _) => SamplerSpec::Gp,
-            (Some(SamplerName::TpeGp), _) => SamplerSpec::TpeGp,
-            (Some(SamplerName::QLearning), _) => SamplerSpec::QLearning(self.q_learning(trials, there)),
-        }
+            (Some(named), _) if named.name == "q-learning" => {
+                SamplerSpec::QLearning(self.q_learning(trials, there))
+            }
+            (Some(named), _) => {
+                catalogue.sampler(named, &self.fields(), trials, there.map(|there| &there.sampler))?
+            }
+        })
     }
 
     fn q_learning(&self, trials: u64, there: Option<&StudySpec>) -> QLearning {
@@ -358,23 +389,26 @@ impl StudyRequest {
     }
 
     /// The policy that stops trials, with its caution.
-    fn policy(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
-        match (self.named_policy(choice, there), self.caution) {
+    fn policy(&self, named: Option<Policy>, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
+        match (self.policy_or(named, choice, there), self.caution) {
             (Policy::RungsFirst(_), Some(caution)) => Policy::RungsFirst(caution),
             (policy, _) => policy,
         }
     }
 
-    fn named_policy(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
+    fn policy_called(&self, named: &Named, catalogue: &Catalogue) -> Result<Policy, Refusal> {
+        let (eta, patience) = (self.eta.unwrap_or(DEFAULT_ETA), self.patience.unwrap_or(DEFAULT_PATIENCE));
+        Ok(catalogue.policy(named, eta, patience)?)
+    }
+
+    fn policy_or(&self, named: Option<Policy>, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
         let scheduler = self.scheduler.unwrap_or_default();
         let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
-        match (self.policy, choice, there) {
+        match (named, choice, there) {
             _ if self.stopping == Some(false) => Policy::None,
-            (Some(named), ..) => {
-                named.policy(self.eta.unwrap_or(DEFAULT_ETA), self.patience.unwrap_or(DEFAULT_PATIENCE))
-            }
-            (None, _, Some(there)) if self.stopping.is_none() => there.policy,
-            (None, Some(choice), _) if self.scheduler.is_none() => choice.policy,
+            (Some(named), ..) => named,
+            (None, _, Some(there)) if self.stopping.is_none() => there.policy.clone(),
+            (None, Some(choice), _) if self.scheduler.is_none() => choice.policy.clone(),
             (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,
             (None, ..) if self.needs_forecasts() => Policy::Forecast,
             (None, ..) => Policy::RungsFirst(Caution::default()),
@@ -387,7 +421,7 @@ impl StudyRequest {
         self.scheduler.unwrap_or_default() != SchedulerName::Full
             || self.paper == Some(true)
             || self.burn_in.is_some()
-            || self.sampler == Some(SamplerName::QLearning)
+            || self.sampler == Some("q-learning".into())
             || self.limit.is_some()
             || self.has_front()
     }
@@ -401,7 +435,10 @@ impl Queued {
     pub fn read(&self, space: &Space) -> Result<Configuration, Refusal> {
         match (self, space) {
             (Self::Values(values), Space::Parameters(space)) => Ok(space.typed(values)),
-            (Self::Values(values), Space::Metaqnn(_)) => Ok(values.clone()),
+            (Self::Values(values), Space::Metaqnn(_) | Space::Own(_)) => Ok(values.clone()),
+            (Self::Text(text), Space::Own(_)) => ParameterSpace::any()
+                .parts(text)
+                .map_err(|error| Refusal::new("enqueue", format!("{text}: {error}"))),
             (Self::Text(text), Space::Parameters(space)) => {
                 space.parts(text).map_err(|error| Refusal::new("enqueue", format!("{text}: {error}")))
             }

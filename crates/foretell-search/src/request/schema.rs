@@ -2,7 +2,8 @@
 
 use super::StudyRequest;
 use super::usual::in_words;
-use serde_json::{Map, Value};
+use crate::catalogue::Catalogue;
+use serde_json::{Map, Value, json};
 
 /// What schemars writes for the types of Rust, and nobody else needs.
 const NOISE: [&str; 2] = ["format", "title"];
@@ -11,11 +12,21 @@ impl StudyRequest {
     /// The JSON Schema of each field, self-contained: its `description`, its `type` or its choices as `oneOf`, its `default` where there
     /// is one, or else its description ends in what it is usually; and for flags `x-heading`, `x-value` (what the value is called),
     /// `x-flag-help` (where the flag turns something off) and `x-rare` (few need it).
-    pub fn schema() -> Map<String, Value> {
+    pub fn schema(catalogue: &Catalogue) -> Map<String, Value> {
         let whole = Value::from(schemars::schema_for!(Self));
         let Value::Object(fields) = &whole["properties"] else { return Map::new() };
         let mut fields: Map<_, _> =
             fields.iter().map(|(name, field)| (name.clone(), plain(field, &whole))).collect();
+        for (name, known) in [
+            ("sampler", catalogue.samplers().collect::<Vec<_>>()),
+            ("policy", catalogue.policies().collect()),
+        ] {
+            if let Some(Value::Object(field)) = fields.get_mut(name) {
+                let choice = |(name, about)| json!({"type": "string", "const": name, "description": about});
+                field.shift_remove("type");
+                field.insert("oneOf".to_owned(), known.into_iter().map(choice).collect());
+            }
+        }
         for (name, values) in Self::usual() {
             let Some(Value::String(text)) = fields.get_mut(name).map(|field| &mut field["description"])
             else {

@@ -21,11 +21,8 @@ pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 fn space(written: Value) -> Result<Space, String> {
     let parameters = match written {
         Value::String(name) if name == METAQNN => return Ok(Space::Metaqnn(LayerSpace::default())),
-        Value::String(name) => {
-            return Err(format!(
-                "unknown space {name:?}; known is {METAQNN:?}, or parameters such as {{\"lr\": \"log:1e-4:1\"}}"
-            ));
-        }
+        // a catalogue knows, or refuses it
+        name @ Value::String(_) => return serde_json::from_value(name).map_err(|error| error.to_string()),
         Value::Object(fields) if is_stored(&fields) => {
             return serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string());
         }
@@ -43,7 +40,7 @@ fn is_stored(fields: &serde_json::Map<String, Value>) -> bool {
     let mut entries = fields.iter();
     match (entries.next(), entries.next()) {
         (Some((name, Value::Array(_))), None) => name == "parameters",
-        (Some((name, Value::Object(held))), None) => name == METAQNN && !held.contains_key("kind"),
+        (Some((_, Value::Object(held))), None) => !held.contains_key("kind"),
         _ => false,
     }
 }

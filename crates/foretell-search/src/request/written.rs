@@ -1,6 +1,6 @@
 //! From a study back to a request: every setting under the name by which it is asked for.
 
-use super::names::{Refit, SamplerName};
+use super::names::Refit;
 use super::resolve::name_of;
 use super::{Queued, StudyRequest};
 use crate::objective::{Limit, Objective};
@@ -28,11 +28,14 @@ impl StudySpec {
             epochs: Some(self.max_resource),
             score: Some(self.run_score),
             seed: Some(self.seed),
-            sampler: Some(SamplerName::from(&self.sampler)),
+            sampler: Some(self.sampler.name().into()),
             scheduler: Some(name_of(self)),
             rank: Some(self.rank),
             reward: self.reward.as_ref().map(ToString::to_string),
-            policy: Some(self.policy.name()),
+            policy: Some(match &self.policy {
+                Policy::Own(part) => part.named().clone(),
+                ours => ours.name().into(),
+            }),
             caution: match self.policy {
                 Policy::RungsFirst(caution) => Some(caution),
                 _ => None,
@@ -104,17 +107,4 @@ impl StudySpec {
 /// What is written for each of `all`; `None` where there is none.
 fn written<T, W>(all: &[T], write: impl Fn(&T) -> W) -> Option<Vec<W>> {
     (!all.is_empty()).then(|| all.iter().map(write).collect())
-}
-
-impl From<&SamplerSpec> for SamplerName {
-    fn from(sampler: &SamplerSpec) -> Self {
-        match sampler {
-            SamplerSpec::Random => Self::Random,
-            SamplerSpec::Grid => Self::Grid,
-            SamplerSpec::Tpe => Self::Tpe,
-            SamplerSpec::Gp => Self::Gp,
-            SamplerSpec::TpeGp => Self::TpeGp,
-            SamplerSpec::QLearning(_) => Self::QLearning,
-        }
-    }
 }

@@ -8,8 +8,9 @@ pub(crate) mod worth;
 
 use crate::layer_space::{NETWORK, Trajectory};
 use crate::parameter_space::ParameterSpace;
+use crate::part::{Part, PartError};
 use crate::samplers::grid::Grid;
-use crate::samplers::q_learning::{QLearner, QLearning, QLearningError, Reward};
+use crate::samplers::q_learning::{QLearner, QLearning, Reward};
 use crate::samplers::random::{RandomSampler, replay_stream, trial_stream};
 use crate::samplers::surrogate::{
     Cube, Evidence, FrontSearch, GpSearch, KnownCosts, first_draw, parzen_draws,
@@ -18,6 +19,7 @@ use crate::samplers::worth::Worth;
 use crate::space::{Space, network_configuration};
 use foretell::{Configuration, Value};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Which sampler.
@@ -37,7 +39,23 @@ pub enum SamplerSpec {
     TpeGp,
     /// MetaQNN's Q-learning; networks only.
     QLearning(QLearning),
+    /// One of a [`Catalogue`](crate::Catalogue).
+    #[serde(untagged)]
+    Own(Part<dyn SamplerFamily>),
 }
+
+/// The names of this crate's samplers.
+pub(crate) const SAMPLERS: &[(&str, &str)] = &[
+    ("random", "Sample each configuration independently."),
+    ("grid", "Try all combinations in order (parameters with a step, choices and flags only)."),
+    (
+        "tpe",
+        "Tree-structured Parzen estimators: prefer configurations close to good trials (parameters only).",
+    ),
+    ("gp", "Expected improvement under a Gaussian process (parameters only)."),
+    ("tpe-gp", "tpe and gp in turn (parameters only)."),
+    ("q-learning", "Q-learning of MetaQNN: build networks layer by layer, from the scores of earlier ones."),
+];
 
 /// Proposes configurations. What it proposes depends on its seed and on what it was told, nothing else, so that a study's
 /// log, told again in order, restores it.
@@ -61,12 +79,57 @@ pub trait Sampler: Send + Sync {
     }
 }
 
+/// What makes the samplers of one name.
+pub trait SamplerFamily: Send + Sync {
+    /// What a sampler is made with where a request names the family for a study of so many `trials`: the fields of the request are `asked`,
+    /// and the study has the settings `there` already.
+    fn settings(&self, asked: &Map<String, Json>, trials: u64, there: Option<&Json>) -> Json {
+        let _ = (asked, trials, there);
+        Json::Null
+    }
+
+    /// The sampler of `space` with the study's `seed`.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn sampler(&self, settings: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String>;
+}
+
+impl<F> SamplerFamily for F
+where
+    F: Fn(&Json, &Space, u64) -> Result<Box<dyn Sampler>, String> + Send + Sync,
+{
+    fn sampler(&self, settings: &Json, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, String> {
+        self(settings, space, seed)
+    }
+}
+
 impl SamplerSpec {
     /// The one for `space` unless told otherwise: parameters by [`TpeGp`](Self::TpeGp), networks at random.
     pub fn usual(space: &Space) -> Self {
         match space {
             Space::Parameters(_) => Self::TpeGp,
-            Space::Metaqnn(_) => Self::Random,
+            Space::Metaqnn(_) | Space::Own(_) => Self::Random,
+        }
+    }
+
+    /// The sampler of this crate that is called `name`, but for Q-learning, which has settings.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Random, Self::Grid, Self::Tpe, Self::Gp, Self::TpeGp]
+            .into_iter()
+            .find(|known| known.name() == name)
+    }
+
+    /// The name by which a request asks for it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Random => "random",
+            Self::Grid => "grid",
+            Self::Tpe => "tpe",
+            Self::Gp => "gp",
+            Self::TpeGp => "tpe-gp",
+            Self::QLearning(_) => "q-learning",
+            Self::Own(part) => part.name(),
         }
     }
 
@@ -78,11 +141,12 @@ impl SamplerSpec {
     /// The sampler of `space` with the study's `seed`.
     ///
     /// # Errors
-    /// [`QLearningError`] for settings out of range.
-    pub fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, QLearningError> {
+    /// [`PartError`] for settings out of range.
+    pub fn sampler(&self, space: &Space, seed: u64) -> Result<Box<dyn Sampler>, PartError> {
         Ok(match (self, space) {
             (Self::QLearning(settings), Space::Metaqnn(space)) => Box::new(QLearningSampler {
-                learner: QLearner::new(space.clone(), settings.clone())?,
+                learner: QLearner::new(space.clone(), settings.clone())
+                    .map_err(|error| PartError::new("sampler", error))?,
                 seed,
                 proposed: None,
             }),
@@ -95,6 +159,11 @@ impl SamplerSpec {
             }
             (Self::TpeGp, Space::Parameters(space)) => {
                 Box::new(Surrogate::new(space, seed, Method::InTurn(GpSearch::default())))
+            }
+            (Self::Own(part), _) => {
+                let refused = |why| PartError::new("sampler", format!("{}: {why}", part.name()));
+                let family = part.made().ok_or_else(|| refused("no catalogue has made it".to_owned()))?;
+                family.sampler(part.settings(), space, seed).map_err(refused)?
             }
             _ => Box::new(RandomSearch::new(space.clone(), seed)),
         })
@@ -149,12 +218,20 @@ impl Sampler for RandomSearch {
                 let network = self.sampler.network(space, trial, &self.proposed).trajectory;
                 network_configuration(space, &network).ok()
             }
+            Space::Own(part) => {
+                let space = part.made()?;
+                let is_new = |drawn: &Configuration| {
+                    text(drawn).is_none_or(|text| !self.configurations.contains(&text))
+                };
+                let mut rng = trial_stream(self.sampler.seed, trial);
+                Some(self.sampler.draw(|| space.sample(&mut rng), is_new))
+            }
         }
     }
 
     fn started(&mut self, _trial: u64, configuration: &Configuration) {
         match &self.space {
-            Space::Parameters(_) => self.configurations.extend(text(configuration)),
+            Space::Parameters(_) | Space::Own(_) => self.configurations.extend(text(configuration)),
             Space::Metaqnn(_) => self.proposed.extend(network(configuration)),
         }
     }

@@ -108,7 +108,7 @@ impl RandomSampler {
         RandomNetwork { trajectory, repeated }
     }
 
-    fn draw<T>(&self, mut draw: impl FnMut() -> T, is_new: impl Fn(&T) -> bool) -> T {
+    pub(super) fn draw<T>(&self, mut draw: impl FnMut() -> T, is_new: impl Fn(&T) -> bool) -> T {
         let mut drawn = draw();
         for _ in 0..self.redraws {
             if is_new(&drawn) {

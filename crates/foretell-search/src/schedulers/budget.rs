@@ -28,6 +28,7 @@ impl Choice {
                 "tpe-gp proposes in turn what resembles good trials and where a Gaussian process expects most"
             }
             Space::Metaqnn(_) => "networks are drawn at random",
+            Space::Own(_) => "configurations are drawn at random",
         };
         if max_resource < ETA {
             let why = format!(

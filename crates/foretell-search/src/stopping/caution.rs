@@ -89,14 +89,6 @@ impl Stopping {
         }
     }
 
-    /// Where each curve is extrapolated by itself: from the first finished trial on, at P(y_T > y_best) < 0.05, so Δ = 0.95. Finished trials
-    /// only say how a metric without a known range ranges.
-    ///
-    /// Source: Domhan et al. 2015, §3.3.
-    pub fn lce() -> Self {
-        Self { burn_in: 1, predictor: "lce".to_owned(), refit: Some(1.05), ..Self::paper() }
-    }
-
     /// Where trials are compared at rungs by forecasts of their end: from the fifth finished trial on, learnt again as trials finish.
     pub fn ranking() -> Self {
         Self { burn_in: 5, refit: Some(1.05), ..Self::in_rungs() }

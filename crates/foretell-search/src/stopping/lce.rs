@@ -1,8 +1,8 @@
 //! The termination criterion of Domhan et al.: stop a trial whose extrapolated curve will hardly beat the best, or whose end is known.
 
 use super::{ForecastRule, Needs, Ruling, StopRule, Watched};
+use crate::stopping::caution::Stopping;
 use crate::stopping::decision::Reason;
-use foretell::StopCriterion;
 use foretell::lce::TerminationMode;
 
 /// Stops a trial by the extrapolation of its own curve, by the criterion of [`Termination`](foretell::lce::Termination) with the study's Δ,
@@ -17,15 +17,13 @@ use foretell::lce::TerminationMode;
 /// Source: Domhan, Springenberg & Hutter 2015, §3.3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LceRule {
-    /// When a forecast says that the trial will not win.
-    pub criterion: StopCriterion,
     /// Which of the two published criteria.
     pub mode: TerminationMode,
 }
 
 impl StopRule for LceRule {
     fn needs(&self, _max_resource: u64) -> Needs {
-        Needs { burn_in: true, forecasts: true, ..Needs::default() }
+        Needs { burn_in: true, forecasts: true, curve_alone: true, ..Needs::default() }
     }
 
     fn rule(&self, trial: &mut dyn Watched) -> Ruling {
@@ -46,11 +44,17 @@ impl StopRule for LceRule {
             let forecast = Some(foreseen.recorded);
             return Ruling { stop: true, forecast, incumbent, ..Ruling::go_on(Reason::EndKnown) };
         }
-        let ruling = ForecastRule { criterion: self.criterion }.judge(trial, &foreseen);
+        let ruling = ForecastRule { criterion: trial.criterion() }.judge(trial, &foreseen);
         if careful && ruling.stop && end.is_outside(foreseen.forecast.mean) {
             let why = "its extrapolation leaves the metric's range".to_owned();
             return Ruling { stop: false, reason: Reason::NoForecast(why), ..ruling };
         }
         ruling
+    }
+
+    /// From the first finished trial on, at P(y_T > y_best) < 0.05, so Δ = 0.95. Finished trials only say how a metric without a known range
+    /// ranges.
+    fn usual(&self) -> Option<Stopping> {
+        Some(Stopping { burn_in: 1, predictor: "lce".to_owned(), refit: Some(1.05), ..Stopping::paper() })
     }
 }

@@ -18,8 +18,9 @@ pub use median::MedianRule;
 pub use patience::PatienceRule;
 pub use rungs_first::RungsFirstRule;
 
+use crate::stopping::caution::Stopping;
 use crate::stopping::decision::{Reason, RecordedForecast};
-use foretell::Forecast;
+use foretell::{Forecast, StopCriterion};
 
 /// What a study keeps and prepares for a stop rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Needs {
     pub burn_in: bool,
     /// Forecasts, whose models are fitted beforehand on another thread where there is one.
     pub forecasts: bool,
+    /// These by the trial's own curve alone: the predictor must extrapolate.
+    pub curve_alone: bool,
     /// The running means of those that were trained to a level.
     pub means: bool,
     /// The resources, ascending, at which the scores of all trials are kept.
@@ -63,6 +66,11 @@ pub trait StopRule: Send + Sync {
 
     /// The ruling on a trial that has just reported.
     fn rule(&self, trial: &mut dyn Watched) -> Ruling;
+
+    /// How a study stops by it unless told otherwise; `None` as by any other rule.
+    fn usual(&self) -> Option<Stopping> {
+        None
+    }
 }
 
 /// What a rule may see of the trial that it rules on. Scores are the metric turned so that larger is better.
@@ -81,6 +89,9 @@ pub trait Watched {
 
     /// The score that it has to beat; `None` while nobody has one.
     fn incumbent(&self) -> Option<f64>;
+
+    /// When the study takes a forecast to say that a trial will not win.
+    fn criterion(&self) -> StopCriterion;
 
     /// Where it is forecast to be at the end.
     ///

@@ -1,17 +1,18 @@
 //! Policies: which rule stops running trials, by the name that a request and the log have for it, and in words.
 //!
-//! A new rule is one file beside this one, its variant here, and its name in [`PolicyName`].
+//! A new rule of this crate is one file beside this one, its variant here, and its name in [`POLICIES`]. Other crates add theirs to a
+//! [`Catalogue`](crate::Catalogue).
 
-use super::caution::Caution;
+use super::caution::{Caution, Stopping};
 use super::rungs_first::{FEWEST, first_rungs, margin};
-use super::{AshaRule, ForecastRule, LceRule, MedianRule, PatienceRule, RungsFirstRule, StopRule};
-use foretell::lce::{LceOptions, TerminationMode};
-use foretell::{Lce, Predictor, PredictorOptions, StopCriterion, UnknownPredictor, predictor};
+use super::{AshaRule, ForecastRule, MedianRule, Needs, PatienceRule, RungsFirstRule, StopRule};
+use crate::part::Part;
+use foretell::StopCriterion;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The rule that stops running trials.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// No trial is stopped, and no decision is made.
@@ -20,10 +21,6 @@ pub enum Policy {
     /// gives the last-value criterion.
     #[default]
     Forecast,
-    /// By the extrapolation of each curve alone: the conservative criterion of Domhan et al. 2015. See [`LceRule`].
-    Lce,
-    /// The same, and also where the end is known, whatever its rank: their optimistic criterion.
-    LceOptimistic,
     /// The median rule: stop a trial whose best score so far is below the median of the running means of those that were
     /// trained as far as it is to be. Source: Golovin et al., "Google Vizier", KDD 2017, §3.2.2.
     Median,
@@ -38,107 +35,89 @@ pub enum Policy {
     /// Perfect foresight: stop a trial that ends at or below what it has to beat. The most that any forecast could save;
     /// in replays only.
     Oracle,
+    /// A rule of a [`Catalogue`](crate::Catalogue).
+    #[serde(untagged)]
+    Own(Part<dyn StopRule>),
 }
 
-/// The policies that a request can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum PolicyName {
-    /// Stop nothing.
-    None,
-    /// Stop trials whose forecasts show that they will not win.
-    #[serde(alias = "forecast")]
-    Srm,
-    /// Until enough trials are completed, keep the best third at the rungs R/9 and R/3; then as srm.
-    RungsFirst,
-    /// Stop trials below the median of the other trials' running means.
-    Median,
-    /// Stop after a number of reports without improvement.
-    Patience,
-    /// ASHA without pauses: keep the best 1/η at the rungs R/η² and R/η.
-    Asha,
-    /// Stop trials that will not win, by extrapolating each curve alone (Domhan et al., conservative).
-    Lce,
-    /// As lce, and stop trials whose final value is certain, whatever their rank (Domhan et al., optimistic).
-    LceOptimistic,
-}
-
-impl PolicyName {
-    /// The policy of this name, with the numbers of those that have one.
-    pub fn policy(self, eta: u64, patience: usize) -> Policy {
-        match self {
-            Self::None => Policy::None,
-            Self::Srm => Policy::Forecast,
-            Self::RungsFirst => Policy::RungsFirst(Caution::default()),
-            Self::Median => Policy::Median,
-            Self::Patience => Policy::Patience(patience),
-            Self::Asha => Policy::Asha(eta),
-            Self::Lce => Policy::Lce,
-            Self::LceOptimistic => Policy::LceOptimistic,
-        }
-    }
-}
+/// The names of this crate's policies.
+pub(crate) const POLICIES: &[(&str, &str)] = &[
+    ("none", "Stop nothing."),
+    ("srm", "Stop trials whose forecasts show that they will not win."),
+    (
+        "rungs-first",
+        "Until enough trials are completed, keep the best third at the rungs R/9 and R/3; then as srm.",
+    ),
+    ("median", "Stop trials below the median of the other trials' running means."),
+    ("patience", "Stop after a number of reports without improvement."),
+    ("asha", "ASHA without pauses: keep the best 1/η at the rungs R/η² and R/η."),
+];
 
 impl Policy {
+    /// The policy of this crate that is called `name`, with the numbers of those that have one.
+    pub fn named(name: &str, eta: u64, patience: usize) -> Option<Self> {
+        Some(match name {
+            "none" => Self::None,
+            "srm" | "forecast" => Self::Forecast,
+            "rungs-first" => Self::RungsFirst(Caution::default()),
+            "median" => Self::Median,
+            "patience" => Self::Patience(patience),
+            "asha" => Self::Asha(eta),
+            _ => return None,
+        })
+    }
+
     /// The name by which a request asks for it.
-    pub fn name(self) -> PolicyName {
+    pub fn name(&self) -> &str {
         match self {
-            Self::None => PolicyName::None,
-            Self::Median => PolicyName::Median,
-            Self::Patience(_) => PolicyName::Patience,
-            Self::Asha(_) => PolicyName::Asha,
-            Self::RungsFirst(_) => PolicyName::RungsFirst,
-            Self::Lce => PolicyName::Lce,
-            Self::LceOptimistic => PolicyName::LceOptimistic,
-            Self::Forecast | Self::Oracle => PolicyName::Srm,
+            Self::None => "none",
+            Self::Median => "median",
+            Self::Patience(_) => "patience",
+            Self::Asha(_) => "asha",
+            Self::RungsFirst(_) => "rungs-first",
+            Self::Forecast | Self::Oracle => "srm",
+            Self::Own(part) => part.name(),
         }
+    }
+
+    /// The rule of a catalogue, and what it needs.
+    fn own(&self) -> Option<(&dyn StopRule, Needs)> {
+        let Self::Own(part) = self else { return None };
+        let rule = part.made()?.as_ref();
+        Some((rule, rule.needs(1)))
     }
 
     /// Whether forecasts of their end stop trials, from some time on.
-    pub fn is_by_forecasts(self) -> bool {
-        matches!(self, Self::Forecast | Self::RungsFirst(_)) || self.is_by_curve_alone()
+    pub fn is_by_forecasts(&self) -> bool {
+        matches!(self, Self::Forecast | Self::RungsFirst(_))
+            || self.own().is_some_and(|(_, needs)| needs.forecasts)
     }
 
     /// Whether each trial is forecast by its own curve alone, so that nothing is learnt from others.
-    pub fn is_by_curve_alone(self) -> bool {
-        matches!(self, Self::Lce | Self::LceOptimistic)
+    pub fn is_by_curve_alone(&self) -> bool {
+        self.own().is_some_and(|(_, needs)| needs.curve_alone)
     }
 
-    /// Returns the predictor called `name`, by which the policy forecasts. With LCE's criterion the predictor ignores the points before learning
-    /// begins.
-    ///
-    /// # Errors
-    /// [`UnknownPredictor`] if no predictor is called `name`.
-    pub fn predictor(
-        self,
-        name: &str,
-        options: &PredictorOptions,
-    ) -> Result<Arc<dyn Predictor>, UnknownPredictor> {
-        match LceOptions::named(name) {
-            Some(lce) if self.is_by_curve_alone() => {
-                Ok(Arc::new(Lce::of_termination(lce, options.draws, options.seed)))
-            }
-            _ => predictor(name, options).map(Arc::from),
-        }
+    /// How a study stops by it unless told otherwise, where the rule has a choice of its own.
+    pub fn usual(&self) -> Option<Stopping> {
+        self.own().and_then(|(rule, _)| rule.usual())
     }
 
     /// Its rule; `None` where no trial is judged, or where only a replay has it.
-    pub(crate) fn rule(self, criterion: StopCriterion) -> Option<Arc<dyn StopRule>> {
+    pub(crate) fn rule(&self, criterion: StopCriterion) -> Option<Arc<dyn StopRule>> {
         Some(match self {
             Self::None | Self::Oracle => return None,
             Self::Forecast => Arc::new(ForecastRule { criterion }),
-            Self::Lce => Arc::new(LceRule { criterion, mode: TerminationMode::Conservative }),
-            Self::LceOptimistic => Arc::new(LceRule { criterion, mode: TerminationMode::Optimistic }),
-            Self::RungsFirst(caution) => Arc::new(RungsFirstRule { criterion, caution }),
+            Self::RungsFirst(caution) => Arc::new(RungsFirstRule { criterion, caution: *caution }),
             Self::Median => Arc::new(MedianRule),
-            Self::Patience(reports) => Arc::new(PatienceRule(reports)),
-            Self::Asha(eta) => Arc::new(AshaRule { eta }),
+            Self::Patience(reports) => Arc::new(PatienceRule(*reports)),
+            Self::Asha(eta) => Arc::new(AshaRule { eta: *eta }),
+            Self::Own(part) => return part.made().cloned(),
         })
     }
 
     /// The epochs at which it compares trials before forecasts can; none for most policies.
-    pub fn rungs_before_forecasts(self, max_resource: u64) -> Vec<u64> {
+    pub fn rungs_before_forecasts(&self, max_resource: u64) -> Vec<u64> {
         match self {
             Self::RungsFirst(_) => first_rungs(max_resource),
             _ => Vec::new(),
@@ -147,8 +126,8 @@ impl Policy {
 
     /// When it stops a trial before forecasts can, in words that follow "a trial is stopped"; `None` where nothing does, or no rung lies below the
     /// end.
-    pub fn before_forecasts(self, max_resource: u64) -> Option<String> {
-        let Self::RungsFirst(caution) = self else { return None };
+    pub fn before_forecasts(&self, max_resource: u64) -> Option<String> {
+        let Self::RungsFirst(caution) = *self else { return None };
         let rungs: Vec<String> = first_rungs(max_resource).iter().map(u64::to_string).collect();
         let unless = margin(caution).map_or(String::new(), |margin| {
             format!(
@@ -165,16 +144,19 @@ impl Policy {
 
     /// When it stops a trial, in words that follow "a trial is stopped"; `None` for policies that go by forecasts, whose words need
     /// the criterion, and for the one that stops nothing.
-    pub fn in_words(self) -> Option<String> {
+    pub fn in_words(&self) -> Option<String> {
         match self {
             Self::None | Self::Forecast | Self::RungsFirst(_) | Self::Oracle => None,
-            Self::Lce | Self::LceOptimistic => None,
             Self::Median => Some("once its best is below the median of the others' running means".to_owned()),
             Self::Patience(reports) => Some(format!("after {reports} reports without a new best")),
             Self::Asha(eta) => Some(format!(
                 "at the rungs R/{} and R/{eta} unless it is among the best 1/{eta} there",
                 eta * eta
             )),
+            Self::Own(part) => {
+                let needs_words = !part.made()?.needs(1).forecasts;
+                needs_words.then(|| format!("by the rule {}", part.name()))
+            }
         }
     }
 }

@@ -18,6 +18,8 @@ impl Study {
     /// Samplers learn from the trials that are in the space as it is now, forecasts from all.
     pub(super) fn take_settings(&mut self, settings: &Settings) {
         let changed = self.spec.clone().going_by(settings);
+        // parts that no catalogue knows stay as they are read: they were refused before they were recorded
+        let changed = changed.clone().made(&self.catalogue).unwrap_or(changed);
         let Settings { trials, budget_epochs, .. } = *settings;
         self.settings = Settings { trials, budget_epochs, ..changed.settings() };
         if changed == self.spec {

@@ -209,6 +209,6 @@ impl Study {
             return Ok(Arc::clone(predictor));
         }
         let options = PredictorOptions { seed: self.spec.seed, ..PredictorOptions::default() };
-        Ok(self.spec.policy.predictor(&self.spec.predictor, &options)?)
+        Ok(self.catalogue.predictor(&self.spec.policy, &self.spec.predictor, &options)?)
     }
 }

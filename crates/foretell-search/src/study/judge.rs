@@ -4,7 +4,7 @@ use super::{Study, Trial};
 use crate::record::{Decision, Reason};
 use crate::samplers::random::is_exempt;
 use crate::stopping::{Foreseen, Place, Ruling, Standing, Watched};
-use foretell::{Action, RunScore};
+use foretell::{Action, RunScore, StopCriterion};
 use std::sync::Arc;
 
 /// Non-finite values in a row that count as divergence.
@@ -51,6 +51,10 @@ impl Watched for View<'_> {
 
     fn incumbent(&self) -> Option<f64> {
         self.study.reference(self.index as u64)
+    }
+
+    fn criterion(&self) -> StopCriterion {
+        self.study.spec.criterion
     }
 
     fn foresee(&mut self) -> Result<Foreseen, String> {

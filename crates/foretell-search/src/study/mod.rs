@@ -43,6 +43,7 @@ pub use trial::{Trial, TrialState};
 pub(crate) use judge::DIVERGED_AFTER;
 pub(crate) use knowledge::{Checks, Level, NoForecast, Recording};
 
+use crate::catalogue::Catalogue;
 use crate::samplers::Sampler;
 use crate::samplers::q_learning::QLearner;
 use crate::schedulers::f_hyperband::LevelData;
@@ -67,6 +68,8 @@ use std::sync::Arc;
 /// What is kept for each trial: its configuration, its curve (16 bytes a point), its state and its last decision.
 pub struct Study {
     spec: StudySpec,
+    /// What the names in it mean.
+    catalogue: Catalogue,
     /// What the records say of the settings that may change.
     settings: Settings,
     sampler: Box<dyn Sampler>,
@@ -143,6 +146,7 @@ impl Study {
     /// # Errors
     /// [`StudyError`] if `spec` is not valid. What `spec` says about a part that the caller brings is not checked.
     pub fn with(spec: StudySpec, parts: Parts) -> Result<Self, StudyError> {
+        let spec = spec.made(&parts.catalogue)?;
         spec.validate_with(&parts)?;
         Self::assembled(spec, parts, None)
     }
@@ -161,7 +165,7 @@ impl Study {
         parts: Parts,
         recording: Option<Arc<dyn Recording>>,
     ) -> Result<Self, StudyError> {
-        let Parts { sampler, scheduler, predictor, stop_rule } = parts;
+        let Parts { catalogue, sampler, scheduler, predictor, stop_rule } = parts;
         let brings_sampler = sampler.is_some();
         let sampler = match sampler {
             Some(sampler) => sampler,
@@ -202,6 +206,7 @@ impl Study {
             brings_sampler,
             settings: spec.settings(),
             spec,
+            catalogue,
         })
     }
 

@@ -55,7 +55,7 @@ impl StudySpec {
         if let Some(of) = texts.into_iter().find(|text| !seen.insert(text.clone())) {
             return Err(ObjectiveError::Twice { of });
         }
-        check_comparisons(&self.metric, self.schedule, self.rank, self.policy)
+        check_comparisons(&self.metric, self.schedule, self.rank, &self.policy)
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn check_comparisons(
     metric: &str,
     schedule: Schedule,
     rank: Rank,
-    policy: Policy,
+    policy: &Policy,
 ) -> Result<(), ObjectiveError> {
     let alone = |part, instead| Err(ObjectiveError::Alone { part, metric: metric.to_owned(), instead });
     match policy {

@@ -1,5 +1,6 @@
 //! The parts of a study that a caller may bring.
 
+use crate::catalogue::Catalogue;
 use crate::samplers::Sampler;
 use crate::schedulers::Scheduler;
 use crate::stopping::StopRule;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 /// the calls that it made then, but for [`Sampler::propose`], in the place of which it says what was started.
 #[derive(Default)]
 pub struct Parts {
+    /// What the names of the study's description mean.
+    pub catalogue: Catalogue,
     /// Which configuration is tried next.
     pub sampler: Option<Box<dyn Sampler>>,
     /// Which trial is trained next, and how far.
@@ -20,6 +23,12 @@ pub struct Parts {
     pub predictor: Option<Arc<dyn Predictor>>,
     /// By what trials are stopped.
     pub stop_rule: Option<Arc<dyn StopRule>>,
+}
+
+impl From<&Catalogue> for Parts {
+    fn from(catalogue: &Catalogue) -> Self {
+        Self { catalogue: catalogue.clone(), ..Self::default() }
+    }
 }
 
 impl Parts {

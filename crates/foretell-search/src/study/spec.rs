@@ -1,11 +1,13 @@
 //! What determines a study, and why something is none.
 
 use super::{Parts, Settings};
+use crate::catalogue::Catalogue;
 use crate::defaults::{DEFAULT_EPOCHS, DEFAULT_TRIALS};
 use crate::difference::{Difference, differences};
 use crate::layer_space::NETWORK;
 use crate::objective::{Formula, Limit, Objective, ObjectiveError};
 use crate::parameter_space::{ParameterSpace, ParameterSpaceError};
+use crate::part::PartError;
 use crate::range::{RangeError, at_least_one, countable, growth, share};
 use crate::samplers::q_learning::QLearningError;
 use crate::samplers::random::trial_seed;
@@ -16,10 +18,9 @@ use crate::schedulers::schedule::{Schedule, ScheduleError};
 use crate::space::Space;
 use crate::stopping::caution::{Caution, Stopping};
 use crate::stopping::policy::Policy;
-use foretell::lce::LceOptions;
 use foretell::{
     Columns, Configuration, Direction, HistoryOptions, ImageShape, LayerSequence, Metric, PredictorOptions,
-    Run, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, Value, predictor,
+    Run, RunScore, StopCriterion, StopCriterionError, UnknownPredictor, Value,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -194,12 +195,17 @@ pub enum StudyError {
     /// A policy that extrapolates curves, with a predictor that does not.
     #[error(
         "the policies lce and lce-optimistic stop by the extrapolation of each curve, and {predictor} does not extrapolate: leave it out or name {}; the policy srm stops by any predictor",
-        LceOptions::NAMES.join(" or ")
+        .known.join(" or ")
     )]
     NoExtrapolation {
         /// The predictor's name.
         predictor: String,
+        /// Those that do.
+        known: Vec<&'static str>,
     },
+    /// A part that no catalogue has.
+    #[error(transparent)]
+    Part(#[from] PartError),
     /// The record does not follow from those before it.
     #[error(
         "record {record} of the log speaks of trial {trial}, which was never started: the log is not of this study"
@@ -296,8 +302,17 @@ impl StudySpec {
         self.validate_with(&Parts::default())
     }
 
+    /// The same, its parts made by `catalogue`.
+    ///
+    /// # Errors
+    /// [`StudyError::Part`] of the first that is unknown there.
+    pub fn made(mut self, catalogue: &Catalogue) -> Result<Self, StudyError> {
+        catalogue.make(&mut self.space, &mut self.sampler, &mut self.policy)?;
+        Ok(self)
+    }
+
     /// Checks the ranges of all that `parts` do not replace.
-    pub(super) fn validate_with(&self, parts: &Parts) -> Result<(), StudyError> {
+    pub(crate) fn validate_with(&self, parts: &Parts) -> Result<(), StudyError> {
         let counts = [("trials", self.trials), ("epochs", self.max_resource), ("burn-in", self.burn_in)];
         if let Some(trials) = self.until_no_improvement {
             at_least_one(&[("until_no_improvement", trials)])?;
@@ -318,16 +333,18 @@ impl StudySpec {
         growth("refit factor", self.refit)?;
         self.criterion.validate()?;
         self.validate_objectives()?;
-        if parts.scheduler.is_none() && !self.schedule.compares_by(self.rank, self.policy) {
+        if parts.scheduler.is_none() && !self.schedule.compares_by(self.rank, &self.policy) {
             return Err(StudyError::Rank);
         }
         if self.policy == Policy::Oracle {
             return Err(StudyError::Oracle);
         }
         if parts.predictor.is_none() {
-            predictor(&self.predictor, &PredictorOptions::default())?;
-            if self.policy.is_by_curve_alone() && LceOptions::named(&self.predictor).is_none() {
-                return Err(StudyError::NoExtrapolation { predictor: self.predictor.clone() });
+            let catalogue = &parts.catalogue;
+            let known = catalogue.predictor(&self.policy, &self.predictor, &PredictorOptions::default())?;
+            if self.policy.is_by_curve_alone() && !known.extrapolates() {
+                let (predictor, known) = (self.predictor.clone(), catalogue.extrapolating());
+                return Err(StudyError::NoExtrapolation { predictor, known });
             }
         }
         if parts.sampler.is_none() { self.validate_sampler() } else { Ok(()) }
@@ -349,7 +366,7 @@ impl StudySpec {
             Policy::RungsFirst(_) if !self.objectives.is_empty() || !self.limits.is_empty() => {
                 Policy::Forecast
             }
-            policy => policy,
+            _ => self.policy.clone(),
         }
     }
 
@@ -373,6 +390,12 @@ impl StudySpec {
             (_, SamplerSpec::QLearning(_)) => Err(StudyError::NoQueue),
             (Space::Parameters(space), _) => Ok(space.check_part(configuration)?),
             (Space::Metaqnn(space), _) => check_network(configuration, space.image()),
+            (Space::Own(part), _) => match part.made() {
+                Some(space) => {
+                    space.check(configuration).map_err(|why| PartError::new("enqueue", why).into())
+                }
+                None => Ok(()),
+            },
         }
     }
 
@@ -392,11 +415,12 @@ impl StudySpec {
             (SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp, Space::Parameters(_)) => Ok(()),
             (
                 SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp | SamplerSpec::Grid,
-                Space::Metaqnn(_),
+                Space::Metaqnn(_) | Space::Own(_),
             ) => Err(StudyError::NoParameters),
-            (SamplerSpec::QLearning(_), Space::Parameters(_)) => Err(StudyError::NoLayers),
+            (SamplerSpec::QLearning(_), Space::Parameters(_) | Space::Own(_)) => Err(StudyError::NoLayers),
             (SamplerSpec::QLearning(_), _) if !self.schedule.is_full() => Err(StudyError::NoRewards),
             (SamplerSpec::QLearning(settings), _) => Ok(settings.validate()?),
+            (SamplerSpec::Own(_), space) => Ok(self.sampler.sampler(space, self.seed).map(drop)?),
         }
     }
 
@@ -461,7 +485,7 @@ impl StudySpec {
                 network => network.clone(),
             }),
             sampler: Some(match &self.sampler {
-                SamplerSpec::QLearning(_) => self.sampler.clone(),
+                SamplerSpec::QLearning(_) | SamplerSpec::Own(_) => self.sampler.clone(),
                 _ => SamplerSpec::Random,
             }),
             max_resource: Some(if self.schedule.is_full() { 1 } else { self.max_resource }),
@@ -485,7 +509,7 @@ impl StudySpec {
             trials: self.trials,
             budget_epochs: self.budget_epochs,
             burn_in: self.burn_in,
-            policy: self.policy,
+            policy: self.policy.clone(),
             shadow: self.shadow,
             predictor: self.predictor.clone(),
             criterion: self.criterion,
@@ -509,11 +533,10 @@ impl StudySpec {
 
     /// The same study by `settings`, but for its totals.
     pub(super) fn going_by(self, settings: &Settings) -> Self {
-        let Settings { burn_in, policy, shadow, criterion, refit, exempt, until_no_improvement, .. } =
-            *settings;
+        let Settings { burn_in, shadow, criterion, refit, exempt, until_no_improvement, .. } = *settings;
         Self {
             burn_in,
-            policy,
+            policy: settings.policy.clone(),
             shadow,
             criterion,
             refit,

@@ -118,14 +118,14 @@ impl StudySpec {
             trials: self.trials,
             queue: Some(&self.queue[..]).filter(|queue| !queue.is_empty()),
             burn_in: self.burn_in,
-            stopping: match (self.policy, self.shadow) {
+            stopping: match (&self.policy, self.shadow) {
                 (Policy::None, _) => Stopping::Off,
                 (_, true) => Stopping::Shadow,
                 _ => Stopping::Live,
             },
-            policy: match self.policy {
+            policy: match &self.policy {
                 Policy::None | Policy::RungsFirst(_) => Policy::default(),
-                policy => policy,
+                policy => policy.clone(),
             },
             predictor: &self.predictor,
             rule: Rule { stop_probability, offset, nth_best },
@@ -188,7 +188,11 @@ mod tests {
             ("\"off\"", Policy::None, false),
         ] {
             let spec = read(stopping, "\"per-look\"");
-            assert_eq!((spec.policy, spec.shadow, spec.criterion), (policy, shadow, criterion), "{stopping}");
+            assert_eq!(
+                (&spec.policy, spec.shadow, spec.criterion),
+                (&policy, shadow, criterion),
+                "{stopping}"
+            );
             let written = serde_json::to_string(&spec).unwrap();
             assert!(written.contains("per-check") && !written.contains("look"), "{written}");
             assert_eq!(serde_json::from_str::<StudySpec>(&written).unwrap(), spec);

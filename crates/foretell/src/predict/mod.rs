@@ -12,6 +12,7 @@ pub(crate) mod linear;
 pub(crate) mod masked;
 pub(crate) mod mean_gain;
 pub(crate) mod named;
+pub(crate) mod options;
 pub(crate) mod penalty;
 pub(crate) mod points;
 pub(crate) mod predictor;

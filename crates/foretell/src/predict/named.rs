@@ -2,7 +2,7 @@
 
 use crate::features::paper::FeatureSet;
 use crate::predict::auto::Auto;
-use crate::predict::bnn::{Bnn, DynamicsOptions};
+use crate::predict::bnn::Bnn;
 use crate::predict::forest::RandomForest;
 use crate::predict::gp::GaussianProcess;
 use crate::predict::last_value::LastValue;
@@ -10,66 +10,112 @@ use crate::predict::lce::{Lce, LceOptions};
 use crate::predict::linear::{Ols, Ridge};
 use crate::predict::masked::Masked;
 use crate::predict::mean_gain::MeanGain;
+use crate::predict::options::PredictorOptions;
 use crate::predict::predictor::Predictor;
 use crate::predict::spread::{Spread, WithSpread};
 use crate::predict::svr::{Kernel, NuSvr};
+use std::sync::{Arc, LazyLock};
 use thiserror::Error;
-
-/// The names of all predictors.
-pub const PREDICTORS: &[&str] = &[
-    "last-value",
-    "mean-gain",
-    "svr-rbf",
-    "svr-linear",
-    "gp",
-    "auto",
-    "random-forest",
-    "ols",
-    "ridge",
-    "lce",
-    "lce-domhan2015",
-    "bnn",
-    "bnn-plain",
-];
 
 /// There is no predictor of that name.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[error("unknown predictor `{name}`; known are {}", PREDICTORS.join(", "))]
+#[error("unknown predictor `{name}`; known are {}", .known.join(", "))]
 pub struct UnknownPredictor {
     /// The name.
     pub name: String,
+    /// The names that there are.
+    pub known: Vec<&'static str>,
 }
 
-/// What a predictor is made with, besides its name.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct PredictorOptions {
-    /// Which feature groups it uses.
-    pub features: FeatureSet,
-    /// The seed of its draws.
-    pub seed: u64,
-    /// Draws of its random search, or of its posterior; `None`: its own default.
-    pub draws: Option<usize>,
-}
+/// What makes a predictor with its options.
+type Make = Arc<dyn Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync>;
 
-/// Spreads by name: a predictor's name followed by one of these is that predictor with that [`Spread`].
+/// The spreads that a predictor's name may end in.
 const SPREADS: [(&str, Spread); 2] = [("+gaussian", Spread::Gaussian), ("+calibrated", Spread::Calibrated)];
 
-/// The names of predictors with a spread.
-macro_rules! names_with_spread {
-    ($($name:literal)*) => {
-        [$(concat!($name, "+gaussian"), concat!($name, "+calibrated")),*]
-    };
+/// A predictor's name, alone and with each of [`SPREADS`], and what makes it.
+#[derive(Clone)]
+struct Entry {
+    name: &'static str,
+    with_spread: [&'static str; 2],
+    make: Make,
 }
-const NAMES_WITH_SPREAD: [&str; 26] = names_with_spread!(
-    "last-value" "mean-gain" "svr-rbf" "svr-linear" "gp" "auto" "random-forest" "ols" "ridge"
-    "lce" "lce-domhan2015" "bnn" "bnn-plain"
-);
 
-/// The predictor called `name`. Its forecasts have the spread that is its own; `NAME+gaussian` has the paper's σ(τ) and
-/// `NAME+calibrated` the one calibrated for each run: see [`WithSpread`].
+impl Entry {
+    fn new(
+        name: &'static str,
+        make: impl Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync + 'static,
+    ) -> Self {
+        // a predictor's name lives as long as the program; entries are made once
+        let with_spread = SPREADS.map(|(suffix, _)| &*format!("{name}{suffix}").leak());
+        Self { name, with_spread, make: Arc::new(make) }
+    }
+}
+
+/// Predictors by name. [`Default`] is those of this crate; [`with`](Self::with) adds others.
+///
+/// ```
+/// use foretell::{LastValue, PredictorOptions, Predictors};
+/// let known = Predictors::default().with("mine", |_| Box::new(LastValue));
+/// assert_eq!(known.predictor("mine+gaussian", &PredictorOptions::default())?.name(), "mine+gaussian");
+/// # Ok::<(), foretell::UnknownPredictor>(())
+/// ```
+#[derive(Clone)]
+pub struct Predictors(Arc<Vec<Entry>>);
+
+impl Default for Predictors {
+    fn default() -> Self {
+        static OURS: LazyLock<Predictors> = LazyLock::new(|| Predictors(Arc::new(ours())));
+        OURS.clone()
+    }
+}
+
+impl Predictors {
+    /// The same, and what `make` makes as `name`. A name that there is keeps its predictor.
+    #[must_use]
+    pub fn with(
+        mut self,
+        name: &'static str,
+        make: impl Fn(&PredictorOptions) -> Box<dyn Predictor> + Send + Sync + 'static,
+    ) -> Self {
+        if !self.names().contains(&name) {
+            Arc::make_mut(&mut self.0).push(Entry::new(name, make));
+        }
+        self
+    }
+
+    /// All names, in the order in which they are shown.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|entry| entry.name).collect()
+    }
+
+    /// The predictor called `name`. Its forecasts have the spread that is its own; `NAME+gaussian` has the paper's σ(τ) and
+    /// `NAME+calibrated` the one calibrated for each run: see [`WithSpread`].
+    ///
+    /// # Errors
+    /// [`UnknownPredictor`] if `name` is none of [`names`](Self::names), with or without a spread.
+    pub fn predictor(
+        &self,
+        name: &str,
+        options: &PredictorOptions,
+    ) -> Result<Box<dyn Predictor>, UnknownPredictor> {
+        for entry in &*self.0 {
+            if entry.name == name {
+                return Ok((entry.make)(options));
+            }
+            if let Some(spread) = entry.with_spread.iter().position(|known| *known == name) {
+                let (predictor, name) = ((entry.make)(options), entry.with_spread[spread]);
+                return Ok(Box::new(WithSpread { predictor, spread: SPREADS[spread].1, name }));
+            }
+        }
+        Err(UnknownPredictor { name: name.to_owned(), known: self.names() })
+    }
+}
+
+/// The predictor of this crate that is called `name`: see [`Predictors::predictor`].
 ///
 /// # Errors
-/// [`UnknownPredictor`] if `name` is not one of [`PREDICTORS`], with or without a spread.
+/// [`UnknownPredictor`] if there is none.
 ///
 /// ```
 /// use foretell::{PredictorOptions, predictor};
@@ -78,61 +124,42 @@ const NAMES_WITH_SPREAD: [&str; 26] = names_with_spread!(
 /// # Ok::<(), foretell::UnknownPredictor>(())
 /// ```
 pub fn predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predictor>, UnknownPredictor> {
-    let spread = SPREADS.iter().find_map(|(suffix, spread)| Some((name.strip_suffix(suffix)?, *spread)));
-    let Some((base, spread)) = spread else {
-        return plain_predictor(name, options);
-    };
-    let known = NAMES_WITH_SPREAD.iter().find(|known| **known == name);
-    let name = known.ok_or_else(|| UnknownPredictor { name: name.to_owned() })?;
-    Ok(Box::new(WithSpread { predictor: plain_predictor(base, options)?, spread, name }))
+    Predictors::default().predictor(name, options)
 }
 
-/// `predictor`, which has no choice of feature groups of its own, with that choice.
-fn masked(predictor: Box<dyn Predictor>, features: FeatureSet) -> Box<dyn Predictor> {
+/// A `predictor` without a choice of feature groups of its own, with that choice.
+pub fn masked(predictor: Box<dyn Predictor>, features: FeatureSet) -> Box<dyn Predictor> {
     if features == FeatureSet::default() { predictor } else { Box::new(Masked { predictor, features }) }
 }
 
-/// `bnn` with the seed of `options`, and no more posterior draws than it allows: the whole chain is shorter in proportion.
-fn network(bnn: Bnn, options: &PredictorOptions) -> Bnn {
-    let DynamicsOptions { samples, burn_in, keep_every, .. } = bnn.dynamics;
-    let draws = options.draws.map_or(samples, |draws| draws.clamp(1, samples));
-    let part = |steps: usize| (steps * draws).div_ceil(samples);
-    let dynamics = DynamicsOptions {
-        samples: draws,
-        burn_in: part(burn_in),
-        keep_every: part(keep_every),
-        ..bnn.dynamics
-    };
-    Bnn { dynamics, seed: options.seed, ..bnn }
+fn svr(kernel: Kernel, options: &PredictorOptions) -> Box<dyn Predictor> {
+    let draws = options.draws.unwrap_or(NuSvr::default().draws);
+    Box::new(NuSvr { kernel, features: options.features, draws, seed: options.seed })
 }
 
-/// The predictor called `name`, with its own spread.
-fn plain_predictor(name: &str, options: &PredictorOptions) -> Result<Box<dyn Predictor>, UnknownPredictor> {
-    let svr = |kernel| {
-        let NuSvr { draws, .. } = NuSvr::default();
-        let draws = options.draws.unwrap_or(draws);
-        Box::new(NuSvr { kernel, features: options.features, draws, seed: options.seed })
-    };
-    Ok(match name {
-        "last-value" => Box::new(LastValue),
-        "mean-gain" => Box::new(MeanGain),
-        "svr-rbf" => svr(Kernel::Rbf),
-        "svr-linear" => svr(Kernel::Linear),
-        "gp" => masked(Box::new(GaussianProcess), options.features),
-        "auto" => masked(Box::new(Auto { seed: options.seed, ..Auto::default() }), options.features),
-        "random-forest" => Box::new(RandomForest {
-            features: options.features,
-            draws: options.draws.unwrap_or(RandomForest::default().draws),
-            seed: options.seed,
+/// The predictors of this crate.
+fn ours() -> Vec<Entry> {
+    vec![
+        Entry::new("last-value", |_| Box::new(LastValue)),
+        Entry::new("mean-gain", |_| Box::new(MeanGain)),
+        Entry::new("svr-rbf", |options| svr(Kernel::Rbf, options)),
+        Entry::new("svr-linear", |options| svr(Kernel::Linear, options)),
+        Entry::new("gp", |options| masked(Box::new(GaussianProcess), options.features)),
+        Entry::new("auto", |options| {
+            masked(Box::new(Auto { seed: options.seed, ..Auto::default() }), options.features)
         }),
-        "ols" => Box::new(Ols { features: options.features }),
-        "ridge" => Box::new(Ridge { features: options.features }),
-        "bnn" => masked(Box::new(network(Bnn::default(), options)), options.features),
-        "bnn-plain" => masked(Box::new(network(Bnn::plain(), options)), options.features),
-        _ => {
-            let extrapolation = LceOptions::named(name);
-            let lce = extrapolation.map(|lce| Lce::limited(lce, options.draws, options.seed));
-            Box::new(lce.ok_or_else(|| UnknownPredictor { name: name.to_owned() })?)
-        }
-    })
+        Entry::new("random-forest", |options| {
+            Box::new(RandomForest {
+                features: options.features,
+                draws: options.draws.unwrap_or(RandomForest::default().draws),
+                seed: options.seed,
+            })
+        }),
+        Entry::new("ols", |options| Box::new(Ols { features: options.features })),
+        Entry::new("ridge", |options| Box::new(Ridge { features: options.features })),
+        Entry::new("lce", |options| Box::new(Lce::named(LceOptions::default(), options))),
+        Entry::new("lce-domhan2015", |options| Box::new(Lce::named(LceOptions::domhan2015(), options))),
+        Entry::new("bnn", |options| masked(Box::new(Bnn::default().limited(options)), options.features)),
+        Entry::new("bnn-plain", |options| masked(Box::new(Bnn::plain().limited(options)), options.features)),
+    ]
 }

@@ -41,6 +41,11 @@ pub trait Predictor: Send + Sync {
     /// Its name, as users choose it: `svr-rbf`.
     fn name(&self) -> &'static str;
 
+    /// Whether it forecasts each run from its own curve alone, so that nothing is learnt from others.
+    fn extrapolates(&self) -> bool {
+        false
+    }
+
     /// Fits itself on finished runs, all seen up to the same step.
     ///
     /// # Errors

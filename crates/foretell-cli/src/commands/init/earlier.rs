@@ -2,6 +2,7 @@
 
 use super::metric::Found;
 use super::options::Described;
+use crate::catalogue::catalogue;
 use crate::commands::search::{STUDIES, name_in};
 use foretell::Direction;
 use foretell_run::{Stored, studies_in};
@@ -21,7 +22,7 @@ pub(super) fn of(described: &Described, metric: Option<&Found>, around: &Path) -
     let Some(metric) = metric else { return Vec::new() };
     let folders = studies_in(&around.join(STUDIES)).unwrap_or_default();
     let read = |folder: PathBuf| {
-        let stored = Stored::read(&folder).ok()?;
+        let stored = Stored::read(&folder, catalogue()).ok()?;
         let finished = stored.study.progress().trials.completed;
         let folder = folder.strip_prefix(around).map(Path::to_path_buf).unwrap_or(folder);
         (finished > 0 && is_of(described, metric, &stored.study)).then_some(Earlier { folder, finished })

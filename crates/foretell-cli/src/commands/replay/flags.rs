@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     pub(super) curves: Vec<PathBuf>,
 
     /// Stop rules to compare (default: all but lce and patience; with Hyperband none, srm, oracle).
-    #[arg(long, value_delimiter = ',', value_enum, help_heading = "Stopping")]
+    #[arg(long, value_delimiter = ',', value_parser = PolicyName::parser(), help_heading = "Stopping")]
     policy: Vec<PolicyName>,
     #[command(flatten)]
     pub(super) asked: ComparedFlags,

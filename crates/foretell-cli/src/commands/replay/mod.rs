@@ -15,6 +15,7 @@ mod settings;
 
 pub(crate) use flags::Arguments;
 
+use crate::catalogue::catalogue;
 use crate::curves::{last_step, predictor_of_recorded};
 use crate::failure::{Failure, Outcome};
 use crate::output::{self, Format, note, print, print_json};
@@ -24,9 +25,9 @@ use crate::scheduling::measure_name;
 use document::Document;
 use families::Families;
 use flags::{FigureKind, LEAST_LEARNT};
-use foretell::{Predictor, PredictorOptions};
+use foretell::{Predictor, PredictorOptions, Purpose};
 use foretell_logs::{Recorded, Topic};
-use foretell_search::{Caution, Lessons, Policy, Rank, ReplayError, Setting, Table, Teacher, replay_watched};
+use foretell_search::{Caution, Lessons, Rank, ReplayError, Setting, Table, Teacher, replay_watched};
 use policy_name::PolicyName;
 use replayed::Replayed;
 use settings::Variant;
@@ -130,8 +131,9 @@ fn predictors(arguments: &Arguments) -> Result<Predictors, Failure> {
         made.insert((false, name), predictor);
     }
     for name in named(alone) {
-        let predictor = Policy::Lce.predictor(&name, &options).map_err(Failure::input)?;
-        made.insert((true, name), predictor);
+        let options = PredictorOptions { purpose: Purpose::Termination, ..options };
+        let predictor = catalogue().predictors().predictor(&name, &options).map_err(Failure::input)?;
+        made.insert((true, name), Arc::from(predictor));
     }
     Ok(made)
 }
@@ -191,7 +193,7 @@ fn replay_file(
     };
     let chosen = |variant: &Variant| Setting {
         teacher: variant.teaching_caution().map(|caution| teacher(arguments, caution)),
-        ..Setting::new(variant.spec, predictor(variant))
+        ..Setting::new(variant.spec.clone(), predictor(variant))
     };
     let settings: Vec<Setting> = variants.iter().map(chosen).collect();
     let outcomes = replay_watched(&table, &settings, &|| steps.step()).map_err(|error| match error {

@@ -1,82 +1,109 @@
 //! Policies, as the command line names them.
 
-use clap::ValueEnum;
-use foretell::lce::LceOptions;
+use crate::catalogue::catalogue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use foretell_search::{Policy, Stopping};
 
 /// Who is stopped, as the command line names it: a policy, and for some their predictor or scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PolicyName {
-    /// Stop nothing.
     None,
-    /// Stop runs that are forecast not to win, by --predictor.
     Srm,
-    /// Stop runs that would not win if the last value were the final one.
     LastValue,
-    /// Stop runs that will not win, by extrapolating each curve alone (Domhan et al., conservative).
-    Lce,
-    /// As lce, and stop runs whose final value is certain, whatever their rank (Domhan et al., optimistic).
-    LceOptimistic,
-    /// Stop runs below the median of finished runs.
     Median,
-    /// Stop runs without improvement for --patience points.
     Patience,
-    /// Keep the best 1/η at the rungs R/η² and R/η.
     Asha,
-    /// Stop runs that will not win, with perfect foresight: the upper bound for forecasts.
     Oracle,
-    /// Stop all but the best --keep after --i-epochs points.
     IEpoch,
+    /// One that the catalogue has.
+    Own(&'static str),
 }
 
+/// Those of a replay, in the order of the help.
+const OURS: [(PolicyName, &str, &str); 8] = [
+    (PolicyName::None, "none", "Stop nothing"),
+    (PolicyName::Srm, "srm", "Stop runs that are forecast not to win, by --predictor"),
+    (
+        PolicyName::LastValue,
+        "last-value",
+        "Stop runs that would not win if the last value were the final one",
+    ),
+    (PolicyName::Median, "median", "Stop runs below the median of finished runs"),
+    (PolicyName::Patience, "patience", "Stop runs without improvement for --patience points"),
+    (PolicyName::Asha, "asha", "Keep the best 1/η at the rungs R/η² and R/η"),
+    (
+        PolicyName::Oracle,
+        "oracle",
+        "Stop runs that will not win, with perfect foresight: the upper bound for forecasts",
+    ),
+    (PolicyName::IEpoch, "i-epoch", "Stop all but the best --keep after --i-epochs points"),
+];
+
 impl PolicyName {
+    /// What reads one from the command line.
+    pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
+        let ours = OURS.map(|(_, name, about)| (name, about));
+        let theirs = catalogue().policies().filter(|(name, _)| Policy::named(name, 1, 1).is_none());
+        let value = |(name, about): (&'static str, &'static str)| {
+            // of a study its rules speak of trials
+            PossibleValue::new(name).help(about.trim_end_matches('.').replace("trials", "runs"))
+        };
+        PossibleValuesParser::new(ours.into_iter().chain(theirs).map(value)).map(|name| Self::named(&name))
+    }
+
+    fn named(name: &str) -> Self {
+        let ours = OURS.iter().find_map(|(policy, known, _)| (*known == name).then_some(*policy));
+        let theirs =
+            || catalogue().policies().find_map(|(known, _)| (known == name).then_some(Self::Own(known)));
+        ours.or_else(theirs).unwrap_or(Self::None)
+    }
+
     /// Its name on the command line.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::None => "none",
-            Self::Srm => "srm",
-            Self::LastValue => "last-value",
-            Self::Lce => "lce",
-            Self::LceOptimistic => "lce-optimistic",
-            Self::Median => "median",
-            Self::Patience => "patience",
-            Self::Asha => "asha",
-            Self::Oracle => "oracle",
-            Self::IEpoch => "i-epoch",
+            Self::Own(name) => name,
+            ours => {
+                OURS.iter().find_map(|(known, name, _)| (*known == ours).then_some(*name)).unwrap_or("none")
+            }
         }
     }
 
     /// The predictors that it forecasts by; none if it makes no forecast.
     pub(super) fn predictors(self, chosen: &[String]) -> Vec<String> {
+        let policy = self.policy(1, 1);
         match self {
             Self::Srm => chosen.to_vec(),
             Self::LastValue => vec![self.name().to_owned()],
-            Self::Lce | Self::LceOptimistic => {
-                let named = chosen.iter().filter(|name| LceOptions::named(name).is_some()).cloned();
+            Self::Own(_) if policy.is_by_curve_alone() => {
+                let known = catalogue().extrapolating();
+                let named = chosen.iter().filter(|name| known.contains(&name.as_str())).cloned();
                 let named: Vec<String> = named.collect();
-                if named.is_empty() { vec![Stopping::lce().predictor] } else { named }
+                let usual = || self.usual().map(|stopping| stopping.predictor).into_iter().collect();
+                if named.is_empty() { usual() } else { named }
             }
+            Self::Own(_) if policy.is_by_forecasts() => chosen.to_vec(),
             _ => Vec::new(),
         }
     }
 
+    /// How a study stops by it unless told otherwise, where it has a choice of its own.
+    pub(super) fn usual(self) -> Option<Stopping> {
+        self.policy(1, 1).usual()
+    }
+
     /// Whether each run is forecast by its own curve alone.
     pub(super) fn is_by_curve_alone(self) -> bool {
-        matches!(self, Self::Lce | Self::LceOptimistic)
+        self.policy(1, 1).is_by_curve_alone()
     }
 
     /// The policy that it replays; `eta` and `patience` are the numbers of those that have one.
     pub(super) fn policy(self, eta: u64, patience: usize) -> Policy {
-        use foretell_search::PolicyName as Study;
         match self {
             Self::None | Self::IEpoch => Policy::None,
             Self::Srm | Self::LastValue => Policy::Forecast,
-            Self::Lce => Study::Lce.policy(eta, patience),
-            Self::LceOptimistic => Study::LceOptimistic.policy(eta, patience),
             Self::Oracle => Policy::Oracle,
-            Self::Median => Study::Median.policy(eta, patience),
-            Self::Patience => Study::Patience.policy(eta, patience),
-            Self::Asha => Study::Asha.policy(eta, patience),
+            // the parser took the name from the catalogue
+            named => catalogue().policy(&named.name().into(), eta, patience).unwrap_or_default(),
         }
     }
 }

@@ -61,7 +61,7 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
             let predictors = policy.predictors(&arguments.compared::<String>("predictor"));
             for predictor in &predictors {
                 for criterion in criteria(arguments, policy != PolicyName::Srm, &spec.criterion) {
-                    let spec = ReplaySpec { policy: rule, criterion, ..spec };
+                    let spec = ReplaySpec { policy: rule.clone(), criterion, ..spec.clone() };
                     let predictor = Some(predictor.clone());
                     variants.push(Variant {
                         policy,
@@ -74,7 +74,7 @@ fn in_random_order(arguments: &Arguments, table: &Table) -> Vec<Variant> {
                 }
             }
             if predictors.is_empty() {
-                let spec = ranked(arguments, ReplaySpec { policy: rule, ..spec });
+                let spec = ranked(arguments, ReplaySpec { policy: rule.clone(), ..spec });
                 let ranking = (spec.rank != Rank::Value)
                     .then(|| arguments.compared::<String>("predictor").into_iter().next());
                 variants.push(Variant {
@@ -169,11 +169,13 @@ fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Replay
     let first = |values: Vec<f64>| if compares { values } else { vec![0.0] };
     let offsets = first(arguments.compared("offset"));
     let ranks = if compares { arguments.compared("nth_best") } else { vec![1] };
+    let own = policy.usual();
     let burn_ins = match policy {
         PolicyName::None | PolicyName::IEpoch | PolicyName::Asha => vec![1],
-        _ if policy.is_by_curve_alone() => {
-            arguments.asked.all("burn_in").unwrap_or_else(|| vec![Stopping::lce().burn_in as usize])
-        }
+        _ if policy.is_by_curve_alone() => arguments
+            .asked
+            .all("burn_in")
+            .unwrap_or_else(|| vec![own.as_ref().map_or(1, |own| own.burn_in as usize)]),
         _ => arguments.burn_ins(common(arguments).trials(table)),
     };
     let mut specs = Vec::new();
@@ -183,8 +185,7 @@ fn specs(arguments: &Arguments, policy: PolicyName, table: &Table) -> Vec<Replay
                 for &nth_best in &ranks {
                     let criterion = StopCriterion { offset, nth_best, ..StopCriterion::default() };
                     let common = common(arguments);
-                    let own = policy.is_by_curve_alone().then(Stopping::lce);
-                    let refit = match (arguments.refit(), own) {
+                    let refit = match (arguments.refit(), &own) {
                         (None, Some(own)) => own.refit,
                         _ => common.refit,
                     };

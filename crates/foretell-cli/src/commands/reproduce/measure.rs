@@ -3,13 +3,14 @@
 use super::kept::Kept;
 use super::published::Published;
 use super::released::Prepared;
+use crate::catalogue::catalogue;
 use crate::curves::predictor_of_recorded;
 use crate::failure::Failure;
 use foretell::evaluate::{
     Cut, Evaluation, EvaluationOptions, Outcome, Split, evaluate, folds, splits, splits_between,
 };
 use foretell::statistics::{mean, r_squared, standard_error};
-use foretell::{FeatureGroup, FeatureSet, History, PREDICTORS, PredictorOptions, Scale};
+use foretell::{FeatureGroup, FeatureSet, History, PredictorOptions, Scale};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -270,13 +271,18 @@ fn evaluated(
     options: &EvaluationOptions,
     draws: Option<usize>,
 ) -> Result<Evaluation, String> {
-    if !PREDICTORS.contains(&cell.predictor) {
+    if !catalogue().predictors().names().contains(&cell.predictor) {
         return Err(format!("`{}` is not built into this foretell", cell.predictor));
     }
     if !usable(prepared, cell.features) {
         return Err("nothing to fit on".to_owned());
     }
-    let fitted = PredictorOptions { features: cell.features, seed: options.seed, draws };
+    let fitted = PredictorOptions {
+        features: cell.features,
+        seed: options.seed,
+        draws,
+        ..PredictorOptions::default()
+    };
     let predictor = predictor_of_recorded(cell.predictor, &fitted).map_err(|error| error.to_string())?;
     let cut = Cut::after(cell.observed, prepared.history.grid()).map_err(|error| error.to_string())?;
     let splits = splits_of(prepared, cell.depth, options)?;

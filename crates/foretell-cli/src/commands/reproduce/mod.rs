@@ -15,11 +15,12 @@ mod stopping;
 mod stopping_claims;
 
 use super::figures::{self, Measured};
+use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
 use crate::plot;
+use foretell::FeatureSet;
 use foretell::evaluate::EvaluationOptions;
-use foretell::{FeatureSet, PREDICTORS};
 use kept::Kept;
 use measure::{Bench, Cell, NOT_APPLICABLE, Part, Row};
 use published::{COLUMNS, DEPTHS, TABLE_1, TABLE_2, ablation_remark, cell};
@@ -204,8 +205,9 @@ fn read(folder: &Path) -> Result<(Vec<Prepared>, Vec<String>), Failure> {
 
 /// A predictor by its name.
 fn known_predictor(name: &str) -> Result<&'static str, String> {
-    let known = PREDICTORS.iter().copied().find(|known| *known == name.trim());
-    known.ok_or_else(|| format!("no predictor has this name; known are {}", PREDICTORS.join(", ")))
+    let all = catalogue().predictors().names();
+    let known = all.iter().copied().find(|known| *known == name.trim());
+    known.ok_or_else(|| format!("no predictor has this name; known are {}", all.join(", ")))
 }
 
 /// The released files that `folder` does not have.

@@ -3,7 +3,7 @@
 use super::measure::Part;
 use super::released::Prepared;
 use crate::plot;
-use foretell_search::{PolicyName, Reference, ReplaySpec};
+use foretell_search::{Reference, ReplaySpec};
 use serde::{Deserialize, Serialize};
 
 /// The paper's predictor with its one Gaussian σ(τ), and ours.
@@ -23,7 +23,7 @@ pub(super) struct Replayed {
     pub(super) variant: &'static str,
     pub(super) predictor: Option<&'static str>,
     /// Which rule stops: the policy's name in `foretell search`.
-    pub(super) policy: Option<PolicyName>,
+    pub(super) policy: Option<String>,
     /// How many of the runs each order has; `None` for all of them, and with Hyperband.
     pub(super) study_size: Option<usize>,
     /// How many runs are trained to their end before any is stopped.

@@ -3,11 +3,12 @@
 use super::measure::Part;
 use super::released::Prepared;
 use super::replayed::{BURN_IN, PREDICTORS, Replayed, Wanted, blank, times};
+use crate::catalogue::catalogue;
 use crate::commands::figures::distinct;
 use crate::output::table;
 use crate::plot;
 use foretell::StopCriterion;
-use foretell_search::{Policy, PolicyName, ReplaySpec, Stopping};
+use foretell_search::{Named, Policy, ReplaySpec, Stopping};
 
 /// What extrapolates curves: ours. The published one takes ten times as long, and is in the part `observed`.
 pub(super) const EXTRAPOLATION: &str = "lce";
@@ -28,7 +29,7 @@ pub(super) fn wanted(prepared: &Prepared, runs: usize, orderings: usize, seed: u
     let usual = ReplaySpec { orderings, seed, ..ReplaySpec::default() };
     let mut all = Vec::new();
     for study_size in small.into_iter().chain([None]) {
-        let spec = ReplaySpec { study_size, ..usual };
+        let spec = ReplaySpec { study_size, ..usual.clone() };
         for predictor in PREDICTORS {
             all.extend(by_model(prepared, predictor, &spec));
         }
@@ -58,13 +59,18 @@ fn by_model(prepared: &Prepared, predictor: &'static str, usual: &ReplaySpec) ->
 
 /// Extrapolation by the spread of its forecast, as the SRM, and by both of Domhan et al.'s criteria.
 fn by_extrapolation(prepared: &Prepared, usual: &ReplaySpec) -> Vec<Wanted> {
-    let Stopping { burn_in, refit, .. } = Stopping::lce();
+    let named = ["srm", "lce", "lce-optimistic"].map(Named::from);
+    let policies = named.iter().filter_map(|name| catalogue().policy(name, 3, 1).ok());
+    let policies: Vec<Policy> = policies.collect();
+    let Some(Stopping { burn_in, refit, .. }) = policies.iter().find_map(Policy::usual) else {
+        return Vec::new();
+    };
     let mut wanted = Vec::new();
-    for policy in [Policy::Forecast, Policy::Lce, Policy::LceOptimistic] {
+    for policy in policies {
         for burn_in in [burn_in as usize, BURN_IN] {
             for stop_probability in EXTRAPOLATION_PROBABILITIES {
                 let criterion = StopCriterion { stop_probability, ..StopCriterion::default() };
-                let spec = ReplaySpec { policy, criterion, burn_in, refit, ..*usual };
+                let spec = ReplaySpec { policy: policy.clone(), criterion, burn_in, refit, ..usual.clone() };
                 wanted.push(Wanted { row: row(prepared, "delta", EXTRAPOLATION, &spec), spec });
             }
         }
@@ -75,7 +81,7 @@ fn by_extrapolation(prepared: &Prepared, usual: &ReplaySpec) -> Vec<Wanted> {
 fn row(prepared: &Prepared, variant: &'static str, predictor: &'static str, spec: &ReplaySpec) -> Replayed {
     Replayed {
         predictor: Some(predictor),
-        policy: Some(spec.policy.name()),
+        policy: Some(spec.policy.name().to_owned()),
         study_size: spec.study_size,
         burn_in: spec.burn_in,
         stop_probability: Some(spec.criterion.stop_probability),
@@ -87,9 +93,9 @@ fn row(prepared: &Prepared, variant: &'static str, predictor: &'static str, spec
 
 /// The rule that stops runs, in words.
 pub(super) fn rule(row: &Replayed) -> &'static str {
-    match row.policy {
-        Some(PolicyName::Lce) => "Domhan, conservative",
-        Some(PolicyName::LceOptimistic) => "Domhan, optimistic",
+    match row.policy.as_deref() {
+        Some("lce") => "Domhan, conservative",
+        Some("lce-optimistic") => "Domhan, optimistic",
         _ => "forecast and σ",
     }
 }
@@ -174,9 +180,9 @@ pub(super) fn figures(rows: &[Replayed]) -> Vec<(String, plot::Figure)> {
 
 fn series_name(row: &Replayed) -> String {
     let predictor = row.predictor.unwrap_or("–");
-    match row.policy {
+    match row.policy.as_deref() {
         _ if predictor != EXTRAPOLATION => format!("{predictor}, {}", row.variant),
-        Some(PolicyName::Srm) => format!("{predictor}, from run {}", row.burn_in + 1),
+        Some("srm") => format!("{predictor}, from run {}", row.burn_in + 1),
         _ => format!("{predictor}, {}, from run {}", rule(row), row.burn_in + 1),
     }
 }

@@ -5,12 +5,13 @@ use super::measure::{NOT_APPLICABLE, Part};
 use super::released::Prepared;
 use super::replayed::{BURN_IN, Course, Numbers, PREDICTORS, Replayed, Wanted, blank, times};
 use super::searches;
+use crate::catalogue::catalogue;
 use crate::commands::figures::{self, distinct};
 use crate::curves::predictor_of_recorded;
 use crate::failure::Failure;
 use crate::output::{note, table};
 use crate::plot;
-use foretell::{Predictor, PredictorOptions, StopCriterion};
+use foretell::{Predictor, PredictorOptions, Purpose, StopCriterion};
 use foretell_search::{
     Kappa, Outcome, Policy, Reference, ReplayError, ReplaySpec, Schedule, Setting, Table, replay,
 };
@@ -125,7 +126,7 @@ fn replayed(
         let alone = wanted.spec.policy.is_by_curve_alone();
         wanted.row.predictor.and_then(|name| made.get(&(alone, name))).cloned()
     };
-    let setting = |wanted: &Wanted| Setting::new(wanted.spec, predictor(wanted));
+    let setting = |wanted: &Wanted| Setting::new(wanted.spec.clone(), predictor(wanted));
     let settings: Vec<Setting> = open.iter().map(setting).collect();
     let outcomes = replay(table, &settings).map_err(Stopped::Replay)?;
     let moments = figures::moments(&outcomes);
@@ -152,8 +153,9 @@ fn predictors(draws: Option<usize>, seed: u64) -> Result<ByName, Failure> {
     let one = |name| Ok(((false, name), predictor_of_recorded(name, &options).map_err(Failure::input)?));
     let mut made: ByName =
         PREDICTORS.into_iter().chain([searches::EXTRAPOLATION]).map(one).collect::<Result<_, Failure>>()?;
-    let alone = Policy::Lce.predictor(searches::EXTRAPOLATION, &options).map_err(Failure::input)?;
-    made.insert((true, searches::EXTRAPOLATION), alone);
+    let options = PredictorOptions { purpose: Purpose::Termination, ..options };
+    let alone = catalogue().predictors().predictor(searches::EXTRAPOLATION, &options);
+    made.insert((true, searches::EXTRAPOLATION), Arc::from(alone.map_err(Failure::input)?));
     Ok(made)
 }
 

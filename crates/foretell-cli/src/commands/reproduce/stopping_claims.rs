@@ -143,7 +143,6 @@ fn slower_hyperband(rows: &[&Replayed]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::commands::reproduce::replayed::{Course, Numbers};
-    use foretell_search::PolicyName;
 
     fn row(predictor: &'static str, stop_probability: f64, speedup_mean: f64, best_kept: f64) -> Replayed {
         Replayed {
@@ -153,7 +152,7 @@ mod tests {
             compressed: false,
             variant: "delta",
             predictor: Some(predictor),
-            policy: Some(PolicyName::Srm),
+            policy: Some("srm".to_owned()),
             study_size: None,
             burn_in: if predictor == SRM { 100 } else { 1 },
             stop_probability: Some(stop_probability),

@@ -53,7 +53,7 @@ impl BuiltIn {
         };
         let most = match &space {
             Space::Metaqnn(layers) => format!(" of at most {} layers", layers.max_depth),
-            Space::Parameters(_) => String::new(),
+            Space::Parameters(_) | Space::Own(_) => String::new(),
         };
         let (about, width) = (family.about(), size.width);
         let about = format!(

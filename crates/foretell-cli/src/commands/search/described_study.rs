@@ -4,9 +4,7 @@ use super::flags::Arguments;
 use super::workload::Workload;
 use crate::curves::DEFAULT_PREDICTOR;
 use foretell::{Direction, StopCriterion};
-use foretell_search::{
-    EpsilonSchedule, QLearning, Refit, SamplerName, SamplerSpec, Space, StudyRequest, StudySpec,
-};
+use foretell_search::{EpsilonSchedule, QLearning, Refit, SamplerSpec, Space, StudyRequest, StudySpec};
 use std::path::{Path, PathBuf};
 
 /// The folder that studies are kept in, unless told otherwise.
@@ -57,10 +55,11 @@ impl Arguments {
                 _ if !self.command.is_empty() => "command",
                 Space::Metaqnn(_) => "metaqnn",
                 Space::Parameters(_) => self.space.as_deref().unwrap_or("parameters"),
+                Space::Own(part) => part.name(),
             };
             let mut text = self.identity(spec).identity();
-            let asked = self.asked.request.sampler;
-            if !self.has_budget() && asked == Some(SamplerName::Random) {
+            let asked = self.asked.request.sampler.as_ref();
+            if !self.has_budget() && asked.is_some_and(|asked| asked.name == "random") {
                 text.push_str("random");
             }
             text.extend(self.asked.request.learn_from.iter().flatten().map(String::as_str));

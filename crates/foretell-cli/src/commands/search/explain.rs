@@ -187,7 +187,7 @@ fn sampler(spec: &StudySpec) -> Option<String> {
                     .to_owned(),
             );
         }
-        SamplerSpec::Random | SamplerSpec::Grid => return None,
+        SamplerSpec::Random | SamplerSpec::Grid | SamplerSpec::Own(_) => return None,
     };
     let stages = settings.schedule.stages.iter().filter(|stage| stage.models > 0);
     let rows: Vec<Vec<String>> =
@@ -204,7 +204,7 @@ fn sampler(spec: &StudySpec) -> Option<String> {
 }
 
 fn stopping(spec: &StudySpec) -> String {
-    let rule = match (spec.policy, spec.policy.in_words()) {
+    let rule = match (&spec.policy, spec.policy.in_words()) {
         (Policy::None, _) => return "no trial is stopped inside its training".to_owned(),
         (Policy::Asha(_), Some(words)) => return format!("stopping: trials are stopped {words}"),
         (_, Some(words)) => words,
@@ -213,7 +213,7 @@ fn stopping(spec: &StudySpec) -> String {
             spec.predictor,
             spec.criterion.stop_probability * 100.0,
             spec.criterion.agreeing_checks,
-            if policy == Policy::LceOptimistic { ", or knows where they end" } else { "" }
+            if policy.name() == "lce-optimistic" { ", or knows where they end" } else { "" }
         ),
     };
     let first = spec.policy.before_forecasts(spec.max_resource);

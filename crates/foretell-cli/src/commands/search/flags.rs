@@ -5,7 +5,6 @@ use crate::output::Format;
 use crate::request_flags::RequestFlags;
 use clap::ValueEnum;
 use foretell_run::Limits;
-use foretell_search::SamplerName;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -161,8 +160,8 @@ impl Arguments {
 
     /// What to draw.
     pub(super) fn figure(&self) -> FigureKind {
-        self.figure.unwrap_or(match self.asked.request.sampler {
-            Some(SamplerName::QLearning) => FigureKind::QLearning,
+        self.figure.unwrap_or(match &self.asked.request.sampler {
+            Some(named) if named.name == "q-learning" => FigureKind::QLearning,
             _ => FigureKind::Curves,
         })
     }

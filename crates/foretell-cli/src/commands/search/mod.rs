@@ -34,6 +34,7 @@ mod study_run;
 mod warm_start;
 mod workload;
 
+use crate::catalogue::catalogue;
 use crate::commands::study::note_file;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, note, print, print_json};
@@ -69,7 +70,7 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     let request = arguments.request(&workload);
     let first = StudyRequest { epochs: request.epochs.or(workload.epochs), ..request.clone() };
     let learn_from = arguments.learn_from();
-    let spec = first.clone().resolve_regardless_of_queue()?;
+    let spec = first.clone().resolve_regardless_of_queue(catalogue())?;
     let warm_start = warm_start::runs(&learn_from, &spec)?;
     spec.check_burn_in(warm_start.len()).map_err(Refusal::from)?;
     let directory = arguments.directory(&spec);

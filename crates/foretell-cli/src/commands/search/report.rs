@@ -11,8 +11,8 @@ use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
 use foretell::{Configuration, RunScore, Value};
 use foretell_search::{
-    Best, Front, NETWORK, Parameter, Policy, Rank, Reason, RecordedForecast, SamplerName, Schedule,
-    SchedulerName, Space, StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
+    Best, Front, NETWORK, Named, Parameter, Policy, Rank, Reason, RecordedForecast, Schedule, SchedulerName,
+    Space, StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub(crate) struct Document {
     /// The folder that keeps it.
     study: String,
     metric: String,
-    sampler: Option<SamplerName>,
+    sampler: Option<Named>,
     scheduler: Option<SchedulerName>,
     seed: u64,
     /// What trials count with: `last` or `best`.
@@ -89,7 +89,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         spec.seed,
         search.directory().display()
     ));
-    lines.push(match spec.policy {
+    lines.push(match &spec.policy {
         Policy::None if spec.schedule.is_full() => {
             "no stopping: every trial is trained to its end".to_owned()
         }
@@ -527,6 +527,9 @@ fn why_ended(study: &Study) -> String {
                 format!(
                     "\nthe search ended: all configurations of the space were tried, {all} trials; more values or larger ranges continue it"
                 )
+            }
+            Space::Own(part) => {
+                format!("\nthe search ended: the sampler finds no further configuration of {}", part.name())
             }
             Space::Metaqnn(_) => {
                 "\nthe search ended early: the sampler finds no network any more that it has not proposed"

@@ -1,6 +1,7 @@
 //! The picture of a study: all curves, stopped ones cut with their forecasts.
 
 use super::flags::FigureKind;
+use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use crate::plot;
 use foretell::Direction;
@@ -32,7 +33,7 @@ pub(crate) fn watched(directory: &Path, names: &[String]) -> Result<Vec<plot::Wa
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let stored = Stored::read(directory)?;
+    let stored = Stored::read(directory, catalogue())?;
     let trials = stored.study.trials().len();
     let mut curves: BTreeMap<String, Vec<Vec<(f64, f64)>>> = BTreeMap::new();
     stored.each_record(|record| {

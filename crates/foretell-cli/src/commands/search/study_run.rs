@@ -9,6 +9,7 @@ use super::display::Display;
 use super::flags::Arguments;
 use super::notices::Notices;
 use super::workload::Workload;
+use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 use crate::output::note;
@@ -19,7 +20,7 @@ use foretell_run::{
     Driver, DriverError, EventStore, Finish, Guardian, LocalTrials, Orders, Room, Survey, TrialSetup,
     adopt_orphans, end_all_abandoned, trial_directory,
 };
-use foretell_search::{Parts, Session, SessionError, Study, StudyRequest, StudySpec, Times};
+use foretell_search::{Session, SessionError, Study, StudyRequest, StudySpec, Times};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -186,7 +187,9 @@ fn open_session(
     survey: &Survey,
 ) -> Result<Session<EventStore>, Failure> {
     if let Some(there) = &survey.study {
-        let again = request.clone().map_or(Ok(spec.clone()), |request| request.resolve(Some(there)));
+        let again = request
+            .clone()
+            .map_or(Ok(spec.clone()), |request| request.resolve_with(Some(there), catalogue()));
         if !survey.has_reports && (again.is_ok() || survey.has_failures) {
             end_abandoned_trials(directory, survey.trials)?;
             note(&format!("{}: nothing was reported there yet: the study begins anew", directory.display()));
@@ -199,9 +202,9 @@ fn open_session(
     }
     if let Some(request) = request.filter(|_| survey.study.is_none()) {
         // what is enqueued was not looked at yet
-        request.resolve(None)?;
+        request.resolve_with(None, catalogue())?;
     }
-    Session::open(spec.clone(), Parts::default(), store).map_err(|error| match error {
+    Session::open(spec.clone(), catalogue().into(), store).map_err(|error| match error {
         SessionError::Another { there } => conflict::another_study(directory, &there, &spec),
         SessionError::Store(error) => Failure::midway(error),
         error => in_directory(directory, &error),

@@ -1,5 +1,6 @@
 //! Runs of earlier searches to learn from: recorded curves, or the log of another study.
 
+use crate::catalogue::catalogue;
 use crate::curves::CurveFlags;
 use crate::failure::Failure;
 use crate::output::note;
@@ -46,7 +47,7 @@ pub(super) fn offered(directory: &Path, spec: &StudySpec) -> Option<String> {
     let around = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
     let folders = studies_in(around.unwrap_or(Path::new("."))).unwrap_or_default();
     let earlier = |path: PathBuf| {
-        let stored = Stored::read(&path).ok()?;
+        let stored = Stored::read(&path, catalogue()).ok()?;
         let there = stored.study.spec();
         let same = there.workload.get("command") == Some(command)
             && (&there.metric, there.direction) == (&spec.metric, spec.direction)
@@ -106,7 +107,7 @@ fn of_curves(path: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
 
 /// The trials of another study that reported anything.
 fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
-    let lessons = Stored::read(directory).and_then(|stored| stored.lessons(spec));
+    let lessons = Stored::read(directory, catalogue()).and_then(|stored| stored.lessons(spec));
     lessons.map_err(|error| Failure::input(format!("--learn-from {error}")))
 }
 
@@ -131,7 +132,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
     }
     let names: Vec<&str> = match &spec.space {
         Space::Metaqnn(_) => vec![NETWORK],
-        Space::Parameters(space) => space.parameters().iter().map(|p| p.name.as_str()).collect(),
+        other => other.names(),
     };
     let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
     if let Some(missing) = names.iter().find(|name| !known(name)) {

@@ -3,6 +3,7 @@
 #[cfg(feature = "nn")]
 use super::built_in::BuiltIn;
 use super::flags::Arguments;
+use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use foretell_logs::direction_of;
 use foretell_run::{
@@ -223,9 +224,9 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
         )),
         (Some(_), true) => {
             if let Some(other) = arguments.space.as_deref().filter(|&name| name != "metaqnn") {
-                return Err(Failure::input(format!(
-                    "unknown space `{other}` for a command of your own; known is metaqnn"
-                )));
+                return catalogue()
+                    .space(other.into())
+                    .map_err(|error| Failure::input(format!("{} for a command of your own", error.reason)));
             }
             let whole = LayerSpace::default();
             let whole = LayerSpace { max_depth: arguments.max_layers.unwrap_or(whole.max_depth), ..whole };

@@ -1,10 +1,11 @@
 //! `foretell study compare`: whether one study found something better than another, and how sure that is.
 
+use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_difference, metric_value, print, print_json, with_deviation};
 use foretell::statistics::{mean, normal_quantile};
 use foretell_run::Stored;
-use foretell_search::{Best, Parts, Study, Trial, TrialState};
+use foretell_search::{Best, Study, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -235,7 +236,7 @@ fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u32, f64)>>
         let name = folder.file_name().to_string_lossy().into_owned();
         let mut words = name.split('-');
         let trial = words.nth(1).and_then(|word| word.parse().ok());
-        let (Some(trial), Ok(stored)) = (trial, Stored::read(&folder.path())) else { continue };
+        let (Some(trial), Ok(stored)) = (trial, Stored::read(&folder.path(), catalogue())) else { continue };
         let spec = stored.study.spec();
         if spec.max_resource == until {
             let achieved = |(number, trial): (usize, &Trial)| {
@@ -252,7 +253,8 @@ fn trained_again(directory: &Path, until: u64) -> BTreeMap<u64, Vec<(u32, f64)>>
 
 /// The best score when the study had spent `epochs`.
 fn best_after(stored: &Stored, epochs: u64) -> Result<Option<f64>, Failure> {
-    let mut study = Study::of_log(stored.study.spec().clone(), Parts::default()).map_err(Failure::midway)?;
+    let mut study =
+        Study::of_log(stored.study.spec().clone(), catalogue().into()).map_err(Failure::midway)?;
     let (mut number, mut best, mut wrong) = (0, None, None);
     stored.each_record(|record| {
         number += 1;

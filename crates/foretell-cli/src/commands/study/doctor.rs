@@ -1,5 +1,6 @@
 //! `foretell study doctor`: checks a study's log, and keeps what is sound of a damaged one.
 
+use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, print, print_json};
 use foretell::Configuration;
@@ -90,24 +91,24 @@ struct Damaged<'a> {
 pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
     let log = log_in(directory);
     if !log.is_file() || std::fs::metadata(&log).is_ok_and(|about| about.len() == 0) {
-        return Stored::read(directory).map(drop).map_err(Failure::input); // it says that there is no study
+        return Stored::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
     }
     if !repair
-        && let Ok(stored) = Stored::read(directory)
+        && let Ok(stored) = Stored::read(directory, catalogue())
         && stored.dropped.is_none()
     {
         return say_sound(&stored, None, format);
     }
     let salvage = if repair { Salvage::<Record>::locked(&log) } else { Salvage::<Record>::look(&log) };
     let salvage = salvage.map_err(Failure::input)?;
-    let (keep, mut damage) = examine(&salvage, &log, Stored::read(directory).is_ok())?;
+    let (keep, mut damage) = examine(&salvage, &log, Stored::read(directory, catalogue()).is_ok())?;
     if damage.problems.is_empty() {
-        return say_sound(&Stored::read(directory)?, None, format);
+        return say_sound(&Stored::read(directory, catalogue())?, None, format);
     }
     if repair {
         damage.damaged = Some(salvage.write(&keep).map_err(Failure::midway)?);
         drop(salvage);
-        return say_sound(&Stored::read(directory)?, Some(damage), format);
+        return say_sound(&Stored::read(directory, catalogue())?, Some(damage), format);
     }
     let said = format!(
         "the log is damaged: {} problems; {} records are sound, and `foretell study doctor {} --repair` keeps them",

@@ -1,6 +1,7 @@
 //! `foretell study ls`: the studies of a folder.
 
 use super::note_file;
+use crate::catalogue::catalogue;
 use crate::commands::search::asked::{Asked, shell_line};
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, date, metric_value, note, print, print_json, table};
@@ -71,7 +72,7 @@ pub(super) fn run(folder: &Path, order: Order, format: Format) -> Outcome {
         ))
     };
     let directories = studies_in(folder).map_err(failed)?;
-    let read = |directory: &PathBuf| match Stored::read(directory) {
+    let read = |directory: &PathBuf| match Stored::read(directory, catalogue()) {
         Ok(stored) => Some(listed(&stored)),
         Err(failure) => {
             note(&format!("not listed: {failure}"));

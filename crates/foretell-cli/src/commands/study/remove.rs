@@ -1,5 +1,6 @@
 //! `foretell study rm`: removes a study.
 
+use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::output::{note, print};
 use crate::terminal::{NOTICES, harmless, say};
@@ -30,9 +31,9 @@ const OWN: [&str; 13] = [
 pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
     let log = log_in(directory);
     if !log.is_file() {
-        return Stored::read(directory).map(drop).map_err(Failure::input); // it says that there is no study
+        return Stored::read(directory, catalogue()).map(drop).map_err(Failure::input); // it says that there is no study
     }
-    let what = match Stored::read(directory) {
+    let what = match Stored::read(directory, catalogue()) {
         Ok(stored) => {
             let progress = stored.study.progress();
             format!("{} trials, {} epochs", progress.trials.total, progress.spent)

@@ -12,6 +12,7 @@ pub use sampler::{Dynamics, DynamicsOptions};
 use crate::curves::training::{Query, TrainingSet};
 use crate::linalg::cholesky::{cholesky, solve};
 use crate::predict::forecast::Forecast;
+use crate::predict::options::PredictorOptions;
 use crate::predict::predictor::{FitError, Model, Predictor, check_training};
 use basis::Time;
 use network::{Curve, Shape};
@@ -72,6 +73,21 @@ impl Bnn {
     #[must_use]
     pub fn plain() -> Self {
         Self { head: Head::Plain, hidden: 50, ..Self::default() }
+    }
+
+    /// The same with the seed of `options`, and no more posterior draws than it allows: the whole chain is shorter in proportion.
+    #[must_use]
+    pub fn limited(self, options: &PredictorOptions) -> Self {
+        let DynamicsOptions { samples, burn_in, keep_every, .. } = self.dynamics;
+        let draws = options.draws.map_or(samples, |draws| draws.clamp(1, samples));
+        let part = |steps: usize| (steps * draws).div_ceil(samples);
+        let dynamics = DynamicsOptions {
+            samples: draws,
+            burn_in: part(burn_in),
+            keep_every: part(keep_every),
+            ..self.dynamics
+        };
+        Self { dynamics, seed: options.seed, ..self }
     }
 }
 

@@ -76,19 +76,6 @@ impl Default for LceOptions {
 }
 
 impl LceOptions {
-    /// The names of predictors that extrapolate learning curves.
-    pub const NAMES: [&str; 2] = ["lce", "lce-domhan2015"];
-
-    /// The options of the predictor called `name`; `None` if it is another kind.
-    pub fn named(name: &str) -> Option<Self> {
-        let [ours, theirs] = Self::NAMES;
-        match name {
-            _ if name == ours => Some(Self::default()),
-            _ if name == theirs => Some(Self::domhan2015()),
-            _ => None,
-        }
-    }
-
     /// The settings of Domhan et al.'s termination script.
     #[must_use]
     pub fn domhan2015() -> Self {

@@ -5,6 +5,7 @@ use super::extrapolate::{Extrapolation, NoExtrapolation, PartialCurve, extrapola
 use super::options::LceOptions;
 use crate::curves::training::{Query, TrainingSet};
 use crate::predict::forecast::Forecast;
+use crate::predict::options::{PredictorOptions, Purpose};
 use crate::predict::predictor::{FitError, Model, Predictor, check_training, leave_one_out_sigma};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -41,19 +42,19 @@ impl Lce {
         Self { options, seed, memory: None }
     }
 
-    /// LCE by `options`, with at most 25 steps of its chains for each of so many `draws` from the posterior, if they are limited.
-    pub fn limited(mut options: LceOptions, draws: Option<usize>, seed: u64) -> Self {
-        if let Some(draws) = draws {
+    /// LCE by `options` for the purpose of `chosen`, with at most 25 steps of its chains for each draw from the posterior, if they are limited.
+    ///
+    /// For the termination criterion the points before learning begins are cut off, and forecasts are remembered: a study asks for each once
+    /// to have it made on another thread, and once to judge by it.
+    pub fn named(mut options: LceOptions, chosen: &PredictorOptions) -> Self {
+        if let Some(draws) = chosen.draws {
             options.ensemble.steps = options.ensemble.steps.min(draws.max(1).saturating_mul(25));
         }
-        Self::new(options, seed)
-    }
-
-    /// LCE for the termination criterion, which cuts off the points before learning begins, and remembers what it has forecast: a study asks
-    /// for a forecast once to have it made on another thread, and once to judge by it.
-    pub fn of_termination(options: LceOptions, draws: Option<usize>, seed: u64) -> Self {
-        let options = LceOptions { beginning: Some(Beginning::default()), ..options };
-        Self::limited(options, draws, seed).with_memory()
+        if chosen.purpose == Purpose::Termination {
+            options.beginning = Some(Beginning::default());
+        }
+        let lce = Self::new(options, chosen.seed);
+        if chosen.purpose == Purpose::Forecasts { lce } else { lce.with_memory() }
     }
 
     /// The same predictor, which makes each forecast once however often it is asked for: all its models share their forecasts.
@@ -75,6 +76,10 @@ struct LceModel {
 impl Predictor for Lce {
     fn name(&self) -> &'static str {
         if self.options.proper_prior { "lce" } else { "lce-domhan2015" }
+    }
+
+    fn extrapolates(&self) -> bool {
+        true
     }
 
     fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {

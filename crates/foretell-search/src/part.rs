@@ -1,0 +1,127 @@
+//! Parts of a study that are not of this crate: by name and settings as they are stored, and as a catalogue has made them.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// There is no such part.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{field}: {reason}")]
+pub struct PartError {
+    /// The field of the request.
+    pub field: &'static str,
+    /// What is wrong with it, and what to do.
+    pub reason: String,
+}
+
+impl PartError {
+    /// The error of `field`.
+    pub(crate) fn new(field: &'static str, reason: impl fmt::Display) -> Self {
+        Self { field, reason: reason.to_string() }
+    }
+}
+
+/// A part by its name and settings, as a request and the log have it: `"median"`, or `{"bar": {"level": 0.5}}`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// What it is made with; `null` for nothing.
+    pub settings: Value,
+}
+
+impl From<&str> for Named {
+    fn from(name: &str) -> Self {
+        Self { name: name.to_owned(), settings: Value::Null }
+    }
+}
+
+impl Serialize for Named {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.settings {
+            Value::Null => serializer.serialize_str(&self.name),
+            settings => Map::from_iter([(self.name.clone(), settings.clone())]).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Named {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(name) => Ok(Self { name, settings: Value::Null }),
+            Value::Object(fields) if fields.len() == 1 => {
+                let (name, settings) = fields.into_iter().next().expect("it has one field");
+                Ok(Self { name, settings })
+            }
+            other => Err(D::Error::custom(format!(
+                "expected a name, or a name with its settings such as {{\"NAME\": {{}}}}, found {other}"
+            ))),
+        }
+    }
+}
+
+/// A part that is not of this crate: as it is stored, and the part itself once a [`Catalogue`] has made it.
+pub struct Part<T: ?Sized> {
+    named: Named,
+    made: Option<Arc<T>>,
+}
+
+impl<T: ?Sized> Part<T> {
+    /// The part of a caller that makes it itself.
+    pub fn new(named: Named, made: Arc<T>) -> Self {
+        Self { named, made: Some(made) }
+    }
+
+    /// Its name and settings.
+    pub fn named(&self) -> &Named {
+        &self.named
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.named.name
+    }
+
+    /// What it is made with.
+    pub fn settings(&self) -> &Value {
+        &self.named.settings
+    }
+
+    /// The part; `None` where only its description was read.
+    pub fn made(&self) -> Option<&Arc<T>> {
+        self.made.as_ref()
+    }
+}
+
+impl<T: ?Sized> Clone for Part<T> {
+    fn clone(&self) -> Self {
+        Self { named: self.named.clone(), made: self.made.clone() }
+    }
+}
+
+impl<T: ?Sized> PartialEq for Part<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.named == other.named
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Part<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.named.fmt(f)
+    }
+}
+
+impl<T: ?Sized> Serialize for Part<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.named.serialize(serializer)
+    }
+}
+
+impl<'de, T: ?Sized> Deserialize<'de> for Part<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self { named: Named::deserialize(deserializer)?, made: None })
+    }
+}

@@ -1,0 +1,28 @@
+//! What predictors are made with, whatever their names.
+
+use crate::features::paper::FeatureSet;
+
+/// What a predictor is made with, besides its name.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct PredictorOptions {
+    /// Which feature groups it uses.
+    pub features: FeatureSet,
+    /// The seed of its draws.
+    pub seed: u64,
+    /// Draws of its random search, or of its posterior; `None`: its own default.
+    pub draws: Option<usize>,
+    /// What it is made for.
+    pub purpose: Purpose,
+}
+
+/// What a predictor is made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Forecasts of running trials.
+    #[default]
+    Forecasts,
+    /// Recorded runs that are looked at in many splits or orders: what follows from a curve alone is computed once.
+    Recorded,
+    /// A stop rule that extrapolates each curve alone.
+    Termination,
+}

@@ -1,0 +1,117 @@
+//! The command with four parts of its own: `flat`, `ladder`, `bar` and `words`.
+
+use foretell::{
+    Configuration, FitError, Forecast, Model, Predictor, Query, TrainingSet, Value, check_training,
+};
+use foretell_search::{
+    Catalogue, Needs, Reason, Ruling, Sampler, SearchSpace, Space, StopRule, Watched, Worth,
+};
+use rand::{Rng, RngExt};
+use serde_json::Value as Json;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Forecasts the mean of what finished runs came to.
+struct Flat;
+
+struct FlatModel(Forecast, Vec<Forecast>);
+
+impl Predictor for Flat {
+    fn name(&self) -> &'static str {
+        "flat"
+    }
+
+    fn fit(&self, training: &TrainingSet) -> Result<Box<dyn Model>, FitError> {
+        check_training(self.name(), 1, training)?;
+        let targets = &training.targets;
+        let forecast = Forecast::gaussian(targets.iter().sum::<f64>() / targets.len() as f64, 0.1);
+        Ok(Box::new(FlatModel(forecast.clone(), vec![forecast; targets.len()])))
+    }
+}
+
+impl Model for FlatModel {
+    fn forecast(&self, _: &Query<'_>) -> Forecast {
+        self.0.clone()
+    }
+
+    fn held_out(&self) -> &[Forecast] {
+        &self.1
+    }
+}
+
+/// Tries the numbers 0, 1, 2, … of the one parameter of the space.
+struct Ladder(String);
+
+impl Sampler for Ladder {
+    fn propose(&mut self, trial: u64) -> Option<Configuration> {
+        Some(Configuration::from([(self.0.clone(), Value::Number(trial as f64))]))
+    }
+
+    fn started(&mut self, _: u64, _: &Configuration) {}
+
+    fn told(&mut self, _: u64, _: &Configuration, _: Worth) {}
+
+    fn failed(&mut self, _: u64, _: &Configuration) {}
+}
+
+fn ladder(_: &Json, space: &Space, _seed: u64) -> Result<Box<dyn Sampler>, String> {
+    match space.names()[..] {
+        [name] => Ok(Box::new(Ladder(name.to_owned()))),
+        _ => Err("it needs a space of one parameter".to_owned()),
+    }
+}
+
+/// Stops a trial that is below a bar.
+struct Bar(f64);
+
+impl StopRule for Bar {
+    fn needs(&self, _max_resource: u64) -> Needs {
+        Needs::default()
+    }
+
+    fn rule(&self, trial: &mut dyn Watched) -> Ruling {
+        match trial.scores().last() {
+            Some(&score) if score < self.0 => Ruling::stop(Reason::Own("below the bar".to_owned()), score),
+            _ => Ruling::default(),
+        }
+    }
+}
+
+fn bar(settings: &Json) -> Result<Arc<dyn StopRule>, String> {
+    match settings {
+        Json::Null => Ok(Arc::new(Bar(0.5))),
+        Json::Number(level) => Ok(Arc::new(Bar(level.as_f64().unwrap_or(0.5)))),
+        other => Err(format!("{other} is no number; give a bar such as 0.5")),
+    }
+}
+
+/// Words of three letters.
+struct Words;
+
+impl SearchSpace for Words {
+    fn names(&self) -> Vec<&str> {
+        vec!["word"]
+    }
+
+    fn sample(&self, rng: &mut dyn Rng) -> Configuration {
+        let word = (0..3).map(|_| char::from(rng.random_range(b'a'..=b'z'))).collect();
+        Configuration::from([("word".to_owned(), Value::Text(word))])
+    }
+
+    fn check(&self, configuration: &Configuration) -> Result<(), String> {
+        match configuration.get("word").and_then(Value::text) {
+            Some(word) if word.len() == 3 => Ok(()),
+            _ => Err("a word has three letters".to_owned()),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let catalogue = Catalogue::default()
+        .with_predictor("flat", |_| Box::new(Flat))
+        .with_sampler("ladder", "Try 0, 1, 2 and so on.", ladder)
+        .with_stop_rule("bar", "Stop trials below a bar.", bar)
+        .with_space("words", "Words of three letters.", |_| Ok(Arc::new(Words)));
+    let words: Vec<_> = std::env::args_os().collect();
+    ExitCode::from(foretell_cli::run_with(&words, &catalogue))
+}

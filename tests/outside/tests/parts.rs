@@ -1,0 +1,92 @@
+//! What a crate adds to the catalogue is known to flags, study files, logs and reports as if it were Foretell's own.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the command with `words` in `folder`.
+fn run(folder: &Path, words: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_foretell-outside");
+    Command::new(program).args(words).current_dir(folder).output().expect("the command")
+}
+
+/// What it prints as JSON.
+fn json(folder: &Path, words: &[&str]) -> serde_json::Value {
+    let ran = run(folder, words);
+    assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    serde_json::from_slice(&ran.stdout).expect("JSON")
+}
+
+/// A training that comes to its number over ten in three epochs.
+const TRAINING: &str = "for i in 1 2 3; do echo \"epoch $i val_acc: 0.$1\"; sleep 0.3; done";
+
+#[test]
+fn a_sampler_and_a_stop_rule_of_somebody_else_run_a_study_that_continues() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let search = |trials: &str| {
+        let flags = [
+            "search",
+            "--sampler",
+            "ladder",
+            "--policy",
+            "bar",
+            "--param",
+            "n=int:0:9",
+            "--metric",
+            "val_acc",
+        ];
+        let more =
+            ["--epochs", "3", "--trials", trials, "--workers", "1", "--out", "study", "--format", "json"];
+        let command = ["--", "sh", "-c", TRAINING, "sh", "{n}"];
+        json(folder.path(), &[&flags[..], &more, &command].concat())
+    };
+    assert_eq!(search("8")["best"]["configuration"]["n"], 7);
+    let whole = search("9");
+    assert_eq!(whole["best"]["configuration"]["n"], 8);
+    assert_eq!((&whole["trials"]["stopped"], &whole["trials"]["completed"]), (&5.into(), &4.into()));
+    let told = run(folder.path(), &["study", "show", "study", "2"]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("below the bar"), "{told}");
+}
+
+#[test]
+fn a_study_file_gives_a_stop_rule_its_settings_and_a_wrong_one_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let study = |bar: &str| {
+        format!(
+            "command = [\"sh\", \"-c\", '{TRAINING}', \"sh\", \"{{n}}\"]\nmetric = \"val_acc\"\nepochs = 3\ntrials = 9\nsampler = \"ladder\"\nout = \"study\"\nworkers = 1\n[param]\nn = \"int:0:9\"\n[policy]\nbar = {bar}\n"
+        )
+    };
+    let write = |bar: &str| std::fs::write(folder.path().join("study.toml"), study(bar)).expect("a file");
+    write("\"high\"");
+    let refused = run(folder.path(), &["search", "study.toml"]);
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && why.contains("is no number"), "{why}");
+    write("0.75");
+    let found = json(folder.path(), &["search", "study.toml", "--format", "json"]);
+    assert_eq!(found["trials"]["stopped"], 8);
+}
+
+#[test]
+fn a_space_and_a_predictor_of_somebody_else_are_searched_and_forecast_by() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let flags =
+        ["search", "--space", "words", "--metric", "val_acc", "--predictor", "flat", "--policy", "srm"];
+    let more = ["--burn-in", "3", "--epochs", "3", "--trials", "6", "--workers", "1", "--out", "study"];
+    let command = ["--format", "json", "--", "sh", "-c", TRAINING, "{word}", "5"];
+    let found = json(folder.path(), &[&flags[..], &more, &command].concat());
+    assert_eq!(found["best"]["configuration"]["word"].as_str().map(str::len), Some(3));
+    assert!(found["trials"]["completed"].as_u64() >= Some(3), "{found}");
+    let unknown =
+        run(folder.path(), &["search", "--space", "verbs", "--metric", "m", "--epochs", "3", "--", "true"]);
+    let why = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(why.contains("known are metaqnn, words"), "{why}");
+}
+
+#[test]
+fn the_names_stand_in_help_and_schema() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let help = String::from_utf8_lossy(&run(folder.path(), &["search", "--help"]).stdout).into_owned();
+    assert!(help.contains("Stop trials below a bar") && help.contains("Try 0, 1, 2 and so on"), "{help}");
+    let schema = json(folder.path(), &["schema"]).to_string();
+    assert!(schema.contains("\"bar\"") && schema.contains("\"ladder\""));
+}
