@@ -65,10 +65,7 @@ impl Runs {
         let format = match text("format")? {
             Some(name) => Some(Format::named(&name).ok_or_else(|| {
                 let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-                invalid(format!(
-                    "format {name:?}: not a tool whose logs are read; give one of {}",
-                    names.join(", ")
-                ))
+                invalid(format!("format {name:?}: unknown tool; use one of {}", names.join(", ")))
             })?),
             None => None,
         };

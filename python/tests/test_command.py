@@ -43,7 +43,7 @@ def test_ctrl_c_ends_a_search_that_goes_on_later(tmp_path):
     time.sleep(2)
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=30)
-    assert child.returncode == 130 and "the same command goes on from there" in said
+    assert child.returncode == 130 and "run the same command again" in said
 
 
 def test_the_licences_are_in_the_package():

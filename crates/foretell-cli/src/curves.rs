@@ -299,7 +299,7 @@ impl CurveFlags {
         let (target, longest) = (last_step(history), ends().fold(f64::NEG_INFINITY, f64::max));
         if self.target.is_none() && target < longest {
             note(&format!(
-                "{}: forecast at step {target}, which {} of {} runs reach; {} reach {longest}, the end of the longest; --target chooses another",
+                "{}: forecasting step {target}, which {} of {} runs reach; {} reach {longest}, the last step. Choose another step with --target",
                 recorded.name,
                 ends().filter(|&end| end >= target).count(),
                 recorded.runs.len(),
@@ -337,14 +337,14 @@ pub(crate) fn not_laid(path: &Path, error: HistoryError) -> Failure {
     let file = path.display();
     Failure::input(match error {
         HistoryError::Early { target, first } => format!(
-            "{file}: --target {target}: no run has a value by step {target}; the earliest is at step {first}: give a --target of at least that"
+            "{file}: --target {target}: no run reports a value up to step {target}. Use a --target of at least {first}, the earliest step"
         ),
         HistoryError::Target { target, longest } => format!(
-            "{file}: --target {target}: no run reaches step {target}; the longest ends at {longest}: give a --target of at most that"
+            "{file}: --target {target}: no run reaches step {target}. Use a --target of at most {longest}, the last step"
         ),
-        HistoryError::Empty => format!(
-            "{file}: no run has a finite value: there is nothing to learn from; look for another column by --metric"
-        ),
+        HistoryError::Empty => {
+            format!("{file}: no run contains a finite value. Choose another column with --metric")
+        }
         other => format!("{file}: {other}"),
     })
 }
@@ -427,7 +427,7 @@ fn unread(error: foretell_logs::Error, more: &str) -> Failure {
 pub(crate) fn tool(text: &str) -> Result<Format, String> {
     Format::named(text).ok_or_else(|| {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-        format!("not a tool whose logs are read; give one of {}", names.join(", "))
+        format!("unknown tool; use one of {}", names.join(", "))
     })
 }
 

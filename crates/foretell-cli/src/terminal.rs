@@ -91,7 +91,7 @@ pub(crate) fn keep_unsaid(text: &str, error: &std::io::Error) {
     let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) else { return };
     if begins {
         let why = format!(
-            "standard error cannot be written ({error}): the search goes on, and says here what it has to say"
+            "standard error cannot be written ({error}). The search continues, and prints its messages here"
         );
         let _ = writeln!(file, "{why}");
     }

@@ -80,7 +80,7 @@ fn jobs_that_do_not_see_the_folder_end_the_search() {
     program(folder.path(), "scancel", "");
     program(folder.path(), "sbatch", "echo 7");
     let said = refused(&mut search(folder.path()), "ended 3 times before any worker reached the search");
-    assert!(said.contains("study/slurm: name a folder by --out that the nodes share"), "{said}");
+    assert!(said.contains("study/slurm. Choose a folder that the nodes share with --out"), "{said}");
     assert_eq!(called(folder.path()).matches("sbatch ").count(), 3);
 }
 

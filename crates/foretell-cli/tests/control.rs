@@ -165,7 +165,7 @@ fn doctor_names_what_is_wrong_with_a_log_and_keeps_what_is_sound() {
             assert_eq!(records(&lines(folder.path())), records(&whole), "{what}");
         }
         let (healthy, _) = output(&mut doctor(&["--repair"]), 0);
-        assert!(text(&healthy.stdout).contains("the log is sound"), "{what}");
+        assert!(text(&healthy.stdout).contains("the log is intact"), "{what}");
         std::fs::remove_file(aside).unwrap();
     }
 }
@@ -219,7 +219,7 @@ fn limits_of_time_count_earlier_runs() {
     let limited = ["--trials", "40", "--no-stopping", "--max-time", "1s"];
     let (_, said) = output(&mut search(folder.path(), &limited, script), 1);
     assert!(said.contains("the time limit is reached"), "{said}");
-    assert!(said.contains("before any trial was trained to its end: there is no result yet"), "{said}");
+    assert!(said.contains("before any trial was completed, so there is no result yet"), "{said}");
     let begun = Instant::now();
     let started = |records: &[Value]| records.iter().filter(|record| record["event"] == "started").count();
     let before = started(&records(folder.path()));
@@ -273,7 +273,7 @@ fn an_interrupted_search_exits_with_130_and_a_terminated_one_with_143() {
         signal(&running.id().to_string(), name);
         let output = running.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
-        assert!(text(&output.stderr).contains("the same command goes on"), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("run the same command again"), "{}", text(&output.stderr));
     }
 }
 
@@ -293,7 +293,7 @@ fn trainings_that_end_before_epochs_are_noticed_with_what_to_write() {
     let script = "for e in 1 2 3; do echo val_acc={lr}; done";
     let (_, said) = output(&mut search(folder.path(), &["--trials", "3", "--no-stopping"], script), 0);
     assert_eq!(
-        said.matches("ended by themselves after epoch 3, before --epochs 6: write --epochs 3").count(),
+        said.matches("ended by themselves after epoch 3, before --epochs 6. Set --epochs 3").count(),
         1,
         "{said}"
     );
@@ -383,7 +383,7 @@ fn old_logs_become_curves_that_a_search_learns_from() {
         (0..4).map(|n| format!("logs/run{n}_lr={}.log", [0.1, 0.2, 0.3, 0.4][n])).collect();
     let words: Vec<&str> = ["import"].into_iter().chain(files.iter().map(String::as_str)).collect();
     let (done, said) = output(&mut foretell(folder.path(), &words), 0);
-    assert!(said.contains("taken to be `val_acc`"), "{said}");
+    assert!(said.contains("using the metric `val_acc`"), "{said}");
     assert!(
         text(&done.stdout).contains("4 runs with 24 values of val_acc (larger is better) and settings lr"),
         "{}",
@@ -406,7 +406,7 @@ fn old_logs_become_curves_that_a_search_learns_from() {
         &mut foretell(folder.path(), &["import", "nothing.log", "--metric", "acc", "--out", "x.jsonl"]),
         2,
     );
-    assert!(said.contains("no line gives a value by --metric 'acc'"), "{said}");
+    assert!(said.contains("no line matches --metric 'acc'"), "{said}");
     let (_, said) = output(&mut foretell(folder.path(), &["import", "missing.csv", "--out", "x.jsonl"]), 2);
     assert!(said.contains("no such file"), "{said}");
     assert!(!folder.path().join("x.jsonl").exists());
@@ -542,14 +542,14 @@ fn a_report_fits_on_a_screen_and_the_best_comes_last() {
     };
     let screen = show(&[]);
     assert!(screen.lines().count() <= 40, "{} lines: {screen}", screen.lines().count());
-    assert!(screen.contains("15 failed trials, of which the last 5"), "{screen}");
-    assert!(screen.contains("exit code 1; it last said: Error: lr 0."), "{screen}");
+    assert!(screen.contains("15 failed trials, the last 5 shown"), "{screen}");
+    assert!(screen.contains("exit code 1; last output: Error: lr 0."), "{screen}");
     assert!(!screen.contains('\u{1b}'), "{screen:?}");
     let end = screen.trim_end().rsplit("\n\n").next().unwrap();
     assert!(end.starts_with("best: trial 0, val_acc 0.9000\n  lr "), "{screen}");
     assert!(end.contains("\n  run it: sh -c ") && end.ends_with("study run study --seeds 3"), "{screen}");
     let all = show(&["--all"]);
-    assert!(all.lines().count() > 60 && !all.contains("of which the last"), "{all}");
+    assert!(all.lines().count() > 60 && !all.contains(" shown (all:"), "{all}");
     let one = show(&["59"]);
     assert!(one.contains("Error: lr") && !one.contains('\u{1b}'), "{one:?}");
 }
@@ -561,7 +561,7 @@ fn settings_that_cannot_be_meant_are_refused_with_what_to_write() {
     assert!(said.contains("100s (seconds), 100m (minutes)"), "{said}");
     let words = ["search", "--param", "lr=log:0.01:1", "--epochs", "18446744073709551615", "--", "true"];
     let (_, said) = output(&mut foretell(folder.path(), &words), 2);
-    assert!(said.contains("epochs 18446744073709551615 is more than any search comes to"), "{said}");
+    assert!(said.contains("epochs 18446744073709551615 is too large"), "{said}");
     for (line, expected) in [
         ("metric = f1", "write it in quotes, metric = \"f1\""),
         ("metric = val_acc # the best", "write it in quotes, metric = \"val_acc\""),
@@ -669,12 +669,16 @@ fn trainings_with_early_stopping_of_their_own_or_searched_epochs_are_told_what_t
     let folder = tempfile::tempdir().unwrap();
     let script = ": {lr}; for e in $(seq $((3 + FORETELL_TRIAL % 2))); do echo val_acc=0.$e; done";
     let (_, said) = output(&mut search(folder.path(), &["--trials", "5", "--no-stopping"], script), 0);
-    assert_eq!(said.matches("the longest after epoch 4; write --epochs 4").count(), 1, "{said}");
+    assert_eq!(
+        said.matches("the longest ended by itself after epoch 4. Set --epochs 4").count(),
+        1,
+        "{said}"
+    );
     let folder = tempfile::tempdir().unwrap();
     let script = ": {lr}; for e in $(seq {epochs}); do echo val_acc=0.$e; done";
     let more = ["--param", "epochs=int:2:9", "--trials", "2", "--no-stopping"];
     let (_, said) = output(&mut search(folder.path(), &more, script), 0);
-    assert!(said.contains("the parameter epochs goes to 9, but --epochs 6 ends every trial there"), "{said}");
+    assert!(said.contains("parameter epochs goes up to 9, but --epochs 6 ends every trial there"), "{said}");
 }
 
 /// What a `study` command on the study of `folder` prints.
@@ -736,7 +740,7 @@ fn a_study_of_a_file_is_trained_anew_by_what_the_file_said_then() {
     output(&mut foretell(folder.path(), &["search", "study.toml"]), 0);
     std::fs::remove_file(folder.path().join("study.toml")).unwrap();
     let again = study(folder.path(), "run", &["--seeds", "2"]);
-    assert!(again.contains("all the same") && again.contains("FORETELL_SEED"), "{again}");
+    assert!(again.contains("all are equal") && again.contains("FORETELL_SEED"), "{again}");
 }
 
 #[test]

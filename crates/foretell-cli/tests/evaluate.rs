@@ -142,8 +142,8 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
     fs::create_dir(&empty)?;
     let empty = empty.to_string_lossy();
     let cases: [(&[&str], &[&str]); 21] = [
-        (&[&good, "--target", "0.5"], &["good.csv", "--target 0.5", "earliest is at step 1", "at least"]),
-        (&[&good, "--target", "13"], &["good.csv", "--target 13", "longest ends at 12", "at most"]),
+        (&[&good, "--target", "0.5"], &["good.csv", "--target 0.5", "at least 1", "the earliest step"]),
+        (&[&good, "--target", "13"], &["good.csv", "--target 13", "at most 12", "the last step"]),
         (&[&good, "--target", "soon"], &["--target", "soon", "a step of the curves"]),
         (
             &[&good, "--train", "5", "--target", "1"],
@@ -208,9 +208,9 @@ fn a_target_before_the_longest_runs_end_is_said() -> Tested {
         Ok(String::from_utf8(foretell(&[&arguments[..], more].concat())?.stderr)?)
     };
     let noted = said(&["--keep-repeats"])?;
-    let expected = "forecast at step 2, which 20 of 20 runs reach; 6 reach 3";
+    let expected = "forecasting step 2, which 20 of 20 runs reach; 6 reach 3";
     assert!(noted.contains(expected), "{noted}");
-    assert!(!said(&["--keep-repeats", "--target", "3"])?.contains("forecast at step"), "it was asked for");
+    assert!(!said(&["--keep-repeats", "--target", "3"])?.contains("forecasting step"), "it was asked for");
     Ok(())
 }
 

@@ -281,7 +281,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
     let cases: [(&[&str], &[&str]); 8] = [
         (
             &["--history", &finished, &running, "--target", "0"],
-            &["finished.csv", "--target 0", "earliest is at step 1", "at least"],
+            &["finished.csv", "--target 0", "at least 1", "the earliest step"],
         ),
         (&["--history", &finished, &other], &["other.csv", "`acc_`", "finished runs is `val_loss`"]),
         (&["--history", &finished, &running, "--plot", &nowhere], &["nowhere", "there is no folder"]),

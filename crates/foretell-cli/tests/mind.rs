@@ -39,13 +39,13 @@ fn another_range_sampler_and_length_go_on_in_the_same_study_and_the_log_says_fro
     output(&mut search(folder, "log:0.01:1", "4", &["--trials", "6", "--enqueue", "lr=0.9"]), 0);
     let narrow = ["--trials", "9", "--enqueue", "lr=0.9"];
     let (_, said) = output(&mut search(folder, "log:0.1:0.5", "4", &narrow), 0);
-    let expected = "from trial 6 on: trials 9 (was 6), lr=log:0.1:0.5 (was log:0.01:1); the log says so";
-    assert!(said.contains(expected) && said.contains("of 6 trials that are in the space now"), "{said}");
+    let expected = "from trial 6 on: trials 9 (was 6), lr=log:0.1:0.5 (was log:0.01:1) (recorded in the log)";
+    assert!(said.contains(expected) && said.contains("of 6 trials, those inside the new space"), "{said}");
     let (_, said) =
         output(&mut search(folder, "log:0.1:0.5", "4", &["--trials", "11", "--sampler", "random"]), 0);
     assert!(said.contains("from trial 9 on: sampler random (was tpe-gp), trials 11 (was 9)"), "{said}");
     let (_, said) = output(&mut search(folder, "log:0.1:0.5", "7", &["--trials", "12"]), 0);
-    assert!(said.contains("epochs 7 (was 4)") && said.contains("the command names other epochs"), "{said}");
+    assert!(said.contains("epochs 7 (was 4)") && said.contains("the command sets other epochs"), "{said}");
     assert!(said.contains("--epochs 7"), "how the best goes on: {said}");
     let (_, said) = output(&mut search(folder, "log:0.1:0.5", "3", &["--trials", "12"]), 2);
     assert!(said.contains("--epochs: the study that is there trains for 7 epochs"), "{said}");
@@ -124,10 +124,7 @@ fn a_search_ends_when_nothing_improves_any_more_and_says_so() {
     assert_eq!(records(folder.path(), "started").len(), 4, "{said}");
     let shown = foretell(folder.path(), &["study", "show", "foretell-out/mine"]).output().expect("it runs");
     let shown = text(&shown.stdout);
-    assert!(
-        shown.contains("3 trials in a row were no better than the best: --until-no-improvement 3"),
-        "{shown}"
-    );
+    assert!(shown.contains("3 trials in a row without improvement (--until-no-improvement 3)"), "{shown}");
 }
 
 #[test]
@@ -162,7 +159,7 @@ fn studies_are_named_noted_listed_and_compared() {
     let (compared, _) = output(&mut foretell(folder, &compare), 0);
     let said = text(&compared.stdout);
     assert!(
-        said.contains("whether B is better is not known")
+        said.contains("Whether B is better is unknown")
             && said.contains("study run foretell-out/small --seeds 3"),
         "{said}"
     );

@@ -91,7 +91,7 @@ fn import(case: &Value, folder: &Path) -> Outcome {
     let output = foretell(folder, &arguments).output().unwrap();
     let said = text(&output.stderr) + &text(&output.stdout);
     let runs = runs(&folder.join("c.jsonl"));
-    let taken = said.split("taken to be `").nth(1).and_then(|rest| rest.split('`').next());
+    let taken = said.split("using the metric `").nth(1).and_then(|rest| rest.split('`').next());
     let (metric, direction) = runs.first().map(|run| (run.1.clone(), run.2.clone())).unwrap_or_default();
     let metric = taken.map_or(metric, str::to_owned);
     Outcome {

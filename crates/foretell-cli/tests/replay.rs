@@ -92,7 +92,7 @@ fn a_file_alone_is_answered_in_words_and_the_same_twice() -> Tested {
         "`foretell search` would have saved",
         "the best run kept in",
         "Otherwise: with --caution safe",
-        "perfect foresight after 3 full runs",
+        "(after 3 completed runs)",
         "half of the orders",
     ] {
         assert!(text.contains(part), "no {part:?} in\n{text}");
@@ -302,7 +302,7 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         (&["--first-check", "0"], "--first-check: it is 0, and must be at least 1"),
         (&["--workers", "0"], "--workers: it is 0"),
         (&["--plot", "nowhere/a.svg"], "there is no folder nowhere"),
-        (&["--target", "0"], "--target 0: no run has a value by step 0; the earliest is at step 1"),
+        (&["--target", "0"], "--target 0: no run reports a value up to step 0. Use a --target of at least 1"),
         (&["--target", "1"], "up to step 1; give a later --target"),
         (&["--predictor", "nobody"], "unknown predictor `nobody`"),
         (&["--plot", "picture.pdf"], ".svg or .png"),

@@ -246,7 +246,7 @@ fn runs_in_another_unit_teach_nothing() {
             1.0,
             "echo '{\"foretell\":{\"step\":1,\"val_acc\":43.5}}'",
             2,
-            "val_acc 43.5, but the runs of --learn-from lie between 0.3 and 0.64",
+            "val_acc 43.5, but the runs of --learn-from are between 0.3 and 0.64",
         ),
         (100.0, "echo '{\"foretell\":{\"step\":1,\"val_acc\":0.435}}'", 0, "forecasts will be wrong"),
     ] {
@@ -405,7 +405,7 @@ fn epochs_trained_again_for_want_of_a_checkpoint_count_and_no_trial_is_paused_an
     let output =
         foretell(folder.path(), &[&search[..], &LEARNING_RATE, &budget, &command].concat()).output().unwrap();
     let (result, said) = (json(&output), text(&output.stderr));
-    assert_eq!(said.matches("had no checkpoint").count(), 1, "{said}");
+    assert_eq!(said.matches("found no checkpoint").count(), 1, "{said}");
     let spent = result["epochs"]["spent"].as_u64().unwrap();
     let trained = std::fs::read_to_string(folder.path().join("trained")).unwrap().lines().count() as u64;
     // a trial that is stopped may begin one more epoch

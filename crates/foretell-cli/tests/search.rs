@@ -77,7 +77,7 @@ fn a_search_over_ones_own_command_stops_trials_and_answers_by_the_contract() {
     assert!((result["speedup"].as_f64().unwrap() - speedup).abs() < 1e-9);
     assert!(result["best"]["score"].as_f64().unwrap() > 0.7);
     assert!(result["best"]["configuration"]["lr"].is_number());
-    assert!(text(&output.stderr).contains("burn-in over: 8 finished trials"));
+    assert!(text(&output.stderr).contains("learning from 8 trials"));
     let picture = std::fs::read_to_string(folder.path().join("study.svg")).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains("best: trial"));
     for decided in
@@ -165,7 +165,7 @@ fn an_interrupted_study_says_how_to_go_on_and_exits_as_a_shell_does() {
     let mut said = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
     assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("interrupted") && said.contains("the same command goes on"), "{said}");
+    assert!(said.contains("interrupted") && said.contains("run the same command again"), "{said}");
     assert_eq!(json(&search(folder.path(), &[]).output().unwrap())["trials"]["total"], 16);
 }
 
@@ -270,7 +270,7 @@ fn trials_count_with_the_best_they_reached_if_that_is_asked_for() {
         foretell(folder.path(), &[&arguments[..], &sizes, more, &command].concat()).output().unwrap()
     };
     let output = search(&["--score", "best"]);
-    assert!(text(&output.stderr).contains("a trial counts with the best val_acc it reaches"));
+    assert!(text(&output.stderr).contains("the score of a trial is the best val_acc it reaches"));
     let document = json(&output);
     assert_eq!(document["score"], "best");
     let best = &document["best"];
@@ -314,7 +314,7 @@ fn another_study_that_has_not_reported_yet_is_refused_and_left_as_it_was() {
     assert!(said.contains("study: holds another study"), "{said}");
     assert_eq!(before, records(folder.path()));
     let own = search(folder.path(), &[]).output().unwrap();
-    assert!(text(&own.stderr).contains("the study begins anew"), "{}", text(&own.stderr));
+    assert!(text(&own.stderr).contains("the study starts from scratch"), "{}", text(&own.stderr));
 }
 
 #[test]
@@ -403,7 +403,7 @@ fn a_lone_worker_has_all_the_cores_and_no_trial_more_than_its_epochs() {
         ["--metric", r"acc=([\d.]+)", "--format", "json", "--out", "study", "--", "sh", "-c", script, "{x}"];
     let mut search = foretell(folder.path(), &[&arguments[..], &rest].concat());
     let output = search.env_remove("OMP_NUM_THREADS").output().unwrap();
-    assert!(text(&output.stderr).contains("trial 0 goes on after epoch 2"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("trial 0 continues after epoch 2"), "{}", text(&output.stderr));
     assert!((json(&output)["best"]["score"].as_f64().unwrap() - 0.2).abs() < 1e-12);
     let cores = std::thread::available_parallelism().unwrap();
     let log = std::fs::read_to_string(folder.path().join("study/trials/0000/output.log")).unwrap();
@@ -421,7 +421,7 @@ fn a_trial_that_overruns_between_its_reports_counts_with_what_it_reported() {
     let result = json(&output);
     assert_eq!((&result["trials"]["completed"], &result["trials"]["failed"]), (&3.into(), &0.into()));
     assert!(result["best"]["score"].as_f64().unwrap() > 0.8, "{}", result["best"]);
-    assert!(text(&output.stderr).contains("goes on after epoch 10"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("continues after epoch 10"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -495,13 +495,13 @@ fn a_study_in_which_nothing_was_reported_is_no_hindrance() {
     let said = text(&silent.stderr);
     assert_eq!(silent.status.code(), Some(2), "{said}");
     assert!(
-        said.contains(r"no line gave a value by --metric 'acc=([\d.]+)'") && said.contains("accuracy 0.1"),
+        said.contains(r"no line matched --metric 'acc=([\d.]+)'") && said.contains("accuracy 0.1"),
         "{said}"
     );
     let mended = search(&["sh", "-c", "echo acc=0.1; echo acc=0.2", "{opt}", "{m}"]);
     let said = text(&mended.stderr);
     assert_eq!(mended.status.code(), Some(0), "{said}");
-    assert!(said.contains("study: nothing was reported there yet: the study begins anew"), "{said}");
+    assert!(said.contains("study: nothing was reported yet, so the study starts from scratch"), "{said}");
     let another = search(&["sh", "-c", "echo acc=0.3", "{opt}", "{m}"]);
     assert_eq!(another.status.code(), Some(2), "what was reported is kept: {}", text(&another.stderr));
 }

@@ -193,7 +193,7 @@ fn a_first_report_of_the_last_epoch_is_doubted_aloud() {
     let start = ["search", "--param", "lr=log:1e-4:1", "--epochs", "4", "--metric", "acc", "--trials", "1"];
     let rest = ["--burn-in", "1", "--", "sh", "-c", script];
     let said = text(&foretell(folder.path(), &[&start[..], &rest].concat()).output().unwrap().stderr);
-    assert!(said.contains("the first report of trial 0 is of epoch 4, the last one"), "{said}");
+    assert!(said.contains("the first report of trial 0 is for epoch 4, the last one"), "{said}");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn init_that_watches_a_script_to_its_end_knows_its_epochs() {
     for epochs in [3, 12, 15, 20] {
         let (file, _) = of(&format!("for e in $(seq {epochs}); do echo epoch $e acc 0.$e; done"), "20");
         assert!(
-            file.contains(&format!("\nepochs = {epochs}\n")) && file.contains("watched to its end"),
+            file.contains(&format!("\nepochs = {epochs}\n")) && file.contains("which completed"),
             "{file}"
         );
     }

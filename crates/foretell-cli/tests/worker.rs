@@ -367,7 +367,7 @@ fn what_is_wrong_is_said_in_one_line() {
         (&["worker", &place, "nowhere"], "no study is called"),
         (&["worker", "https://node1:1"], "speaks no TLS"),
         (&["worker", "http://node1:1/?token=x"], "FORETELL_TOKEN"),
-        (&["worker", &place, "--workdir", "/nowhere"], "name another by --workdir"),
+        (&["worker", &place, "--workdir", "/nowhere"], "Choose another one with --workdir"),
         (&["worker", "node1"], "neither an address"),
     ];
     for (words, expected) in cases {

@@ -40,7 +40,7 @@ pub enum Error {
         file: PathBuf,
     },
     /// The file has a header but no runs.
-    #[error("{}: the file has a header but no run; add one row a run (wide) or one row an epoch (long)", file.display())]
+    #[error("{}: the file contains a header but no run; add one row per run (wide) or one row per epoch (long)", file.display())]
     NoRuns {
         /// The file.
         file: PathBuf,
@@ -260,7 +260,7 @@ pub enum Error {
         problem: String,
     },
     /// A line is not a JSON object of the expected shape.
-    #[error("{}:{line}: {message}; expected one object a line: {{\"id\", \"configuration\": {{…}}, \"values\": […], \"steps\": […]?}}", file.display())]
+    #[error("{}:{line}: {message}; expected one object per line: {{\"id\", \"configuration\": {{…}}, \"values\": […], \"steps\": […]?}}", file.display())]
     Json {
         /// The file.
         file: PathBuf,

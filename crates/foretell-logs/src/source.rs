@@ -41,7 +41,7 @@ impl<R: Read> Read for Expanding<R> {
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
             let packed = self.packed;
             too_large(format!(
-                "its {packed} bytes expand to more than a file of curves should hold; allow more by --largest-file MB if it is what you expect"
+                "its {packed} bytes expand to more than a curve file should contain; if this is intended, allow more with --largest-file MB"
             ))
         })?;
         Ok(read)

@@ -17,7 +17,7 @@ fn a_broken_table_is_told_by_line_and_column() {
     let cases: [(&[u8], &str); 25] = [
         (b"", "f: the file is empty"),
         (b"\n \n", "f: the file is empty"),
-        (b"lr,acc_1,acc_2\n", "f: the file has a header but no run"),
+        (b"lr,acc_1,acc_2\n", "f: the file contains a header but no run"),
         (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,abc\n", "f:3: column `acc_2`: `abc` is not a number"),
         (b"lr,acc_1,acc_2\r\n1,0.5,0.6\r\n\r\n2,x,1\r\n", "f:4: column `acc_1`: `x` is not a number"),
         (b"t,acc_1,acc_2\n\"a\nb\",0.5,0.6\n\n\"c\nd\",0.5,?", "f:5: column `acc_2`: `?` is not a number"),
@@ -70,7 +70,7 @@ fn broken_json_lines_are_told_by_line() {
         ("{\"id\":\"b\",\"values\":[1,2]", "f:2: column 24: EOF while parsing an object"),
         ("{\"id\":\"b\",\"values\":[1,2] x}", "f:2: column 26: expected `,` or `}`"),
         ("[1,2]", "f:2: found a list instead of an object"),
-        ("[\n{\"id\":\"b\",\"values\":[1,2]}\n]", "f:2: a list starts here; expected one object a line"),
+        ("[\n{\"id\":\"b\",\"values\":[1,2]}\n]", "f:2: a list starts here; expected one object per line"),
         ("{\"id\":\"b\"}", "f:2: the field `values` is missing"),
         ("{\"id\":\"b\",\"values\":3}", "f:2: `values` is a number, not a list"),
         ("{\"id\":\"b\",\"values\":[1,\"x\"]}", "f:2: `values[1]` is \"x\", not a number or null"),

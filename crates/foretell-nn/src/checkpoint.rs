@@ -234,7 +234,7 @@ mod tests {
         let fresh = || -> Learner<crate::layers::dense::Dense> { unreachable!("nothing is read") };
         let error = load(directory.path(), &Identity::default(), fresh).err().unwrap().to_string();
         assert!(error.ends_with(
-            "epoch-000001.checkpoint: another version of Foretell wrote this checkpoint; go on with that version, or delete the checkpoint to start anew"
+            "epoch-000001.checkpoint: another version of Foretell wrote this checkpoint; continue with that version, or delete the checkpoint to start from scratch"
         ), "{error}");
     }
 

@@ -227,7 +227,7 @@ pub enum Error {
     },
     /// A file could not be fetched.
     #[error(
-        "cannot fetch {address}: {reason}; run the same command again to go on, or fetch the file elsewhere, put it at {} and run the command again", path.display()
+        "cannot fetch {address}: {reason}; run the same command again to continue, or download the file elsewhere, put it at {} and run the command again", path.display()
     )]
     Fetch {
         /// Where it was to come from.
@@ -248,7 +248,7 @@ pub enum Error {
         expected: String,
     },
     /// No checkpoint of a directory can be read.
-    #[error("{}: damaged checkpoint ({reason}), and no older one to go back to; delete it to start anew", path.display())]
+    #[error("{}: damaged checkpoint ({reason}), and no older one to return to; delete it to start from scratch", path.display())]
     Damaged {
         /// The newest checkpoint.
         path: PathBuf,
@@ -256,7 +256,7 @@ pub enum Error {
         reason: String,
     },
     /// A checkpoint has another format.
-    #[error("{}: another version of Foretell wrote this checkpoint; go on with that version, or delete the checkpoint to start anew", path.display())]
+    #[error("{}: another version of Foretell wrote this checkpoint; continue with that version, or delete the checkpoint to start from scratch", path.display())]
     OtherCheckpoint {
         /// The checkpoint.
         path: PathBuf,

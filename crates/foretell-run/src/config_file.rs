@@ -45,7 +45,7 @@ pub enum ConfigFileError {
     },
     /// A parameter has no place in it.
     #[error(
-        "{path} has no entry `{name}` with a value of its own; it has {known}: name the parameter like one of them, levels joined by dots",
+        "{path} contains no single value `{name}`. The entries are {known}: name the parameter like one of them, with dots between levels",
         path = path.display()
     )]
     Missing {

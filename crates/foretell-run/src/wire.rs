@@ -93,7 +93,7 @@ pub struct Tell {
     pub lease: Option<String>,
 }
 
-/// A person has a configuration tried next.
+/// Queue a configuration to try next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -13,7 +13,7 @@ pub enum RangeError {
         field: &'static str,
     },
     /// A number that no search counts up to.
-    #[error("{field} {value} is more than any search comes to; the most is {MOST}")]
+    #[error("{field} {value} is too large; the maximum is {MOST}")]
     Endless {
         /// The field.
         field: &'static str,
@@ -93,7 +93,7 @@ mod tests {
         let endless = countable(&[("a", 1), ("epochs", u64::MAX)]).unwrap_err();
         assert_eq!(
             endless.to_string(),
-            "epochs 18446744073709551615 is more than any search comes to; the most is 1000000000000"
+            "epochs 18446744073709551615 is too large; the maximum is 1000000000000"
         );
         assert!(share("s", 0.0).is_ok() && share("s", 1.0).is_err() && share("s", f64::NAN).is_err());
         assert!(growth("f", None).is_ok() && growth("f", Some(1.25)).is_ok());

@@ -43,8 +43,9 @@ impl Problem {
 
     /// The search that ran the study has ended, and this server will.
     pub(crate) fn ended(name: &str) -> Self {
-        let text =
-            format!("{name}: the search that runs this study ends; send the same again once it goes on");
+        let text = format!(
+            "{name}: the search that runs this study is ending; send the request again once it continues"
+        );
         Self::new(StatusCode::SERVICE_UNAVAILABLE, text)
     }
 

@@ -80,7 +80,7 @@ fn records() -> [Route; 4] {
             .takes_such(request, example)
             .answers::<Made>(200, "It was there")
             .answers::<Made>(201, "It is new")
-            .conflicts("Another study of that name is there, or another process writes its log"),
+            .conflicts("Another study of that name exists, or another process writes its log"),
         get("/api/studies/{study}/records", "records", answers::records, "All records of a study, as in its log")
             .answers::<Records>(200, "The records")
             .conflicts(DAMAGED),
@@ -139,8 +139,8 @@ fn work() -> [Route; 4] {
             .takes::<wire::Ask>(json!({"worker": "gpu-0"}))
             .answers::<wire::Asked>(200, "`start` is null while there is nothing to do: until a trial ends, or for good if `done`")
             .conflicts(WRITTEN),
-        post("/api/studies/{study}/enqueue", "enqueue", verbs::enqueue, "A person has a configuration tried next")
-            .about(&["The next new trial has it; the sampler chooses what it leaves open. Where all trials are started, there is one more."])
+        post("/api/studies/{study}/enqueue", "enqueue", verbs::enqueue, "Queue a configuration to try next")
+            .about(&["The next new trial uses it; the sampler chooses the values that it leaves out. Where all trials are started, there is one more."])
             .takes::<wire::Enqueue>(json!({"configuration": {"lr": 0.1}}))
             .answers::<wire::Enqueued>(200, RECORDED)
             .answers::<wire::Enqueued>(202, HANDED_ON)
@@ -196,7 +196,7 @@ fn trials() -> [Route; 5] {
             "/api/studies/{study}/trials/{trial}/output",
             "output",
             answers::output,
-            "What a trial has printed: the last 64 KiB, or from a byte on",
+            "The output of a trial: the last 64 KiB, or from a byte on",
         )
         .about(&["Not here where a worker on another machine keeps it."])
         .with(

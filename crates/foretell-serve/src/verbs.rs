@@ -132,7 +132,7 @@ pub(crate) async fn work(
     let read = Work::read(folder).map_err(|error| Problem::midway(&error))?;
     let work = read.ok_or_else(|| {
         let text = format!(
-            "{study} has no command: its trials report over HTTP; workers are for studies that `foretell search -- COMMAND` began"
+            "{study} has no command, because its trials report over HTTP. Workers need a study that `foretell search -- COMMAND` started"
         );
         Problem::conflict(text).at("study")
     })?;

@@ -63,13 +63,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let out = &arguments.out;
     if out.exists() && !arguments.force && !arguments.update {
         return Err(Failure::input(format!(
-            "{}: is there already; name another file by --out, write over it by --force, or read what changed by --update",
+            "{}: the file exists. Choose another one with --out, overwrite it with --force, or read only changed logs with --update",
             out.display()
         )));
     }
     let read = read_all(arguments)?;
     if read.runs().is_empty() {
-        return Err(Failure::input("the files hold no run"));
+        return Err(Failure::input("the files contain no run"));
     }
     let failed = |error| Failure::midway(format!("{}: {error}", out.display()));
     let mut writer = Draft::of_output(out).map_err(failed)?;
@@ -100,7 +100,7 @@ fn before(arguments: &Arguments) -> Result<Option<(Manifest, &Path)>, Failure> {
         return Ok(None);
     }
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::input(format!("{}: {error}; read everything again by --force", sources.display()))
+        Failure::input(format!("{}: {error}; read everything again with --force", sources.display()))
     };
     let text = std::fs::read_to_string(&sources).map_err(|error| failed(&error))?;
     let manifest = serde_json::from_str(&text).map_err(|error| failed(&error))?;
@@ -196,7 +196,7 @@ fn tables(flags: &CurveFlags, files: &[PathBuf]) -> Result<Imported, Failure> {
         let (metric, before) = first.get_or_insert_with(|| (recorded.metric.clone(), file));
         if *metric != recorded.metric {
             return Err(Failure::input(format!(
-                "{}: its metric is `{}`, and that of {} is `{}`; name one that both have by --metric",
+                "{}: its metric is `{}`, but the metric of {} is `{}`. Choose a common one with --metric",
                 file.display(),
                 recorded.metric.name,
                 before.display(),
@@ -247,12 +247,12 @@ fn chosen(survey: &Survey) -> Result<Option<String>, Failure> {
     note(&listed(survey));
     let default = survey.preferred().map_or(String::new(), |metric| metric.name.clone());
     loop {
-        let answer = ask("which metric counts", &default)?;
+        let answer = ask("which metric to use", &default)?;
         if survey.metrics.iter().any(|metric| metric.name == answer) {
             return Ok(Some(answer));
         }
         if answer.is_empty() {
-            return Err(Failure::input("no metric was chosen: name one by --metric"));
+            return Err(Failure::input("no metric was chosen. Name one with --metric"));
         }
         note(&format!("there is no metric `{answer}` in the list"));
     }
@@ -309,9 +309,9 @@ fn neither(file: &Path, as_table: &Failure, as_log: &Failure) -> Failure {
     let message = if !file.exists() {
         as_table.message().to_owned()
     } else if file.is_dir() {
-        format!("{}; nor was the log of a tool recognised in it or below it", as_table.message())
+        format!("{}. It contains no log of a known tool either", as_table.message())
     } else {
-        format!("{}\nnor is it the log of one run: {}", as_table.message(), as_log.message())
+        format!("{}\nIt is not the log of one run either: {}", as_table.message(), as_log.message())
     };
     Failure::input(message)
 }
@@ -342,9 +342,9 @@ fn logs(arguments: &Arguments, files: &[PathBuf]) -> Result<(Vec<Run>, Metric), 
         }
     }
     if let Some((file, seen)) = silent.first() {
-        let printed = if seen.is_empty() { String::new() } else { format!("; it has {seen}") };
+        let printed = if seen.is_empty() { String::new() } else { format!("; it contains {seen}") };
         let said = format!(
-            "{}: no line gives a value by --metric '{source}'{printed}; name it by --metric, or by a template of its line such as '{name}: {{value}}'",
+            "{}: no line matches --metric '{source}'{printed}. Give another name, or the line of the metric, such as '{name}: {{value}}'",
             file.display()
         );
         if runs.is_empty() {
@@ -354,7 +354,7 @@ fn logs(arguments: &Arguments, files: &[PathBuf]) -> Result<(Vec<Run>, Metric), 
     }
     if runs.iter().all(|run| run.configuration.is_empty()) {
         note(
-            "no configurations were found: they are read from params.json, config.json, hparams.json or args.json beside a log, and from names such as lr=0.1_depth=4; curves are forecast without them",
+            "found no configurations, so curves are forecast without them. Configurations are read from params.json, config.json, hparams.json or args.json next to a log, and from names such as lr=0.1_depth=4",
         );
     }
     Ok((runs, Metric::new(&name, direction)))
@@ -372,14 +372,14 @@ fn direction(flags: &CurveFlags, name: &str) -> Result<Direction, Failure> {
         && said != named
     {
         note(&format!(
-            "{} is better, as you say, though of `{name}` {} is better by its name",
+            "{} is better, as you set, although the name `{name}` suggests that {} is better",
             said.better(),
             named.better()
         ));
     }
     said.or(named).ok_or_else(|| {
         Failure::input(format!(
-            "the direction of `{name}` is not known by its name: add --maximize if larger is better, or --minimize"
+            "the name `{name}` does not show its direction. Add --maximize if larger is better, or --minimize"
         ))
     })
 }
@@ -401,9 +401,9 @@ fn say_of(file: &Path, whole: &Whole) -> Outcome {
 fn guessed(texts: &[(PathBuf, String)]) -> Result<(String, String), Failure> {
     let found = texts.iter().find_map(|(_, text)| printed::guess(text));
     let found = found.ok_or_else(|| {
-        Failure::input("no metric was found in the logs: name it by --metric, such as --metric val_acc")
+        Failure::input("found no metric in the logs. Name it with --metric, for example --metric val_acc")
     })?;
-    note(&format!("the metric is taken to be `{}`; name another by --metric", found.source));
+    note(&format!("using the metric `{}`; choose another one with --metric", found.source));
     Ok((found.source, found.name))
 }
 
@@ -465,7 +465,7 @@ fn what(read: &Imported) -> String {
 fn summary(read: &Imported, out: &Path) -> String {
     let (what, out) = (what(read), out.display());
     format!(
-        "{what} are in {out}\nwhat stopping would have saved:  foretell replay {out}\nlearn from them:                 foretell search --learn-from {out} …\nforecast running ones:           foretell forecast --history {out} RUNNING"
+        "{what} are in {out}\nmeasure the savings of stopping: foretell replay {out}\nlearn from them:                 foretell search --learn-from {out} …\nforecast running ones:           foretell forecast --history {out} RUNNING"
     )
 }
 

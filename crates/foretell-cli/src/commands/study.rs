@@ -231,7 +231,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         Action::Run { study, trial, epochs, seeds, form } => {
             let stored = Stored::read(study, catalogue())?;
             let trial = trial.or_else(|| stored.study.best().map(|best| best.trial)).ok_or_else(|| {
-                Failure::midway("no trial was trained to its end: there is no best yet; name one by --trial")
+                Failure::midway(
+                    "no trial was completed, so there is no best one yet. Choose a trial with --trial",
+                )
             })?;
             again::run(&stored, &Again { trial, epochs: *epochs, seeds: *seeds }, form.format)
         }
@@ -341,7 +343,7 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
 fn trial_text(stored: &Stored, trial: &Trial, shown: &Shown<'_>) -> String {
     let state = match &trial.state {
         TrialState::Paused { .. } => "paused at its rung".to_owned(),
-        TrialState::Completed { .. } => "trained to its end".to_owned(),
+        TrialState::Completed { .. } => "completed".to_owned(),
         TrialState::Stopped { reason, .. } => format!("stopped: {}", reason),
         TrialState::Failed { .. } => "failed".to_owned(),
         _ => "unfinished".to_owned(),

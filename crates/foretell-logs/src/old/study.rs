@@ -39,8 +39,11 @@ pub(crate) fn read(file: &Path, prefix: &str, wanted: &Wanted) -> Result<Vec<Run
         let text = String::from_utf8_lossy(&bytes);
         let Some((record, time)) = record(text.trim_end()) else {
             if !text.trim().is_empty() {
-                damage =
-                    Some(format!("{}:{}: is damaged; what follows it is left out", file.display(), at + 1));
+                damage = Some(format!(
+                    "{}:{}: is damaged; the rest of the file is ignored",
+                    file.display(),
+                    at + 1
+                ));
                 break;
             }
             continue;

@@ -46,7 +46,7 @@ pub(crate) fn read(
             Ok(Some(length)) => {
                 if events.event(&data).is_err() {
                     events.run.damage.get_or_insert(format!(
-                        "{}: the record at byte {place} is no event; what follows it is left out",
+                        "{}: the record at byte {place} is not an event; the rest of the file is ignored",
                         file.display()
                     ));
                     return Ok(());
@@ -62,7 +62,7 @@ pub(crate) fn read(
             }
             Err(Broken::Checksum) => {
                 events.run.damage.get_or_insert(format!(
-                    "{}: the record at byte {place} is damaged; what follows it is left out",
+                    "{}: the record at byte {place} is damaged; the rest of the file is ignored",
                     file.display()
                 ));
                 return Ok(());

@@ -41,8 +41,10 @@ pub(crate) fn read(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Err
             }
             Next::Record(record) => {
                 if add(&record, &mut run, &mut step, wanted).is_err() {
-                    run.damage =
-                        Some(format!("{}: a record is damaged; what follows it is left out", file.display()));
+                    run.damage = Some(format!(
+                        "{}: a record is damaged; the rest of the file is ignored",
+                        file.display()
+                    ));
                     break;
                 }
             }
@@ -109,7 +111,7 @@ impl<R: Read> Records<R> {
             crc.update(&[kind]);
             crc.update(data);
             if crc.finalize() != sum {
-                return Ok(Next::Damaged("a record is damaged; what follows it is left out"));
+                return Ok(Next::Damaged("a record is damaged; the rest of the file is ignored"));
             }
             self.at = start + length;
             match (kind, record.take()) {
@@ -123,7 +125,7 @@ impl<R: Read> Records<R> {
                     part.extend(data);
                     return Ok(Next::Record(part));
                 }
-                _ => return Ok(Next::Damaged("a record is out of its order; what follows it is left out")),
+                _ => return Ok(Next::Damaged("a record is out of order; the rest of the file is ignored")),
             }
         }
     }

@@ -114,7 +114,7 @@ pub enum DriverError {
     Fit(String),
     /// The first trials all failed without a report.
     #[error(
-        "the first 3 trials failed without reporting anything; mend the command and search again. The last one {last}"
+        "the first 3 trials failed without reporting anything. Fix the command and search again. The last trial: {last}"
     )]
     Hopeless {
         /// Why the last one failed.

@@ -783,7 +783,7 @@ impl<S: Store> Hosted<S> {
 /// Why a training that went on after `from` epochs, and ended without a report, has failed.
 pub(crate) fn silent_end(from: u64) -> String {
     format!(
-        "it went on after epoch {from} and ended without a report, so its end is not known: its checkpoint may be of a later epoch than the last one reported"
+        "it continued after epoch {from} and ended without a report, so its final value is unknown: its checkpoint may be from a later epoch than the last report"
     )
 }
 

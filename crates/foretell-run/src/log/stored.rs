@@ -27,7 +27,7 @@ pub struct Stored {
 pub enum StoredError {
     /// There is none.
     #[error(
-        "{}: there is no study in this folder (no events.jsonl); name the folder that `foretell search` said it keeps the study in",
+        "{}: there is no study in this folder (no events.jsonl). Give the folder of a study; `foretell study ls` lists them",
         .0.display()
     )]
     Missing(PathBuf),
@@ -46,7 +46,7 @@ pub enum StoredError {
         error: Box<StudyError>,
     },
     /// Its metric is better in the other direction.
-    #[error("{}: its metric {metric} is better in the other direction than this study's; leave it out", .directory.display())]
+    #[error("{}: its metric {metric} has the opposite direction; remove it", .directory.display())]
     Direction {
         /// The folder.
         directory: PathBuf,

@@ -163,7 +163,7 @@ impl<W: Write> OutputLog<W> {
     pub(crate) fn is_waiting(&mut self) -> bool {
         self.write_pending();
         if self.is_full {
-            let cause = "what a trial has printed cannot be written";
+            let cause = "the output of a trial cannot be written";
             self.waiting.get_or_insert_with(|| self.disk.wait(cause));
         } else if let Some(waiting) = self.waiting.take() {
             waiting.goes_on();
@@ -193,7 +193,7 @@ impl<W: Write> OutputLog<W> {
                     if let Some(error) = refused.err().filter(|_| !self.is_full && !self.is_refused) {
                         self.is_refused = true;
                         self.disk.say(&format!(
-                            "{}: {error}; what the trial prints from here on is not kept",
+                            "{}: {error}; further output of the trial is not kept",
                             self.path.display()
                         ));
                     }

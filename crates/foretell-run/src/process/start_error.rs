@@ -44,7 +44,7 @@ pub enum StartError {
     },
     /// There is no such program.
     #[error(
-        "cannot find the command `{program}` (or the interpreter in its first line): is it installed, and spelt right?"
+        "cannot find the command `{program}` (or the interpreter in its first line): is it installed, and spelled correctly?"
     )]
     NotFound {
         /// The program.

@@ -1,4 +1,4 @@
-//! By what trials are compared at a rung: their value there, or the forecast of their end.
+//! By what trials are compared at a rung: their value there, or the forecast of their final value.
 
 use foretell::statistics::{mean, normal_quantile};
 use serde::{Deserialize, Serialize};

@@ -60,26 +60,24 @@ impl Epochs {
     /// The number to write, and a comment that says how far it can be trusted.
     pub(super) fn written(self) -> (u64, String) {
         let comment = match self {
-            Self::Watched { options: None, .. } => {
-                "as many as the training reported that was watched to its end".to_owned()
-            }
+            Self::Watched { options: None, .. } => "as reported by the test run, which completed".to_owned(),
             Self::Watched { reported, options: Some(options) } => format!(
-                "the training that was watched to its end reported {reported}, its options say {options}: write that if it ended early"
+                "the test run completed after {reported}, but its options set {options}; use that if it stopped early"
             ),
-            Self::Announced { reported: None, .. } => "as its output says".to_owned(),
+            Self::Announced { reported: None, .. } => "from its output".to_owned(),
             Self::Announced { reported: Some(reported), .. } => {
-                format!("as its output says; the training that was watched ended after {reported}")
+                format!("from its output; the test run ended after {reported}")
             }
-            Self::Options(_) => "as its options say; it was not watched to its end".to_owned(),
+            Self::Options(_) => "from its options; the test run did not complete".to_owned(),
             Self::Early { reported, .. } => {
-                format!("as its options say; the training that was watched stopped early after {reported}")
+                format!("from its options; the test run stopped early after {reported}")
             }
-            Self::Said(_) => "as you said".to_owned(),
+            Self::Said(_) => "as you answered".to_owned(),
             Self::Unknown => format!(
-                "IN DOUBT: nothing says how many, and it was not watched to its end; {GUESS} is a guess, and longer trainings are ended there"
+                "IN DOUBT: neither its output nor its options show the number, and the test run did not complete. {GUESS} is a guess; longer trials are ended there"
             ),
         };
-        (self.number().unwrap_or(GUESS), format!("epochs of a whole training: {comment}"))
+        (self.number().unwrap_or(GUESS), format!("epochs of a full trial: {comment}"))
     }
 }
 
@@ -90,12 +88,12 @@ mod tests {
     #[test]
     fn what_was_seen_comes_before_what_is_said_and_doubt_is_named() {
         let cases = [
-            ((Some(12), None, None), 12, "watched to its end"),
-            ((Some(7), None, Some(12)), 7, "its options say 12"),
-            ((Some(12), Some(12), Some(12)), 12, "watched to its end"),
+            ((Some(12), None, None), 12, "which completed"),
+            ((Some(7), None, Some(12)), 7, "its options set 12"),
+            ((Some(12), Some(12), Some(12)), 12, "which completed"),
             ((Some(7), Some(12), Some(12)), 12, "ended after 7"),
-            ((None, Some(12), Some(10)), 12, "as its output says"),
-            ((None, None, Some(15)), 15, "not watched to its end"),
+            ((None, Some(12), Some(10)), 12, "from its output"),
+            ((None, None, Some(15)), 15, "did not complete"),
             ((None, None, None), 10, "IN DOUBT"),
         ];
         for ((reported, announced, options), number, comment) in cases {

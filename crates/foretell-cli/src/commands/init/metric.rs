@@ -50,7 +50,7 @@ impl Found {
         let values = list(|report| report.value.map_or("not a number".to_owned(), |value| value.to_string()));
         let steps = list(|report| report.step.to_string());
         if reports.is_empty() {
-            return format!("nothing that was printed so far is {}", self.name);
+            return format!("no line printed so far contains {}", self.name);
         }
         format!("I will read {} {values}{more} as epochs {steps}{more}", self.name)
     }

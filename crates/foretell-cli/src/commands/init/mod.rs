@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let Arguments { out, command, .. } = arguments;
     if out.exists() && !arguments.force {
         return Err(Failure::input(format!(
-            "{}: is there already; name another file by --out, or write over it by --force",
+            "{}: the file exists. Choose another one with --out, or overwrite it with --force",
             out.display()
         )));
     }
@@ -59,19 +59,19 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     note("reading its --help …");
     let help = probe::run(&help, limit.min(Duration::from_secs(20)), &|_| false)?;
     let described = describe(command, &help.lines, folder, limit)?;
-    note(&format!("running it for at most {} s to see what it prints …", arguments.seconds));
+    note(&format!("running it for at most {} s to read its output …", arguments.seconds));
     let is_known = |lines: &[String]| described.epochs.is_some() || probe::announced(lines).is_some();
     let sample = probe::run(command, limit, &|lines| probe::names_epochs(lines) && is_known(lines))?;
     if sample.failed && sample.lines.is_empty() {
         return Err(Failure::input(format!(
-            "`{}` fails and prints nothing; give the command as you would run it yourself",
+            "`{}` fails without output; give the command as you run it",
             command.join(" ")
         )));
     }
     let mut found = metric::find(&sample);
     if found.is_none() && sample.failed {
         return Err(Failure::input(format!(
-            "`{}` fails: {}\ngive the command as you would run it yourself",
+            "`{}` fails: {}\ngive the command as you run it",
             command.join(" "),
             sample.lines.iter().rev().take(5).rev().cloned().collect::<Vec<_>>().join("\n  ")
         )));
@@ -125,7 +125,7 @@ fn ask_all(
         note(&found.read());
     }
     let shown = found.as_ref().map(|found| found.source.clone()).unwrap_or_default();
-    let metric = ask("which metric counts (a name, or its line with {value} for the number)", &shown)?;
+    let metric = ask("which metric to use (a name, or its line with {value} for the number)", &shown)?;
     if metric != shown {
         *found = Some(metric::Found::named(&metric, found.as_ref(), sample));
         found.iter().for_each(|found| note(&found.read()));
@@ -137,14 +137,14 @@ fn ask_all(
     }
     let known = guess.epochs.number().map_or(String::new(), |epochs| epochs.to_string());
     loop {
-        let answer = ask("epochs of a whole training", &known)?;
+        let answer = ask("epochs of a full trial", &known)?;
         match answer.parse().ok().filter(|&epochs: &u64| epochs > 0) {
             Some(epochs) if Some(epochs) == guess.epochs.number() => return Ok(()),
             Some(epochs) => {
                 guess.epochs = Epochs::Said(epochs);
                 return Ok(());
             }
-            None => note("write a whole number: longer trainings are ended there"),
+            None => note("enter a whole number; longer trials are ended there"),
         }
     }
 }

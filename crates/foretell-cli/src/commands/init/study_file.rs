@@ -29,32 +29,34 @@ pub(super) fn text(guess: &Guess, sample: &Sample) -> String {
     };
     let described = &guess.described;
     let command: Vec<String> = described.command.iter().map(|word| quoted(word)).collect();
-    line(format!("# {{name}} stands for the parameter's value\ncommand = [{}]\n", command.join(", ")));
+    line(format!("# {{name}} is replaced with the parameter's value\ncommand = [{}]\n", command.join(", ")));
     if let Some(config) = &described.config {
         line(format!(
-            "# {{config}} stands for a copy of this file with the parameters' values\nconfig = {}\n",
+            "# {{config}} is replaced with a copy of this file that contains the parameters' values\nconfig = {}\n",
             quoted(config)
         ));
     }
     match &guess.metric {
         Some(found) => metric(found, &mut line),
-        None => line("# no metric was seen: name it, or give its line such as \"val acc: {value}\"\nmetric = \"val_acc\"\n".to_owned()),
+        None => line("# no metric was found: name it, or give its line, such as \"val acc: {value}\"\nmetric = \"val_acc\"\n".to_owned()),
     }
     let once = guess.metric.as_ref().is_some_and(|found| found.once);
     let (epochs, said) = match once {
-        true => (1, "the metric comes once, at the end: there is no curve to stop by".to_owned()),
+        true => {
+            (1, "the metric is reported only once, at the end, so there is no curve to stop by".to_owned())
+        }
         false => guess.epochs.written(),
     };
     line(format!("# {said}\nepochs = {epochs}\n"));
     if once {
         line("no-stopping = true\n".to_owned());
     }
-    line("# how many trainings in all\ntrials = 24\n".to_owned());
+    line("# total number of trials\ntrials = 24\n".to_owned());
     let table = guess.metric.as_ref().and_then(|found| found.table.as_ref());
     if table.is_some() {
-        line("# one at a time, because all trainings write the same file\nworkers = 1\n".to_owned());
+        line("# one at a time, because all trials write to the same file\nworkers = 1\n".to_owned());
     } else {
-        line("# how many run at a time (default: one a core)\n# workers = 2\n".to_owned());
+        line("# number of parallel trials (default: one per core)\n# workers = 2\n".to_owned());
     }
     earlier(&guess.earlier, &mut line);
     parameters(described, sample, &mut line);
@@ -68,7 +70,7 @@ fn earlier(studies: &[Earlier], line: &mut impl FnMut(String)) {
         studies.iter().map(|study| quoted(&study.folder.display().to_string())).collect();
     if finished > 0 {
         line(format!(
-            "# {finished} trainings of this script have finished before: learn from them, and forecasts begin with the first trial\n# learn-from = [{}]\n",
+            "# {finished} earlier runs of this script are completed: learn from them, and forecasts start with the first trial\n# learn-from = [{}]\n",
             folders.join(", ")
         ));
     }
@@ -80,32 +82,28 @@ fn metric(found: &Found, line: &mut impl FnMut(String)) {
     } else {
         format!("; also printed: {}", found.others.join(", "))
     };
-    line(format!("# what counts{others}\n# {}\nmetric = {}", found.read(), quoted(&found.source)));
+    line(format!("# metric{others}\n# {}\nmetric = {}", found.read(), quoted(&found.source)));
     let (way, other) = if found.minimize { ("minimize", "maximize") } else { ("maximize", "minimize") };
     line(format!("{way} = true   # or {other} = true\n"));
     if let Some(table) = &found.table {
-        line(format!(
-            "# the file that it is written to\nfollow = {}\n",
-            quoted(&table.display().to_string())
-        ));
+        line(format!("# file with its values\nfollow = {}\n", quoted(&table.display().to_string())));
     }
 }
 
 fn parameters(described: &Described, sample: &Sample, line: &mut impl FnMut(String)) {
     line(
-        "# what is searched: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, each with :step or without, choice:a,b,c, flag\n[param]"
+        "# search space: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, each with :step or without, choice:a,b,c, flag\n[param]"
             .to_owned(),
     );
     for Searched { name, kind, .. } in &described.parameters {
         line(format!("{} = {}", key(name), quoted(kind)));
     }
     if described.parameters.is_empty() {
-        line("# no option of the script is known: name yours, and write {lr} into the command, or read the JSON file that\n# the environment variable FORETELL_PARAMS names\n# lr = \"log:1e-4:1\"".to_owned());
+        line("# no option of the script was found: add yours, and write {lr} into the command, or read the JSON file that\n# the environment variable FORETELL_PARAMS names\n# lr = \"log:1e-4:1\"".to_owned());
     }
     if !described.others.is_empty() {
         line(
-            "# found, too. To search one, remove the # before it, and write its words into the command:"
-                .to_owned(),
+            "# also found. To search one of them, remove its #, and add its words to the command:".to_owned(),
         );
     }
     for other in &described.others {
@@ -135,7 +133,7 @@ fn first_trial(described: &Described, line: &mut impl FnMut(String)) {
         return;
     }
     line(
-        "\n# what the script takes by itself, trained first: the report says how much better the best is"
+        "\n# the defaults of the script, trained first. The report compares the best trial with them"
             .to_owned(),
     );
     if !open.is_empty() {
@@ -182,7 +180,7 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
             let better = if found.minimize { "smaller" } else { "larger" };
             format!("{}, {better} is better\n{}", found.source, found.read())
         }
-        None => "none seen: fill it in".to_owned(),
+        None => "none found: fill it in".to_owned(),
     };
     let epochs = match guess.epochs {
         Epochs::Unknown => guess.epochs.written().1,
@@ -192,17 +190,17 @@ pub(super) fn summary(guess: &Guess, out: &Path) -> String {
     let others = if others.is_empty() {
         String::new()
     } else {
-        format!("not searched: {} (the file says how to add one)\n", others.join(", "))
+        format!("not searched: {} (the file explains how to add one)\n", others.join(", "))
     };
     let finished: u64 = guess.earlier.iter().map(|study| study.finished).sum();
     let earlier = match finished {
         0 => String::new(),
         _ => format!(
-            "earlier: {finished} trainings of this script have finished; the line learn-from of the file learns from them\n"
+            "earlier: {finished} completed runs of this script; to learn from them, use the line learn-from of the file\n"
         ),
     };
     format!(
-        "parameters: {parameters}\n{others}metric: {metric}\nepochs: {epochs}\n{earlier}written: {}; look it through, then: foretell search {}",
+        "parameters: {parameters}\n{others}metric: {metric}\nepochs: {epochs}\n{earlier}written: {}; review it, then run: foretell search {}",
         out.display(),
         out.display()
     )

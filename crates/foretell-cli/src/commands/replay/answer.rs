@@ -97,7 +97,7 @@ fn full(file: &Replayed) -> String {
     }
     if let Some(oracle) = file.rows.iter().find(|row| row.policy == "oracle") {
         lines.push(format!(
-            "No forecast that trains every new best to its end could have saved more than {:.1} times: that is perfect foresight after {} full runs.",
+            "Upper bound with perfect foresight: {:.1} times less training (after {} completed runs).",
             oracle.totals.speedup_total, oracle.burn_in
         ));
     }
@@ -166,7 +166,7 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
     if row.default || chosen.usual.is_some_and(|usual| !there.beats(&usual)) {
         let tried = file.rows.iter().filter(|row| !matches!(row.policy, "none" | "oracle")).count();
         return format!(
-            "Of {tried} settings the one that half of the orders would choose does no better on the other half: use foretell search as it is."
+            "None of {tried} settings, chosen on half of the orders, does better on the other half: use foretell search with its defaults."
         );
     }
     let what = match row.policy {
@@ -176,7 +176,10 @@ fn advice(file: &Replayed, chosen: &Recommendation) -> String {
         ),
     };
     let than = chosen.usual.map_or(String::new(), |usual| {
-        format!(" (foretell search as it is: {:.1} times, {} of {})", usual.speedup, usual.kept, usual.orders)
+        format!(
+            " (foretell search by default: {:.1} times, {} of {})",
+            usual.speedup, usual.kept, usual.orders
+        )
     });
     format!(
         "{what}: {:.1} times less training, the best run kept in {} of {} orders{than}.\nUse: {}",

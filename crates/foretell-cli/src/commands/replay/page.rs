@@ -19,7 +19,7 @@ pub(super) fn html(file: &Replayed, arguments: &Arguments) -> String {
         .collect();
     let notes: Vec<String> =
         file.notes.iter().map(|note| format!("<p class=\"note\">{}</p>", escaped(note))).collect();
-    let title = escaped(&format!("What stopping would have saved: {}", file.curves));
+    let title = escaped(&format!("Savings of early stopping: {}", file.curves));
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
 <title>{title}</title><style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n{}\n{}\n<h2>All settings</h2>\n<pre>{}</pre>\n\

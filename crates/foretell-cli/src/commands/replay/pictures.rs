@@ -101,7 +101,7 @@ fn speedup(file: &Replayed) -> plot::Speedup {
         }
     }
     plot::Speedup {
-        title: format!("what early stopping would have saved: {}", file.curves),
+        title: format!("savings of early stopping: {}", file.curves),
         subtitle: format!("all epochs ± standard error over {} random orders of the runs", orderings(file)),
         series,
     }

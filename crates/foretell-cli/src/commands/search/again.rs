@@ -57,7 +57,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     let directory = &stored.directory;
     let Some(asked) = Asked::of(directory) else {
         return Err(Failure::input(format!(
-            "{}: it is not known how this study's trainings are started (no {}): `foretell search` of this version keeps that; run its command once more",
+            "{}: the command of this study is unknown (no {}). Run its search again with this version, which records the command",
             directory.display(),
             super::asked::FILE
         )));
@@ -66,7 +66,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     arguments.without_limits();
     let workload = Workload::of(&arguments)?;
     if std::env::current_dir().is_ok_and(|here| here != asked.folder) {
-        note(&format!("the search was begun in {}; these trainings start here", asked.folder.display()));
+        note(&format!("the search was started in {}; these trials start here", asked.folder.display()));
     }
     let spec = spec(stored, again)?;
     let folder = directory
@@ -76,7 +76,7 @@ pub(crate) fn run(stored: &Stored, again: &Again, format: Format) -> Outcome {
     let described = Described { spec, request: None };
     let mut search = StudyRun::open(&folder, described, &arguments, &workload, &[], &interrupt)?;
     note(&format!(
-        "training trial {} anew {}; kept in {}",
+        "training trial {} again {}; kept in {}",
         again.trial,
         how(search.study()),
         folder.display()
@@ -147,7 +147,7 @@ fn tell(stored: &Stored, again: &Again, study: &Study, folder: &Path, format: Fo
     let scores: Vec<f64> = study.trials().iter().filter_map(achieved).collect();
     if scores.is_empty() {
         return Err(Failure::midway(format!(
-            "no training succeeded: `foretell study show {}` says why each ended",
+            "all trials failed. `foretell study show {}` shows the reasons",
             foretell_run::shell_line(&[folder.display().to_string()])
         )));
     }
@@ -179,14 +179,15 @@ fn text(document: &Document<'_>, study: &Study, searched: u64) -> String {
     let each: Vec<String> = scores.iter().map(|&score| metric_value(score)).collect();
     let mut lines = vec![format!("trial {trial} {}: {metric} {}", how(study), each.join(", "))];
     match document.sd {
-        None => {
-            lines.push("one training says nothing of luck: --seeds 3 gives a mean and a spread".to_owned())
-        }
+        None => lines.push(
+            "a single seed does not show the effect of luck. --seeds 3 gives a mean and a standard deviation"
+                .to_owned(),
+        ),
         Some(0.0) if is_ceiling(study, scores) => {
-            lines.push(format!("all at {}, the most that {metric} can be", metric_value(*mean)));
+            lines.push(format!("all reached {}, the best possible {metric}", metric_value(*mean)));
         }
         Some(0.0) => lines.push(format!(
-            "all the same, {}: the training does not take its seed from {{seed}} or FORETELL_SEED",
+            "all are equal, {}: the command does not read its seed from {{seed}} or FORETELL_SEED",
             metric_value(*mean)
         )),
         Some(sd) => lines.push(format!("mean {} (standard deviation)", with_deviation(*mean, sd))),
@@ -194,7 +195,7 @@ fn text(document: &Document<'_>, study: &Study, searched: u64) -> String {
     lines.extend(luck(document, study, searched));
     let failed = study.trials().len() - scores.len();
     if failed > 0 {
-        lines.push(format!("{failed} of {} trainings failed", study.trials().len()));
+        lines.push(format!("{failed} of {} trials failed", study.trials().len()));
     }
     lines.push(format!("kept in {}", document.study));
     lines.join("\n")
@@ -219,11 +220,11 @@ fn luck(document: &Document<'_>, study: &Study, searched: u64) -> Option<String>
     let was = metric_value(was);
     Some(if worse > sd {
         format!(
-            "in the search it came to {was}: {amount} better than the mean, which is more than one standard deviation; part of that was luck"
+            "in the search it reached {was}, {amount} better than the mean. This is more than one standard deviation, so part of it was luck"
         )
     } else if worse < -sd {
-        format!("in the search it came to {was}: {amount} worse than the mean; it was unlucky there")
+        format!("in the search it reached {was}, {amount} worse than the mean; it was unlucky there")
     } else {
-        format!("in the search it came to {was}: within one standard deviation of the mean")
+        format!("in the search it reached {was}, within one standard deviation of the mean")
     })
 }

@@ -23,21 +23,21 @@ pub(super) fn said(there: &StudySpec, study: &Study) -> Option<String> {
         .collect();
     parts.extend(parameters(&there.space, &spec.space));
     if there.workload.get("command") != spec.workload.get("command") {
-        parts.push("the command names other epochs".to_owned());
+        parts.push("the command sets other epochs".to_owned());
     }
     if parts.is_empty() {
         return None;
     }
-    let mut lines = vec![format!("from trial {trials} on: {}; the log says so", parts.join(", "))];
+    let mut lines = vec![format!("from trial {trials} on: {} (recorded in the log)", parts.join(", "))];
     if (&there.space, &there.sampler) != (&spec.space, &spec.sampler) {
         let fit = study.trials().iter().filter(|trial| spec.space.contains(&trial.configuration)).count();
         lines.push(format!(
-            "the sampler learns from the {fit} of {trials} trials that are in the space now, forecasts from all"
+            "the sampler learns from {fit} of {trials} trials, those inside the new space; forecasts learn from all"
         ));
     }
     if there.max_resource < spec.max_resource {
         lines.push(format!(
-            "forecasts begin once {} trials are trained for {} epochs; the best of the earlier trials goes on by `foretell study run STUDY --epochs {}`",
+            "forecasts start after {} trials of {} epochs. To train the best earlier trial longer: `foretell study run STUDY --epochs {}`",
             spec.burn_in, spec.max_resource, spec.max_resource
         ));
     }

@@ -127,7 +127,7 @@ impl Control {
         }
         match &self.follow {
             Some(file) if workers > 1 && !file.contains('{') => Err(Failure::input(format!(
-                "--follow {file}: {workers} trials at a time would write the same file: give --workers 1, or a file of each trial's own by {{{TRIAL_DIR}}} in the command and here"
+                "--follow {file}: {workers} parallel trials would write to the same file. Set --workers 1, or use one file per trial, with {{{TRIAL_DIR}}} in the command and here"
             ))),
             _ => Ok(()),
         }
@@ -140,7 +140,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         Some(at) => text.split_at(at),
         None if text.trim().parse::<f64>().is_ok() => {
             let text = text.trim();
-            return Err(format!("say of what: {text}s (seconds), {text}m (minutes), {text}h or {text}d"));
+            return Err(format!("add a unit: {text}s (seconds), {text}m (minutes), {text}h or {text}d"));
         }
         None => (text, "s"),
     };
@@ -176,7 +176,7 @@ mod tests {
         for (text, seconds) in cases {
             assert_eq!(duration(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
-        assert_eq!(duration("100").unwrap_err(), "say of what: 100s (seconds), 100m (minutes), 100h or 100d");
+        assert_eq!(duration("100").unwrap_err(), "add a unit: 100s (seconds), 100m (minutes), 100h or 100d");
         for text in ["", "x", "-1s", "0", "3 weeks", "1e999"] {
             assert!(duration(text).is_err(), "{text}");
         }

@@ -109,7 +109,7 @@ impl Display {
         if let Record::Decided(Decision { step, reason: Reason::NoForecast(why), .. }) = record
             && self.lacks_said.insert(why.clone())
         {
-            note(&format!("trial {trial} goes on without a forecast after {step}: {why}"));
+            note(&format!("trial {trial} continues without a forecast after {step}: {why}"));
         }
         for (level, runs) in study.learning_from() {
             if study.spec().policy != Policy::None && self.learning_said.insert(level, runs).is_none() {
@@ -166,15 +166,15 @@ fn learning(study: &Study, level: u64, runs: usize) -> String {
     let by_forecast = study.spec().policy.is_by_forecasts();
     match (study.spec().schedule.is_full(), by_forecast) {
         (true, true) if study.spec().policy.is_by_curve_alone() => {
-            "burn-in over: there is a trial to beat; curves are extrapolated from here on".to_owned()
+            "burn-in completed: there is a trial to beat; from now on, curves are extrapolated".to_owned()
         }
-        (true, true) => format!("burn-in over: {runs} finished trials to learn from; forecasts begin"),
-        (true, false) => format!("burn-in over: {runs} finished trials to compare with; stopping begins"),
+        (true, true) => format!("burn-in completed: forecasts start, learning from {runs} trials"),
+        (true, false) => format!("burn-in completed: stopping starts, comparing with {runs} trials"),
         (false, true) => {
-            format!("{runs} trials trained to {level} to learn from; forecasts of the result there begin")
+            format!("{runs} trials reached {level}: forecasts for it start")
         }
         (false, false) => {
-            format!("{runs} trials trained to {level} to compare with; stopping before it begins")
+            format!("{runs} trials reached {level}: stopping before it starts")
         }
     }
 }

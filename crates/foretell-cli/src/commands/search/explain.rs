@@ -110,7 +110,7 @@ pub(super) fn text(
         spec.seed,
         directory.display()
     ));
-    lines.push("nothing was run: leave out --explain to begin".to_owned());
+    lines.push("nothing was run. To start the search, remove --explain".to_owned());
     lines.join("\n")
 }
 
@@ -160,7 +160,7 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
     let rungs = format!("rungs at {} epochs", join(&plan.levels));
     match (&spec.schedule, &plan.brackets) {
         (Schedule::Asha { eta, .. }, _) => format!(
-            "{}, {rungs}; a trial goes on as soon as it is among the best 1/{eta} of its rung{}",
+            "{}, {rungs}; a trial continues as soon as it is among the best 1/{eta} of its rung{}",
             how_many(spec),
             if ends_otherwise {
                 String::new()
@@ -169,7 +169,7 @@ fn schedule(spec: &StudySpec, plan: &Planned) -> String {
             }
         ),
         (_, Some(brackets)) => format!(
-            "{brackets}\n{}{epochs} epochs going on from checkpoints, {} if each rung trained from the beginning; training all {trials} to epoch {max_resource} would take {epochs_full_training}: {share:.0} % of that",
+            "{brackets}\n{}{epochs} epochs continuing from checkpoints, {} if each rung trained from scratch; training all {trials} to epoch {max_resource} would take {epochs_full_training}: {share:.0} % of that",
             plan.runs.map_or(String::new(), |runs| format!("{runs} run(s): ")),
             plan.epochs_from_scratch
         ),
@@ -183,7 +183,7 @@ fn sampler(spec: &StudySpec) -> Option<String> {
         SamplerSpec::QLearning(settings) => settings,
         SamplerSpec::Tpe | SamplerSpec::Gp | SamplerSpec::TpeGp => {
             return Some(
-                "the first five trials fill the space evenly; later ones are proposed by what trials came to"
+                "the first five trials are spread evenly over the space; later ones are based on the results of earlier trials"
                     .to_owned(),
             );
         }
@@ -205,26 +205,26 @@ fn sampler(spec: &StudySpec) -> Option<String> {
 
 fn stopping(spec: &StudySpec) -> String {
     let rule = match (&spec.policy, spec.policy.in_words()) {
-        (Policy::None, _) => return "no trial is stopped inside its training".to_owned(),
+        (Policy::None, _) => return "no trial is stopped early".to_owned(),
         (Policy::Asha(_), Some(words)) => return format!("stopping: trials are stopped {words}"),
         (_, Some(words)) => words,
         (policy, None) => format!(
-            "once {} is {} % sure, in {} check(s) in a row, that they will not win{}",
+            "once {} is {} % sure (consecutive checks: {}) that they will not win{}",
             spec.predictor,
             spec.criterion.stop_probability * 100.0,
             spec.criterion.agreeing_checks,
-            if policy.name() == "lce-optimistic" { ", or knows where they end" } else { "" }
+            if policy.name() == "lce-optimistic" { ", or of their final value" } else { "" }
         ),
     };
     let first = spec.policy.before_forecasts(spec.max_resource);
-    let first = first.map_or(String::new(), |words| format!("; before that one is stopped {words}"));
+    let first = first.map_or(String::new(), |words| format!("; before that, trials are stopped {words}"));
     let from = if spec.schedule.is_full() {
         match spec.burn_in {
-            1 if spec.policy.is_by_curve_alone() => "after a first trial trained to its end".to_owned(),
-            trials => format!("after a burn-in of {trials} trials trained to their end (the paper: 100)"),
+            1 if spec.policy.is_by_curve_alone() => "after one completed trial".to_owned(),
+            trials => format!("after a burn-in of {trials} completed trials (paper: 100)"),
         }
     } else {
-        format!("at each level after {} trials were trained to it", spec.burn_in)
+        format!("at each level, after {} trials reached it", spec.burn_in)
     };
     if spec.shadow {
         format!("watching without stopping: {from}, trials {rule} are marked{first}")

@@ -11,14 +11,14 @@ pub(super) const SHOWN: usize = 12;
 pub(crate) fn text(front: &Front, most: usize) -> String {
     let mut parts: Vec<String> = front.problems.clone();
     if front.trials.is_empty() {
-        parts.push("no trial that counts was trained to its end: there is no front yet".to_owned());
+        parts.push("no valid trial was completed, so there is no front yet".to_owned());
         return parts.join("\n");
     }
     let all = front.trials.len();
     let title = match all {
         1 => "the front: 1 trial".to_owned(),
         all if all > most => format!(
-            "the front: {all} trials, of which the {most} best by {} (all: `foretell study front STUDY`)",
+            "the front: {all} trials, the {most} best by {} shown (all: `foretell study front STUDY`)",
             front.objectives[0].name
         ),
         all => format!("the front: {all} trials"),
@@ -59,7 +59,7 @@ fn safety(front: &Front) -> Option<String> {
     let safe = front.safe.filter(|_| !front.stopped.is_empty())?;
     let lost: f64 = front.stopped.iter().map(|trial| trial.probability).sum();
     Some(format!(
-        "thought safe: {:.1} % of the front; of {} stopped trials {lost:.2} are expected to have been on it, by their forecasts",
+        "expected coverage: {:.1} % of the front. Among {} stopped trials, {lost:.2} are expected to belong to it, by their forecasts",
         100.0 * safe,
         front.stopped.len()
     ))

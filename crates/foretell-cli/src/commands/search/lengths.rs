@@ -53,10 +53,10 @@ impl Lengths {
         }
         Some(match are_alike {
             true => format!(
-                "the first {count} trainings ended by themselves after epoch {longest}, before --epochs {last}: write --epochs {longest}, or let the command train for {last}; forecasts are of epoch {last} until then"
+                "the first {count} trials ended by themselves after epoch {longest}, before --epochs {last}. Set --epochs {longest}, or let the command train for {last}; until then, forecasts are for epoch {last}"
             ),
             false => format!(
-                "none of the first {count} trainings reached --epochs {last}: they ended by themselves, the longest after epoch {longest}; write --epochs {longest}, unless others train longer: one that ends before, by its own early stopping say, counts with what it reached"
+                "none of the first {count} trials reached --epochs {last}: the longest ended by itself after epoch {longest}. Set --epochs {longest}, unless other trials train longer. A trial that ends early, for example by its own early stopping, counts with the value it reached"
             ),
         })
     }
@@ -72,15 +72,15 @@ pub(super) fn searched_line(spec: &StudySpec) -> Option<String> {
     })?;
     Some(if most > last as f64 {
         format!(
-            "the parameter {name} goes to {most}, but --epochs {last} ends every trial there: write --epochs {most}"
+            "parameter {name} goes up to {most}, but --epochs {last} ends every trial there. Set --epochs {most}"
         )
     } else if most < last as f64 {
         format!(
-            "no trial reaches --epochs {last}, as the parameter {name} ends at {most}: write --epochs {most}"
+            "no trial reaches --epochs {last}, since parameter {name} ends at {most}. Set --epochs {most}"
         )
     } else {
         format!(
-            "the parameter {name} sets how long a trial trains: it counts with what it reached then, and forecasts are of epoch {last} all the same"
+            "parameter {name} sets the length of a trial. A trial counts with the value it reached, and forecasts are for epoch {last}"
         )
     })
 }
@@ -105,14 +105,14 @@ mod tests {
         };
         assert!(
             said(&[15, 15])
-                .is_some_and(|text| text.contains("after epoch 15") && text.contains("write --epochs 15"))
+                .is_some_and(|text| text.contains("after epoch 15") && text.contains("Set --epochs 15"))
         );
         assert_eq!(
             [said(&[]), said(&[15]), said(&[12, 15]), said(&[20, 12, 15]), said(&[20, 20])],
             [const { None }; 5]
         );
         let varied = said(&[12, 17, 15]).expect("none reached 20");
-        assert!(varied.contains("the longest after epoch 17; write --epochs 17"), "{varied}");
+        assert!(varied.contains("the longest ended by itself after epoch 17. Set --epochs 17"), "{varied}");
     }
 
     #[test]
@@ -120,10 +120,10 @@ mod tests {
         let cases = [
             (
                 "epochs=int:5:50",
-                Some("goes to 50, but --epochs 20 ends every trial there: write --epochs 50"),
+                Some("goes up to 50, but --epochs 20 ends every trial there. Set --epochs 50"),
             ),
             ("trainer.max_epochs=logint:5:10", Some("no trial reaches --epochs 20")),
-            ("epochs=choice:5,10,20", Some("forecasts are of epoch 20 all the same")),
+            ("epochs=choice:5,10,20", Some("forecasts are for epoch 20")),
             ("epochs=choice:few,many", None),
             ("layers=int:1:30", None),
         ];

@@ -112,11 +112,11 @@ fn search(arguments: &Arguments, asked: &Asked) -> Outcome {
     if search.study().best().is_none() {
         return Err(Failure::midway(match search.study().is_done() {
             true if search.study().progress().trials.completed > 0 => {
-                "no trial that was trained to its end keeps the limits: change a limit, or what is searched"
+                "no completed trial keeps the limits. Change a limit or the search space"
             }
-            true => "no trial succeeded: see `foretell study show` for why each ended",
+            true => "no trial was completed. `foretell study show` shows the reasons",
             false => {
-                "the limit was reached before any trial was trained to its end: there is no result yet; the same command with a larger one goes on"
+                "the limit was reached before any trial was completed, so there is no result yet. To continue, run the same command with a larger limit"
             }
         }));
     }
@@ -145,7 +145,7 @@ fn tell(search: &StudyRun, arguments: &Arguments) -> Outcome {
     }?;
     if arguments.control.serve.is_some() {
         let folder = search.directory().display();
-        note(&format!("the page ended with the search; show it again: foretell serve {folder}"));
+        note(&format!("the page ended with the search. To show it again: foretell serve {folder}"));
     }
     if let Some(path) = &arguments.plot {
         let name = study_picture::name(search.directory());

@@ -79,11 +79,9 @@ impl<'a> Notices<'a> {
             }
             Event::Noticed { trial, notice } => self.notice(study, trial, notice),
             Event::Fewer { workers, why } => note(&format!(
-                "{why}; from now on {workers} trials run at a time: for more, raise the limit, as in `ulimit -n 4096`"
+                "{why}. From now on, {workers} trials run in parallel. To run more, raise the limit, for example with `ulimit -n 4096`"
             )),
-            Event::NotEnqueued { why } => {
-                note(&format!("a configuration that was enqueued is left out: {why}"))
-            }
+            Event::NotEnqueued { why } => note(&format!("skipped an enqueued configuration: {why}")),
             Event::Overran { trial } => self.say_overrun(study, trial),
             _ => {}
         }
@@ -104,26 +102,26 @@ impl<'a> Notices<'a> {
             }
             Notice::Silent { lines, line } if first(&mut self.silence_said) => {
                 note(&format!(
-                    "trial {trial} has printed {lines} lines, `{line}` the last, but no report yet: {}",
+                    "trial {trial} has printed {lines} lines (the last one is `{line}`), but no report yet: {}",
                     self.workload.what_is_missed()
                 ));
             }
             Notice::Retried { attempt, why } => {
                 let why = in_one_line(why);
-                note(&format!(
-                    "trial {trial} failed ({why}); attempt {attempt} of those that --retries allows"
-                ));
+                note(&format!("trial {trial} failed ({why}). Starting attempt {attempt} (--retries)"));
             }
             Notice::Retrained { from } if first(&mut self.retrained_said) => {
                 let rest = match study.spec().schedule {
                     Schedule::Asha { .. } if !study.keeps_checkpoints() => {
-                        "from now on no trial is paused, and those not among the best of a rung are stopped"
+                        "from now on, no trial is paused, and trials below the best of a rung are stopped"
                     }
-                    Schedule::Full => "so is every trial that is interrupted",
-                    _ => "so is every trial that goes on; --scheduler full with --policy asha pauses none",
+                    Schedule::Full => "the same applies to every interrupted trial",
+                    _ => {
+                        "the same applies to every promoted trial; `--scheduler full --policy asha` pauses no trial"
+                    }
                 };
                 note(&format!(
-                    "trial {trial} had no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR to go on from: it trains them again, and they count as spent; {rest}"
+                    "trial {trial} found no checkpoint of {from} epochs in FORETELL_CHECKPOINT_DIR. It trains these epochs again, and they count as spent; {rest}"
                 ));
             }
             Notice::Late { .. } | Notice::Silent { .. } | Notice::Retrained { .. } => {}
@@ -137,7 +135,7 @@ impl<'a> Notices<'a> {
         {
             let name = &study.spec().metric;
             note(&format!(
-                "{name} is {value} in every report of every trial, and stops none: if that is a setting, name the metric's own line, as in --metric '{name}: {{value}}'"
+                "{name} is {value} in every report of every trial, so no trial is stopped. If this is a setting, give the line of the metric, for example --metric '{name}: {{value}}'"
             ));
         }
     }
@@ -149,7 +147,7 @@ impl<'a> Notices<'a> {
         if is_first && whole > 1 && reading.step == whole && first(&mut self.whole_said) {
             let name = &study.spec().metric;
             note(&format!(
-                "the first report of trial {trial} is of epoch {whole}, the last one: if it has not trained that long, {whole} is no epoch but a setting; say what its lines look like, as in --metric 'epoch (?P<step>\\d+).*{name}=([\\d.]+)'"
+                "the first report of trial {trial} is for epoch {whole}, the last one. If the trial has not trained that long, {whole} is a setting, not an epoch. Give a pattern for its lines, for example --metric 'epoch (?P<step>\\d+).*{name}=([\\d.]+)'"
             ));
         }
     }
@@ -186,7 +184,7 @@ impl<'a> Notices<'a> {
             && first(&mut self.overrun_said)
         {
             note(&format!(
-                "trial {number} goes on after epoch {}, the last that --epochs allows: it, and others like it, are ended there; if it reports more often than once an epoch, raise --epochs or let the pattern find the epoch, as in (?P<step>\\d+)",
+                "trial {number} continues after epoch {}, the last one of --epochs. It is ended there, as are other trials like it. If it reports more than once per epoch, raise --epochs or match the epoch in the pattern, for example with (?P<step>\\d+)",
                 trial.until
             ));
         }
@@ -199,7 +197,7 @@ impl<'a> Notices<'a> {
             && let Some(name) = reading.metrics.keys().find(small)
         {
             return Err(format!(
-                "the command reports `{name}`, of which smaller is better by its name: say so by --metric {name}, or --maximize if it is not"
+                "the command reports `{name}`, and the name suggests that smaller is better. Confirm this with --metric {name}, or give --maximize"
             ));
         }
         Ok(())
@@ -211,13 +209,13 @@ impl<'a> Notices<'a> {
         let value = reading.value.filter(|_| is_share(metric));
         let Some((value, (low, high))) = value.zip(self.learnt_range) else { return Ok(()) };
         let said = format!(
-            "the command reports {metric} {value}, but the runs of --learn-from lie between {low} and {high}: "
+            "the command reports {metric} {value}, but the runs of --learn-from are between {low} and {high}. "
         );
         if value > 1.0 && high <= 1.0 {
-            return Err(said + "bring both into one unit, per cent or shares of 1");
+            return Err(said + "Convert both to the same unit, percent or fractions");
         }
         if value > 0.0 && value <= 1.0 && low > 1.0 && first(&mut self.unit_said) {
-            note(&(said + "if these are per cent and that is a share of 1, forecasts will be wrong"));
+            note(&(said + "If these are percentages and that is a fraction, forecasts will be wrong"));
         }
         Ok(())
     }
@@ -225,13 +223,13 @@ impl<'a> Notices<'a> {
 
 fn late(trial: u64, reports: usize) -> String {
     format!(
-        "trial {trial} wrote all its {reports} reports when it ended: nothing can be stopped or saved as long as the program holds its lines back; let it write each line at once, by fflush(stdout) in C, flush=True in Python, fflush() in awk"
+        "trial {trial} wrote all its {reports} reports when it ended, so it could not be stopped. Flush each line of the program: fflush(stdout) in C, flush=True in Python, fflush() in awk"
     )
 }
 
 fn quiet(trial: u64, silence: Duration) -> String {
     format!(
-        "trial {trial} has reported nothing for {}: it may hang; --stall 10 ends trials that are silent for ten times their usual interval",
+        "trial {trial} has reported nothing for {}; it may hang. --stall 10 ends trials that are silent for ten times their mean interval",
         human_duration(silence.as_secs_f64())
     )
 }

@@ -53,7 +53,7 @@ impl Ray {
 impl Engine for Ray {
     fn tend(&mut self, wanted: usize, _hears: bool) -> Result<String, EngineError> {
         if let Ok(Some(status)) = self.child.try_wait() {
-            let why = format!("{} has ended ({status}); it says why above", self.program.display());
+            let why = format!("{} ended ({status}); see its message above", self.program.display());
             return Err(EngineError::Ever(why));
         }
         if let Some(wishes) = &mut self.wishes {

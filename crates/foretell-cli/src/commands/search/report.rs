@@ -90,9 +90,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         search.directory().display()
     ));
     lines.push(match &spec.policy {
-        Policy::None if spec.schedule.is_full() => {
-            "no stopping: every trial is trained to its end".to_owned()
-        }
+        Policy::None if spec.schedule.is_full() => "no stopping: every trial is completed".to_owned(),
         Policy::None => "no stopping inside the rungs".to_owned(),
         _ => stopping_line(search.study(), spec.shadow),
     });
@@ -105,11 +103,11 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
         let summary = Summary::of(search.study());
         let ended = summary.trials.ended();
         lines.push(format!(
-            "going on with the study found there: {ended} of {} trials have ended, {} epochs are recorded{}",
+            "continuing the study found there: {ended} of {} trials have ended, {} epochs are recorded{}",
             spec.trials,
             summary.epochs.spent,
             if arguments.out.is_none() && search.study().is_done() {
-                "; another --seed or --out begins a new one"
+                "; another --seed or --out starts a new one"
             } else {
                 ""
             }
@@ -122,11 +120,11 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
 pub(super) fn counting_line(spec: &StudySpec) -> Option<String> {
     let measure = measure_name(spec.run_score, &spec.metric);
     match spec.run_score {
-        RunScore::Best => Some(format!("a trial counts with the {measure} it reaches")),
-        RunScore::Mean(_) => Some(format!("a trial counts with the {measure}")),
+        RunScore::Best => Some(format!("the score of a trial is the {measure} it reaches")),
+        RunScore::Mean(_) => Some(format!("the score of a trial is the {measure}")),
         // what a budget is measured by may well be the best
         RunScore::Last => spec.budget_epochs.map(|_| {
-            format!("a trial counts with its last {}; --score best counts the best it reaches", spec.metric)
+            format!("the score of a trial is its last {}; --score best uses the best one", spec.metric)
         }),
     }
 }
@@ -149,15 +147,15 @@ pub(super) fn objectives_line(spec: &StudySpec) -> Option<String> {
 pub(super) fn rank_line(spec: &StudySpec) -> Option<String> {
     let by = match spec.rank {
         Rank::Value => return None,
-        Rank::Mean => "the forecast of their end",
-        Rank::Upper => "the forecast of their end and its spread",
+        Rank::Mean => "the forecast of their final value",
+        Rank::Upper => "the forecast of their final value plus its standard deviation",
     };
     let waits = matches!(spec.schedule, Schedule::Asha { .. }) || matches!(spec.policy, Policy::Asha(_));
     Some(format!(
-        "rungs: once {} trials are trained to their end, {} compares trials by {by}{}",
+        "rungs: after {} completed trials, {} compares trials by {by}{}",
         spec.burn_in,
         spec.predictor,
-        if waits { "; a rung whose ranks say nothing of the end holds nobody back" } else { "" }
+        if waits { "; at a rung that does not predict the final ranks, every trial continues" } else { "" }
     ))
 }
 
@@ -183,7 +181,7 @@ fn stopping_line(study: &Study, watching: bool) -> String {
         false if study.warm_start_runs().is_empty() => {
             (format!("{} trials at a level", spec.burn_in), "going on")
         }
-        false => (format!("{} trials at a level, those of --learn-from counted", spec.burn_in), "going on"),
+        false => (format!("{} trials at a level, including those of --learn-from", spec.burn_in), "going on"),
     };
     format!(
         "{mode}: after {teachers}, {act} a trial when {judged} it < {chance} % chance of {aim}{}",
@@ -198,13 +196,13 @@ fn before_forecasts(spec: &StudySpec, act: &str) -> String {
         return String::new();
     }
     let rungs: Vec<String> = rungs.iter().map(u64::to_string).collect();
-    format!("; before, {act} those far behind at epoch {}", rungs.join(" or "))
+    format!("; before that, {act} trials far behind at epoch {}", rungs.join(" or "))
 }
 
 /// What forecasts of the end are learnt from.
 fn teachers(study: &Study) -> String {
     let burn_in = study.spec().burn_in;
-    let full = |count: u64| format!("{count} full trial{}", if count == 1 { "" } else { "s" });
+    let full = |count: u64| format!("{count} completed trial{}", if count == 1 { "" } else { "s" });
     match whole_earlier_runs(study) {
         0 => full(burn_in),
         warm_start if warm_start >= burn_in => format!("the {warm_start} runs of --learn-from"),
@@ -277,10 +275,7 @@ fn newest(title: &str, headings: &[&str], rows: &[Vec<String>], most: usize) -> 
             return Some(format!("{all} {title} (`foretell study show STUDY --all` lists them)"));
         }
         all if shown.len() < all => {
-            format!(
-                "{all} {title}, of which the last {} (all: `foretell study show STUDY --all`)",
-                shown.len()
-            )
+            format!("{all} {title}, the last {} shown (all: `foretell study show STUDY --all`)", shown.len())
         }
         _ => title.to_owned(),
     };
@@ -299,7 +294,7 @@ fn failed(study: &Study, directory: &str, most: usize) -> Option<String> {
     };
     let rows: Vec<Vec<String>> = study.trials().iter().enumerate().filter_map(row).collect();
     let table = newest("failed trials", &["trial", "after", "why"], &rows, most)?;
-    Some(format!("{table}\nonce their cause is fixed, try them again: foretell study retry {directory}"))
+    Some(format!("{table}\nto retry them after fixing the cause: foretell study retry {directory}"))
 }
 
 /// The trials whose end is in doubt, or that count for nothing because their configuration is lost.
@@ -310,14 +305,12 @@ fn doubted(study: &Study) -> Option<String> {
         (!numbers.is_empty()).then(|| numbers.join(", "))
     };
     let in_doubt = numbers(&Trial::is_in_doubt).map(|trials| {
-        format!("end in doubt: trials {trials} went on after an interruption, and ended before their last epoch without another report")
+        format!("final value uncertain: trials {trials} continued after an interruption, and ended before their last epoch without another report")
     });
-    let unknown = numbers(&Trial::is_unknown)
-        .map(|trials| format!("configuration lost: trials {trials} count for nothing"));
+    let unknown =
+        numbers(&Trial::is_unknown).map(|trials| format!("configuration lost: trials {trials} are ignored"));
     let late = numbers(&|trial: &Trial| trial.late > 0).map(|trials| {
-        format!(
-            "reported late: trials {trials}, after their workers had been cut off for longer than the lease"
-        )
+        format!("reported late: trials {trials}, whose workers were disconnected for longer than the lease")
     });
     let lines: Vec<String> = in_doubt.into_iter().chain(unknown).chain(late).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
@@ -444,13 +437,13 @@ fn edges(study: &Study, configuration: &Configuration) -> Option<String> {
         Some(format!("{} is at the {end} end of {}", parameter.name, parameter.kind))
     };
     let edges: Vec<String> = space.parameters().iter().filter_map(at_edge).collect();
-    (!edges.is_empty()).then(|| format!("{}: a wider range may hold better values", edges.join(", ")))
+    (!edges.is_empty()).then(|| format!("{}: a wider range may contain better values", edges.join(", ")))
 }
 
 fn best(study: &Study, summary: &Summary) -> String {
     let Some(best) = &summary.best else {
         let kept = if study.spec().limits.is_empty() { "" } else { " that keeps the limits" };
-        return format!("no trial{kept} was trained to its end: there is no best");
+        return format!("no trial{kept} was completed, so there is no best one");
     };
     let is_network = |name: &str| name == NETWORK && matches!(study.spec().space, Space::Metaqnn(_));
     let settings = applying(&best.configuration).filter(|(name, _)| !is_network(name));
@@ -478,7 +471,7 @@ fn spent(study: &Study, document: &Document) -> String {
     let rungs = !study.spec().schedule.is_full();
     let paused = if rungs { format!("{} left at a rung, ", tally.paused) } else { String::new() };
     let mut text = format!(
-        "{} trials: {} trained to their end, {paused}{} stopped, {} failed\nepochs: {} spent, {} without stopping",
+        "{} trials: {} completed, {paused}{} stopped, {} failed\nepochs: {} spent, {} without stopping",
         tally.total, tally.completed, tally.stopped, tally.failed, epochs.spent, epochs.without_stopping
     );
     // what stopping saves is known once a trial was trained to its end
@@ -488,7 +481,7 @@ fn spent(study: &Study, document: &Document) -> String {
     }
     if epochs.ended_early > 0 && tally.stopped > 0 {
         text += &format!(
-            "\n{} of {} completed trials ended by themselves before epoch {}: a stopped trial counts with the mean length of those that trained longer than it did",
+            "\n{} of {} completed trials ended by themselves before epoch {}. The saving of a stopped trial is based on the mean length of those that trained longer",
             epochs.ended_early,
             tally.completed,
             study.spec().max_resource
@@ -497,12 +490,12 @@ fn spent(study: &Study, document: &Document) -> String {
     let at_rungs = summary.stopped.iter().filter(|stopped| stopped.reason == Reason::BelowRung).count();
     if matches!(study.spec().policy, Policy::RungsFirst(_)) && at_rungs > 0 {
         text += &format!(
-            "\n{at_rungs} of them stopped at a rung, while too few trials had finished to forecast from: earlier runs (--learn-from) or fewer workers let forecasts decide"
+            "\n{at_rungs} of them stopped at a rung, before enough trials were completed for forecasts. With earlier runs (--learn-from) or fewer workers, forecasts start sooner"
         );
     }
     if rungs {
         text += &format!(
-            "\n{} epochs if each rung trained from the beginning; {} to train every trial to its end",
+            "\n{} epochs if each rung trained from scratch; {} to complete every trial",
             epochs.from_scratch, epochs.full_training
         );
     }
@@ -525,21 +518,20 @@ fn why_ended(study: &Study) -> String {
             Space::Parameters(_) => {
                 let all = study.trials().len();
                 format!(
-                    "\nthe search ended: all configurations of the space were tried, {all} trials; more values or larger ranges continue it"
+                    "\nthe search ended: all {all} configurations of the space were tried. More values or wider ranges continue it"
                 )
             }
             Space::Own(part) => {
                 format!("\nthe search ended: the sampler finds no further configuration of {}", part.name())
             }
             Space::Metaqnn(_) => {
-                "\nthe search ended early: the sampler finds no network any more that it has not proposed"
-                    .to_owned()
+                "\nthe search ended early: the sampler found no new network to propose".to_owned()
             }
         };
     }
     if let Some(most) = study.spec().until_no_improvement.filter(|_| study.is_without_improvement()) {
         text += &format!(
-            "\nthe search ended: {most} trials in a row were no better than the best: --until-no-improvement {most}"
+            "\nthe search ended: {most} trials in a row without improvement (--until-no-improvement {most})"
         );
     }
     text
@@ -581,7 +573,7 @@ fn early_ranks(study: &Study) -> Option<String> {
     let correlation = spearman(&early, &ends);
     (early.len() >= FEWEST_RANKS && correlation < WEAK).then(|| {
         format!(
-            "early scores say little about final ones here: the rank correlation of those at epoch {half} with the final ones is {correlation:.2}, over {} trials trained to their end; forecasts are less sure for it, and stop less",
+            "early scores hardly predict final ones here: their rank correlation at epoch {half} is {correlation:.2}, over {} completed trials. Forecasts are less certain, and stop fewer trials",
             early.len()
         )
     })
@@ -624,12 +616,11 @@ fn number(value: Option<f64>) -> String {
 
 fn shadow(summary: &Summary) -> Option<String> {
     let shadow = summary.shadow.as_ref()?;
-    let survived =
-        if shadow.best_survived { "it would have been found" } else { "it would have been stopped" };
+    let survived = if shadow.best_survived { "would have been kept" } else { "would have been stopped" };
     let wrong = shadow.stopped_wrongly.len();
     let regret = metric_difference(shadow.regret, summary.best.as_ref().map_or(1.0, |best| best.score), 4);
     Some(format!(
-        "had the search stopped them: {} epochs spent instead of {}, {:.2} times faster\nthe best trial: {survived} (regret {regret}); trials that would have been stopped though they beat what they were compared with: {wrong}",
+        "with stopping: {} epochs spent instead of {}, {:.2} times faster\nthe best trial {survived} (regret {regret}); trials that would have been stopped wrongly: {wrong}",
         shadow.spent_if_stopped, summary.epochs.without_stopping, shadow.speedup_if_stopped
     ))
 }
@@ -643,7 +634,7 @@ mod tests {
         let rows: Vec<Vec<String>> = (0..9).map(|at| vec![at.to_string()]).collect();
         let with = |most| newest("stopped trials", &["trial"], &rows, most).expect("there are some");
         for (screen, lines, first) in
-            [(50, 7, "of which the last 5"), (5, 5, "of which the last 3"), (1, 1, "--all` lists")]
+            [(50, 7, "the last 5 shown"), (5, 5, "the last 3 shown"), (1, 1, "--all` lists")]
         {
             let text = fitting(screen, with);
             assert_eq!(text.lines().count(), lines, "{text}");

@@ -100,7 +100,7 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
             _ if is_narrow => "running".to_owned(),
             Some(Reason::BurnIn) => "running (burn-in)".to_owned(),
             Some(Reason::AlreadyStopped) => "running (would be stopped)".to_owned(),
-            _ if trial.kept => "running (kept by hand)".to_owned(),
+            _ if trial.kept => "running (kept manually)".to_owned(),
             Some(Reason::Exempt) => "running (would be stopped, but is exempt)".to_owned(),
             _ => "running".to_owned(),
         },
@@ -118,7 +118,7 @@ fn state_text(trial: &Trial, is_narrow: bool) -> String {
         }
         TrialState::Stopped { .. } if is_narrow => "stopped".to_owned(),
         TrialState::Stopped { step, reason: Reason::ByHand, .. } => {
-            format!("stopped by hand after {} of {}", trial.trained_at(*step), trial.until)
+            format!("stopped manually after {} of {}", trial.trained_at(*step), trial.until)
         }
         TrialState::Stopped { step, .. } => {
             format!("stopped after {} of {}{chance}", trial.trained_at(*step), trial.until)
@@ -160,8 +160,7 @@ mod tests {
                 study.step(&Input::Reported { trial, step, value, metrics: Default::default() });
             }
         }
-        let failure =
-            Some("exit code 1; it last said:\n  Traceback\n  ValueError: \u{1b}[31mlr\n".to_owned());
+        let failure = Some("exit code 1; last output:\n  Traceback\n  ValueError: \u{1b}[31mlr\n".to_owned());
         study.step(&Input::Ended { trial: 2, failure });
         study
     }
@@ -183,7 +182,7 @@ mod tests {
         let narrow = line(&study, 0, "", &names, Some(80));
         assert!(narrow.contains("running  learning_rate 0."), "{narrow}");
         let plain = line(&study, 2, "", &names, None);
-        let expected = "failed: exit code 1; it last said: ValueError: lr";
+        let expected = "failed: exit code 1; last output: ValueError: lr";
         assert!(plain.contains(expected) && !plain.contains(['\u{1b}', '\n']), "{plain}");
     }
 

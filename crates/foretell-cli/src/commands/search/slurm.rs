@@ -175,7 +175,7 @@ impl Slurm {
         let text = newest.map(|file| (file.path(), std::fs::read_to_string(file.path()).unwrap_or_default()));
         let Some((path, text)) = text else {
             return format!(
-                "they wrote nothing into {}: name a folder by --out that the nodes share",
+                "they wrote nothing to {}. Choose a folder that the nodes share with --out",
                 self.folder.display()
             );
         };

@@ -62,7 +62,7 @@ impl StudyRun {
         let (mut store, survey) = EventStore::open(log_in(directory)).map_err(Failure::input)?;
         if let Some(dropped) = &survey.dropped {
             note(&format!(
-                "{}: dropped a torn last line of {} bytes, which was never acknowledged",
+                "{}: removed an incomplete last line of {} bytes, which was never acknowledged",
                 directory.display(),
                 dropped.bytes
             ));
@@ -154,12 +154,12 @@ impl StudyRun {
             Finish::Cancelled => "interrupted",
             Finish::Unfinished => "not finished",
             Finish::Spent(limit) => {
-                note(&format!("the {limit} is reached: the search ends here; a larger one continues it"));
+                note(&format!("the {limit} is reached, and the search ends. A larger one continues it"));
                 return Ok(());
             }
         };
         let said = format!(
-            "{how}; all reported epochs are kept in {}: the same command goes on from there",
+            "{how}; all reported epochs are kept in {}. To continue, run the same command again",
             self.directory.display()
         );
         Err(match finish {
@@ -192,7 +192,10 @@ fn open_session(
             .map_or(Ok(spec.clone()), |request| request.resolve_with(Some(there), catalogue()));
         if !survey.has_reports && (again.is_ok() || survey.has_failures) {
             end_abandoned_trials(directory, survey.trials)?;
-            note(&format!("{}: nothing was reported there yet: the study begins anew", directory.display()));
+            note(&format!(
+                "{}: nothing was reported yet, so the study starts from scratch",
+                directory.display()
+            ));
             store.clear().map_err(Failure::midway)?;
         } else if again.as_ref().is_err_and(|refusal| refusal.differs) && !there.conflicts(&spec).is_empty() {
             return Err(conflict::another_study(directory, there, &spec));

@@ -75,7 +75,7 @@ fn spared(trials: u64, spec: &StudySpec) -> String {
         return String::new();
     }
     format!(
-        " (with its {trials} finished trials, forecasts begin once one trial has finished, not {burn_in}: up to {} of {} epochs less)",
+        " (with its {trials} completed trials, forecasts start after one trial instead of {burn_in}, which saves up to {} of {} epochs)",
         burn_in.saturating_sub(1) * spec.max_resource,
         spec.trials * spec.max_resource
     )
@@ -113,7 +113,7 @@ fn of_study(directory: &Path, spec: &StudySpec) -> Result<Vec<Run>, Failure> {
 
 fn other_direction(path: &Path, metric: &str) -> Failure {
     Failure::input(format!(
-        "--learn-from {}: its metric {metric} is better in the other direction than this study's; leave it out",
+        "--learn-from {}: its metric {metric} has the opposite direction; remove it",
         path.display()
     ))
 }
@@ -126,7 +126,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
     let reaches = |run: &Run| run.curve.last().is_some_and(|(step, _)| step >= lowest as f64);
     if !runs.iter().any(reaches) {
         return wrong(format!(
-            "none of its {} runs reaches epoch {lowest}, so that nothing can be learnt from it; leave it out",
+            "none of its {} runs reaches epoch {lowest}, so forecasts cannot learn from it; remove it",
             runs.len()
         ));
     }
@@ -137,7 +137,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
     let known = |name: &&&str| runs.iter().any(|run| run.configuration.contains_key(**name));
     if let Some(missing) = names.iter().find(|name| !known(name)) {
         return wrong(format!(
-            "its runs have no `{missing}`, which this study searches; leave it out, or rename its column"
+            "its runs do not contain `{missing}`, which this study searches; remove it, or rename its column"
         ));
     }
     let Space::Parameters(space) = &spec.space else { return Ok(()) };
@@ -146,7 +146,7 @@ fn check(path: &Path, runs: &[Run], spec: &StudySpec) -> Result<(), Failure> {
         let text = |run: &&Run| run.configuration.get(name).is_some_and(|value| value.text().is_some());
         if let Some(run) = runs.iter().find(text) {
             return wrong(format!(
-                "`{name}` of run {} is `{}`, no number, as this study searches it; correct it, or leave the cell empty",
+                "`{name}` of run {} is `{}`, but this study searches numbers; correct it, or leave the cell empty",
                 run.id, run.configuration[name]
             ));
         }

@@ -45,9 +45,7 @@ impl Workload {
             return Self::command(arguments);
         }
         if !arguments.parameters.is_empty() || arguments.asked.request.space.is_some() {
-            return Err(Failure::input(
-                "--param needs a command to give the parameters to: write it after `--`",
-            ));
+            return Err(Failure::input("--param needs a command: write it after `--`"));
         }
         Self::built_in(arguments)
     }
@@ -56,9 +54,7 @@ impl Workload {
     fn command(arguments: &Arguments) -> Result<Self, Failure> {
         let space = searched(arguments)?;
         if arguments.asked.request.epochs.is_none() {
-            return Err(Failure::input(
-                "say how many epochs (or steps) a whole training of your command takes: --epochs N",
-            ));
+            return Err(Failure::input("set the number of epochs (or steps) of a full trial: --epochs N"));
         }
         check_placeholders(&arguments.command, &space)?;
         let config = config_file(arguments, &space)?;
@@ -117,13 +113,13 @@ impl Workload {
     pub(super) fn what_is_missed(&self) -> String {
         let report = |name: &str| {
             format!(
-                "nothing was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}}, nor `{name}=0.5`; say by --metric what it prints: a name, or its line such as '{name}: {{value}}'"
+                "no line was like {{\"foretell\":{{\"step\":1,\"{name}\":0.5}}}} or `{name}=0.5`. Name the metric with --metric, or give its line, such as '{name}: {{value}}'"
             )
         };
         match &self.metric {
             MetricSource::Json { field } => report(field.as_deref().unwrap_or("val_acc")),
             MetricSource::Pattern(_) => {
-                format!("no line gave a value by --metric '{}'", self.description["metric"])
+                format!("no line matched --metric '{}'", self.description["metric"])
             }
         }
     }
@@ -174,14 +170,14 @@ fn config_file(arguments: &Arguments, space: &Space) -> Result<Option<ConfigFile
     let Some(path) = &arguments.control.config else {
         return match is_placed {
             true => Err(Failure::input(format!(
-                "{placeholder} stands for a copy of the command's configuration file: name it by --config FILE"
+                "{placeholder} is replaced with a copy of the command's configuration file. Name the file with --config FILE"
             ))),
             false => Ok(None),
         };
     };
     if !is_placed {
         return Err(Failure::input(format!(
-            "--config {}: write {placeholder} into the command, where it takes the file, such as --config {placeholder}",
+            "--config {}: use {placeholder} as the file name in the command, for example --config {placeholder}",
             path.display()
         )));
     }
@@ -217,10 +213,10 @@ fn searched(arguments: &Arguments) -> Result<Space, Failure> {
             }
         },
         (None, true) => Err(Failure::input(
-            "the command needs something to search: name its parameters, as in --param 'lr=log:1e-4:1', or a space of networks, --space metaqnn",
+            "nothing to search: give the parameters of the command, for example --param 'lr=log:1e-4:1', or a space of networks, --space metaqnn",
         )),
         (Some(_), false) => Err(Failure::input(
-            "--space and --param: a command's study searches networks or parameters, not both; leave one of them out",
+            "--space and --param: a study searches networks or parameters, not both; remove one of them",
         )),
         (Some(_), true) => {
             if let Some(other) = arguments.space.as_deref().filter(|&name| name != "metaqnn") {

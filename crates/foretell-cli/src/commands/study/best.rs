@@ -51,8 +51,8 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
     let leaders = report::ranked(&stored.study, rank);
     let Some(leader) = leaders.get(rank - 1) else {
         return Err(Failure::midway(match leaders.len() {
-            0 => "no trial was trained to its end: there is no best yet".to_owned(),
-            there => format!("only {there} trials were trained to their end: there is no {rank}th best"),
+            0 => "no trial was completed, so there is no best one yet".to_owned(),
+            there => format!("only {there} trials were completed: there is no {rank}th best"),
         }));
     };
     let Some(trial) = stored.study.trial(leader.trial) else { return Err(no_trial(stored, leader.trial)) };
@@ -78,7 +78,7 @@ pub(super) fn run(stored: &Stored, rank: usize, format: BestFormat) -> Outcome {
         BestFormat::Args => match &document.command {
             Some(command) => print(&asked::shell_line(command)),
             None => Err(Failure::input(
-                "no command is known: others started the trainings of this study; --format json has the parameters",
+                "the command is unknown, because another program started the trials; --format json prints the parameters",
             )),
         },
     }

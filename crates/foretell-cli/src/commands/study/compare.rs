@@ -94,7 +94,7 @@ pub(super) fn run(first: &Stored, second: &Stored, format: Format) -> Outcome {
     let (one, other) = (first.study.spec(), second.study.spec());
     if (&one.metric, one.direction) != (&other.metric, other.direction) {
         return Err(Failure::input(format!(
-            "{} searches for a {} {}, {} for a {} {}: they do not compare",
+            "cannot compare them: {} searches for a {} {}, {} for a {} {}",
             first.directory.display(),
             one.direction.better(),
             one.metric,
@@ -199,7 +199,7 @@ fn t_quantile(freedom: f64) -> f64 {
 fn side(stored: &Stored, epochs: u64, noise: &mut Noise) -> Result<Side, Failure> {
     let best = stored.study.best().ok_or_else(|| {
         Failure::midway(format!(
-            "{}: no trial was trained to its end: there is no best yet",
+            "{}: no trial was completed, so there is no best one yet",
             stored.directory.display()
         ))
     })?;
@@ -304,14 +304,14 @@ fn text(document: &Document, noise: Noise, epochs: u64) -> String {
         })
         .collect();
     lines.push(match by {
-        By::Pairs | By::Seeds => format!("the best again: A {}, B {}", seeds(a), seeds(b)),
+        By::Pairs | By::Seeds => format!("the best trials with other seeds: A {}, B {}", seeds(a), seeds(b)),
         By::Spread => format!(
-            "trainings of one configuration differ by {} (standard deviation, {} degrees of freedom); the best of many trials is partly luck: {}",
+            "runs of the same configuration differ by {} (standard deviation, {} degrees of freedom). The best of many trials is partly luck; to measure it: {}",
             metric_difference(noise.deviation().unwrap_or(0.0), a.best.score, 4),
             noise.freedom,
             missing.join(" and ")
         ),
-        By::Nothing => format!("how much of it is luck is not known: {}", missing.join(" and ")),
+        By::Nothing => format!("the effect of luck is unknown; to measure it: {}", missing.join(" and ")),
     });
     lines.push(verdict(document));
     lines.join("\n")
@@ -329,16 +329,16 @@ fn verdict(document: &Document) -> String {
     let sure = match interval {
         None if seeded => {
             return format!(
-                "{leader} is {} better, but the trainings with other seeds are identical: their seed is not taken, or makes no difference",
+                "{leader} is {} better, but runs with other seeds are identical: the command ignores its seed, or the seed makes no difference",
                 amount(by)
             );
         }
         None if by == 0.0 => {
-            return "their best are equal; whether one of them is better is not known".to_owned();
+            return "their best scores are equal. Whether one study is better is unknown".to_owned();
         }
         None => {
             return format!(
-                "{leader}'s best is {} better; whether {leader} is better is not known",
+                "the best trial of {leader} is {} better. Whether {leader} is better is unknown",
                 amount(by)
             );
         }
@@ -348,9 +348,9 @@ fn verdict(document: &Document) -> String {
         "unclear" => {
             let needed = document
                 .seeds_needed
-                .map(|seeds| format!("; about {seeds} seeds of each would show such a difference"));
+                .map(|seeds| format!(". About {seeds} seeds of each would show such a difference"));
             format!(
-                "they cannot be told apart: {leader} is {} better, {sure}{}",
+                "no clear difference: {leader} is {} better, {sure}{}",
                 amount(by),
                 needed.unwrap_or_default()
             )

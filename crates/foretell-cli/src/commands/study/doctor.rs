@@ -111,7 +111,7 @@ pub(super) fn run(directory: &Path, repair: bool, format: Format) -> Outcome {
         return say_sound(&Stored::read(directory, catalogue())?, Some(damage), format);
     }
     let said = format!(
-        "the log is damaged: {} problems; {} records are sound, and `foretell study doctor {} --repair` keeps them",
+        "the log is damaged: {} problems. {} records are intact; to keep them, run `foretell study doctor {} --repair`",
         damage.problems.len(),
         damage.kept,
         foretell_run::shell_line(&[directory.display().to_string()])
@@ -173,7 +173,7 @@ fn examine(
 
 fn nothing_left(log: &Path, why: &foretell_search::StudyError) -> Failure {
     Failure::input(format!(
-        "{}: {why}; neither its first line nor the copy in {}.first is sound: nothing of the log can be kept, restore it from a copy",
+        "{}: {why}. Neither its first line nor the copy in {}.first is intact, so the log cannot be repaired; restore it from a backup",
         log.display(),
         log.display()
     ))
@@ -264,11 +264,11 @@ fn text(diagnosis: &Diagnosis) -> String {
         lines.push(format!("repaired; the damaged log is kept in {}", damaged.display()));
     }
     lines.push(format!(
-        "{study}: the log is sound: {records} records of {trials} trials, all checksums, sequence numbers and transitions are valid"
+        "{study}: the log is intact: {records} records of {trials} trials, all checksums, sequence numbers and transitions are valid"
     ));
     if *torn_bytes > 0 {
         lines.push(format!(
-            "its last line is incomplete ({torn_bytes} bytes, never acknowledged); the next start drops it"
+            "its last line is incomplete ({torn_bytes} bytes, never acknowledged); the next start removes it"
         ));
     }
     if !open.is_empty() {
@@ -281,7 +281,7 @@ fn text(diagnosis: &Diagnosis) -> String {
     if !diagnosis.in_doubt.is_empty() {
         let numbers: Vec<String> = diagnosis.in_doubt.iter().map(u64::to_string).collect();
         lines.push(format!(
-            "end in doubt: trials {} went on after an interruption, and ended before their last epoch without another report",
+            "final value uncertain: trials {} continued after an interruption, and ended before their last epoch without another report",
             numbers.join(", ")
         ));
     }
@@ -297,9 +297,7 @@ fn damage_text(damage: &Damage) -> String {
         let Computed { line, what, trial, certain, unknown_configuration } = computed;
         let doubt = match (certain, unknown_configuration) {
             (true, _) => "",
-            (_, true) => {
-                "; its configuration is lost, so the trial counts for nothing, and nothing is learnt from it"
-            }
+            (_, true) => "; its configuration is lost, so the trial is ignored",
             _ => "; because of other lost records, it may have been another",
         };
         format!("before line {line}: the {what} of trial {trial} is computed from the other records{doubt}")
@@ -308,7 +306,7 @@ fn damage_text(damage: &Damage) -> String {
     lines.extend(some(&damage.computed, computed));
     if damage.lost > 0 {
         lines.push(format!(
-            "{} records are lost for good: reports, or decisions to go on, which nothing else tells",
+            "{} records are lost: reports, or decisions to continue, which other records do not show",
             damage.lost
         ));
     }

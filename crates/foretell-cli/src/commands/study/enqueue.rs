@@ -18,17 +18,17 @@ pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Out
     }
     if wanted.is_empty() {
         return Err(Failure::input(
-            "name a configuration, such as lr=0.1,opt=sgd, or a file of them by --file; what it leaves open the sampler chooses",
+            "give a configuration, for example lr=0.1,opt=sgd, or a file with --file. The sampler chooses the values that you leave out",
         ));
     }
     let orders = Orders::in_study(&stored.directory);
     for (text, configuration) in &wanted {
         orders
             .enqueue(configuration)
-            .map_err(|error| Failure::midway(format!("{text}: it cannot be ordered: {error}")))?;
+            .map_err(|error| Failure::midway(format!("{text}: it cannot be enqueued: {error}")))?;
     }
     print(&format!(
-        "{} to try next; a search that runs takes them within a second, else the next one of the same command does",
+        "{} to try next. A running search starts them within a second; otherwise the next search with the same command does",
         match wanted.len() {
             1 => "one configuration".to_owned(),
             many => format!("{many} configurations"),

@@ -39,7 +39,7 @@ pub(super) fn run(stored: &Stored, format: FrontFormat, picture: Option<&Path>) 
     }
     let front = Front::of(&stored.study).ok_or_else(|| {
         Failure::input(format!(
-            "{}: the study has one objective, and so a best trial (`foretell study best`) but no front; further ones are given by `foretell search --objective`",
+            "{}: a study with one objective has a best trial (`foretell study best`) but no front. Add objectives with `foretell search --objective`",
             stored.directory.display()
         ))
     })?;

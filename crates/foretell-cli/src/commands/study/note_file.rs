@@ -39,6 +39,6 @@ pub(super) fn run(directory: &Path, words: &[String]) -> Outcome {
     }
     print(
         &of(directory)
-            .unwrap_or_else(|| "nothing is noted; foretell study note STUDY TEXT adds a line".to_owned()),
+            .unwrap_or_else(|| "no notes yet; to add one: foretell study note STUDY TEXT".to_owned()),
     )
 }

@@ -61,7 +61,7 @@ pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
     drop(lock);
     let _ = fs::remove_file(directory.join("events.jsonl.lock"));
     if fs::remove_dir(directory).is_err() {
-        note(&format!("{}: other files are in it, and are left there", directory.display()));
+        note(&format!("{}: it contains other files, which are left there", directory.display()));
     }
     print(&format!("removed {} ({what})", directory.display()))
 }
@@ -69,7 +69,7 @@ pub(super) fn run(directory: &Path, yes: bool) -> Outcome {
 /// Asks on the terminal.
 fn agrees(question: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::input(format!("{question}? nobody can be asked here: give --yes")));
+        return Err(Failure::input(format!("{question}? There is no terminal to answer: give --yes")));
     }
     say(&harmless(&format!("{question}? [y/N] ")));
     let mut answer = String::new();

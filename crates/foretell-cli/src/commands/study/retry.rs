@@ -13,7 +13,7 @@ pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
     };
     if let Some(number) = numbers.iter().find(|number| !has_failed(**number)) {
         return Err(Failure::input(format!(
-            "{}: trial {number} has not failed; `foretell study show {}` lists the trials that have",
+            "{}: trial {number} has not failed; `foretell study show {}` lists the failed trials",
             stored.directory.display(),
             stored.directory.display()
         )));
@@ -27,11 +27,11 @@ pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
     for &number in &failed {
         orders
             .enqueue(&trials[number as usize].configuration)
-            .map_err(|error| Failure::midway(format!("trial {number}: it cannot be ordered: {error}")))?;
+            .map_err(|error| Failure::midway(format!("trial {number}: it cannot be enqueued: {error}")))?;
     }
     let named: Vec<String> = failed.iter().map(ToString::to_string).collect();
     print(&format!(
-        "the configurations of {} failed trials ({}) are tried next, as new trials: by the search if it runs, else by the next one of the same command",
+        "the configurations of {} failed trials ({}) are tried next, as new trials. A running search starts them; otherwise the next search with the same command does",
         failed.len(),
         named.join(", ")
     ))

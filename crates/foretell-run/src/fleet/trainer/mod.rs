@@ -77,7 +77,7 @@ impl std::fmt::Display for Notice {
             Self::Quiet { silence } => write!(out, "no report for {} s", silence.as_secs()),
             Self::Unusable { line, problem } => write!(out, "unusable report `{line}`: {problem}"),
             Self::Silent { lines, line } => {
-                write!(out, "{lines} lines, `{line}` the last, but no report yet")
+                write!(out, "{lines} lines (the last one is `{line}`), but no report yet")
             }
             Self::Retried { attempt, why } => write!(out, "it failed ({why}); attempt {attempt} begins"),
             Self::Retrained { from } => {
@@ -358,7 +358,7 @@ impl<E: Executor> Trainer<E> {
             (Status::Unknown, _) => "ended in an unknown way".to_owned(),
         };
         let why =
-            if tail.is_empty() { what } else { format!("{what}; it last said:\n  {}", tail.join("\n  ")) };
+            if tail.is_empty() { what } else { format!("{what}; last output:\n  {}", tail.join("\n  ")) };
         Some(Failure { why, is_of_the_command: false })
     }
 

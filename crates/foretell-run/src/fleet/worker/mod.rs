@@ -73,12 +73,12 @@ pub enum WorkerError {
     Studies(String),
     /// There is nothing to run.
     #[error(
-        "study {0} has no command: its trials report over HTTP; workers are for studies that `foretell search -- COMMAND` began"
+        "study {0} has no command, because its trials report over HTTP. Workers need a study that `foretell search -- COMMAND` started"
     )]
     NoCommand(String),
     /// The folder of the command is not there.
     #[error(
-        "{}: the study's command runs in this folder, and it is not on this machine; name another by --workdir DIR", .0.display()
+        "{}: the study's command runs in this folder, which does not exist on this machine. Choose another one with --workdir DIR", .0.display()
     )]
     Workdir(PathBuf),
     /// The study's metric or configuration file.
@@ -148,7 +148,7 @@ impl Worker {
                 .as_slice()
             {
                 [study] => study.clone(),
-                [] => return Err(Joining::Away("the server has no study yet".to_owned())),
+                [] => return Err(Joining::Away("there is no study on the server yet".to_owned())),
                 several => return Err(Joining::Failed(WorkerError::Studies(several.join(", ")))),
             },
         };

@@ -95,7 +95,7 @@ impl Slot {
                 Err(Trouble::Refused { text, .. }) => return Err(text),
                 Err(Trouble::Away(text)) => {
                     if !std::mem::replace(&mut said, true) {
-                        self.wish(Wish::Say(format!("the server is away ({text}); trying again")));
+                        self.wish(Wish::Say(format!("the server is unreachable ({text}); trying again")));
                     }
                 }
             }
@@ -238,7 +238,7 @@ impl Slot {
         if is_first {
             let trial = training.given.trial();
             self.wish(Wish::Say(format!(
-                "the server is away ({why}); trial {trial} goes on, and its reports wait on disk"
+                "the server is unreachable ({why}); trial {trial} continues, and its reports are stored on disk"
             )));
         }
         let patience = if self.is_leaving() { Some(PARTING) } else { self.idle_exit.map(|it| it.max(AWAY)) };
