@@ -296,7 +296,7 @@ fn bad_input_is_one_clear_message_and_exit_code_2() -> Tested {
         (&["--figure", "fates"], "give --plot FILE, or best-so-far with --format json"),
         (
             &["--scheduler", "asha", "--rank", "mean", "--policy", "median"],
-            "ranking by forecasts of the end goes with rungs",
+            "ranking by forecasts needs rungs",
         ),
         (&["--figure", "iterations", "--plot", "a.svg"], "the scheduler is full; give --scheduler hyperband"),
         (&["--first-check", "0"], "--first-check: it is 0, and must be at least 1"),

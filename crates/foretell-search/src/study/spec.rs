@@ -169,7 +169,7 @@ pub enum StudyError {
     NoRewards,
     /// Forecasts of the end at rungs where other forecasts stop trials, or without rungs.
     #[error(
-        "ranking by forecasts of the end goes with rungs and no other forecast at them: choose the scheduler asha, successive-halving or hyperband with the policy none, or full training with the policy asha"
+        "ranking by forecasts needs rungs without other forecasts: choose the scheduler asha, successive-halving or hyperband with the policy none, or full training with the policy asha"
     )]
     Rank,
     /// The sampler's settings.

@@ -2,6 +2,7 @@
 
 use super::conflict::quoted;
 use foretell_search::{Difference, Parameter, Space, Study, StudySpec, differences};
+use serde_json::{Map, Value};
 
 /// The settings that have words of their own here.
 const OWN: [&str; 2] = ["space", "workload"];
@@ -15,12 +16,8 @@ pub(super) fn said(there: &StudySpec, study: &Study) -> Option<String> {
     }
     let spec = study.spec();
     let others = differences(&there.settings(), study.settings()).into_iter();
-    let mut parts: Vec<String> = others
-        .filter(|difference| !OWN.contains(&difference.field.as_str()))
-        .map(|Difference { field, there, here }| {
-            format!("{} {} (was {})", name(&field), quoted(&here), quoted(&there))
-        })
-        .collect();
+    let mut parts: Vec<String> =
+        others.filter(|difference| !OWN.contains(&difference.field.as_str())).flat_map(in_words).collect();
     parts.extend(parameters(&there.space, &spec.space));
     if there.workload.get("command") != spec.workload.get("command") {
         parts.push("the command sets other epochs".to_owned());
@@ -42,6 +39,17 @@ pub(super) fn said(there: &StudySpec, study: &Study) -> Option<String> {
         ));
     }
     Some(lines.join("\n"))
+}
+
+/// A changed setting in words; of an object, such as the criterion, the entries that changed.
+fn in_words(Difference { field, there, here }: Difference) -> Vec<String> {
+    let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).ok();
+    match object(&there).zip(object(&here)) {
+        Some((there, here)) if there.keys().eq(here.keys()) => {
+            differences(&there, &here).into_iter().flat_map(in_words).collect()
+        }
+        _ => vec![format!("{} {} (was {})", name(&field), quoted(&here), quoted(&there))],
+    }
 }
 
 /// The name of a setting on the command line.
@@ -66,4 +74,20 @@ fn parameters(there: &Space, here: &Space) -> Vec<String> {
         there.parameters().iter().filter(|parameter| named(here.parameters(), &parameter.name).is_none());
     let gone = gone.map(|parameter| format!("no parameter {} any more", parameter.name));
     changed.chain(gone).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+    use foretell_search::Difference;
+
+    #[test]
+    fn only_the_entries_of_the_criterion_that_changed_are_named() {
+        let changed = Difference {
+            field: "criterion".to_owned(),
+            there: r#"{"stop_probability":0.99,"offset":0.0}"#.to_owned(),
+            here: r#"{"stop_probability":0.999,"offset":0.0}"#.to_owned(),
+        };
+        assert_eq!(in_words(changed), ["stop-probability 0.999 (was 0.99)"]);
+    }
 }
