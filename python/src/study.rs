@@ -250,7 +250,7 @@ fn unfit(refusal: &Refusal, folder: Option<&Path>) -> PyErr {
             "a new study needs a space, such as Study({'lr': foretell.log(1e-4, 1)}, metric='val_acc', epochs=20)",
         ),
         _ if refusal.field == "direction" => invalid(
-            refusal.reason.replace("say maximize or minimize", "give direction='maximize' or 'minimize'"),
+            refusal.reason.replace("set maximize or minimize", "give direction='maximize' or 'minimize'"),
         ),
         _ => invalid(refusal),
     }

@@ -286,7 +286,7 @@ impl CurveFlags {
         let lost: Vec<_> = points.filter(|(.., value)| self.log_scale && *value <= 0.0).collect();
         lost.first().map_or(Ok(()), |(id, step, value)| {
             Err(Failure::input(format!(
-                "{}: --log-scale: run `{id}` has {value} at step {step}, which has no logarithm ({} such values in all); leave the flag out",
+                "{}: --log-scale: run `{id}` reports {value} at step {step}, which has no logarithm ({} such values in total); remove the flag",
                 path.display(),
                 lost.len()
             )))
@@ -410,7 +410,7 @@ fn unusual_ends(runs: &[Run], history: &History) -> Option<String> {
 /// Says what was done while reading.
 fn say_notes(recorded: &Recorded) {
     for said in &recorded.notes {
-        let remedy = if said.topic == Topic::EmptyEnds { "; --empty-ends says otherwise" } else { "" };
+        let remedy = if said.topic == Topic::EmptyEnds { "; change this with --empty-ends" } else { "" };
         note(&format!("{}: {said}{remedy}", recorded.name));
     }
 }

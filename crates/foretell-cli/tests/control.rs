@@ -198,7 +198,7 @@ fn what_may_not_change_is_refused_by_its_name() {
         ["search", "--param", "lr=log:0.5:1", "--metric", "val_acc", "--epochs", "6", "--trials", "3"];
     let rest = ["--seed", "7", "--no-stopping", "--out", "study", "--", "sh", "-c", SCRIPT];
     let (_, said) = output(&mut foretell(folder.path(), &[&start[..], &rest].concat()), 2);
-    assert!(said.contains("holds another study: seed is 0 there and 7 here; choose"), "{said}");
+    assert!(said.contains("contains another study: seed is 0 there and 7 here. Choose"), "{said}");
     assert_eq!(lines(folder.path()), before);
 }
 

@@ -153,7 +153,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
         (&[&one], &["one.csv", "there are 1", "read more runs"]),
         (
             &[&zero, "--log-scale"],
-            &["zero.csv", "--log-scale", "run `2` has 0 at step 2", "leave the flag out"],
+            &["zero.csv", "--log-scale", "run `2` reports 0 at step 2", "remove the flag"],
         ),
         (&[&good, "--plot", &nowhere], &["nowhere/a.svg", "there is no folder", "make it"]),
         (&[&good, "--plot", &there], &[&there, ".svg or .png"]),
@@ -282,7 +282,7 @@ fn runs_without_a_value_of_their_own_at_the_target_are_counted() -> Tested {
     let (notes, _) = evaluated(&curves, &["--observed", "0.5"])?;
     assert!(notes.contains("ragged: 6 of 20 runs end before step 30 and are not learnt from\n"), "{notes}");
     assert!(notes.contains("6 of 20 runs end in empty cells"), "{notes}");
-    assert!(notes.contains("; --empty-ends says otherwise"), "{notes}");
+    assert!(notes.contains("; change this with --empty-ends"), "{notes}");
     let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--target", "15"])?;
     assert!(notes.contains("20 of 20 runs have no value at step 15: it is interpolated"), "{notes}");
     let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--empty-ends", "diverged"])?;

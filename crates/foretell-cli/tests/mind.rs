@@ -48,7 +48,7 @@ fn another_range_sampler_and_length_go_on_in_the_same_study_and_the_log_says_fro
     assert!(said.contains("epochs 7 (was 4)") && said.contains("the command sets other epochs"), "{said}");
     assert!(said.contains("--epochs 7"), "how the best goes on: {said}");
     let (_, said) = output(&mut search(folder, "log:0.1:0.5", "3", &["--trials", "12"]), 2);
-    assert!(said.contains("--epochs: the study that is there trains for 7 epochs"), "{said}");
+    assert!(said.contains("--epochs: the existing study trains for 7 epochs"), "{said}");
     assert_eq!(records(folder, "changed").len(), 3);
     let starts = records(folder, "started");
     let lr = |trial: usize| starts[trial]["configuration"]["lr"].as_f64().expect("a number");

@@ -130,7 +130,7 @@ fn what_cannot_work_is_refused_with_what_to_write_instead() {
     assert!(unplaced.contains("lr reached no trial") && unplaced.contains("--lr {lr}"), "{unplaced}");
     let read = format!("cat $FORETELL_PARAMS >/dev/null; {epochs}; sleep 60");
     let missed = said(&["--epochs", "6", "--metric", "accuracy"], &read);
-    assert!(missed.contains("3 epochs and no metric") && missed.contains("acc 0.7, loss 0.3"), "{missed}");
+    assert!(missed.contains("3 epochs, but no metric") && missed.contains("acc 0.7, loss 0.3"), "{missed}");
     std::fs::write(folder.path().join("a.yaml"), "optim:\n  rate: 0.1\n").unwrap();
     let config = said(&["--epochs", "6", "--metric", "acc", "--config", "a.yaml"], "cat {config}");
     assert!(config.contains("no entry `lr`") && config.contains("optim.rate"), "{config}");

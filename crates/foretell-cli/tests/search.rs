@@ -291,7 +291,7 @@ fn the_folder_of_another_study_is_refused_and_left_as_it_was() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("study: holds another study")
+        said.contains("study: contains another study")
             && said.contains("run_score (--score) is the default there and \"best\" here"),
         "{said}"
     );
@@ -311,7 +311,7 @@ fn another_study_that_has_not_reported_yet_is_refused_and_left_as_it_was() {
     let output = search(folder.path(), &["--score", "best"]).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("study: holds another study"), "{said}");
+    assert!(said.contains("study: contains another study"), "{said}");
     assert_eq!(before, records(folder.path()));
     let own = search(folder.path(), &[]).output().unwrap();
     assert!(text(&own.stderr).contains("the study starts from scratch"), "{}", text(&own.stderr));
@@ -330,10 +330,7 @@ fn a_command_that_never_reports_ends_the_study_with_its_own_words() {
     let script = arguments.len() - 2;
     arguments[script] = r#"echo '{{"foretell":{{"step":500,"val_acc":0.5}}}}'; sleep 60"#;
     let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
-    assert!(
-        said.contains("its first report is of step 500, beyond the 3 epochs of a whole training"),
-        "{said}"
-    );
+    assert!(said.contains("its first report is for step 500, beyond the 3 epochs of a full trial"), "{said}");
     let arguments = ["search", "--param", "lr=log:1e-4:1", "--epochs", "3", "--", "no-such-program"];
     let said = text(&foretell(folder.path(), &arguments).output().unwrap().stderr);
     assert!(said.contains("cannot find the command `no-such-program`"), "{said}");

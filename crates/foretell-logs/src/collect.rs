@@ -62,7 +62,7 @@ fn direction(raw: &Raw, options: &ReadOptions, notes: &mut Vec<Note>) -> Directi
         return direction;
     }
     let (direction, ground) = match (raw.direction, direction_of(&raw.metric)) {
-        (Some(declared), _) => (declared, "the file says so".to_owned()),
+        (Some(declared), _) => (declared, "as recorded in the file".to_owned()),
         (None, Some(named)) => (named, "by its name".to_owned()),
         (None, None) => direction_of_data(&raw.runs),
     };

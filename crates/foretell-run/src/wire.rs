@@ -49,7 +49,7 @@ pub struct Report {
     pub made_under: Option<String>,
 }
 
-/// A training continues after fewer epochs than it has reported, or starts again.
+/// Continue a trial after fewer epochs than it has reported, or start it again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -342,7 +342,7 @@ fn what_cannot_be_a_study_is_refused_by_its_field() {
         (r#""objective": ["val_acc", "lr:min", "lr:max"]"#, "objective: lr is an objective twice"),
         (
             r#""objective": ["quality", "lr:min"]"#,
-            "direction: the name of the metric \"quality\" does not say",
+            "direction: the name of the metric \"quality\" does not show",
         ),
         (r#""metric": "width", "objective": ["width:min", "val_acc"]"#, "objective: width is a parameter"),
         (r#""objective": ["width:min", "val_acc"]"#, "objective: width is a parameter"),

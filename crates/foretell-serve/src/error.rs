@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum ServeError {
     /// Anybody on the network could read the studies.
     #[error(
-        "--address {address} can be reached from other machines: name a --token that readers must know, or bind to 127.0.0.1"
+        "--address {address} is reachable from other machines: set a --token for its readers, or use 127.0.0.1"
     )]
     Open {
         /// The address.
@@ -22,7 +22,7 @@ pub enum ServeError {
     )]
     Token,
     /// The address cannot be bound to.
-    #[error("{address}: {source}; name another by --address")]
+    #[error("{address}: {source}; choose another one with --address")]
     Bind {
         /// The address.
         address: SocketAddr,

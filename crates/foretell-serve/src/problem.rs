@@ -37,7 +37,7 @@ impl Problem {
 
     /// The log of a study that this server had is not where it was.
     pub(crate) fn gone(name: &str, what: &dyn std::fmt::Display) -> Self {
-        let text = format!("{name}: {what}; put it back, and send the same again");
+        let text = format!("{name}: {what}; put it back, and send the request again");
         Self::new(StatusCode::GONE, text).at("study")
     }
 
@@ -51,7 +51,7 @@ impl Problem {
 
     /// The server cannot do what it should; the same request may be sent again.
     pub(crate) fn midway(error: &dyn std::fmt::Display) -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}; send the same again"))
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}; send the request again"))
     }
 
     /// The same problem, of the field `name`.

@@ -29,7 +29,7 @@ const ELSEWHERE: &str =
 const FOLLOWED: &str = "`Last-Event-ID`, or `after` in the query, continues after that record.";
 const TROUBLE: &str =
     "The event `trouble` carries a refusal while the log cannot be read, `mended` follows once it can.";
-const NEXT: &str = "What to do next";
+const NEXT: &str = "The next action";
 const RECORDED: &str = "It is recorded";
 const HANDED_ON: &str = "The process that runs the study records it within a second";
 
@@ -75,20 +75,20 @@ fn records() -> [Route; 4] {
     let example =
         json!({"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "epochs": 5, "trials": 4, "burn_in": 3});
     [
-        Route::new("put", "/api/studies/{study}", "create", verbs::create, "Makes a study, or continues it")
+        Route::new("put", "/api/studies/{study}", "create", verbs::create, "Create a study, or continue it")
             .about(&["The same request again changes nothing; more `trials` extend the study. Settings that are given with a `space` must be those of the study."])
             .takes_such(request, example)
-            .answers::<Made>(200, "It was there")
-            .answers::<Made>(201, "It is new")
+            .answers::<Made>(200, "The study existed")
+            .answers::<Made>(201, "The study is new")
             .conflicts("Another study of that name exists, or another process writes its log"),
         get("/api/studies/{study}/records", "records", answers::records, "All records of a study, as in its log")
             .answers::<Records>(200, "The records")
             .conflicts(DAMAGED),
         followed("/api/studies/{study}/events", "events", answers::follow, "The same records as server-sent events, and those that follow")
             .about(&["Each event is a list of records; its id is the number of the last of them, from 1.", FOLLOWED, "The event `anew` follows when the study was started again from scratch.", TROUBLE]),
-        followed("/api/studies/{study}/state", "state", answers::state, "The study by its records as server-sent events: totals, and what is new of each trial")
-            .about(&["Each event is a `foretell.state/1`: `study`, `totals`, and of each trial that has changed its state, and the points and decisions from number `from` and `decided` on; `settings` are in the first of several at a time. Its id is the number of the last record.", FOLLOWED, "`anew` in it tells the reader to forget what was sent before.", TROUBLE])
-            .with("query", "decisions", "`none` leaves the decisions out, which are most of what is sent; `trials/{trial}` has them", json!({"enum": ["all", "none"]})),
+        followed("/api/studies/{study}/state", "state", answers::state, "The state of the study as server-sent events: totals, and the news of each trial")
+            .about(&["Each event is a `foretell.state/1`: `study`, `totals`, and of each trial that has changed its state, and the points and decisions from number `from` and `decided` on; `settings` are in the first of several at a time. Its id is the number of the last record.", FOLLOWED, "`anew` in it tells the reader to discard the events before.", TROUBLE])
+            .with("query", "decisions", "`none` leaves out the decisions, which are most of the data; `trials/{trial}` contains them", json!({"enum": ["all", "none"]})),
     ]
 }
 
@@ -112,7 +112,7 @@ fn results() -> [Route; 5] {
         get("/api/studies/{study}/progress", "progress", answers::progress, "Totals, and the best score so far against the epochs spent")
             .answers::<Progressed>(200, "The progress")
             .conflicts(DAMAGED),
-        get("/api/studies/{study}/importance", "importance", answers::importance, "How much of the results each parameter explains")
+        get("/api/studies/{study}/importance", "importance", answers::importance, "Importance of each parameter for the results")
             .about(&["From a Gaussian process over configurations. Empty below `needed` trials."])
             .answers::<Importance>(200, "The parameters, the most important first")
             .conflicts(DAMAGED),
@@ -123,7 +123,7 @@ fn results() -> [Route; 5] {
             .answers::<Surfaced>(200, "Means and standard deviations in the metric's unit")
             .conflicts(DAMAGED),
         get("/api/studies/{study}/metrics/{metric}", "metric", answers::metric, "The values of a metric that trials report besides the study's own")
-            .about(&["The state of a study names these metrics, and has the last value of each in its trials."])
+            .about(&["The state of a study lists these metrics, and their last values in its trials."])
             .answers::<Measured>(200, "The values, of each trial that reported any"),
         get("/api/studies/{study}/best", "best", verbs::best, "The best trial so far")
             .answers::<Found>(200, "The best")
@@ -134,8 +134,8 @@ fn results() -> [Route; 5] {
 /// The work of a study.
 fn work() -> [Route; 4] {
     [
-        post("/api/studies/{study}/ask", "ask", verbs::ask, "The next training to do")
-            .about(&["A trial whose worker was silent for longer than `--lease` is given out again. A `worker` that asks again gets the trial that it has."])
+        post("/api/studies/{study}/ask", "ask", verbs::ask, "Get the next trial to run")
+            .about(&["A trial whose worker was silent for longer than `--lease` is handed out again. A `worker` that asks again gets the same trial."])
             .takes::<wire::Ask>(json!({"worker": "gpu-0"}))
             .answers::<wire::Asked>(200, "`start` is null while there is nothing to do: until a trial ends, or for good if `done`")
             .conflicts(WRITTEN),
@@ -157,23 +157,23 @@ fn work() -> [Route; 4] {
 /// The verbs by which a worker runs a trial.
 fn verbs_of_trials() -> [Route; 4] {
     [
-        post("/api/studies/{study}/trials/{trial}/report", "report", verbs::report, "A training reports its metric; the answer tells whether to stop")
+        post("/api/studies/{study}/trials/{trial}/report", "report", verbs::report, "Report the metric of a trial; the answer tells whether to stop")
             .about(&["Steps increase. The same report again changes nothing, and answers 200 with `recorded` false; another value at the same step is refused."])
             .takes::<wire::Report>(json!({"step": 1, "value": 0.5, "metrics": {"loss": 0.9}}))
             .answers::<wire::Answer>(200, NEXT)
             .conflicts("The step has another value, or is earlier than the last; the trial has ended, or runs elsewhere; or another process writes the log"),
-        post("/api/studies/{study}/trials/{trial}/begin", "begin", verbs::begin, "A training continues after fewer epochs than it has reported, or starts again")
+        post("/api/studies/{study}/trials/{trial}/begin", "begin", verbs::begin, "Continue a trial after fewer epochs than it has reported, or start it again")
             .about(&["Send it before the first report of a training whose checkpoint is older than `from`, or that has none. The epochs that it repeats count as trained; their first values are kept."])
             .takes::<wire::Begin>(json!({"after": 0}))
             .answers::<wire::Answer>(200, NEXT)
             .conflicts(ELSEWHERE),
-        post("/api/studies/{study}/trials/{trial}/tell", "tell", verbs::tell, "A training has ended, by itself or because it was to stop")
-            .about(&["Told twice, it changes nothing."])
+        post("/api/studies/{study}/trials/{trial}/tell", "tell", verbs::tell, "End a trial, after it ended by itself or was stopped")
+            .about(&["The same request again changes nothing."])
             .takes::<wire::Tell>(json!({}))
             .answers::<wire::Told>(200, "Where the trial stands")
             .conflicts(ELSEWHERE),
-        post("/api/studies/{study}/trials/{trial}/renew", "renew", verbs::renew, "A worker shows that it is alive, and hears whether its training is to stop")
-            .about(&["Renew every third of `lease_seconds`: from the first time on the lease is as short as that."])
+        post("/api/studies/{study}/trials/{trial}/renew", "renew", verbs::renew, "Renew the lease of a trial; the answer tells whether to stop")
+            .about(&["Renew every third of `lease_seconds`, which is the lease from the first renewal on."])
             .takes::<wire::Renew>(json!({}))
             .answers::<wire::Answer>(200, NEXT)
             .conflicts(ELSEWHERE),
@@ -198,7 +198,7 @@ fn trials() -> [Route; 5] {
             answers::output,
             "The output of a trial: the last 64 KiB, or from a byte on",
         )
-        .about(&["Not here where a worker on another machine keeps it."])
+        .about(&["Not available if a worker on another machine keeps it."])
         .with(
             "query",
             "from",
@@ -211,12 +211,12 @@ fn trials() -> [Route; 5] {
             "/api/studies/{study}/trials/{trial}/should_stop",
             "should_stop",
             verbs::should_stop,
-            "Whether a training is to stop, and the last decision about it",
+            "Whether a trial is to stop, and the last decision on it",
         )
         .about(&["By the study's log: it neither takes the study over nor counts as a sign of life."])
         .answers::<wire::Answer>(200, NEXT)
         .conflicts(DAMAGED),
-        post("/api/studies/{study}/trials/{trial}/stop", "stop", verbs::stop, "A person stops a trial")
+        post("/api/studies/{study}/trials/{trial}/stop", "stop", verbs::stop, "Stop a trial manually")
             .about(&[
                 "Recorded as a decision with the reason `by_hand`; nothing promotes the trial any more.",
             ])
@@ -228,9 +228,9 @@ fn trials() -> [Route; 5] {
             "/api/studies/{study}/trials/{trial}/keep",
             "keep",
             verbs::keep,
-            "A person keeps a trial from being stopped",
+            "Protect a trial from being stopped",
         )
-        .about(&["Recorded as a decision with the reason `kept`. A training that diverges still ends."])
+        .about(&["Recorded as a decision with the reason `kept`. A trial that diverges still ends."])
         .takes::<wire::Nothing>(json!({}))
         .answers::<wire::Answer>(200, RECORDED)
         .answers::<wire::Answer>(202, HANDED_ON)

@@ -52,7 +52,7 @@ pub(crate) struct Found {
     done: bool,
 }
 
-/// Makes a study, or continues it.
+/// Create a study, or continue it.
 pub(crate) async fn create(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
     let asked = StudyRequest::from_fields(&object(&body)?).map_err(Problem::from)?;
     let name = study.clone();
@@ -112,7 +112,7 @@ pub(crate) async fn tell(State(served): Shared, place: OfTrial, body: Bytes) -> 
     Ok(Json(Told { trial, state: state.to_owned(), done }).into_response())
 }
 
-/// A training continues after fewer epochs than it has reported, or starts again.
+/// Continue a trial after fewer epochs than it has reported, or start it again.
 pub(crate) async fn begin(State(served): Shared, place: OfTrial, body: Bytes) -> Reply {
     let (study, trial) = of_trial(place)?;
     let Begin { after, attempt, lease } = read(&body)?;

@@ -23,7 +23,7 @@ fn schema() -> Value {
         "type": "array", "items": {"type": "string"}, "minItems": 1
     });
     let parameters = json!({
-        "description": "What is searched: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, choice:a,b,c; `… if other=value` makes it conditional.",
+        "description": "Search space: float:lo:hi, log:lo:hi, int:lo:hi, logint:lo:hi, choice:a,b,c; `… if other=value` makes it conditional.",
         "type": "object",
         "additionalProperties": {"type": "string", "pattern": "^(float|log|int|logint|choice):"}
     });

@@ -6,7 +6,7 @@ use foretell::direction_of;
 use std::collections::{BTreeSet, HashMap};
 
 /// Why a run is left out.
-pub(crate) const DOUBLED: &str = "doubled: another tool logged the same training";
+pub(crate) const DOUBLED: &str = "duplicate: another tool logged the same run";
 
 /// Fewer values may be the same by chance.
 const LEAST_VALUES: usize = 3;

@@ -206,7 +206,7 @@ pub(crate) fn gather(
         if here.is_empty() {
             return Err(Error::Old {
                 file: path.clone(),
-                problem: "no log was recognised; `foretell import --list` shows what is found, `--format` names the tool"
+                problem: "no log was detected; `foretell import --list` shows the files found, and `--format` sets the tool"
                     .to_owned(),
             });
         }
@@ -257,7 +257,7 @@ impl Gathered {
             self.left_out.push(LeftOut { what: what.display().to_string(), why: why.to_owned() });
         };
         tables.iter().for_each(|table| leave(table, "a table: name it itself to read it"));
-        doubled.iter().for_each(|file| leave(file, "doubled: another log of the same run says more"));
+        doubled.iter().for_each(|file| leave(file, "duplicate: another log of the same run contains more"));
         (0..deleted).for_each(|_| leave(path, "deleted in its tool"));
         Ok(sources)
     }

@@ -31,7 +31,7 @@ pub struct Access {
 pub enum AccessError {
     /// It has a token in it.
     #[error(
-        "ADDRESS: leave the token out, everybody on this machine sees a command line: put it into FORETELL_TOKEN"
+        "ADDRESS: remove the token, since every user of this machine can read the command line. Set FORETELL_TOKEN instead"
     )]
     Token,
     /// It is encrypted.
@@ -154,7 +154,7 @@ mod tests {
         }
         let cases = [
             ("https://node1", "no TLS"),
-            ("http://node1:1/?token=x", "leave the token out"),
+            ("http://node1:1/?token=x", "remove the token"),
             ("node1", "neither an address"),
             ("nowhere/at/all", "neither an address"),
         ];

@@ -136,7 +136,7 @@ pub enum HostError {
         turn: u64,
     },
     /// Another value was reported at this step.
-    #[error("trial {trial} has reported {value} at step {step} already; a report is never changed")]
+    #[error("trial {trial} already reported {value} at step {step}; a report is never changed")]
     Reported {
         /// The trial's number.
         trial: u64,
@@ -146,7 +146,7 @@ pub enum HostError {
         value: f64,
     },
     /// A later step was reported.
-    #[error("trial {trial} has reported step {step} already; steps only increase")]
+    #[error("trial {trial} already reported step {step}; steps only increase")]
     Passed {
         /// The trial's number.
         trial: u64,
@@ -565,7 +565,7 @@ impl<S: Store> Hosted<S> {
         self.next(trial)
     }
 
-    /// A training has ended. Told twice, it changes nothing. Answers how the trial is then; `handed_back` if that was no end, see
+    /// A training has ended. The same request again changes nothing. Answers how the trial is then; `handed_back` if that was no end, see
     /// [`Leases`].
     ///
     /// # Errors

@@ -422,7 +422,7 @@ impl Process {
             if usual.is_some() { "its usual interval" } else { "10 min, as no interval is known yet" };
         self.fault = match (over, stalled) {
             (Some(timeout), _) => {
-                Some(format!("it ran for longer than the {} s that a trial may take", timeout.as_secs_f64()))
+                Some(format!("it exceeded the limit of {} s per trial", timeout.as_secs_f64()))
             }
             (None, Some(times)) => Some(format!(
                 "it has reported nothing for {:.0} s, longer than {times} times {usually}",

@@ -58,7 +58,7 @@ impl StudyRequest {
             return Err(Refusal::new(
                 "epochs",
                 format!(
-                    "the study that is there trains for {} epochs: trainings may become longer, not shorter; begin another study",
+                    "the existing study trains for {} epochs; trials can become longer, not shorter. Start another study",
                     there.max_resource
                 ),
             ));
@@ -183,7 +183,7 @@ impl StudyRequest {
         if self.shadow == Some(true) && stops_nothing {
             return Err(Refusal::new(
                 "shadow",
-                "it shows what a policy would have stopped, and the policy none stops nothing: leave one of them out",
+                "it shows the stops of a policy, and the policy none stops nothing; remove one of them",
             ));
         }
         Ok(())
@@ -264,7 +264,7 @@ impl StudyRequest {
         let said = self.objective_direction(metric)?;
         self.direction.or(said).or(there).or_else(|| foretell::direction_of(metric)).ok_or_else(|| {
             let why = format!(
-                "the name of the metric {metric:?} does not say which way is better; say maximize or minimize"
+                "the name of the metric {metric:?} does not show which way is better; set maximize or minimize"
             );
             Refusal::new("direction", why)
         })
@@ -340,7 +340,7 @@ impl StudyRequest {
                 Err(Refusal::new(
                     "trials",
                     format!(
-                        "{trials}: Hyperband's brackets say how many trials there are, {a_run} a run of {max_resource} epochs with an eta of {eta}; say how many runs by `runs`"
+                        "{trials}: Hyperband's brackets determine the number of trials: {a_run} per run with {max_resource} epochs and an eta of {eta}. Set `runs` instead"
                     ),
                 ))
             }
@@ -465,5 +465,5 @@ fn different(there: &StudySpec, asked: &StudySpec) -> Refusal {
     let differences = there.conflicts(asked);
     let field = differences.first().map_or("study", |first| first.field.as_str());
     let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
-    Refusal { differs: true, ..Refusal::new(field, format!("another study is there: {}", said.join(", "))) }
+    Refusal { differs: true, ..Refusal::new(field, format!("a different study exists: {}", said.join(", "))) }
 }

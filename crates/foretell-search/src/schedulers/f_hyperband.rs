@@ -22,7 +22,7 @@ pub enum KappaOf {
 /// κ is out of range.
 #[derive(Debug, Error, Clone, Copy, PartialEq)]
 #[error(
-    "kappa = {0} is outside (0, 1]; 1 lets every configuration finish its rung that may go on, 0.25 is bolder"
+    "kappa = {0} is outside (0, 1]; 1 lets every promotable configuration finish its rung, 0.25 stops more"
 )]
 pub struct KappaError(pub f64);
 

@@ -136,7 +136,7 @@ impl Study {
             Check::Settled(Reason::NoForecast("its last value is not finite".to_owned()))
         } else if let Some(objective) = self.unknown_objective(judged).filter(|_| self.needs.forecasts) {
             let what = &objective.of;
-            Check::Settled(Reason::NoForecast(format!("what it comes to in {what} is not known yet")))
+            Check::Settled(Reason::NoForecast(format!("its final value of {what} is not known yet")))
         } else if self.constant().is_some() {
             Check::Settled(Reason::NoForecast("every report of every trial has the same value".to_owned()))
         } else {

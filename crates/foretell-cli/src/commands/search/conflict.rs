@@ -9,8 +9,7 @@ use std::path::Path;
 pub(super) fn another_study(directory: &Path, there: &StudySpec, asked: &StudySpec) -> Failure {
     let parts: Vec<String> = there.conflicts(asked).iter().map(in_words).collect();
     Failure::input(format!(
-        "{}: holds another study: {}; choose another --out, or give that study's own flags (ranges, choices, sampler, how trials are \
-         stopped, their number and budgets may change, and trainings may become longer)",
+        "{}: contains another study: {}. Choose another --out, or use the flags of that study (ranges, choices, sampler, stop rule, number of trials and budgets may change, and epochs may increase)",
         directory.display(),
         parts.join(", ")
     ))

@@ -53,7 +53,7 @@ impl Slurm {
         let study = std::path::absolute(directory).map_err(Failure::midway)?;
         if study.to_string_lossy().contains(['\n', '\r']) {
             return Err(Failure::input(
-                "--on slurm: the study's folder has a line break in its name, which no line of a script can hold; name another by --out",
+                "--on slurm: the name of the study's folder contains a line break; choose another one with --out",
             ));
         }
         let name = format!("foretell-{:08x}", fingerprint(&study.to_string_lossy()));

@@ -72,7 +72,7 @@ pub enum Notice {
 impl std::fmt::Display for Notice {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Late { reports } => write!(out, "all its {reports} reports came with its end"),
+            Self::Late { reports } => write!(out, "all its {reports} reports were written at its end"),
             Self::Noted { note } => out.write_str(note),
             Self::Quiet { silence } => write!(out, "no report for {} s", silence.as_secs()),
             Self::Unusable { line, problem } => write!(out, "unusable report `{line}`: {problem}"),
@@ -252,12 +252,12 @@ impl<E: Executor> Trainer<E> {
             MessageKind::Unusable { line, problem } => Notice::Unusable { line, problem },
             MessageKind::Missed { epochs, seen } => {
                 let missed = self.missed(&seen);
-                return self.give_up(trial, format!("has named {epochs} epochs and no metric; {missed}"));
+                return self.give_up(trial, format!("printed {epochs} epochs, but no metric; {missed}"));
             }
             MessageKind::Unread { parameters } => {
                 let first = parameters.split(',').next().unwrap_or_default();
                 let why = format!(
-                    "did not open the file FORETELL_PARAMS, and {parameters} reached no trial: no placeholder in the command stands for it; write it into the command, such as --{first} {{{first}}}, or read the file"
+                    "did not open the file FORETELL_PARAMS, and its command contains no placeholder, so {parameters} had no effect. Write it into the command, such as --{first} {{{first}}}, or read the file"
                 );
                 return self.give_up(trial, why);
             }
@@ -341,7 +341,7 @@ impl<E: Executor> Trainer<E> {
         let (last, until) = (self.max_resource, running.start.until);
         let what = match (status, running.step) {
             (_, Some(step)) if is_silent => format!(
-                "its first report is of step {step}, beyond the {last} epochs of a whole training, and it was ended: raise `epochs` to the steps of a whole training, or let it report epochs"
+                "its first report is for step {step}, beyond the {last} epochs of a full trial, and it was ended. Raise `epochs` to the number of steps of a full trial, or report epochs"
             ),
             (Status::Exited(0), _) if is_silent => {
                 let pause = if until < last {
