@@ -22,7 +22,7 @@ function front() {
   $("front").hidden = !((state.settings && state.settings.objectives) || []).length;
   if ($("front").hidden || !inView("front")) return;
   const all = state.front ? placed() : [], none = !state.front || !state.front.trials.length;
-  $("front-note").textContent = none ? "No trial that counts was trained to its end yet: there is no front yet." : frontInWords(all);
+  $("front-note").textContent = none ? "No valid trial was completed, so there is no front yet." : frontInWords(all);
   $("front-problems").replaceChildren(...((state.front && state.front.problems) || []).map((text) => element("li", text)));
   $("front-picture-box").hidden = !all.length; $("front-growth-box").hidden = none;
   offerObjectives();

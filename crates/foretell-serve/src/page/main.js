@@ -12,7 +12,7 @@ function totals(leader) {
   const spared = epochs.without_stopping - epochs.spent;
   const entries = [
     ["best", leader ? `${number(worth(leader))} (trial ${leader.id})` : "–"], ["trials", `${whole(trials.total)} of ${whole(Math.max(planned, trials.total))}`], ["running", whole(trials.running)],
-    ["trained to the end", whole(trials.completed)], ["stopped", whole(trials.stopped)], ...(trials.paused ? [["paused", whole(trials.paused)]] : []), ["failed", whole(trials.failed)],
+    ["completed", whole(trials.completed)], ["stopped", whole(trials.stopped)], ...(trials.paused ? [["paused", whole(trials.paused)]] : []), ["failed", whole(trials.failed)],
     ["epochs spent", whole(epochs.spent)], ["saved", epochs.spent && trials.completed ? `${Math.round(100 * spared / epochs.without_stopping)} %` : "–"],
     ...(trained ? [["time trained", duration(trained)], ["time saved", duration(saved)]] : []), ...(left && !done ? [["time left", "about " + duration(left)]] : []),
   ];

@@ -2,7 +2,7 @@
 const ROW = 30; // a row's height
 let sort = { key: "score", down: true }, kept = [], columns = [], focused = null;
 
-const named = (trial) => trial.state === "stopped" && trial.why === words.by_hand ? "stopped by hand" : trial.state === "completed" ? "trained to the end" : trial.state === "running" && trial.kept ? "running, kept" : trial.state;
+const named = (trial) => trial.state === "stopped" && trial.why === words.by_hand ? "stopped by hand" : trial.state === "completed" ? "completed" : trial.state === "running" && trial.kept ? "running, kept" : trial.state;
 
 const cells = {
   trial: (t) => t.id, state: named, epochs: (t) => t.epochs, score: worth,
