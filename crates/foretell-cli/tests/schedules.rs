@@ -348,7 +348,7 @@ fn counted(folder: &Path, kind: &str) -> Vec<Value> {
 /// Everything it decided must be as if nothing had happened.
 fn kill_often(flags: &[&str], kills: u64) {
     let (calm, wild) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let undisturbed = json(&search(calm.path(), flags).output().unwrap());
+    let undisturbed = json(&search(calm.path(), flags).env("AGAIN", "1").output().unwrap());
     let log = wild.path().join("study/events.jsonl");
     let written = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count() as u64);
     for kill in 0..kills {
@@ -415,6 +415,23 @@ fn epochs_trained_again_for_want_of_a_checkpoint_count_and_no_trial_is_paused_an
     let again = started.iter().filter(|start| start["from"] == 0).count();
     let trials: BTreeSet<u64> = started.iter().map(|start| start["trial"].as_u64().unwrap()).collect();
     assert_eq!(again, trials.len() + 1, "one trial began twice: {started:?}");
+}
+
+#[test]
+fn a_promoted_trial_keeps_the_epochs_that_it_trained_after_it_was_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    search(folder.path(), &[&LEARNING_RATE[..], &F_HYPERBAND].concat()).output().unwrap();
+    let starts = records_of(folder.path(), &["started"]);
+    let promoted: BTreeSet<u64> =
+        starts.iter().filter(|r| r["from"] != 0).map(|r| r["trial"].as_u64().unwrap()).collect();
+    assert!(!promoted.is_empty());
+    for trial in promoted {
+        let shown =
+            foretell(folder.path(), &["study", "show", "study", &trial.to_string(), "--format", "json"]);
+        let steps = json(&{ shown }.output().unwrap())["steps"].as_array().unwrap().clone();
+        let whole: Vec<Value> = (1..=steps.len()).map(Value::from).collect();
+        assert_eq!(steps, whole, "trial {trial} has a gap");
+    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub use log::{
     Position, Repair, Salvage, Salvaged, Stamp, UnsoundLine, read_log,
 };
 pub use message::{Message, MessageKind, Status};
-pub use orders::Orders;
+pub use orders::{Orders, ToEnqueue};
 pub use parent::{ParentGuard, parent_alive_guard};
 pub use placeholder::{
     EPOCHS, PARAMS_FILE, PARAMS_JSON, PlaceholderError, SEED, TRIAL_DIR, fill_in, substitute,

@@ -98,8 +98,12 @@ pub struct Tell {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Enqueue {
-    /// A text such as `lr=0.1,opt=sgd`, or a value for each parameter, or for some.
+    /// A string such as `lr=0.1,opt=sgd`, or a value for each parameter, or for some.
     pub configuration: Queued,
+    /// A name for this request. The same request sent again with the same name changes nothing. Without a name, the configuration
+    /// itself is the name: to enqueue it a second time, name the requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
 }
 
 /// An order about a trial, which needs no fields.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use foretell::Run;
+use foretell::{Configuration, Run};
 use foretell_run::{
     Door, EventLogError, EventStore, HostError, Hosted, Leases, LockError, Next, Orders, Survey, WorkerView,
     by_hand, check_open,
@@ -185,22 +185,30 @@ impl Owner {
     }
 
     /// A configuration to try next: recorded at once, or handed on to the process that drives the study. The answer is whether it is
-    /// recorded.
-    pub(crate) fn enqueue(&self, folds: &Folds, name: &str, queued: &Queued) -> Result<bool, Problem> {
+    /// recorded. A request that comes again, with the same `id`, changes nothing.
+    pub(crate) fn enqueue(
+        &self,
+        folds: &Folds,
+        name: &str,
+        queued: &Queued,
+        id: Option<String>,
+    ) -> Result<bool, Problem> {
         let log = folder::log(&self.folder, name)?;
         let place = self.place(name);
         let mut place = locked(&place);
         close_if_gone(name, &mut place)?;
         if let Some(open) = place.as_mut() {
             let configuration = queued.read(&open.host.session().study().spec().space)?;
-            open.host.enqueue(configuration)?;
+            let id = id.unwrap_or_else(|| own_name(&configuration));
+            open.host.enqueue_by(configuration, Some(id))?;
             return Ok(true);
         }
         if let Ok((store, survey)) = open_log(&log) {
             let spec = *survey.study.ok_or_else(|| Problem::no_study(name))?;
             let configuration = queued.read(&spec.space)?;
             let mut host = Hosted::new(self.session(spec, store)?);
-            host.enqueue(configuration)?;
+            let id = id.unwrap_or_else(|| own_name(&configuration));
+            host.enqueue_by(configuration, Some(id))?;
             return Ok(true);
         }
         drop(place);
@@ -210,7 +218,10 @@ impl Owner {
             Ok::<_, Problem>(configuration)
         })??;
         let folder = log.parent().unwrap_or(&self.folder);
-        Orders::in_study(folder).enqueue(&configuration).map_err(|error| Problem::midway(&error))?;
+        let id = id.unwrap_or_else(|| own_name(&configuration));
+        Orders::in_study(folder)
+            .enqueue(&configuration, Some(&id))
+            .map_err(|error| Problem::midway(&error))?;
         Ok(false)
     }
 
@@ -277,6 +288,11 @@ fn displaced(error: &HostError) -> Option<String> {
         EventLogError::Displaced { path, how, .. } => Some(format!("{} {how}", path.display())),
         _ => None,
     }
+}
+
+/// The name of a request to enqueue that was given none: that of every request for the same configuration.
+fn own_name(configuration: &Configuration) -> String {
+    serde_json::to_string(configuration).expect("names and values are JSON")
 }
 
 /// The log for writing; a conflict if another process writes it.

@@ -190,8 +190,8 @@ pub(crate) async fn best(State(served): Shared, Path(study): Path<String>) -> Re
 
 /// A person enqueues a configuration, be it that another process drives the study.
 pub(crate) async fn enqueue(State(served): Shared, Path(study): Path<String>, body: Bytes) -> Reply {
-    let Enqueue { configuration: queued } = read(&body)?;
-    let recorded = blocking(move || served.owner.enqueue(&served.folds, &study, &queued)).await?;
+    let Enqueue { configuration: queued, id } = read(&body)?;
+    let recorded = blocking(move || served.owner.enqueue(&served.folds, &study, &queued, id)).await?;
     let status = if recorded { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(Enqueued { recorded })).into_response())
 }

@@ -21,7 +21,16 @@ fn what_a_person_enqueues_is_asked_for_next() {
     let enqueue = |body: &str| call(address, "POST", "/api/studies/s/enqueue", body);
     let (status, answer) = enqueue(r#"{"configuration": {"lr": 0.25}}"#);
     assert_eq!((status, &answer), (200, &json!({"schema": "foretell.enqueued/1", "recorded": true})));
-    assert_eq!(enqueue(r#"{"configuration": "lr=0.5"}"#).0, 200);
+    for _ in 0..20 {
+        assert_eq!(
+            enqueue(r#"{"configuration": "lr=0.5"}"#).0,
+            200,
+            "a request that is sent again changes nothing"
+        );
+    }
+    for _ in 0..2 {
+        assert_eq!(enqueue(r#"{"configuration": "lr=0.5", "id": "again"}"#).0, 200);
+    }
     for (body, words) in [
         (r#"{"configuration": {"lr": 7}}"#, "lr is `7`, outside of log:"),
         (r#"{"configuration": {"depth": 7}}"#, "no parameter depth"),
@@ -36,6 +45,8 @@ fn what_a_person_enqueues_is_asked_for_next() {
     assert_eq!(call(address, "POST", "/api/studies/t/enqueue", r#"{"configuration": "lr=0.5"}"#).0, 404);
     assert_eq!(asked(address)["configuration"]["lr"], 0.25);
     assert_eq!(asked(address)["configuration"]["lr"], 0.5);
+    assert_eq!(asked(address)["configuration"]["lr"], 0.5, "the request with a name of its own");
+    assert_ne!(asked(address)["configuration"]["lr"], 0.5);
 }
 
 #[test]

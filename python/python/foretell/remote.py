@@ -150,7 +150,8 @@ class RemoteStudy(Search):
         return None if known is None else known[0]
 
     def _enqueue(self, queued: Any) -> None:
-        self._server.call("POST", f"{self._address}/enqueue", {"configuration": queued})
+        # the call may be sent again after a cut: the name makes the second one a copy
+        self._server.call("POST", f"{self._address}/enqueue", {"configuration": queued, "id": uuid.uuid4().hex})
 
     def _view(self) -> dict[str, Any]:
         records = self._server.call("GET", f"{self._address}/records")["records"]

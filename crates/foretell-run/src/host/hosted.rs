@@ -14,7 +14,7 @@ use foretell_search::{
 use thiserror::Error;
 
 use crate::leases::{Leases, Sender, Sign, WorkerView};
-use crate::orders::Orders;
+use crate::orders::{Orders, ToEnqueue};
 
 /// A study that this process hosts: trainings [`ask`](Self::ask), [`report`](Self::report) and [`tell`](Self::tell), people
 /// [`order`](Self::order), and anybody may [read](Self::session).
@@ -682,12 +682,12 @@ impl<S: Store> Hosted<S> {
             self.gather();
             orders.withdraw(trial, order);
         }
-        for (name, configuration) in orders.to_enqueue() {
-            // who gave the order has checked it; what the study has no place for any more is dropped
-            let enqueued = self.session.enqueue(configuration, Some(name.clone()));
+        for ToEnqueue { file, id, configuration } in orders.to_enqueue() {
+            // whoever gave the order has checked it; a configuration for which no place is left is dropped
+            let enqueued = self.session.enqueue(configuration, Some(id));
             self.gather();
             let _ = enqueued?;
-            orders.withdraw_enqueued(&name);
+            orders.withdraw_enqueued(&file);
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ pub(crate) struct Lease {
     step: Option<u64>,
     /// It was noted by the host before, and may have reported there.
     is_noted: bool,
-    /// How long it may be silent, where a test says so.
+    /// How long it may be silent, if not as long as usual: no time at all if no worker was given it.
     patience: Option<Duration>,
 }
 
@@ -234,26 +234,32 @@ impl Leases {
 
     /// The trials that the host before noted as run elsewhere.
     pub(crate) fn noted(&self) -> Vec<u64> {
-        self.read().into_keys().collect()
+        self.read().unwrap_or_default().into_keys().collect()
     }
 
-    fn read(&self) -> BTreeMap<u64, Noted> {
-        let text = self.noted.as_ref().and_then(|file| std::fs::read(file).ok()).unwrap_or_default();
-        // what cannot be read is as if nobody were known: the next to report on a trial has it
-        serde_json::from_slice(&text).unwrap_or_default()
+    /// The leases that the host before noted; `None` if the file is missing or damaged.
+    fn read(&self) -> Option<BTreeMap<u64, Noted>> {
+        serde_json::from_slice(&std::fs::read(self.noted.as_ref()?).ok()?).ok()
     }
 
-    /// Takes over trainings that ran under the host before.
+    /// Takes over trials that ran under the host before.
+    ///
+    /// A lease is noted before its worker gets an answer. So a trial without a note was given to nobody, because the host ended in
+    /// between, and the next worker that asks gets it at once. If the notes are missing as a whole, any trial may have a worker.
     pub(crate) fn take_over(&mut self, starts: Vec<Start>) {
         let mut noted = self.read();
         for start in starts {
             let trial = start.trial;
-            let Noted { lease, worker, renews } = noted.remove(&trial).unwrap_or_default();
+            let known = noted.as_mut().map(|noted| noted.remove(&trial));
+            let is_nobodys = matches!(known, Some(None));
+            let Noted { lease, worker, renews } = known.flatten().unwrap_or_default();
             self.hold(start, lease, worker);
             if let Some(lease) = self.held.get_mut(&trial) {
                 (lease.renews, lease.is_noted) = (renews, true);
+                lease.patience = is_nobodys.then_some(Duration::ZERO);
             }
         }
+        self.note();
     }
 
     fn hold(&mut self, start: Start, key: Option<String>, worker: Option<String>) {
@@ -528,5 +534,25 @@ mod tests {
         let mut reporting = held(Leases::new(MINUTE));
         reporting.heard(0, Sign::Reported);
         assert_eq!(patience(&reporting), MINUTE, "its pause was short");
+    }
+
+    #[test]
+    fn after_a_restart_a_trial_that_was_given_to_nobody_is_free_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let start = |trial| Start { trial, configuration: Default::default(), seed: 0, from: 0, until: 9 };
+        let restarted = || {
+            let mut leases = Leases::new(MINUTE).with_folder(folder.path());
+            leases.take_over(vec![start(0), start(1)]);
+            leases
+        };
+        let nobody_knows = restarted().next_unheld();
+        assert_eq!(nobody_knows, None, "without notes, any of them may have a worker");
+        std::fs::write(folder.path().join(super::FILE), "{}").expect("it is written");
+        let mut before = Leases::new(MINUTE).with_folder(folder.path());
+        before.give(start(0), Some("a"));
+        // the host ended after it had recorded trial 1 and before it noted a worker
+        let mut after = restarted();
+        assert_eq!(after.next_unheld(), Some(start(1)));
+        assert_eq!(after.next_unheld(), None, "trial 0 has its worker");
     }
 }

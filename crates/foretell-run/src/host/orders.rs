@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use foretell::Configuration;
 use foretell_search::Order;
+use serde::{Deserialize, Serialize};
 
 use crate::atomic_write::write_atomically;
 use crate::no_links;
@@ -25,6 +26,24 @@ const ENQUEUE: &str = "enqueue";
 #[derive(Clone, Debug)]
 pub struct Orders {
     folder: PathBuf,
+}
+
+/// An order to try a configuration next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToEnqueue {
+    /// The name of its file.
+    pub file: String,
+    /// The name under which it is carried out once: that of its sender, or that of its file.
+    pub id: String,
+    /// The configuration.
+    pub configuration: Configuration,
+}
+
+/// The file of an order to which its sender gave a name.
+#[derive(Serialize, Deserialize)]
+struct Named {
+    id: String,
+    configuration: Configuration,
 }
 
 impl Orders {
@@ -59,13 +78,18 @@ impl Orders {
         let _ = fs::remove_file(self.file(trial, order));
     }
 
-    /// Orders that `configuration` is tried next.
+    /// Orders that `configuration` is tried next. Orders with the same `id` are carried out once.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn enqueue(&self, configuration: &Configuration) -> io::Result<()> {
+    pub fn enqueue(&self, configuration: &Configuration, id: Option<&str>) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let text = serde_json::to_string(configuration)?;
+        let text = match id {
+            Some(id) => {
+                serde_json::to_string(&Named { id: id.to_owned(), configuration: configuration.clone() })
+            }
+            None => serde_json::to_string(configuration),
+        }?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         // names sort by time; two at once differ by the process, or the next nanosecond is free
         let name = |nanos: u128| format!("{nanos:020}-{}", std::process::id());
@@ -74,23 +98,30 @@ impl Orders {
         write_atomically(&self.enqueued(&name(free)), text.as_bytes())
     }
 
-    /// The configurations that are to be tried next, in order, each with what its order is called; a file that holds none is left out.
-    pub fn to_enqueue(&self) -> Vec<(String, Configuration)> {
+    /// The configurations to try next, oldest first. A file without a configuration is left out.
+    pub fn to_enqueue(&self) -> Vec<ToEnqueue> {
         let Ok(files) = fs::read_dir(&self.folder) else { return Vec::new() };
         let read = |file: fs::DirEntry| {
             let name = file.file_name().to_str()?.strip_suffix(&format!(".{ENQUEUE}"))?.to_owned();
-            let configuration = serde_json::from_str(&fs::read_to_string(file.path()).ok()?).ok()?;
-            Some((name, configuration))
+            let text = fs::read_to_string(file.path()).ok()?;
+            match serde_json::from_str(&text) {
+                Ok(Named { id, configuration }) => Some(ToEnqueue { file: name, id, configuration }),
+                Err(_) => Some(ToEnqueue {
+                    id: name.clone(),
+                    file: name,
+                    configuration: serde_json::from_str(&text).ok()?,
+                }),
+            }
         };
-        let mut orders: Vec<(String, Configuration)> = files.flatten().filter_map(read).collect();
-        orders.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut orders: Vec<ToEnqueue> = files.flatten().filter_map(read).collect();
+        orders.sort_by(|a, b| a.file.cmp(&b.file));
         orders
     }
 
-    /// Removes the order `name` to enqueue something.
-    pub fn withdraw_enqueued(&self, name: &str) {
+    /// Removes the order in `file` to enqueue something.
+    pub fn withdraw_enqueued(&self, file: &str) {
         // one that stays is carried out again, which changes nothing
-        let _ = fs::remove_file(self.enqueued(name));
+        let _ = fs::remove_file(self.enqueued(file));
     }
 
     fn enqueued(&self, name: &str) -> PathBuf {
@@ -146,14 +177,17 @@ mod tests {
         let orders = Orders::in_study(folder.path());
         let rate = |lr: f64| foretell::Configuration::from([("lr".to_owned(), foretell::Value::Number(lr))]);
         for lr in [0.3, 0.1, 0.1, 0.2] {
-            orders.enqueue(&rate(lr)).expect("it is written");
+            orders.enqueue(&rate(lr), None).expect("it is written");
         }
         std::fs::write(folder.path().join("orders/5.enqueue"), "{").expect("it is written");
         let waiting = orders.to_enqueue();
-        let configurations: Vec<_> = waiting.iter().map(|(_, configuration)| configuration.clone()).collect();
+        let configurations: Vec<_> = waiting.iter().map(|order| order.configuration.clone()).collect();
         assert_eq!(configurations, [rate(0.3), rate(0.1), rate(0.1), rate(0.2)]);
-        orders.withdraw_enqueued(&waiting[0].0);
+        orders.withdraw_enqueued(&waiting[0].file);
         assert_eq!(orders.to_enqueue().len(), 3);
+        orders.enqueue(&rate(0.4), Some("mine")).expect("it is written");
+        let named = orders.to_enqueue().pop().expect("it is there");
+        assert_eq!((named.id.as_str(), named.configuration), ("mine", rate(0.4)));
         assert_eq!(orders.waiting(), []);
     }
 }

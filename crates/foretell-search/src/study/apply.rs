@@ -67,7 +67,7 @@ impl Study {
                     self.go_on(*trial as usize, *from);
                     return Ok(());
                 }
-                self.begin(Job { trial: *trial, until: *until }, configuration)
+                self.begin(Job { trial: *trial, until: *until }, configuration, *from)
             }
             Record::Reported { trial, step, value, metrics } => self.take_in(*trial, *step, *value, metrics),
             Record::Repeated { trial, step, epochs } => {
@@ -107,7 +107,7 @@ impl Study {
         let (direction, index) = (self.spec.direction, self.known(trial)?);
         let whole = self.spec.max_resource;
         if self.trials[index].is_beyond(step, whole) {
-            self.change(index, |trial| trial.run_on(step, whole));
+            self.change(index, |trial| trial.run_on(step, value, metrics, whole));
             return Ok(());
         }
         self.change(index, |trial| trial.take_in(step, value, metrics, direction));
@@ -158,7 +158,7 @@ impl Study {
     }
 
     /// A job starts.
-    fn begin(&mut self, job: Job, configuration: &Configuration) -> Result<(), Misfit> {
+    fn begin(&mut self, job: Job, configuration: &Configuration, from: u64) -> Result<(), Misfit> {
         let index = job.trial as usize;
         if self.next_job() != Some(job) {
             let beyond = job.trial >= self.spec.trials;
@@ -167,7 +167,16 @@ impl Study {
         self.pending = None;
         self.levels.insert(job.until);
         match index.cmp(&self.trials.len()) {
-            Ordering::Less => self.change(index, |trial| trial.promote(job.until)),
+            Ordering::Less => {
+                self.change(index, |trial| trial.promote(job.until));
+                // without them the curve would have a gap, and forecasts from it would be wrong; logs of earlier versions, whose
+                // curves did have it, start after the epochs before it
+                let joins = from > self.trials[index].trained();
+                let beyond = std::mem::take(&mut self.trials[index].beyond);
+                for (step, value, metrics) in beyond.into_iter().filter(|_| joins) {
+                    self.take_in(job.trial, step, value, &metrics)?;
+                }
+            }
             Ordering::Equal => {
                 let unknown = self.unknown.remove(&job.trial);
                 let trial = Trial { unknown, ..Trial::new(configuration.clone(), job.until) };

@@ -76,6 +76,8 @@ pub struct Trial {
     /// The epochs it had trained when it reported last after it was stopped, or past the step it was to train to: they were
     /// trained, too, and are no part of its curve.
     pub(super) ran_to: u64,
+    /// These reports: they join its curve if it is promoted, because its checkpoint includes their epochs.
+    pub(super) beyond: Vec<(u64, Option<f64>, BTreeMap<String, f64>)>,
     /// The epochs that it trained once more, because it had no checkpoint to go on from.
     pub(crate) again: u64,
     /// While it repeats epochs that are recorded: how many it has reached so far.
@@ -124,6 +126,7 @@ impl Trial {
             trained_epochs: None,
             earlier_jobs: 0,
             ran_to: 0,
+            beyond: Vec::new(),
             again: 0,
             repeating: None,
             is_silent: false,
@@ -226,8 +229,15 @@ impl Trial {
     }
 
     /// It has trained on to `step`, beyond its end.
-    pub(super) fn run_on(&mut self, step: u64, whole: u64) {
+    pub(super) fn run_on(
+        &mut self,
+        step: u64,
+        value: Option<f64>,
+        metrics: &BTreeMap<String, f64>,
+        whole: u64,
+    ) {
         self.ran_to = self.ran_at(step, whole);
+        self.beyond.push((step, value, metrics.clone()));
     }
 
     fn ran_at(&self, step: u64, whole: u64) -> u64 {
@@ -235,7 +245,7 @@ impl Trial {
     }
 
     /// The epochs it has trained since its beginning, beyond its end included.
-    fn reached(&self) -> u64 {
+    pub(super) fn reached(&self) -> u64 {
         self.trained().max(self.ran_to)
     }
 

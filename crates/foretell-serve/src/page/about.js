@@ -55,7 +55,7 @@ async function enqueue(event) {
   }
   $("enqueued").textContent = "…";
   try {
-    const reply = await fetch(address(api("/enqueue")), { method: "POST", body: JSON.stringify({ configuration }) }), answer = await reply.json();
+    const reply = await fetch(address(api("/enqueue")), { method: "POST", body: JSON.stringify({ configuration, id: `${Date.now()}` }) }), answer = await reply.json();
     $("enqueued").textContent = !reply.ok ? answer.error : reply.status === 202 ? "handed to the search; recorded within a second" : "it is tried next";
   } catch {
     $("enqueued").textContent = "the server does not answer; nothing was enqueued";

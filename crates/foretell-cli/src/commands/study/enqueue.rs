@@ -24,7 +24,7 @@ pub(super) fn run(stored: &Stored, texts: &[String], file: Option<&Path>) -> Out
     let orders = Orders::in_study(&stored.directory);
     for (text, configuration) in &wanted {
         orders
-            .enqueue(configuration)
+            .enqueue(configuration, None)
             .map_err(|error| Failure::midway(format!("{text}: it cannot be enqueued: {error}")))?;
     }
     print(&format!(

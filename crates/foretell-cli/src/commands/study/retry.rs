@@ -26,7 +26,7 @@ pub(super) fn run(stored: &Stored, numbers: &[u64]) -> Outcome {
     let orders = Orders::in_study(&stored.directory);
     for &number in &failed {
         orders
-            .enqueue(&trials[number as usize].configuration)
+            .enqueue(&trials[number as usize].configuration, None)
             .map_err(|error| Failure::midway(format!("trial {number}: it cannot be enqueued: {error}")))?;
     }
     let named: Vec<String> = failed.iter().map(ToString::to_string).collect();

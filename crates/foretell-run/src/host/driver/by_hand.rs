@@ -5,7 +5,7 @@ use foretell_search::Store;
 use super::{Driver, DriverError, Event, Observer};
 use crate::fleet::executor::Executor;
 use crate::hosted::HostError;
-use crate::orders::Orders;
+use crate::orders::{Orders, ToEnqueue};
 
 impl<E: Executor, S: Store> Driver<E, S> {
     /// The same driver, which carries out what a person [orders](Orders).
@@ -26,15 +26,15 @@ impl<E: Executor, S: Store> Driver<E, S> {
                 _ => orders.withdraw(trial, order),
             }
         }
-        for (name, configuration) in orders.to_enqueue() {
-            let enqueued = self.host.enqueue_by(configuration, Some(name.clone()));
+        for ToEnqueue { file, id, configuration } in orders.to_enqueue() {
+            let enqueued = self.host.enqueue_by(configuration, Some(id));
             self.publish(observe)?;
             match enqueued {
                 Err(HostError::Store(error)) => return Err(error.into()),
                 Err(error) => self.notify(observe, Event::NotEnqueued { why: &error.to_string() })?,
                 Ok(()) => {}
             }
-            orders.withdraw_enqueued(&name);
+            orders.withdraw_enqueued(&file);
         }
         Ok(())
     }
