@@ -1,20 +1,20 @@
-"""Writes python/foretell/_settings.py from the settings that a study has: `python python/settings.py`. Needs the package."""
+"""Writes python/foretell/_settings.py from the settings of the core: `python python/settings.py`. Needs the package."""
 
 import keyword
 from pathlib import Path
 
 HERE = Path(__file__).parent
 TARGET = HERE / "python" / "foretell" / "_settings.py"
-#: What `Study` has as arguments of its own, or by another name.
+#: Arguments of `Study`.
 OWN = ("space", "metric", "direction", "epochs", "trials", "learn_from")
-#: Types that say more than the schema.
+#: Types more precise than the schema.
 TYPES = {
     "enqueue": "Mapping[str, Any] | str | Sequence[Mapping[str, Any] | str]",
     "objective": "str | Sequence[str] | Mapping[str, str]",
     "limit": "str | Sequence[str]",
     "predictor": "Predictor",
 }
-HEAD = '''"""The settings of a study, for editors and type checkers. Made from the core by `python python/settings.py`."""
+HEAD = '''"""The settings of a study, for editors and type checkers. Generated from the core by `python python/settings.py`."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def text():
     spread = [f"{name}+{way}" for name in foretell.predictors() for way in ("gaussian", "calibrated")]
     parts = [
         HEAD,
-        alias("Direction", ["maximize", "minimize"], "Which way is better."),
-        alias("Predictor", [*foretell.predictors(), *spread], "The predictors, each with another spread if you like."),
+        alias("Direction", ["maximize", "minimize"], "The directions of a metric."),
+        alias("Predictor", [*foretell.predictors(), *spread], "The predictors, optionally with another width of the forecast."),
     ]
     settings = {name: of for name, of in fields.items() if name not in OWN}
-    parts += table("StudySettings", settings, "Every choice of a study beyond the arguments that `Study` names.")
+    parts += table("StudySettings", settings, "The settings of a study, except the named arguments of `Study`.")
     judge = {name: fields[name] for name in judge_settings()}
-    parts += table("StopSettings", judge, "When a forecast stops a training.")
+    parts += table("StopSettings", judge, "The settings of the stop rule.")
     pruner = {name: of for name, of in judge.items() if name != "burn_in"}
-    parts += table("PrunerSettings", pruner, "The same for tools that name the burn-in themselves.")
+    parts += table("PrunerSettings", pruner, "The settings of the stop rule for tools with their own name for the burn-in.")
     return "".join(parts)
 
 

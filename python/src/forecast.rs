@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Where a run will end, as a distribution, in the metric's unit.
+/// A forecast of a run's final value: a probability distribution, in the metric's unit.
 ///
 /// >>> import foretell
 /// >>> forecaster = foretell.Forecaster.fit([[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]] * 4, direction="maximize")
@@ -18,9 +18,9 @@ pub(crate) struct Forecast {
     forecaster: Arc<Forecaster>,
     forecast: foretell::Forecast,
     curve: Curve,
-    /// What the run is worth now, as a score of the history.
+    /// The run's current score, on the scale of the history.
     now: f64,
-    /// The recorded end of a run that needs no forecast.
+    /// The recorded final value of a run that needs no forecast.
     recorded: Option<f64>,
     best: Option<f64>,
 }
@@ -33,7 +33,7 @@ impl Forecast {
         self.recorded.unwrap_or_else(|| self.value(self.forecast.mean))
     }
 
-    /// Half the width of the central interval that holds 68.3 %.
+    /// The standard deviation: half the width of the central 68.3 % interval.
     #[getter]
     fn std(&self) -> f64 {
         if self.recorded.is_some() {
@@ -43,7 +43,7 @@ impl Forecast {
         (at(0.841_344_746) - at(0.158_655_254)).abs()
     }
 
-    /// The step that is forecast.
+    /// The step whose value is forecast.
     #[getter]
     fn target(&self) -> f64 {
         self.forecaster.history().grid().last().copied().unwrap_or(0.0)
@@ -55,26 +55,26 @@ impl Forecast {
         self.best.map(|best| self.forecaster.history().value(best))
     }
 
-    /// Whether the run is at the target already, so that this is its recorded value.
+    /// Whether the run has reached the target step, so that its value is recorded, not forecast.
     #[getter]
     fn recorded(&self) -> bool {
         self.recorded.is_some()
     }
 
-    /// The steps seen.
+    /// The steps reported so far.
     #[getter]
     fn steps(&self) -> Vec<f64> {
         self.curve.steps().to_vec()
     }
 
-    /// The values seen.
+    /// The values reported so far.
     #[getter]
     fn values(&self) -> Vec<f64> {
         let direction = self.direction();
         self.curve.scores().iter().map(|&score| direction.value(score)).collect()
     }
 
-    /// The value that the final one is below with probability `p`.
+    /// The `p`-quantile: the final value is below it with probability `p`.
     fn quantile(&self, p: f64) -> PyResult<f64> {
         if !(p > 0.0 && p < 1.0) {
             return Err(invalid(format!("quantile {p} is outside (0, 1)")));
@@ -83,7 +83,7 @@ impl Forecast {
         Ok(self.recorded.unwrap_or_else(|| self.value(self.forecast.quantile(p))))
     }
 
-    /// The central interval that holds the final value with probability `level`, lower end first.
+    /// The central interval that contains the final value with probability `level`, as `(low, high)`.
     #[pyo3(signature = (level=0.9))]
     fn interval(&self, level: f64) -> PyResult<(f64, f64)> {
         if !(level > 0.0 && level < 1.0) {
@@ -93,7 +93,7 @@ impl Forecast {
         Ok((self.quantile(tail)?, self.quantile(1.0 - tail)?))
     }
 
-    /// The probability that the run ends better than `value`; without one, than the best finished run.
+    /// The probability of a final value better than `value` (default: the best final value of the finished runs).
     #[pyo3(signature = (value=None))]
     fn prob_beats(&self, value: Option<f64>) -> PyResult<f64> {
         let score = match value {
@@ -106,7 +106,7 @@ impl Forecast {
         Ok(1.0 - self.forecast.probability_at_most(score))
     }
 
-    /// The probability that the run diverges or ends far below the others.
+    /// The probability that the run diverges or ends far below the other runs.
     #[getter]
     fn lost_probability(&self) -> f64 {
         self.forecaster.lost_probability(&self.forecast)
@@ -133,7 +133,7 @@ impl Forecast {
         ))
     }
 
-    /// The notebook's picture.
+    /// The plot that a notebook displays.
     fn _repr_svg_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("foretell._picture")?.call_method1("svg", (slf,))
     }
@@ -171,7 +171,7 @@ impl Forecast {
     }
 }
 
-/// What to do with a running run, and why.
+/// Whether to stop a running run, and why.
 ///
 /// >>> import foretell
 /// >>> forecaster = foretell.Forecaster.fit([[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]] * 4, direction="maximize")
@@ -179,15 +179,15 @@ impl Forecast {
 /// True
 #[pyclass(frozen, get_all, module = "foretell._foretell")]
 pub(crate) struct Decision {
-    /// Whether to stop it.
+    /// Whether to stop the run.
     stop: bool,
-    /// The probability that it ends no better than the best, less the offset.
+    /// The probability that the run ends no better than `incumbent`, less the offset.
     probability: f64,
-    /// What it was compared with.
+    /// The final value to beat.
     incumbent: Option<f64>,
-    /// Why, in one line.
+    /// The reason, in one line.
     reason: String,
-    /// Its forecast; `None` where none was needed.
+    /// The forecast; `None` if the decision needed none.
     forecast: Option<Forecast>,
 }
 

@@ -1,5 +1,6 @@
 """Made-up runs whose ends are known."""
 
+import doctest
 import os
 
 import numpy as np
@@ -34,3 +35,16 @@ def forecaster(recorded):
     from foretell import Forecaster
 
     return Forecaster.fit(recorded[0], configs=recorded[1], direction="maximize")
+
+
+@pytest.fixture
+def examples_hold():
+    """Checks the examples in the docstrings of a module."""
+
+    def check(module):
+        found = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+        assert found, f"{module.__name__} has no example"
+        for test in found:
+            assert doctest.DocTestRunner().run(test).failed == 0
+
+    return check

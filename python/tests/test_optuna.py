@@ -310,3 +310,9 @@ def test_it_pickles_and_wrong_settings_are_refused_at_once():
         ForetellPruner(n_warmup_steps=-1)
     with pytest.raises(TypeError, match="colour"):
         ForetellPruner(colour="red")
+
+
+def test_the_example_holds(examples_hold):
+    import foretell.optuna
+
+    examples_hold(foretell.optuna)

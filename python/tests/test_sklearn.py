@@ -50,3 +50,9 @@ def test_bad_input(recorded):
         CurveRegressor("magic").fit(x, y)
     with pytest.raises(ValueError, match="NaN"):
         CurveRegressor().fit(np.full_like(x, np.nan), y)
+
+
+def test_the_example_holds(examples_hold):
+    import foretell.sklearn
+
+    examples_hold(foretell.sklearn)

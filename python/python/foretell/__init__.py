@@ -1,4 +1,4 @@
-"""Forecasts where neural-network trainings will end, and stops the ones that will not win.
+"""Forecasts the final values of neural-network trainings, and stops the ones that will not win.
 
 >>> import foretell
 >>> finished = [[0.2 + 0.01 * i, 0.3 + 0.02 * i, 0.4 + 0.03 * i] for i in range(10)]
@@ -9,14 +9,15 @@ True
 >>> forecaster.decide([0.20, 0.30]).stop
 True
 
-- `Forecaster`: finished runs, asked about running ones.
-- `Study`: a search: `optimize`, or `ask`, `report`, `tell` and `best`; `connect`: one that several processes work on.
-- `float`, `log`, `int`, `logint`, `choice`: the parameters of a search.
-- `Judge`: whether a running training is to be stopped, for any tool; `watch`: a loop over epochs that ends when a run will not win.
-- `load`: stored studies as frames.
-- `evaluate`, `replay`: what forecasts and early stopping would have been worth on recorded runs.
-- `foretell.optuna`, `foretell.ray`, `foretell.lightning`, `foretell.transformers`, `foretell.keras`: for the tool that you use.
-- `foretell.sklearn`: the predictors as regressors.
+- `Study` runs a search: `optimize`, or `ask`, `report` and `tell`. `connect` shares a study among processes.
+- `float`, `log`, `int`, `logint` and `choice` define the parameters of a search.
+- `watch` ends your own loop over epochs early. `Judge` decides for any tool.
+- `Forecaster` forecasts the final values of running trainings from finished ones.
+- `load` reads stored studies as frames.
+- `evaluate` and `replay` measure forecasts and early stopping on recorded runs.
+- `foretell.optuna`, `foretell.ray`, `foretell.lightning`, `foretell.transformers`, `foretell.keras`, `foretell.xgboost` and
+  `foretell.lightgbm` integrate with these tools.
+- `foretell.sklearn` provides the predictors as regressors.
 """
 
 from ._foretell import Decision, Forecast, __version__, predictors
@@ -35,7 +36,7 @@ from .space import logint as logint
 from .study import Study
 from .watch import watch
 
-# `float` and `int` are not among them: `from foretell import *` leaves Python's own
+# without `float` and `int`: `from foretell import *` must not replace Python's own
 __all__ = [
     "Best",
     "Decision",

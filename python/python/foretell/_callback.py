@@ -1,11 +1,11 @@
-"""What the callbacks of Keras, Lightning and transformers share: from a dict of metrics to a decision."""
+"""The code that all callbacks share: from a dict of metrics to a decision."""
 
 from __future__ import annotations
 
 import logging
 import math
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ._foretell import direction_of
@@ -30,7 +30,7 @@ class CallbackSettings(JudgeSettings, total=False):
 def judge_and_additions(
     history: Any, direction: Direction, metric: str | None, append: bool, shadow: bool, settings: Any
 ) -> tuple[Judge, Additions | None]:
-    """A judge that has learnt from `history`, and the file that runs are added to, if it is one. That file may still be missing."""
+    """A judge that has learnt from `history`, and the file to add runs to if `history` names one. The file may not exist yet."""
     if "metric" in settings:
         raise TypeError("metric=: the metric is the one that is reported, or that monitor= names")
     additions = Additions.of(history, metric or "score", direction) if append else None
@@ -44,7 +44,7 @@ def judge_and_additions(
 
 
 class Monitor:
-    """The curve of one metric of one training, and the judge that looks at it."""
+    """The curve of one metric in one run, and the judge that decides on it."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Monitor:
         self.begin()
 
     def begin(self, config: Mapping[str, Any] | None = None) -> None:
-        """A new training begins; a tool may know more of its configuration than was given."""
+        """Starts a new run. The tool can add to its configuration."""
         #: Its name in `history`, also after it is continued from a checkpoint.
         self.name = uuid.uuid4().hex
         self.config = {**self._given, **(config or {})}
@@ -78,11 +78,11 @@ class Monitor:
         self.stopped = False
 
     def missing(self, metrics: Mapping[str, Any]) -> KeyError:
-        """The error of a name that is not among `metrics`."""
+        """The error for a name that is not in `metrics`."""
         return KeyError(f"no metric {self.monitor!r} among those reported: {', '.join(sorted(map(str, metrics))) or 'none'}")
 
     def end(self, planned: float | None = None, failed: bool = False) -> None:
-        """The training has ended; `planned` is the step that it was to come to."""
+        """Ends the run. `planned` is its last step if nothing stops it."""
         if not self.steps:
             if not failed:
                 _log.warning("the training ended without %r ever reported: nothing was judged", self.monitor)
@@ -94,7 +94,7 @@ class Monitor:
                 self.judge.add(self.name, self.values, self.config, self.steps)
 
     def report(self, metrics: Mapping[str, Any], step: float) -> bool:
-        """The metrics after `step`; returns whether to stop."""
+        """Takes the metrics after `step`. Returns whether to stop."""
         if self.monitor not in metrics:
             raise self.missing(metrics)
         if self.steps and step <= self.steps[-1]:
@@ -116,3 +116,70 @@ class Monitor:
             return {}
         named = {"foretell_forecast": self.decision.forecast.mean, "foretell_probability": self.decision.probability}
         return {name: value for name, value in named.items() if value is not None and math.isfinite(value)}
+
+
+class Callback:
+    """The base of the callbacks, in front of the tool's own class. Subclasses pass metrics to `watch`."""
+
+    def __init__(
+        self,
+        monitor: str,
+        history: Any,
+        *,
+        direction: Direction | None = None,
+        config: Mapping[str, Any] | None = None,
+        shadow: bool = False,
+        **settings: Unpack[CallbackSettings],
+    ) -> None:
+        """All callbacks take these parameters.
+
+        Parameters
+        ----------
+        monitor
+            The name of the metric.
+        history
+            Finished runs to learn from: a path, a glob, the folder of a study, a frame or lists. See `foretell.Forecaster.fit`. If it is
+            a `.jsonl` file, each run is added to it when it ends. The file is created if it does not exist.
+        direction
+            `'maximize'` or `'minimize'` (default: inferred from the metric's name).
+        config
+            The configuration of this run.
+        shadow
+            Log decisions, but stop no run.
+        settings
+            Settings of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`. To leave a `.jsonl` history unchanged,
+            set `append=False`.
+        """
+        super().__init__()
+        self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
+
+    @property
+    def decision(self) -> Judgement | None:
+        """The last decision; `None` before the first. In distributed training, only the first process makes decisions."""
+        return self.watch.decision
+
+
+class Rounds(Callback):
+    """The base of the callbacks for boosted trees."""
+
+    def __init__(
+        self,
+        monitor: str,
+        history: Any,
+        *,
+        direction: Direction | None = None,
+        config: Mapping[str, Any] | None = None,
+        every: int = 10,
+        shadow: bool = False,
+        **settings: Unpack[CallbackSettings],
+    ) -> None:
+        """`every` is the number of rounds between decisions. The other parameters are those of all callbacks."""
+        super().__init__(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
+        # a forecast after each of thousands of rounds would cost more than it saves
+        self._every = every
+
+    def _report(self, finished: int, values: Iterable[tuple[str, str, Any]]) -> bool:
+        """Takes the values (data set, metric, value) after some `finished` rounds; returns whether to stop."""
+        if finished % self._every:
+            return False
+        return self.watch.report({f"{data}-{metric}": value for data, metric, value in values}, finished)

@@ -52,7 +52,7 @@ def runs_of_view(view: Mapping[str, Any], options: Mapping[str, Any]) -> Runs:
 
 
 def _of_optuna(runs: Any, metric: str | None, direction: str | None, options: Mapping[str, Any]) -> Runs:
-    """The complete trials of an Optuna study, or those among its trials. Pruned ones did not come to their end."""
+    """The complete trials of an Optuna study, or of a list of its trials. Pruned trials have no final value."""
     trials: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else runs.trials
     if not isinstance(runs, (list, tuple)):
         if len(runs.directions) > 1:

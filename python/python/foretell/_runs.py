@@ -1,4 +1,4 @@
-"""Runs in every form that Python has them in, made one: what the native module takes."""
+"""Runs from lists, arrays, frames, files and other tools, converted for the native module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._values import direction_for
 
 
 class Reading(TypedDict, total=False):
-    """What may be said of a file's or frame's columns, as by the flags of the command."""
+    """Options for reading files and frames, which work like the flags of the command."""
 
     format: str | None
     id: str | None
@@ -37,7 +37,7 @@ DECLARING = ("architecture", "hyperparameters", "log_columns", "linear_columns")
 
 
 def numbers(given: Any, what: str) -> np.ndarray:
-    """`given` as a row of float64; what is none is refused with the name `what`."""
+    """`given` as a row of float64. Errors name it `what`."""
     try:
         array = np.asarray(given)
     except ValueError as error:
@@ -84,7 +84,7 @@ def collect(
     direction: str | None = None,
     **options: Any,
 ) -> Runs:
-    """Runs from lists, arrays, dicts, a frame, a file, or runs that are collected already."""
+    """Runs from lists, arrays, dicts, a frame, a file, or already collected runs."""
     for name in options:
         if name not in READING:
             raise TypeError(f"unknown option {name!r}; known are {', '.join(READING)}")
@@ -109,19 +109,19 @@ def is_path(given: Any) -> bool:
 
 
 def are_paths(given: Any) -> bool:
-    """Whether it is a list of such."""
+    """Whether it is a list of paths and globs."""
     return isinstance(given, (list, tuple)) and bool(given) and all(map(is_path, given))
 
 
 def _of_paths(given: Iterable[Any], asked: dict[str, Any]) -> Runs:
-    """The runs of all files and folders, and of those that globs name."""
+    """The runs in all files and folders, with globs expanded."""
     paths = [path for one in given for path in named_by(one)]
     sets = [_of_path(path, asked) for path in paths]
     return sets[0] if len(sets) == 1 else Runs.joined(sets)
 
 
 def named_by(given: str | os.PathLike[str]) -> list[Path]:
-    """The paths that a path or a glob names; an address of SQLite is the path in it."""
+    """The paths that a path, a glob or an SQLite address names."""
     path = os.path.expanduser(os.fspath(given).removeprefix("sqlite:///"))
     if os.path.exists(path) or not glob.has_magic(path):
         return [Path(path)]
@@ -157,7 +157,7 @@ def _parquet(path: Path) -> Any:
 
 
 def _of_frame(frame: Any, asked: dict[str, Any], name: str = "the frame") -> Runs:
-    """A frame is written as the table that it is, and read by the command's rules."""
+    """The runs of a frame, written as a table and read by the rules of the command."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frame.csv"
         if type(frame).__module__.startswith("polars"):
@@ -194,7 +194,7 @@ def _of_lists(
 
 
 def _record(at: int, run: Any, config: Mapping[str, Any] | None, steps: Any) -> tuple:
-    """(id, configuration, steps, values) of one run: a row of values, or a dict as a line of JSON has it."""
+    """(id, configuration, steps, values) of one run: a row of values, or a dict with the keys of a JSON line."""
     name = str(at)
     values = run
     if isinstance(run, Mapping):

@@ -1,4 +1,4 @@
-"""What every study can do, whoever keeps it: go through its trials, run an objective, show what came out."""
+"""The part that local and remote studies share: trials, objectives, results."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from .space import Parameter, Space
 
 _log = logging.getLogger("foretell")
 
-#: What an objective may return: nothing, its value, or a value for each objective.
+#: An objective returns nothing, a value, or a dict with a value for each objective.
 Objective = Callable[["Trial"], "float | Mapping[str, float] | None"]
 FrameKind = Literal["pandas", "polars", "dicts"]
 State = Literal["running", "interrupted", "paused", "completed", "stopped", "failed"]
 
 
 class _Halt(BaseException):
-    """Ends a thread's training in the middle, after Ctrl-C; its trial stays open, so that the study goes on with it."""
+    """Interrupts a thread's trial after Ctrl-C. The trial stays open, so that the study can resume it."""
 
 
 class Grown(BaseException):
-    """A parameter has joined the space: the objective runs again, in a trial that has it."""
+    """A parameter has joined the space: the objective runs again, in a trial with a value for it."""
 
 
 class Best(TypedDict):
-    """The best trial so far.
+    """The best trial so far: its number (`trial`), `score` and `config`.
 
     >>> import foretell
     >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=1)
@@ -48,7 +48,7 @@ class Best(TypedDict):
 
 
 class TrialRecord(TypedDict):
-    """What is known of a trial.
+    """The record of a trial.
 
     >>> import foretell
     >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=1)
@@ -61,18 +61,20 @@ class TrialRecord(TypedDict):
     number: int
     config: dict[str, Any]
     state: State
-    #: What it counts with; `None` without a result.
+    #: The value the trial counts with; `None` without a result.
     score: float | None
     steps: list[float]
     values: list[float]
     #: The last decision.
     decision: dict[str, Any] | None
-    #: Why it failed.
+    #: The reason for a failure.
     error: str | None
 
 
 class Trial:
-    """A training to do: train `config` from epoch `start` + 1 to epoch `end`, and report each epoch's value.
+    """A trial of a study. Train `config` from epoch `start` + 1 to `end`, and report a value after each epoch.
+
+    Other attributes are `number`, `seed` (a seed for the training), `values`, `stopped`, `reason` and `last` (the last decision).
 
     >>> import foretell
     >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=2, trials=1)
@@ -90,40 +92,41 @@ class Trial:
 
     def __init__(self, study: Search, number: int, config: dict[str, Any], seed: int, start: int, end: int) -> None:
         self._study, self._first, self._trained = study, start, start
-        #: Whether the call that runs it has ended.
+        #: Whether the call that runs the trial has ended.
         self._ends: Callable[[], bool] = bool
-        #: The last step that was reported here, and whether steps count from 0.
+        #: The last step reported in this process, and whether steps count from 0.
         self._step, self._from_zero = 0, False
         self.number = number
         self.config = config
+        #: A seed for the training.
         self.seed = seed
         #: The epoch to train to.
         self.end = end
         #: The last decision as a dict; `None` before the first.
         self.last: dict[str, Any] | None = None
-        #: Whether the study has stopped it.
+        #: Whether the study has stopped the trial.
         self.stopped = False
-        #: Why, in one line.
+        #: The reason, in one line.
         self.reason: str | None = None
-        #: The values that it has reported here.
+        #: The values reported in this process.
         self.values: list[float] = []
 
     @property
     def reports(self) -> int:
-        """How many values it has reported here."""
+        """The number of values reported in this process."""
         return len(self.values)
 
     @property
     def start(self) -> int:
-        """The epoch that it has been trained to already; 0 for a new trial. A study continues paused trials only if the objective reads
-        this or `checkpoints`, or with `checkpoints=True`; otherwise it trains them again from epoch 1, and pauses no more where it can."""
+        """The number of epochs already trained; 0 for a new trial. A paused trial resumes from here if the objective reads `start` or
+        `checkpoints`, or the study sets `checkpoints=True`. Otherwise, the trial starts again from epoch 1."""
         self._study._shows_checkpoints()
         return self._trained
 
     def report(self, value: float, step: int | None = None, **metrics: float) -> bool:
-        """Reports the value of the study's metric, and whatever else was measured; returns whether to stop now.
+        """Reports the value of the metric at `step` (default: the next), and optionally other `metrics`. Returns whether to stop.
 
-        Steps grow, and count from 1, or from 0 if the first report of the trial is at step 0."""
+        Steps count from 1, or from 0 if the first report of a trial is at step 0. They must grow."""
         value = _number(value, "value")
         metrics = {name: _number(one, name) for name, one in metrics.items()}
         if not self.reports:
@@ -146,7 +149,7 @@ class Trial:
         return stop
 
     def _epoch(self, step: int | None) -> int:
-        """The epoch, from 1 on, that the objective calls `step`."""
+        """The epoch, counted from 1, for the objective's `step`."""
         if step is None:
             return max(self._step, self._trained if not self.reports else 0) + 1
         if isinstance(step, bool) or not math.isfinite(step) or step != int(step) or step < 0:
@@ -159,7 +162,7 @@ class Trial:
         return epoch
 
     def _begin(self) -> None:
-        """The training begins: from the start if nothing shows that the objective continues where it was paused."""
+        """Starts the trial: from epoch 1 unless the objective resumes paused trials."""
         self._study._begin_trial(self)
         if self._trained and not self._study._keeps_checkpoints:
             self._study._say_once(
@@ -171,7 +174,7 @@ class Trial:
             self._trained = self._first = 0
 
     def epochs(self) -> Iterator[int]:
-        """The epochs to train, ended early when the study stops the trial."""
+        """Iterates over the epochs to train. The loop ends early when the study stops the trial."""
         self._begin()
         for epoch in range(self._trained + 1, self.end + 1):
             if self.stopped:
@@ -180,31 +183,31 @@ class Trial:
 
     @property
     def checkpoints(self) -> Path | None:
-        """A folder of its own to keep checkpoints in, made when it is asked for; `None` for a study without a folder. A trial whose
-        `start` is above 0 continues from there."""
+        """The trial's folder for checkpoints, created on first use; `None` for a study in memory. If `start` is above 0, resume from a
+        checkpoint in it."""
         folder = self._study.folder
         if folder is None:
             return None
         self._study._shows_checkpoints()
-        # the command's own place for them
+        # where the command keeps them
         path = folder / "trials" / f"{self.number:04}" / "checkpoints"
         path.mkdir(parents=True, exist_ok=True)
         return path
 
     def suggest_float(self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False) -> float:
-        """The value of a real parameter, as in Optuna. A parameter that the space does not have joins it."""
+        """The value of a float parameter, as in Optuna. A new parameter joins the space."""
         if step is not None:
             return self._suggest(name, space.stepped(name, low, high, step))
         return self._suggest(name, space.log(low, high) if log else space.float(low, high))
 
     def suggest_int(self, name: str, low: int, high: int, *, step: int = 1, log: bool = False) -> int:
-        """The value of a whole parameter, as in Optuna. A parameter that the space does not have joins it."""
+        """The value of an integer parameter, as in Optuna. A new parameter joins the space."""
         if step != 1:
             return self._suggest(name, space.stepped(name, low, high, step))
         return self._suggest(name, space.logint(low, high) if log else space.int(low, high))
 
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
-        """One of the choices, as in Optuna. A parameter that the space does not have joins it."""
+        """One of `choices`, as in Optuna. A new parameter joins the space."""
         return self._suggest(name, Parameter("choice", options=tuple(choices)))
 
     def _suggest(self, name: str, parameter: Parameter) -> Any:
@@ -226,15 +229,15 @@ class Trial:
 
     @property
     def params(self) -> dict[str, Any]:
-        """The configuration, as it is called in Optuna."""
+        """The same as `config`, as in Optuna."""
         return self.config
 
     def _again(self) -> Trial:
-        """The same training, not begun."""
+        """The same trial, not started."""
         return Trial(self._study, self.number, self.config, self.seed, self._first, self.end)
 
     def tell(self, failure: object = None) -> None:
-        """The training has ended; `failure` says what went wrong, if anything did."""
+        """Ends the trial. `failure` is the reason if it failed."""
         self._study._begin_trial(self)
         self._study.tell(self.number, None if failure is None else str(failure) or repr(failure))
         if not self.stopped:
@@ -261,7 +264,7 @@ class Trial:
 
 
 def _number(value: Any, name: str) -> float:
-    """A reported value."""
+    """A reported value as a number."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -269,24 +272,24 @@ def _number(value: Any, name: str) -> float:
 
 
 class Search:
-    """What `Study` and `RemoteStudy` share."""
+    """The base of all studies."""
 
     _space: Space
-    #: The study's folder; `None` in memory, and behind a server.
+    #: The study's folder; `None` in memory, and for a server's address.
     folder: Path | None = None
-    #: Trainings that Ctrl-C ended: they begin again.
+    #: Trials interrupted by Ctrl-C, which start again.
     _interrupted: list[Trial]
-    #: Trainings that were asked for and have not ended.
+    #: Trials under way.
     _open: WeakValueDictionary[int, Trial]
-    #: Whether the objective keeps checkpoints; `None` while nobody said so and nothing shows it.
+    #: Whether the objective keeps checkpoints; `None` while unknown.
     _checkpoints: bool | None
-    #: Whether steps count from 0, as the first report of a new trial showed.
+    #: Whether steps count from 0, by the first report of a new trial.
     _from_zero: bool | None
-    #: What was said once.
+    #: Warnings already logged.
     _said: set[str]
-    #: Whether other processes have trials of it.
+    #: Whether other processes can run its trials.
     _has_others = False
-    #: How long a worker waits before it asks again, where others are at work on the last trials.
+    #: Seconds before a worker asks again while others run the last trials.
     _pause: float = 0.05
 
     def _begin_search(self, checkpoints: bool | None) -> None:
@@ -301,11 +304,11 @@ class Search:
         """A trial reports for the first time, or ends."""
 
     def _join(self, trial: Trial, name: str, parameter: Parameter) -> Any:
-        """The value of a parameter that the study does not have, for this trial."""
+        """The value of a parameter that is not in the space, for this trial."""
         raise KeyError(f"the study has no parameter {name!r}: it has {', '.join(trial.config) or 'none'}")
 
     def _begin(self, trial: int) -> None:
-        """The training of a paused trial begins from the start."""
+        """A paused trial starts again from epoch 1."""
         raise NotImplementedError
 
     def _report(self, trial: int, step: int, value: float, metrics: Mapping[str, float]) -> tuple[bool, dict[str, Any] | None]:
@@ -323,16 +326,16 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Whether nothing runs and there is nothing left to run."""
+        """Whether all trials have ended."""
         raise NotImplementedError
 
     @property
     def best(self) -> Best | None:
-        """The best trial so far: its `trial`, `score` and `config`."""
+        """The best trial so far, as a dict of `trial`, `score` and `config`; `None` before the first result."""
         raise NotImplementedError
 
     def _shows_checkpoints(self) -> None:
-        """The objective looks where a trial continues."""
+        """The objective reads where a trial resumes."""
         if self._checkpoints is None:
             self._checkpoints = True
 
@@ -341,11 +344,11 @@ class Search:
         return self._checkpoints is True
 
     def _counts_from_zero(self, first: int, trained: int) -> bool:
-        """Whether a trial that was trained for `trained` epochs, and reports step `first` next, counts from 0."""
+        """Whether a trial counts steps from 0, by its first report after `trained` epochs."""
         if not trained:
             self._from_zero = first == 0
         elif self._from_zero is None:
-            # the next epoch has the number of those before it
+            # counted from 0, the next epoch has the number of epochs before it
             return first in (0, trained)
         return bool(self._from_zero)
 
@@ -360,37 +363,37 @@ class Search:
         return self.settings["metric"]
 
     def _returned(self, trial: Trial, value: float) -> None:
-        """The objective of a trial that has reported its values returned this one, too."""
+        """The objective returned a value in addition to the trial's reports."""
 
     def ask(self) -> Trial | None:
-        """The next training to do; `None` while there is none: until another ends, or for good (`done`)."""
+        """The next trial; `None` if there is none now. Ask again after another trial ends, unless `done`."""
         trial = self._interrupted.pop(0) if self._interrupted else self._ask()
         if trial is not None:
             self._open[trial.number] = trial
         return trial
 
     def report(self, trial: int, step: int, value: float, **metrics: float) -> bool:
-        """Reports the value of a trial's metric at `step`; returns whether to stop that training."""
+        """Reports the value of a trial at `step`. Returns whether to stop the trial."""
         known = self._open.get(trial)
         return self._report(trial, step, _number(value, "value"), metrics)[0] if known is None else known.report(value, step, **metrics)
 
     def tell(self, trial: int, failure: str | None = None) -> None:
-        """A training has ended; `failure` says what went wrong, if anything did."""
+        """Ends a trial. `failure` is the reason if it failed."""
         self._tell(trial, failure)
         self._open.pop(trial, None)
 
     def enqueue(self, config: Mapping[str, Any] | str) -> None:
-        """Has a configuration tried next, such as `{"lr": 0.1}` or `"lr=0.1"`; the sampler chooses what it leaves open."""
+        """Tries a configuration next, for example `{"lr": 0.1}` or `"lr=0.1"`. The sampler chooses the other parameters."""
         self._enqueue(self._space.queued(config))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings, also those that were chosen for you."""
+        """All settings, including those chosen automatically."""
         return self._view()["settings"]
 
     @property
     def trials(self) -> list[TrialRecord]:
-        """All trials: `number`, `config`, `state`, `score`, `steps`, `values`, the last `decision`, and `error`."""
+        """The records of all trials."""
         return self._view()["trials"]
 
     def optimize(
@@ -403,26 +406,24 @@ class Search:
         catch: type[Exception] | tuple[type[Exception], ...] = (),
         show_progress_bar: bool = False,
     ) -> None:
-        """Runs `objective` on one trial after another, until the study is done.
+        """Runs `objective` for each trial until all trials have ended.
 
-        The objective takes a `Trial`, trains `trial.config` and reports a value after each epoch (`for epoch in trial.epochs():
-        trial.report(value, epoch)`). An objective that reports nothing returns its one value instead.
+        The objective trains `trial.config` and reports a value after each epoch. If it reports nothing, it returns its value.
 
         Parameters
         ----------
         objective
-            What to run.
+            A function of a `Trial`.
         n_trials
-            How many trainings to do in this call. Default: all that there are.
+            The number of trials to run in this call (default: all).
         n_jobs
-            How many to do at a time, in threads of this process; -1: as many as there are cores. For several processes or machines
-            see `foretell.connect`.
+            The number of trials to run at the same time, in threads; -1 for one per core. For processes, see `foretell.connect`.
         timeout
-            Seconds after which no new training is begun.
+            The number of seconds after which no new trial starts.
         catch
-            Errors of the objective that only fail their trial. Any other ends the call, once its trial is recorded as failed.
+            Exceptions that fail only their trial. Any other exception fails its trial and ends the call.
         show_progress_bar
-            Shows how many trials have ended, in a terminal or a notebook; needs `tqdm`.
+            Show a progress bar in the terminal or notebook; requires `tqdm`.
         """
         if n_trials is not None and n_trials < 1:
             raise ValueError(f"n_trials={n_trials!r} is too small; the least is 1, and None does all")
@@ -445,17 +446,17 @@ class Search:
 
     @property
     def best_value(self) -> float:
-        """The best score so far, as in Optuna; a `ValueError` while no trial has completed."""
+        """The best score so far, as in Optuna. Raises `ValueError` before the first result."""
         return self._need_best()["score"]
 
     @property
     def best_params(self) -> dict[str, Any]:
-        """The configuration of the best trial so far, as in Optuna."""
+        """The configuration of the best trial, as in Optuna."""
         return self._need_best()["config"]
 
     @property
     def best_trial(self) -> TrialRecord:
-        """The record of the best trial so far, as in Optuna."""
+        """The record of the best trial, as in Optuna."""
         return self.trials[self._need_best()["trial"]]
 
     def _need_best(self) -> Best:
@@ -465,14 +466,14 @@ class Search:
         return best
 
     def trials_dataframe(self) -> Any:
-        """`frame()`, as it is called in Optuna."""
+        """The same as `frame()`, as in Optuna."""
         return self.frame()
 
     def __len__(self) -> int:
         return len(self.trials)
 
     def __bool__(self) -> bool:
-        # a study without trials is a study
+        # a study without trials is not false
         return True
 
     def _repr_html_(self) -> str:
@@ -484,21 +485,21 @@ class Search:
         return FinishedStudy, (self._view(), self.best)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
-        """A row for each trial, as `foretell study export --trials` writes it: state, score, epochs, forecast, reason, `param.…` and
-        `metric.…`. `kind` is `'pandas'`, `'polars'` or `'dicts'`."""
+        """A frame with one row per trial, with the columns of `foretell study export --trials`. `kind` is `'pandas'`, `'polars'` or
+        `'dicts'`."""
         from ._tables import frame_of
 
         return frame_of(self._view()["rows"], kind)
 
     def curves(self, kind: FrameKind = "pandas") -> Any:
-        """A row for each report: `trial`, `step`, `value`, and `metric.…` for each metric that came with it."""
+        """A frame with one row per report: `trial`, `step`, `value`, and `metric.…` for each other metric."""
         from ._tables import frame_of, report_rows
 
         return frame_of(report_rows(self._view()["reports"]), kind)
 
     def plot(self, kind: Literal["curves", "history", "parameters"] = "curves") -> Any:
-        """Draws the study with matplotlib (`pip install 'foretell[plot]'`) and returns the figure: its `'curves'`, the `'history'` of the
-        best against epochs trained, or the score against each of the `'parameters'`."""
+        """Plots the study with matplotlib and returns the figure: the `'curves'`, the best score by epochs trained (`'history'`), or the
+        score by each parameter (`'parameters'`)."""
         from ._plots import draw
 
         return draw(self._view(), kind)
@@ -515,7 +516,7 @@ class Search:
 
 
 class FinishedStudy(Search):
-    """A study that is done, as `pickle.loads` returns it: its trials, tables and plots.
+    """A finished study, as `pickle.loads` returns it: trials, frames and plots.
 
     >>> import foretell, pickle
     >>> study = foretell.Study({"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=3)
@@ -533,12 +534,12 @@ class FinishedStudy(Search):
 
     @property
     def best(self) -> Best | None:
-        """The best trial: its `trial`, `score` and `config`."""
+        """The best trial, as a dict of `trial`, `score` and `config`."""
         return self._kept_best
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to run: always."""
+        """Always true."""
         return True
 
     def _ask(self) -> Trial | None:
@@ -549,7 +550,7 @@ class FinishedStudy(Search):
 
 
 class _Crew:
-    """Those who run an objective together."""
+    """The threads of one `optimize` call."""
 
     def __init__(
         self, study: Search, objective: Objective, n_trials: int | None, timeout: float | None, catch: Any
@@ -568,7 +569,7 @@ class _Crew:
             thread.start()
         try:
             for thread in threads:
-                # a join that never times out cannot be ended by Ctrl-C
+                # Ctrl-C cannot interrupt a join without a timeout
                 while thread.is_alive():
                     thread.join(0.1)
         except BaseException as error:
@@ -605,7 +606,7 @@ class _Crew:
                     self.changed.notify_all()
 
     def _next(self) -> Trial | None:
-        """The next trial; waits for it while others are at work."""
+        """The next trial; waits while other trials run."""
         with self.changed:
             while self.left > 0 and self.error is None and time.monotonic() < self.end:
                 if (trial := self.study.ask()) is not None:
@@ -618,7 +619,7 @@ class _Crew:
             return None
 
     def _is_interrupted(self) -> bool:
-        # after another's error a training goes on to its end
+        # after an error in another thread, a trial continues to its end
         return self.error is not None and not isinstance(self.error, Exception)
 
     def _train(self, trial: Trial) -> None:
@@ -638,9 +639,8 @@ class _Crew:
                 self.study._interrupted.append(trial._again())
             raise
 
-
     def _ended(self, trial: Trial, returned: Any) -> None:
-        """The objective has returned a value, one for each objective by name, or nothing."""
+        """Takes the returned value: a number, a dict with one for each objective, or nothing."""
         values = dict(returned) if isinstance(returned, Mapping) else {}
         value = values.pop(self.study._metric, None) if values else returned
         if trial.stopped:
@@ -650,12 +650,12 @@ class _Crew:
         elif values:
             raise TypeError(f"{', '.join(values)}: returned after the trial had reported; report them: trial.report(value, epoch, {next(iter(values))}=…)")
         elif hasattr(value, "__float__") and not isinstance(value, bool):
-            # anything else, such as a list of what report answered, is no value
+            # ignore anything else, such as a list of the answers of report
             self.study._returned(trial, float(value))
 
 
 def _final(value: Any) -> float:
-    """What an objective returned that has reported nothing."""
+    """The returned value of an objective without reports."""
     if value is None:
         raise TypeError("the objective reported nothing and returned None; call trial.report(value, epoch) after each epoch, or return a number")
     try:

@@ -1,15 +1,15 @@
-"""The settings of a study, for editors and type checkers. Made from the core by `python python/settings.py`."""
+"""The settings of a study, for editors and type checkers. Generated from the core by `python python/settings.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
-#: Which way is better.
+#: The directions of a metric.
 Direction = Literal[
     "maximize", "minimize",
 ]
-#: The predictors, each with another spread if you like.
+#: The predictors, optionally with another width of the forecast.
 Predictor = Literal[
     "last-value", "mean-gain", "svr-rbf", "svr-linear", "gp", "auto", "random-forest", "ols", "ridge", "lce", "lce-domhan2015",
     "bnn", "bnn-plain", "last-value+gaussian", "last-value+calibrated", "mean-gain+gaussian", "mean-gain+calibrated",
@@ -21,7 +21,7 @@ Predictor = Literal[
 
 
 class StudySettings(TypedDict, total=False):
-    """Every choice of a study beyond the arguments that `Study` names."""
+    """The settings of a study, except the named arguments of `Study`."""
 
     #: Objective, such as `val_acc`, `weights:min` or `width^2*depth:min`. It is a reported metric, a parameter, or a formula
     #: of parameters. The first one is the metric to forecast; with several, the search looks for the Pareto front. Can be
@@ -113,7 +113,7 @@ class StudySettings(TypedDict, total=False):
 
 
 class StopSettings(TypedDict, total=False):
-    """When a forecast stops a training."""
+    """The settings of the stop rule."""
 
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.
@@ -154,7 +154,7 @@ class StopSettings(TypedDict, total=False):
 
 
 class PrunerSettings(TypedDict, total=False):
-    """The same for tools that name the burn-in themselves."""
+    """The settings of the stop rule for tools with their own name for the burn-in."""
 
     #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
     #: best.

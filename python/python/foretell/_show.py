@@ -1,4 +1,4 @@
-"""What a notebook and a terminal show of a study: a table of the best trials, its curves, and a progress bar."""
+"""A study in notebooks and terminals: a table of the best trials, its curves, and a progress bar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forecaster: finished runs, asked about running ones."""
+"""Forecasts of running trainings, learned from finished ones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _log = logging.getLogger("foretell")
 
 
 class Forecaster:
-    """Finished runs and a predictor, asked where running ones will end.
+    """Forecasts the final values of running trainings from finished runs.
 
-    Make one with `Forecaster.fit`. It can be pickled: the copy has the same runs and fits its models again.
+    Create one with `Forecaster.fit`. A pickled copy contains the same runs and fits its models again.
 
     >>> import foretell
     >>> finished = [[end * (1 - 0.8**epoch) for epoch in range(1, 13)] for end in (0.3 + 0.02 * i for i in range(30))]
@@ -62,44 +62,44 @@ class Forecaster:
         seed: int = 0,
         **reading: Unpack[Reading],
     ) -> Forecaster:
-        """A forecaster that learns from the finished ones among `runs`.
+        """Learns from the finished runs among `runs`.
 
         Parameters
         ----------
         runs
             One of these:
 
-            - a list of curves, or an array with one row a run and one column an epoch; NaN at the end means that the run diverged;
-            - a list of dicts with `values` and, if you like, `configuration`, `steps` and `id`;
-            - a pandas or polars frame, wide (a row a run) or long (a row an epoch);
-            - a path, a glob or a list of them: files of curves, folders of logs that `foretell import` reads, a study's folder;
-            - a study of Optuna or its trials, of which the complete ones count; Ray Tune's results; a `foretell.Study`.
+            - a list of curves, or an array with one row per run and one column per epoch; NaN at the end marks a run that diverged
+            - a list of dicts with `values`, and optionally `configuration`, `steps` and `id`
+            - a pandas or polars frame, with one row per run or one row per epoch
+            - a path, a glob, or a list of them: files of curves, folders of logs, folders of studies
+            - an Optuna study or its trials (only complete trials count), the results of Ray Tune, a `foretell.Study`
         configs
-            For lists and arrays: the configuration of each run, a dict of numbers and texts.
+            For lists and arrays: the configuration of each run, as a dict of numbers and strings.
         steps
-            For lists and arrays: the steps of the values, the same for all runs. Default: 1, 2, 3, …
+            For lists and arrays: the steps of the values, the same for all runs (default: 1, 2, 3, …).
         direction
-            `'maximize'` or `'minimize'`. Default: by the metric's name, where that tells.
+            `'maximize'` or `'minimize'` (default: inferred from the metric's name).
         metric
-            The metric's name; for a file or frame the column, or the prefix of columns, to read.
+            The name of the metric. For files and frames: the column, or the prefix of the columns, to read.
         predictor
-            See `foretell.predictors()`.
+            One of `foretell.predictors()`.
         target
-            The step to forecast. Default: the last that at least half of the runs reach.
+            The step to forecast (default: the last step that at least half of the runs reach).
         scale
-            `'log'` forecasts the metric's logarithm. Default: for positive metrics that are minimised.
+            `'log'` forecasts the logarithm of the metric (default for positive metrics that are minimized).
         score
-            What a run counts with: its `'last'` value or its `'best'`.
+            The value that a run counts with: `'last'` or `'best'`.
         seed
-            The seed of the predictor's draws.
+            The seed of all random choices.
         reading
-            For a file or frame `format`, `id`, `resource`, `configurations`, `exclude`, `include`; for all `architecture`, `hyperparameters`,
-            `log_columns`, `linear_columns`. They mean what the command's flags mean.
+            For files and frames: `format`, `id`, `resource`, `configurations`, `exclude`, `include`. For all: `architecture`,
+            `hyperparameters`, `log_columns`, `linear_columns`. They work like the flags of `foretell forecast`.
 
         Raises
         ------
         ValueError, TypeError
-            If nothing can be learnt from the runs; the text says why.
+            If there are no runs to learn from. The message gives the reason.
         """
         collected = collect(
             runs, configs=configs, steps=steps, direction=direction, metric=metric, **reading
@@ -110,8 +110,8 @@ class Forecaster:
         return cls(collected, settings)
 
     def forecast(self, curve: Any, config: Mapping[str, Any] | None = None, *, steps: Any = None) -> Forecast:
-        """Where the run with this `curve` so far will end. The first call for a number of points fits a model; later ones take
-        microseconds."""
+        """Forecasts the final value of the run with this `curve` so far. The first call for each length of curve fits a model; later
+        calls take microseconds."""
         if type(curve) is not np.ndarray or curve.dtype != np.float64 or curve.ndim != 1:
             curve = numbers(curve, "curve")
         if steps is not None:
@@ -129,9 +129,12 @@ class Forecaster:
         nth_best: int = 1,
         agreeing_checks: int = 1,
     ) -> Decision:
-        """Whether the run with this `curve` so far is to be stopped: yes, if with probability `stop_probability` it will end no
-        better than the `nth_best` finished run less `offset`. With `agreeing_checks` above 1 the same must have held at as many
-        points of the curve in a row. A run whose last two values are not finite is stopped."""
+        """Decides whether to stop the run with this `curve` so far. It stops the run in these cases:
+
+        - The run will end no better than the `nth_best` finished run less `offset`, with probability `stop_probability` or higher, at
+          each of the last `agreeing_checks` points of the curve.
+        - The last two values are not finite.
+        """
         if steps is not None:
             steps = numbers(steps, "steps")
         return self._core.decide(
@@ -139,7 +142,7 @@ class Forecaster:
         )
 
     def prepare(self, points: int) -> None:
-        """Fits the model for curves of this many `points` now."""
+        """Fits the model for curves with this many `points` in advance."""
         self._core.fit(points)
 
     @property
@@ -149,12 +152,12 @@ class Forecaster:
 
     @property
     def target(self) -> float:
-        """The step that is forecast."""
+        """The step whose value is forecast."""
         return self._core.target
 
     @property
     def points(self) -> int:
-        """How many points a whole curve has."""
+        """The number of points of a complete curve."""
         return len(self._core.grid)
 
     @property
@@ -164,12 +167,12 @@ class Forecaster:
 
     @property
     def finished(self) -> int:
-        """How many finished runs it learns from."""
+        """The number of finished runs it learned from."""
         return self._core.finished
 
     @property
     def notes(self) -> list[str]:
-        """What was dropped or found when the runs were read."""
+        """Notes on reading the runs, such as runs that were left out."""
         return self._runs.notes
 
     def __repr__(self) -> str:
@@ -179,7 +182,7 @@ class Forecaster:
         )
 
     def __reduce__(self) -> tuple:
-        # logs of tools say which step counts, lists of curves do not
+        # logs of tools contain the target; lists of curves do not
         return _restored, (self._runs.state(), {**self._settings, "target": self.target})
 
 

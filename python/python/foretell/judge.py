@@ -1,4 +1,4 @@
-"""The judge that all adapters share: a study's own, fed with the trials of another tool."""
+"""The stop rule of a study, for the trials of other tools."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class JudgeSettings(StopSettings, total=False):
 
     #: No run is stopped before it has reported this many values.
     min_steps: int
-    #: Decide on a thread of its own.
+    #: Decide in a background thread.
     background: bool
-    #: Parameters that are searched on a logarithmic scale.
+    #: Parameters searched on a logarithmic scale.
     log_columns: Sequence[str]
 
 
 def tool_settings(settings: Mapping[str, Any], n_startup_trials: int | None, own: Mapping[str, str]) -> dict[str, Any]:
-    """The settings of a judge for a tool; `own` has the reasons for which the tool takes others otherwise."""
+    """The settings of a judge for a tool. `own` maps settings that the tool itself provides to the reasons for refusing them."""
     own = {"burn_in": "it is called n_startup_trials here", **own}
     for name in settings:
         if name in own:
@@ -47,17 +47,17 @@ def tool_settings(settings: Mapping[str, Any], n_startup_trials: int | None, own
 
 
 class ToolSettings(PrunerSettings, total=False):
-    """The same for tools that name the burn-in themselves, and know the scales of their parameters."""
+    """The settings for tools with their own name for the burn-in, which also know the scales of their parameters."""
 
     #: No run is stopped before it has reported this many values.
     min_steps: int
-    #: Decide on a thread of its own.
+    #: Decide in a background thread.
     background: bool
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Where a run will end: the mean, the standard deviation, and the central interval that holds 90 %, in the metric's unit."""
+    """A forecast of a final value: mean, standard deviation and central 90 % interval, in the metric's unit."""
 
     mean: float
     std: float
@@ -66,7 +66,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What to do with a running run, and why.
+    """Whether to stop a running run, and why.
 
     >>> import foretell
     >>> judge = foretell.Judge("maximize", history=[[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]])
@@ -75,15 +75,15 @@ class Judgement:
     False
     """
 
-    #: Whether to stop it.
+    #: Whether to stop the run.
     stop: bool
-    #: Why, in one line.
+    #: The reason, in one line.
     reason: str
-    #: The probability that it ends no better than the incumbent; `None` where there is nothing to compare.
+    #: The probability that the run ends no better than the incumbent; `None` without one.
     probability: float | None
-    #: What it was compared with.
+    #: The final value to beat.
     incumbent: float | None
-    #: Its forecast; `None` where none was needed, or none could be made.
+    #: The forecast; `None` if the decision needed none, or none was possible.
     forecast: Expected | None
 
     def __bool__(self) -> bool:
@@ -91,7 +91,7 @@ class Judgement:
 
 
 class Lock:
-    """A lock that a forked child finds open: the thread that held it is not in the child. A copy is a lock of its own."""
+    """A lock that is free in a forked child: the thread that held it does not exist there. A copy is a separate lock."""
 
     def __init__(self) -> None:
         self._process, self._lock = os.getpid(), threading.RLock()
@@ -109,8 +109,7 @@ class Lock:
 
 
 class Judge:
-    """Finished runs so far, and whether a running one is to be stopped: decided by the code of a study, with the defaults of
-    `foretell search`. What all adapters use, and for a tool that has none.
+    """Decides which running trainings to stop, for any tool, by the stop rule and with the defaults of a study.
 
     >>> import foretell
     >>> judge = foretell.Judge("maximize")
@@ -119,31 +118,28 @@ class Judge:
     >>> bool(judge.decide([0.4 * (1 - 0.6**epoch) for epoch in range(1, 6)], key="a running one"))
     True
 
-    A run that ended by itself before the longest did has its last value from there on.
-
     Parameters
     ----------
     direction
         `'maximize'` or `'minimize'`.
     history
-        Old runs to learn from, as `Forecaster.fit` takes them: a path or a glob, a study's folder, an Optuna study, Ray's results, a frame,
-        lists.
+        Old runs to learn from: a path, a glob, the folder of a study, an Optuna study, the results of Ray Tune, a frame or lists.
+        See `foretell.Forecaster.fit`.
     min_steps
-        No run is stopped before it has reported this many values.
+        The number of values a run must report before it can be stopped.
     background
-        Decide on a thread of its own: the last decision that is there counts, and no report waits for a fit. Decisions then depend on
+        Decide in a background thread. A report never waits for a fit; the last available decision counts. Decisions then depend on
         timing.
     shadow
-        Decide and say so, but stop nothing.
+        Log decisions, but stop no run.
     metric
-        The metric's name. Logs of several metrics are read for this one, where they have it.
+        The name of the metric, to read from logs with several metrics.
     log_columns
-        Parameters that are searched on a logarithmic scale.
+        Parameters searched on a logarithmic scale.
     settings
-        When a forecast stops a run, as in a study, and with a study's defaults: `caution`, `burn_in` (finished runs that it takes before
-        any run is stopped; those of `history` count), `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`,
-        `seed`, `score` (`"last"` or `"best"`: which value of a run counts), `error_budget`, `exempt`, `paper`, `policy` with its `patience`
-        or `eta`. A setting without an effect here is refused.
+        Settings of the stop rule, which work as in a study: `caution`, `burn_in` (the number of finished runs before any run is stopped,
+        including those of `history`), `stop_probability`, `offset`, `nth_best`, `agreeing_checks`, `refit`, `predictor`, `seed`, `score`,
+        `error_budget`, `exempt`, `paper`, and `policy` with `patience` or `eta`. Other settings are an error.
     """
 
     def __init__(
@@ -179,18 +175,18 @@ class Judge:
         self._relation: str | None = None
         self._returned: dict[str, float] = {}
         self._lock = Lock()
-        #: In the background: the last decision on each run, and whether a thread works on the next.
+        #: In the background: the last decision on each run, and the runs with a decision under way.
         self._latest: dict[Any, Judgement | None] = {}
         self._busy: set[Any] = set()
         self.search_by_logarithm(log_columns)
 
     @property
     def burn_in(self) -> int:
-        """How many finished runs it takes before any run is stopped."""
+        """The number of finished runs before any run is stopped."""
         return self._core.burn_in
 
     def search_by_logarithm(self, names: Sequence[str]) -> None:
-        """These parameters are searched on a logarithmic scale."""
+        """Marks parameters as searched on a logarithmic scale. The adapter calls this."""
         if not self._log_columns.issuperset(names):
             self._log_columns.update(names)
             self._core.search_by_logarithm(self._log_columns)
@@ -203,10 +199,14 @@ class Judge:
         steps: Any = None,
         returned: float | None = None,
     ) -> None:
-        """A run has ended by itself: it reached its last step, gave up by its own early stopping, or diverged.
+        """Learns from a run that was not stopped: it reached its last step, ended by its own early stopping, or diverged.
 
-        Pass the value that the run counts with as `returned`. If runs return the best of their reports, the best counts from then on. If
-        returned values and reports do not go together, no run is stopped. Both are logged once. A `score=` switches this off."""
+        If your objectives return a value, pass it as `returned`:
+
+        - If runs return the best of their reports, the best counts from then on.
+        - If the returned values do not match the reports, no run is stopped.
+
+        The log shows both cases once. Setting `score` turns this off."""
         if len(values) and key not in self._keys:
             self._keys.add(key)
             self._finish(str(key), plain(config), *_curve(values, steps), returned)
@@ -220,7 +220,7 @@ class Judge:
         self._relation = name or self._relation
 
     def check_history(self) -> None:
-        """Says so if no run can ever be stopped, because `history` is all that there is to learn from and is too short."""
+        """The adapter calls this to log a warning if `history` contains too few runs for any run to be stopped."""
         if len(self) < self.burn_in:
             _log.warning(
                 "history has %d finished runs, and no run is stopped before there are %d: give more runs, or a smaller burn_in=",
@@ -237,7 +237,7 @@ class Judge:
         return len(self._core)
 
     def name(self) -> str:
-        """A key for a run that has none."""
+        """The adapter calls this for the key of a run without one."""
         return f"run {next(self._names)}"
 
     def decide(
@@ -247,8 +247,8 @@ class Judge:
         steps: Any = None,
         key: Any = "",
     ) -> Judgement | None:
-        """The decision on a running run; `None` while there is too little to decide by. `key` is the run's, as for `add`: the checks of a
-        run that is asked about again go on from those before."""
+        """Decides on a running run; `None` before the burn-in and before `min_steps`. Pass the same `key` on each call for a run, because
+        several checks in a row must agree before it stops."""
         if len(values) < self.min_steps or len(self) < self.burn_in:
             return None
         given = str(key), plain(config), *_curve(values, steps)
@@ -305,7 +305,7 @@ def _curve(values: Any, steps: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def as_dict(decision: Judgement) -> dict[str, Any]:
-    """A decision as plain values, for the place where a tool keeps such things."""
+    """A decision as plain values, to store in a tool's records."""
     forecast = decision.forecast
     return {
         "stop": decision.stop,
@@ -318,13 +318,13 @@ def as_dict(decision: Judgement) -> dict[str, Any]:
 
 
 def _learnt(history: Any, direction: str, metric: str | None) -> Runs:
-    """The runs of `history`: of files and frames the metric, where they have it, else the one that reads like a result."""
+    """The runs of `history`. Files and frames are read for `metric`; without it, for the metric that looks like a result."""
     if not (is_path(history) or are_paths(history) or is_frame(history)):
         return collect(history, direction=direction, metric=metric)
     if metric is not None:
         try:
             return collect(history, direction=direction, metric=metric)
         except ValueError as error:
-            # what is wrong besides is wrong without the metric, too
+            # any other error occurs again without the metric
             _log.debug("history: %s", error)
     return collect(history, direction=direction)

@@ -1,73 +1,37 @@
-"""A callback for Keras that stops a training when its forecast says that it will not win.
-
-::
-
-    stop = ForetellCallback("val_accuracy", history="runs.jsonl", config={"lr": 0.01})
-    model.fit(x, y, epochs=20, validation_data=(a, b), callbacks=[stop])
-"""
+"""A callback for Keras that stops runs that will not win."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 
-from ._callback import CallbackSettings, Monitor
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._settings import Direction
+from ._callback import Callback
 
 
-class ForetellCallback(keras.callbacks.Callback):
-    """Stops the training when its forecast says that it will not win.
+class ForetellCallback(Callback, keras.callbacks.Callback):
+    """Stops `model.fit` when the forecast shows that the run will not win.
 
-    Epochs without validation are passed over (`validation_freq`). The forecast and the reason are put into the logs as `foretell_forecast` and `foretell_probability`, so that `History` and loggers
-    that come after this callback keep them.
+    Epochs without validation are skipped (`validation_freq`). The callback adds `foretell_forecast` and `foretell_probability` to the logs
+    of each epoch. `History` contains them, and so do loggers listed after this callback.
 
-    Parameters
-    ----------
-    monitor
-        The name of the metric in the logs.
-    history
-        Finished runs to learn from: a path or a glob, a study's folder, a frame, lists; see `foretell.Forecaster.fit`. To a file that ends
-        in `.jsonl` this run is added when it ends, so that the next one learns from it; the file may still be missing.
-    direction
-        `'maximize'` or `'minimize'`. Default: by the metric's name.
-    config
-        The configuration of this run.
-    shadow
-        Decide and log, but do not stop.
-    settings
-        Those of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`; `append=False` leaves a history in JSON lines as it is.
+    >>> import keras, numpy as np
+    >>> from foretell.keras import ForetellCallback
+    >>> model = keras.Sequential([keras.layers.Dense(1)])
+    >>> model.compile("sgd", "mse")
+    >>> x = np.linspace(0, 1, 32)[:, None]
+    >>> stop = ForetellCallback("val_loss", history=[[0.9, 0.5, 0.3], [0.8, 0.4, 0.2], [0.7, 0.3, 0.1]])
+    >>> log = model.fit(x, x, epochs=3, validation_data=(x, x), callbacks=[stop], verbose=0)
+    >>> stop.watch.steps
+    [1.0, 2.0, 3.0]
     """
 
-    def __init__(
-        self,
-        monitor: str,
-        history: Any,
-        *,
-        direction: Direction | None = None,
-        config: Mapping[str, Any] | None = None,
-        shadow: bool = False,
-        **settings: Unpack[CallbackSettings],
-    ) -> None:
-        super().__init__()
-        self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
-
-    @property
-    def decision(self) -> Any:
-        """The last decision."""
-        return self.watch.decision
-
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        """A new training begins."""
+        """Keras calls this when a run starts."""
         self.watch.begin()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        """An epoch has ended: its metric is judged. Keras counts epochs from 0, curves from 1."""
+        """Keras calls this after each epoch, and counts epochs from 0."""
         logs = {} if logs is None else logs
         if self.watch.monitor not in logs:
             if self.watch.monitor.startswith("val_") and not any(str(name).startswith("val_") for name in logs):
@@ -78,5 +42,5 @@ class ForetellCallback(keras.callbacks.Callback):
         logs.update(self.watch.numbers())
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        """The training has ended."""
+        """Keras calls this when a run ends."""
         self.watch.end((self.params or {}).get("epochs"))

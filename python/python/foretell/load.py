@@ -16,29 +16,26 @@ _log = logging.getLogger("foretell")
 
 
 class Loaded(NamedTuple):
-    """What `foretell.load` found: frames of trials and of reports.
+    """The result of `foretell.load`: a frame of trials and a frame of reports.
 
     >>> import foretell
     >>> trials, curves = foretell.Loaded([], [])
     """
 
-    #: A row for each trial.
+    #: One row per trial.
     trials: Any
-    #: A row for each report.
+    #: One row per report.
     curves: Any
 
 
 def load(path: str | os.PathLike[str], kind: FrameKind = "pandas") -> Loaded:
-    """The studies below `path`, also while they run, as two frames: `trials` and `curves`.
+    """Reads all studies in a folder as two frames. Running studies are included.
 
-    ::
+    - `trials`: one row per trial, with the columns of `foretell study export --trials` and the study's folder (`study`)
+    - `curves`: one row per report, with `study`, `trial`, `step`, `value`, and `metric.…` for each other metric
 
-        trials, curves = foretell.load("runs")
-        trials.sort_values("score").groupby("study").tail(3)
-
-    `trials` has a row for each trial, as `foretell study export --trials` writes it, and the study's folder in the column `study`. `curves` has
-    a row for each report: `study`, `trial`, `step`, `value`, and `metric.…` for each metric that came with it. A folder or file without a study is read as `Forecaster.fit` reads it:
-    logs of other tools, curve files. `kind` is `'pandas'`, `'polars'` or `'dicts'`.
+    Without a study in `path`, it reads logs of other tools and files of curves, as `Forecaster.fit` does. `kind` is `'pandas'`, `'polars'`
+    or `'dicts'`.
 
     >>> import foretell, tempfile
     >>> folder = tempfile.mkdtemp() + "/a"
@@ -66,7 +63,7 @@ def load(path: str | os.PathLike[str], kind: FrameKind = "pandas") -> Loaded:
 
 
 def _studies(path: Path) -> list[Path]:
-    """The folders of studies at and below a path. What a study keeps of its trials is not looked through."""
+    """The folders of studies at and below a path, without the folders of their trials."""
     found: list[Path] = []
     for at, folders, files in os.walk(path):
         if "events.jsonl" in files:
@@ -77,7 +74,7 @@ def _studies(path: Path) -> list[Path]:
 
 
 def _recorded(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Runs that are no study's."""
+    """Runs recorded by other tools."""
     rows, curves = [], []
     for name, config, steps, values in collect(path).state()["records"]:
         row = {"trial": name, "score": values[-1] if values else None, "epochs": steps[-1] if steps else 0}

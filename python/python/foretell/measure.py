@@ -1,4 +1,4 @@
-"""What forecasts and early stopping would have been worth on recorded runs: the commands `evaluate` and `replay`."""
+"""The commands `evaluate` and `replay`: forecasts and early stopping measured on recorded runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ._tables import frame_of
 
 
 def evaluate(curves: Any, **flags: Any) -> Any:
-    """How accurately final values are forecast on recorded runs: a frame with a row for each predictor and fraction observed.
+    """Measures the accuracy of forecasts on recorded runs. Returns a frame with one row per predictor and observed fraction.
 
-    `curves` is a path, a list of paths, or runs as `Forecaster.fit` takes them. `flags` are those of `foretell evaluate`, with `_` for
-    `-`: `predictor=["auto", "svr-rbf"]`, `observed=0.25`, `train=100`, `repeats=10`, `seed=0`, `minimize=True`.
+    `curves` accepts everything that `Forecaster.fit` accepts. `flags` are the flags of `foretell evaluate`, with `_` for `-`, for example
+    `predictor=["auto", "svr-rbf"]` and `observed=0.25`. `frame="polars"` or `"dicts"` changes the kind of frame.
 
     >>> import foretell
     >>> curves = [[end * (1 - 0.8**epoch) for epoch in range(1, 13)] for end in (0.3 + 0.02 * i for i in range(30))]
@@ -30,11 +30,11 @@ def evaluate(curves: Any, **flags: Any) -> Any:
 
 
 def replay(curves: Any, **flags: Any) -> Any:
-    """What early stopping would have saved on recorded runs, and whether it would have kept the best: a frame with a row for each
-    policy.
+    """Measures early stopping on recorded runs: the epochs it saves, and whether it keeps the best run. Returns a frame with one row per
+    stop rule.
 
-    `curves` is a path, a list of paths, or runs as `Forecaster.fit` takes them. `flags` are those of `foretell replay`, with `_` for
-    `-`: `policy=["none", "srm", "median"]`, `orderings=10`, `burn_in=20`, `scheduler="hyperband"`.
+    `curves` accepts everything that `Forecaster.fit` accepts. `flags` are the flags of `foretell replay`, with `_` for `-`, for example
+    `policy=["none", "srm", "median"]` and `burn_in=20`. `frame="polars"` or `"dicts"` changes the kind of frame.
 
     >>> import foretell
     >>> curves = [[end * (1 - 0.8**epoch) for epoch in range(1, 13)] for end in (0.3 + 0.02 * i for i in range(30))]
@@ -66,7 +66,7 @@ def _measured(command: str, curves: Any, flags: dict[str, Any]) -> Any:
 
 
 def _write(path: Path, curves: Any, flags: dict[str, Any]) -> None:
-    """Writes runs in memory as the JSON lines that the command reads; takes out of `flags` what is said of them."""
+    """Writes runs in memory as JSON lines for the command, and removes the arguments about them from `flags`."""
     taken = {name: flags.pop(name) for name in ("configs", "steps", "metric", "direction") if name in flags}
     if is_frame(curves):
         taken.update({name: flags.pop(name) for name in ("id", "resource", "exclude", "include") if name in flags})

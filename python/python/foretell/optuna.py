@@ -1,11 +1,4 @@
-"""A pruner for Optuna that forecasts where each trial will end.
-
-::
-
-    study = optuna.create_study(direction="maximize", pruner=ForetellPruner(max_resource=20))
-
-A trial is pruned once its forecast says that it will not be the best. The forecast and the reason are in `trial.user_attrs["foretell"]`.
-"""
+"""A pruner for Optuna."""
 
 from __future__ import annotations
 
@@ -26,10 +19,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("foretell")
 
-#: Between two readings of a storage passes this many times the time that one takes.
+#: The least time between two readings of a storage, in units of the time for one reading.
 _READING = 50.0
 
-#: Settings that the Optuna study has.
+#: Settings of the Optuna study.
 _OWN = {
     "direction": "the direction is that of the Optuna study: optuna.create_study(direction=…)",
     "metric": "the metric is the value that trials report by trial.report",
@@ -37,30 +30,45 @@ _OWN = {
 
 
 class ForetellPruner(optuna.pruners.BasePruner):
-    """Prunes a trial when its forecast says that it will not win.
+    """A pruner that forecasts the final value of each trial, and prunes trials that will not win.
 
-    It learns from the study's complete trials, from their configurations and their curves. One that ended before the longest did, by
-    its own early stopping say, counts with its last value. Pruned trials teach nothing: what they would have come to is not known.
-    Several processes on one storage need nothing but that storage, and one pruner may serve several studies.
+    It learns from the configurations and curves of complete trials. `trial.user_attrs["foretell"]` of a pruned trial records the forecast
+    and the reason. Several processes can share a storage, and one pruner can serve several studies.
+
+    If trials return the best of their reports, the best counts. If the returned values do not match the reports, no trial is pruned. The
+    log shows both cases once; `score="last"` or `"best"` sets it explicitly.
+
+    >>> import optuna
+    >>> from foretell.optuna import ForetellPruner
+    >>> def objective(trial):
+    ...     rate = trial.suggest_float("lr", 1e-4, 1, log=True)
+    ...     for epoch in range(10):
+    ...         value = (1 - abs(rate - 0.1)) * (1 - 0.6 ** (epoch + 1))
+    ...         trial.report(value, epoch)
+    ...         if trial.should_prune():
+    ...             raise optuna.TrialPruned()
+    ...     return value
+    >>> optuna.logging.set_verbosity(optuna.logging.ERROR)
+    >>> study = optuna.create_study(direction="maximize", pruner=ForetellPruner(max_resource=10))
+    >>> study.optimize(objective, n_trials=20)
+    >>> any(trial.state.name == "PRUNED" for trial in study.trials)
+    True
 
     Parameters
     ----------
     max_resource
-        How many steps a whole training has, counted from 0 or from 1; a trial that has come so far is not pruned. Default: as many as
-        the longest complete trial.
+        The number of steps of a complete trial, whether steps count from 0 or 1 (default: the length of the longest complete trial).
     n_startup_trials
-        No trial is pruned before this many are complete; runs of `history` count. Default: a study's burn-in, 3.
+        The number of complete trials before any trial is pruned, including runs of `history` (default: 3).
     n_warmup_steps
-        No trial is pruned at a step before this one, as by Optuna's own pruners.
+        The step before which no trial is pruned, as for Optuna's pruners.
     history
-        Old runs to learn from: another Optuna study or its trials, a path or a glob, a study's folder, a frame, lists; see
-        `foretell.Forecaster.fit`.
+        Old runs to learn from: a path, a glob, the folder of a study, an Optuna study, the results of Ray Tune, a frame or lists.
+        See `foretell.Forecaster.fit`.
     shadow
-        Decide and record, but prune nothing.
+        Record decisions, but prune no trial.
     settings
-        Those of `foretell.Judge`, such as `caution`, `stop_probability`, `predictor`, `min_steps`, `background` and `score`: which report of
-        a trial counts, `"last"` or `"best"`. By default the returned values show it: if trials return the best of their reports, the
-        best counts; if they return values that do not go together with their reports, none is pruned. Both are logged.
+        Settings of `foretell.Judge`, such as `caution`, `stop_probability`, `min_steps` and `background`.
     """
 
     def __init__(
@@ -83,7 +91,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
         self._forget()
 
     def _forget(self) -> None:
-        # studies are numbered within their storage: each new database begins with the same number
+        # study numbers are unique only within a storage
         self._studies: weakref.WeakKeyDictionary[Any, dict[int, _Known]] = weakref.WeakKeyDictionary()
         self._lock = Lock()
 
@@ -95,7 +103,7 @@ class ForetellPruner(optuna.pruners.BasePruner):
         self._forget()
 
     def prune(self, study: optuna.study.Study, trial: FrozenTrial) -> bool:
-        """Whether to prune `trial`."""
+        """Whether to prune `trial`. Optuna calls this."""
         if not trial.intermediate_values:
             return False
         with self._lock:
@@ -107,14 +115,14 @@ class ForetellPruner(optuna.pruners.BasePruner):
         if decision is None:
             return False
         if decision.stop:
-            # the storage is written only where there is something to say
+            # writing to the storage is slow
             study._storage.set_trial_user_attr(trial._trial_id, "foretell", as_dict(decision))
             kind = "would be pruned" if self._shadow else "pruned"
             _log.info("trial %d %s at step %g: %s", trial.number, kind, steps[-1], decision.reason)
         return decision.stop and not self._shadow
 
     def _known(self, study: optuna.study.Study, number: int) -> _Known:
-        """What is known of `study`, with the trials that were completed since the last time."""
+        """The state for `study`, updated with the trials completed since the last call."""
         studies = self._studies.setdefault(study._storage, {})
         known = studies.get(study._study_id)
         if known is not None and not known.is_due(number):
@@ -132,37 +140,37 @@ class ForetellPruner(optuna.pruners.BasePruner):
 
 
 class _Known:
-    """What a pruner knows of one study: which of its trials have been learnt from."""
+    """The state of a pruner for one study: the trials it has learned from."""
 
     def __init__(self, judge: Judge, max_resource: int | None) -> None:
         self.judge = judge
-        #: Until a complete trial has come so far, somebody may have to be told.
+        #: The `max_resource` that no complete trial has reached so far, to warn about.
         self._awaited = max_resource
         self._longest = 0.0
         self._seen: dict[int, Any] = {}
-        #: The trials that asked, and when the storage is read again for them.
+        #: The trials that have asked, and the time of the next reading for them.
         self._asked: set[int] = set()
         self._next = 0.0
 
     def is_due(self, number: int) -> bool:
-        """Whether to read the storage again: at the first question of each trial, and later only as often as it costs little, since
-        nothing but the trials of other processes and threads can have changed."""
+        """Whether to read the storage again: at the first call for each trial, and later at most once per interval, because only trials of
+        other processes and threads can have changed."""
         return number not in self._asked or time.perf_counter() >= self._next
 
     def was_read(self, number: int, took: float) -> None:
-        """The storage was read for trial `number`, which took some seconds."""
+        """Notes a reading of the storage for trial `number`, and its seconds."""
         self._asked.add(number)
         self._next = time.perf_counter() + _READING * took
 
     def goes_on(self, complete: list[FrozenTrial]) -> bool:
-        """Whether `complete` are those of the same study. A storage may give a deleted study's number to the next."""
+        """Whether `complete` are trials of the same study. A storage can reuse the number of a deleted study."""
         if len(complete) == len(self._seen):
             return True
         ended = {trial.number: trial.datetime_complete for trial in complete}
         return all(ended.get(number) == when for number, when in self._seen.items())
 
     def update(self, complete: list[FrozenTrial]) -> None:
-        """Takes in the trials that were completed since the last time."""
+        """Learns from the trials completed since the last call."""
         if len(complete) == len(self._seen):
             return
         for trial in complete:
@@ -190,7 +198,7 @@ class _Known:
 
 
 def _trained(steps: list[float]) -> float:
-    """How many steps were trained: one more than the last where they count from 0."""
+    """The number of steps trained: one more than the last step if steps count from 0."""
     return steps[-1] + (steps[0] == 0)
 
 

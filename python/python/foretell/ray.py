@@ -1,10 +1,4 @@
-"""A scheduler for Ray Tune that stops trials when their forecasts say that they will not win.
-
-::
-
-    scheduler = ForetellScheduler(metric="accuracy", mode="max", max_t=20)
-    tune.Tuner(train, tune_config=tune.TuneConfig(scheduler=scheduler, num_samples=60)).fit()
-"""
+"""A scheduler for Ray Tune."""
 
 from __future__ import annotations
 
@@ -27,42 +21,44 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("foretell")
 
-#: The file in a trial's folder that says how it ended.
+#: The file in a trial's folder that records how the trial ended.
 _STATE = "foretell.json"
 
-#: Settings that Ray has by another name.
+#: Settings with another name in Ray.
 _OWN = {"direction": "give mode='max' or 'min'"}
 
 
 class ForetellScheduler(FIFOScheduler):
-    """Stops a trial when its forecast says that it will not win.
+    """A scheduler that forecasts the final value of each trial, and stops trials that will not win.
 
-    It learns from the trials that ended by themselves or reached `max_t`. One that ended before the longest did counts with its last
-    value. A result without the metric is passed over. `decisions` keeps the last forecast and reason of each trial: Ray hands schedulers
-    a copy of the result, so that nothing can be added to it.
+    It learns from trials that reach `max_t` or end without being stopped. `decisions` contains the last decision on each trial. After
+    `Tuner.restore`, it continues with everything it had learned: each trial's folder records how the trial ended, in `foretell.json`.
 
-    `Tuner.restore` continues with what the run had learnt: how each trial ended is kept in its folder, in `foretell.json`.
+    >>> from foretell.ray import ForetellScheduler
+    >>> from ray import tune
+    >>> scheduler = ForetellScheduler(max_t=20, grace_period=2)
+    >>> config = tune.TuneConfig(metric="accuracy", mode="max", scheduler=scheduler, num_samples=60)
 
     Parameters
     ----------
     metric, mode
-        The metric in the results, and `'max'` or `'min'`; here or in `TuneConfig`.
+        The metric in the results, and `'max'` or `'min'` (default: those of `TuneConfig`).
     max_t
-        The last step of a whole training; a trial that reaches it is stopped, as by Ray's own schedulers.
+        The last step of a complete trial. A trial that reaches it is stopped, as by Ray's schedulers.
     time_attr
-        The step in the results. Name one that your training counts itself if trials go on from checkpoints.
+        The step in the results. If trials resume from checkpoints, name a step counted by your training.
     grace_period
-        No trial is stopped before its `time_attr` has come so far, as by Ray's own schedulers.
+        The step before which no trial is stopped, as for Ray's schedulers.
     n_startup_trials
-        How many trials are trained to their end before any is stopped; runs of `history` count. Default: a study's burn-in, 3.
+        The number of completed trials before any trial is stopped, including runs of `history` (default: 3).
     history
-        Old runs to learn from: Ray's results (`Tuner.fit()` returns them), a path or a glob, a study's folder, a frame, lists; see
-        `foretell.Forecaster.fit`.
+        Old runs to learn from: a path, a glob, the folder of a study, an Optuna study, the results of Ray Tune, a frame or lists.
+        See `foretell.Forecaster.fit`.
     shadow
-        Decide and record, but stop nothing.
+        Record decisions, but stop no trial.
     settings
-        Those of `foretell.Judge`, such as `caution`, `stop_probability`, `predictor`, `min_steps`, `background` and `score`: which result of
-        a trial counts, `"last"` (the default) or `"best"`.
+        Settings of `foretell.Judge`, such as `caution`, `stop_probability`, `min_steps` and `background`. `score="best"` lets the best
+        result of a trial count instead of the last.
     """
 
     _supports_buffered_results = False
@@ -90,35 +86,35 @@ class ForetellScheduler(FIFOScheduler):
         self._grace_period = grace_period
         Judge("maximize", shadow=shadow, **self._settings)  # refuses wrong settings now, and not after hours
         self._judge: Judge | None = None
-        #: Until a trial has come to `max_t`, somebody may have to be told.
+        #: Whether no trial has reached `max_t` so far, to warn about.
         self._awaited = True
         self._curves: dict[str, tuple[list[float], list[float]]] = {}
         self._stopped: set[str] = set()
-        #: The last decision on each trial, by its id: `stop`, `reason`, `forecast`, `std`, `probability`, `incumbent`.
+        #: The last decision on each trial by id: `stop`, `reason`, `forecast`, `std`, `probability`, `incumbent`.
         self.decisions: dict[str, dict[str, Any]] = {}
 
     def set_search_properties(self, metric: str | None, mode: str | None, **spec: Any) -> bool:
-        """Takes metric and mode from `TuneConfig`, if they were not given here."""
+        """Ray calls this with the metric and mode of `TuneConfig`."""
         if (self._metric and metric) or (self._mode and mode):
             return False
         self._metric, self._mode = self._metric or metric, self._mode or mode
         return True
 
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
-        """A trial is there."""
+        """Ray calls this for each new trial."""
         if not self._metric or not self._mode:
             raise ValueError("ForetellScheduler needs a metric and a mode: give them here or in TuneConfig")
         super().on_trial_add(tune_controller, trial)
         self._restore(trial)
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
-        """A trial reported: whether it goes on."""
+        """Ray calls this for each result. Returns whether the trial continues."""
         step = self._take(trial, result)
         if step is not None and step >= self._max_t:
             self._finish(trial)
             return TrialScheduler.STOP
         steps, values = self._curves.get(trial.trial_id, ([], []))
-        # nothing new, or too early
+        # no new value, or too early
         if not steps or step != steps[-1] or step < self._grace_period:
             return TrialScheduler.CONTINUE
         judge = self._known()
@@ -136,7 +132,7 @@ class ForetellScheduler(FIFOScheduler):
         return TrialScheduler.STOP
 
     def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
-        """A trial ended by itself: it teaches."""
+        """Ray calls this when a trial ends."""
         if trial.trial_id in self._stopped:
             return
         self._take(trial, result)
@@ -150,24 +146,24 @@ class ForetellScheduler(FIFOScheduler):
             )  # fmt: skip
 
     def _take(self, trial: Trial, result: dict[str, Any]) -> float | None:
-        """Takes in a result; its step, if it has one. Trials may report other things in between: those are passed over."""
+        """Adds a result to its curve, and returns its step. Results without the metric or the step are skipped."""
         if self._time_attr not in result:
             return None
         step = float(result[self._time_attr])
         if result.get(self._metric) is not None:
             steps, values = self._curves.setdefault(trial.trial_id, ([], []))
-            # a trial that went on from a checkpoint reports some steps again: the first values count
+            # a trial resumed from a checkpoint reports some steps again: the first values count
             if not steps or step > steps[-1]:
                 steps.append(step)
                 values.append(float(result[self._metric]))
         return step
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
-        """A trial failed; it teaches nothing."""
+        """Ray calls this when a trial fails."""
         self._curves.pop(trial.trial_id, None)
 
     def _restore(self, trial: Trial) -> None:
-        """Takes in a trial of a run that is restored: how it ended, or its curve so far. A new trial has left nothing yet."""
+        """Reads how a trial of a restored run ended, or its curve so far. A new trial has no files yet."""
         if (kept := _kept(trial, _STATE)) is not None:
             state = json.loads(kept)
             if "decision" in state:
@@ -183,18 +179,18 @@ class ForetellScheduler(FIFOScheduler):
                 self._take(trial, json.loads(line))
 
     def save(self, checkpoint_path: str) -> None:
-        """Writes what has been learnt, for programs that keep schedulers themselves. `Tuner.restore` needs no such file."""
+        """Ray calls this to write the scheduler's state. `Tuner.restore` does not need it."""
         kept = {name: value for name, value in self.__dict__.items() if name.startswith("_") or name == "decisions"}
         with open(checkpoint_path, "wb") as file:
             pickle.dump(kept, file)
 
     def restore(self, checkpoint_path: str) -> None:
-        """Reads it again."""
+        """Ray calls this to read the state written by `save`."""
         with open(checkpoint_path, "rb") as file:
             self.__dict__.update(pickle.load(file))
 
     def debug_string(self) -> str:
-        """One line for Ray's status."""
+        """Ray calls this for its status."""
         count = 0 if self._judge is None else len(self._judge)
         stopped = sum(decision["stop"] for decision in self.decisions.values())
         return f"Using Foretell: learnt from {count} whole trainings, {stopped} trials will not win."
@@ -225,7 +221,7 @@ class ForetellScheduler(FIFOScheduler):
 
 
 def _keep(trial: Trial, state: dict[str, Any]) -> None:
-    """Writes how a trial ended into its folder, for a run that is restored."""
+    """Writes how a trial ended into its folder, for `Tuner.restore`."""
     storage = getattr(trial, "storage", None)
     if storage is None:
         return
@@ -238,7 +234,7 @@ def _keep(trial: Trial, state: dict[str, Any]) -> None:
 
 
 def _kept(trial: Trial, name: str) -> str | None:
-    """A file in the trial's folder, where it has one."""
+    """The text of a file in the trial's folder; `None` if there is none."""
     storage = getattr(trial, "storage", None)
     if storage is None or storage.trial_dir_name is None:
         return None

@@ -1,4 +1,4 @@
-"""A study that a server keeps: several processes, on any machines, work on it together."""
+"""Studies on a server, shared by several processes or machines."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("foretell")
 
-#: Seconds for which an answer is awaited, and for which a server that is gone is tried again.
+#: Seconds to wait for an answer, and seconds to retry a server that is gone.
 _TIMEOUT, _PATIENCE = 60.0, 120.0
 
 
 class RemoteStudy(Search):
-    """A study of `foretell serve`. Make one with `foretell.connect`. It has all that `Study` has; its `folder` is known if
-    it was given to `connect`.
+    """A study on a server. Create one with `foretell.connect`. It provides all methods of `Study`, and two more.
 
     >>> import foretell, tempfile
     >>> study = foretell.connect(tempfile.mkdtemp() + "/a", space={"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=2)
@@ -63,9 +62,9 @@ class RemoteStudy(Search):
         if given:
             server.call("PUT", self._address, given)
         self._done = False
-        #: Of each trial that runs here: its lease and its trial.
+        #: The lease and the trial of each trial in this process, by number.
         self._leases: dict[int, tuple[str, Trial]] = {}
-        #: Trials that were given to other workers while they ran here.
+        #: Trials of this process that the server gave to other workers.
         self._lost: set[int] = set()
         self._renewing: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -73,7 +72,7 @@ class RemoteStudy(Search):
             self._space.stored(self._view()["settings"]["space"])
 
     def _ask(self) -> Trial | None:
-        # a worker of the same name would be given its own trial again, and a process may work on several
+        # the server gives a worker its own trial again, and a process can run several: each gets a name
         worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         answer = self._server.call("POST", f"{self._address}/ask", {"worker": worker})
         self._done, start = answer["done"], answer["start"]
@@ -90,7 +89,7 @@ class RemoteStudy(Search):
         return trial
 
     def _renew(self, every: float) -> None:
-        """Shows the server that the trials here are alive, and hears which are to stop."""
+        """Renews the leases of the trials in this process, and takes the server's decisions."""
         while True:
             time.sleep(every)
             with self._lock:
@@ -170,7 +169,7 @@ class RemoteStudy(Search):
 
     @property
     def best(self) -> Best | None:
-        """The best trial so far: its `trial`, `score` and `config`."""
+        """The best trial so far, as a dict of `trial`, `score` and `config`; `None` before the first result."""
         best = self._server.call("GET", f"{self._address}/best")["best"]
         if best is None:
             return None
@@ -178,17 +177,17 @@ class RemoteStudy(Search):
 
     @property
     def done(self) -> bool:
-        """Whether nothing runs and there is nothing left to run."""
+        """Whether all trials have ended."""
         if not self._done:
             self._done = self._server.call("GET", f"{self._address}/best")["done"]
         return self._done
 
     def stop(self, trial: int) -> None:
-        """Stops a trial by hand."""
+        """Stops a trial."""
         self._server.call("POST", f"{self._address}/trials/{trial}/stop", {})
 
     def keep(self, trial: int) -> None:
-        """Keeps a trial from being stopped."""
+        """Protects a trial from being stopped."""
         self._server.call("POST", f"{self._address}/trials/{trial}/keep", {})
 
     def __repr__(self) -> str:
@@ -196,17 +195,17 @@ class RemoteStudy(Search):
 
 
 class LostLease(RuntimeError):
-    """A trial was silent for too long, and was given to another worker."""
+    """The server gave the trial to another worker, because its reports took too long."""
 
 
 class _Server:
-    """A server's address, and what lets one in."""
+    """A server's address and token."""
 
     def __init__(self, address: str, token: str | None) -> None:
         self.address, self._token = address, token
 
     def call(self, method: str, path: str, body: Any = None, patience: float = _PATIENCE) -> Any:
-        """What it answers. A server that is gone for a while is tried again: a report that was answered changes nothing if it comes twice."""
+        """The server's answer. Retries a server that is gone for a while; reports can safely arrive twice."""
         until, pause = time.monotonic() + patience, 0.1
         while True:
             try:
@@ -232,11 +231,11 @@ class _Server:
 
 
 class _Busy(Exception):
-    """The server cannot do it now."""
+    """The server cannot answer now."""
 
 
 def _refusal(error: urllib.error.HTTPError, address: str) -> Exception:
-    """The error that says what the server refused."""
+    """The exception for a refused request."""
     try:
         problem = json.load(error)
         text, field = problem["error"], problem.get("field")
@@ -258,7 +257,7 @@ def _number(value: Any) -> Any:
 
 
 def _whole(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration from JSON, where all numbers are real ones."""
+    """A configuration from JSON, where integers arrive as floats."""
     return {name: int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 9e15 else value for name, value in config.items()}
 
 
@@ -274,39 +273,28 @@ def connect(
     trials: int | None = None,
     **settings: Unpack[StudySettings],
 ) -> RemoteStudy:
-    """A study that several processes work on. Start the same script as often as you have workers.
+    """Connects to a study shared by several processes. Start the same script once per worker.
 
-    On one machine, name a folder. The first process starts the server of this folder, which ends a few seconds after the last process::
-
-        study = foretell.connect("runs/rates", space={"lr": foretell.log(1e-4, 1)}, metric="val_acc", epochs=20)
-        study.optimize(objective)   # python train.py & python train.py & …
+    On one machine, pass a folder. The first process starts a server for it, which ends a few seconds after the last process. For several
+    machines, start `foretell serve` and pass its address. If a worker dies, its trial moves to another worker.
 
     >>> import foretell, tempfile
-    >>> study = foretell.connect(tempfile.mkdtemp() + "/a", space={"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=2)
+    >>> folder = tempfile.mkdtemp() + "/rates"
+    >>> study = foretell.connect(folder, space={"x": foretell.float(0, 1)}, metric="acc", epochs=1, trials=2)
     >>> study.optimize(lambda trial: trial.config["x"])
     >>> len(study)
     2
 
-    On several machines, start `foretell serve` and give its address::
-
-        # foretell serve runs
-        study = foretell.connect("http://127.0.0.1:8675", "rates", {"lr": foretell.log(1e-4, 1)}, metric="val_acc", epochs=20)
-        study.optimize(objective)
-
-    With a space or settings, the study is made, or goes on if it is there already. Without them it has to be there. A trial whose worker dies
-    goes to another worker.
-
     Parameters
     ----------
     address
-        The study's folder, or the address that `foretell serve` printed, also with its `?token=…`, or the address of a study,
-        `…/api/studies/rates`.
+        The folder of the study, or the address printed by `foretell serve`.
     study
-        The study's name at an address. Left out, the only one that there is.
+        The name of the study at an address (default: the only study).
     token
-        The server's token. Default: that in the address, else the environment variable `FORETELL_TOKEN`.
+        The server's token (default: the token in the address, then the environment variable `FORETELL_TOKEN`).
     space, metric, direction, epochs, trials, settings
-        As in `Study`.
+        The same as for `foretell.Study`. Without a space, the study must exist.
     """
     folder = _folder(address)
     if folder is not None:
@@ -333,7 +321,7 @@ def connect(
 
 
 def _folder(address: str | os.PathLike[str]) -> Path | None:
-    """The folder that `address` names, if it is none of a server: those have a scheme or a port."""
+    """The folder that `address` names; `None` for the address of a server, with a scheme or a port."""
     if isinstance(address, str) and ("://" in address or (not os.path.isdir(address) and re.fullmatch(r"[^/]+:\d+(/.*)?|localhost", address))):
         return None
     return Path(address).absolute()

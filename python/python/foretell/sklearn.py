@@ -1,10 +1,4 @@
-"""The predictors as scikit-learn regressors.
-
-::
-
-    model = make_pipeline(StandardScaler(), CurveRegressor("svr-rbf", points=5))
-    model.fit(x, final_values).predict(x)
-"""
+"""The predictors as scikit-learn regressors."""
 
 from __future__ import annotations
 
@@ -18,26 +12,32 @@ from ._foretell import Regressor
 
 
 class CurveRegressor(RegressorMixin, BaseEstimator):
-    """Forecasts a final value from a curve so far and a configuration.
+    """A scikit-learn regressor that forecasts final values from curves so far and configurations. Larger values must be better: change the
+    sign of a loss.
 
-    Larger values are better: turn the sign of a loss.
+    >>> import numpy as np
+    >>> from foretell.sklearn import CurveRegressor
+    >>> ends = np.linspace(0.3, 0.9, 30)
+    >>> curves = ends[:, None] * (1 - 0.8 ** np.arange(1, 6))
+    >>> model = CurveRegressor("mean-gain").fit(curves, ends)
+    >>> model.predict(curves).shape
+    (30,)
 
     Parameters
     ----------
     predictor
-        See `foretell.predictors()`.
+        One of `foretell.predictors()`.
     points
-        Number of columns that are the curve so far: the first ones, in order. The others describe the configuration. Default: all of
-        them are the curve.
+        The number of leading columns that contain the curve so far (default: all). Other columns describe the configuration.
     seed
-        The seed of the predictor's draws.
+        The seed of all random choices.
     draws
-        Draws of its random search or of its posterior. Default: its own.
+        The number of samples in the predictor's random search or posterior (default: the predictor's own).
 
     Attributes
     ----------
     n_features_in_
-        How many columns it was fitted on.
+        The number of columns in `fit`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class CurveRegressor(RegressorMixin, BaseEstimator):
         self.draws = draws
 
     def fit(self, X: Any, y: Any) -> CurveRegressor:
-        """Fits on the rows of `X`, shape (n, columns), and their final values `y`, length n."""
+        """Fits the predictor to rows `X` of shape (n, columns) with final values `y`."""
         X, y = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
         columns = X.shape[1]
         points = columns if self.points is None else self.points
@@ -65,7 +65,7 @@ class CurveRegressor(RegressorMixin, BaseEstimator):
         self._model = Regressor.fit(self.predictor, X, y, points, self.seed, self.draws)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The expected final values of the rows of `X`; with `return_std` also their standard deviations."""
+        """The expected final values of the rows of `X`; with `return_std`, also their standard deviations."""
         check_is_fitted(self, "_data")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         mean, std = self._model.predict(np.ascontiguousarray(X))

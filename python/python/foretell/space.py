@@ -1,4 +1,4 @@
-"""What is searched: parameters as typed objects, and those of Optuna and ConfigSpace."""
+"""Search spaces: typed parameters, and those of Optuna and ConfigSpace."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, Protocol, Union
 
 from ._values import cell
 
-#: More steps than this are no list of choices any more.
+#: The largest number of steps to search as choices.
 MOST_STEPS = 100
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a search space. Make one with `foretell.float`, `log`, `int`, `logint` or `choice`.
+    """A parameter of a search space. Create one with `foretell.float`, `log`, `int`, `logint` or `choice`.
 
     >>> import foretell
     >>> isinstance(foretell.int(1, 8), foretell.Parameter)
@@ -33,11 +33,11 @@ class Parameter:
     hi: builtins.float | None = None
     #: The options of a choice.
     options: tuple[Any, ...] = ()
-    #: The other parameter and its value, where this one applies only then.
+    #: The name and value of the other parameter that this one depends on.
     condition: tuple[str, Any] | None = None
 
     def when(self, name: str, equals: Any) -> Parameter:
-        """The same parameter, searched only where the parameter `name` has the value `equals`; elsewhere it is `None`.
+        """The same parameter, searched only if the parameter `name` has the value `equals`. Otherwise, it is `None`.
 
         >>> import foretell
         >>> foretell.float(0, 0.99).when("optimizer", "sgd").condition
@@ -46,7 +46,7 @@ class Parameter:
         return replace(self, condition=(name, equals))
 
     def has(self, value: Any) -> bool:
-        """Whether the value is one of the parameter's.
+        """Whether `value` is within the parameter's range or among its options.
 
         >>> import foretell
         >>> foretell.int(1, 8).has(9)
@@ -58,7 +58,7 @@ class Parameter:
         return _is_number(value) and self.lo <= value <= self.hi
 
     def sample(self, random: Random) -> Any:
-        """A value at random.
+        """A random value.
 
         >>> import foretell, random
         >>> foretell.log(1e-4, 1).has(foretell.log(1e-4, 1).sample(random.Random(0)))
@@ -86,7 +86,7 @@ def float(lo: builtins.float, hi: builtins.float) -> Parameter:  # noqa: A001
 
 
 def log(lo: builtins.float, hi: builtins.float) -> Parameter:
-    """A real number from `lo` to `hi` on a logarithmic scale; `lo` is above 0.
+    """A real number from `lo` to `hi`, searched on a logarithmic scale. `lo` must be above 0.
 
     >>> import foretell
     >>> foretell.log(1e-4, 1).lo
@@ -96,7 +96,7 @@ def log(lo: builtins.float, hi: builtins.float) -> Parameter:
 
 
 def int(lo: builtins.int, hi: builtins.int) -> Parameter:  # noqa: A001
-    """A whole number from `lo` to `hi`, both included.
+    """An integer from `lo` to `hi`, both included.
 
     >>> import foretell
     >>> foretell.int(1, 8).has(8)
@@ -106,7 +106,7 @@ def int(lo: builtins.int, hi: builtins.int) -> Parameter:  # noqa: A001
 
 
 def logint(lo: builtins.int, hi: builtins.int) -> Parameter:
-    """A whole number from `lo` to `hi` on a logarithmic scale; `lo` is at least 1.
+    """An integer from `lo` to `hi`, searched on a logarithmic scale. `lo` must be at least 1.
 
     >>> import foretell
     >>> foretell.logint(16, 1024).kind
@@ -116,8 +116,7 @@ def logint(lo: builtins.int, hi: builtins.int) -> Parameter:
 
 
 def choice(*options: Any) -> Parameter:
-    """One of the `options`, which may be anything: `choice("sgd", "adam")`, `choice(True, False)`, `choice((64, 64), (128,))`. A single
-    list is taken for the options: `choice([32, 64])`.
+    """One of `options`, which can be any objects. A single list contains the options: `choice([32, 64])`.
 
     >>> import foretell
     >>> foretell.choice([32, 64]).options
@@ -191,7 +190,7 @@ class Space:
         return fields
 
     def stored(self, written: Any) -> None:
-        """What the core made of it: says which parameters are real numbers, also where the space was written as texts."""
+        """Takes the space as parsed by the core, which shows the parameters that are real numbers."""
         self.written = written if self.written is None else self.written
         if isinstance(written, list):
             self._reals = {one["name"] for one in written if one["kind"] in ("float", "log")}
@@ -286,8 +285,8 @@ def stepped(name: str, low: Any, high: Any, step: Any) -> Parameter:
 
 
 def _named(name: str, options: Iterable[Any]) -> dict[Any, Any]:
-    """The options by the values that the core knows them by: numbers or texts as they are; of other things, texts that tell them apart in every
-    process."""
+    """The options by their values in the core: numbers and strings unchanged; for other objects, strings that are unique and the same in
+    every process."""
     options = list(options)
     plain = all(isinstance(one, str) for one in options) or all(_is_number(one) for one in options)
     named = {one if plain else _label(one): one for one in options}
@@ -365,7 +364,7 @@ def _condition_of(condition: Any) -> tuple[str, str, Any]:
 
 
 def _hyperparameter(given: Any) -> Parameter:
-    """A hyperparameter of ConfigSpace, which is not imported: its objects say what they are."""
+    """A hyperparameter of ConfigSpace as a parameter, without importing ConfigSpace."""
     kind = type(given).__name__
     if kind in ("UniformFloatHyperparameter", "UniformIntegerHyperparameter"):
         whole = kind == "UniformIntegerHyperparameter"

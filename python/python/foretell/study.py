@@ -1,4 +1,4 @@
-"""A search in this process: ask for a trial, report its values, tell how it ended."""
+"""A search in this process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _log = logging.getLogger("foretell")
 
 
 class Study(Search):
-    """A search that stops trainings which will not win.
+    """A hyperparameter search that stops trials that will not win.
 
     >>> import foretell
     >>> def objective(trial):
@@ -43,26 +43,24 @@ class Study(Search):
     Parameters
     ----------
     space
-        The parameters by name: `foretell.log(1e-4, 1)`, `foretell.int(1, 8)`, `foretell.float(0, 0.9)`, `foretell.choice("sgd", "adam")`,
-        each with `.when(other, value)` where it applies only then; or as the command's `--param` has them, `'log:1e-4:1'`; a
-        distribution of Optuna; or a whole `ConfigurationSpace`. Left out, the study in the folder is opened as it is; in a new one, the
-        space is what the objective asks for by `trial.suggest_float`, `suggest_int` and `suggest_categorical`.
+        A dict of parameters: `foretell.log(1e-4, 1)`, `foretell.int(1, 8)`, `foretell.choice("sgd", "adam")`, strings as on the command
+        line (`"log:1e-4:1"`), distributions of Optuna; or a `ConfigurationSpace`. Without a space, the study opens an existing folder, or
+        takes the parameters that the objective asks for by `trial.suggest_float`, `suggest_int` and `suggest_categorical`.
     folder
-        Where the study is kept: the same folder goes on with the same study, also after a crash. `foretell study` shows it. Default: in
+        The folder of the study. If it contains a study, the search resumes. `foretell study` shows it. By default, the study is kept in
         memory.
     metric, direction
-        The metric's name, and which way is better where the name does not tell: `'maximize'` or `'minimize'`.
+        The name of the metric, and `'maximize'` or `'minimize'` (default: inferred from the name).
     epochs
-        How many epochs (reports) a whole training has; a new study needs it. 1 for an objective that only returns a value.
+        The number of epochs (reports) of a complete trial; required for a new study. Use 1 if the objective only returns a value.
     trials
-        How many trials there are in all.
+        The number of trials.
     history
-        Earlier runs to learn from, too, as `Forecaster.fit` takes them: a path or a glob, a study's folder, an Optuna study, Ray's results, a
-        frame, lists.
+        Earlier runs to learn from: a path, a glob, the folder of a study, an Optuna study, the results of Ray Tune, a frame or lists.
+        See `foretell.Forecaster.fit`.
     settings
-        Every other choice of `foretell search`, by the name of its flag: `sampler`, `scheduler`, `policy`, `caution`, `budget_epochs`,
-        `burn_in`, `stop_probability`, `predictor`, `score`, `seed`, `enqueue` (configurations to try first), … (`foretell search --help`
-        explains them all).
+        Any other setting of a study, such as `sampler`, `scheduler`, `caution`, `budget_epochs` and `enqueue`. `foretell search --help`
+        describes them.
     """
 
     def __init__(
@@ -97,12 +95,12 @@ class Study(Search):
         self.folder = None if folder is None else Path(folder)
         is_new = self.folder is None or not (self.folder / "events.jsonl").exists()
         self._given, self._runs = given, runs
-        #: Whether parameters that the objective asks for join the space; the first trial, before it has reported.
+        #: Whether the space grows by the parameters that the objective asks for; the first trial until it reports.
         self._grows, self._scout = space is None, None
         self._lock = threading.RLock()
         self._opened: _Core | None = None
         self._hopeless = False
-        #: What finished trials reported and returned, and the name of how the two relate; not where a score was chosen.
+        #: Reports and returned values of finished trials, and the name of their relation. Unused if the user chose a score.
         self._finished: tuple[list[list[float]], list[float]] = [], []
         self._relation: str | None = None
         self._detects = settings.get("score") is None and settings.get("shadow") is None
@@ -118,7 +116,7 @@ class Study(Search):
 
     @property
     def _core(self) -> _Core:
-        """The study; while its space is unknown, an error that says so."""
+        """The study; an error while its space is unknown."""
         if self._opened is None:
             raise RuntimeError("this study has no space yet: give one, or run an objective that calls trial.suggest_float and the like")
         return self._opened
@@ -128,7 +126,7 @@ class Study(Search):
         self._space.stored(self._core.settings["space"])
 
     def _begin_trial(self, trial: Trial) -> None:
-        """The first trial of a study without a space reports or ends: the parameters that it asked for are the space."""
+        """Opens a study without a space when its first trial reports or ends. The space is the parameters it asked for."""
         with self._lock:
             if self._opened is not None:
                 return
@@ -145,7 +143,7 @@ class Study(Search):
             trial.number, _, trial.seed, _, trial.end = start
 
     def _first(self) -> Trial | None:
-        """The first trial of a study without a space; `None` while another thread has it."""
+        """The first trial of a study without a space; `None` while another thread runs it."""
         with self._lock:
             if self._scout is not None or self._opened is not None or self._hopeless:
                 return None
@@ -173,7 +171,7 @@ class Study(Search):
         raise Grown
 
     def _returned(self, trial: Trial, value: float) -> None:
-        """Where trials return their best report, the best counts from now on; where they return something else, none is stopped."""
+        """Lets the best report count if trials return it. Stops no trial if returned values do not match the reports."""
         if not self._detects or trial._first:
             return
         with self._lock:
@@ -187,13 +185,13 @@ class Study(Search):
             try:
                 self._core.change({"score": score, "shadow": name in ("too-few", "apart")})
             except ValueError as error:
-                # a scheduler with rungs has compared trials by the score that it was given
+                # a scheduler with rungs has already compared trials by the other score
                 words += f". This study goes by its last reports all the same: make it with score={score!r} ({error})"
         if words:
             _log.log(logging.INFO if name == "too-few" else logging.WARNING, "%s", words)
 
     def _offer_earlier(self) -> None:
-        """Says which studies beside the folder this one could learn from: those of the same parameters, metric and length."""
+        """Warns of earlier studies next to the folder with the same parameters, metric and length, to learn from."""
         assert self.folder is not None
         own = self._core.settings
         here = self.folder.resolve()
@@ -245,18 +243,18 @@ class Study(Search):
 
     @property
     def best(self) -> Best | None:
-        """The best trial so far: its `trial`, `score` and `config`."""
+        """The best trial so far, as a dict of `trial`, `score` and `config`; `None` before the first result."""
         best = None if self._opened is None else self._opened.best
         return None if best is None else {"trial": best[0], "score": best[1], "config": self._space.decoded(best[2])}
 
     @property
     def done(self) -> bool:
-        """Whether nothing runs and there is nothing left to run."""
+        """Whether all trials have ended."""
         return self._hopeless if self._opened is None else self._opened.done
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings, also those that were chosen for you."""
+        """All settings, including those chosen automatically."""
         return self._core.settings
 
     def __repr__(self) -> str:
@@ -266,20 +264,20 @@ class Study(Search):
 
 
 def _check(space: Any, settings: Mapping[str, Any]) -> None:
-    """What was written otherwise before, and what is easily mistaken."""
+    """Refuses common mistakes and old spellings."""
     if isinstance(space, os.PathLike) or (isinstance(space, str) and space != "metaqnn"):
         raise TypeError(f"space={os.fspath(space)!r}: the space comes first; a folder is given by name: Study(space, folder={os.fspath(space)!r})")
     if "learn_from" in settings:
         raise TypeError("learn_from= is called history= here")
     known = [*StudySettings.__annotations__, "metric", "direction", "epochs", "trials", "history", "folder"]
     for name in settings:
-        # the core refuses what is nothing like a setting, and names them all
+        # the core refuses the rest, and lists all settings
         if name not in known and (close := difflib.get_close_matches(name, known, 1)):
             raise TypeError(f"unknown setting {name!r}; did you mean {close[0]!r}?")
 
 
 def _check_length(epochs: int | None) -> None:
-    """A new study needs the length of a whole training, which nobody else can know."""
+    """Requires the length of a complete trial for a new study."""
     if epochs is None or epochs < 1:
         raise ValueError(
             f"epochs={epochs!r}: a new study needs the number of epochs (reports) of a whole training, such as epochs=20; epochs=1 where the "
@@ -288,6 +286,6 @@ def _check_length(epochs: int | None) -> None:
 
 
 def _names(space: Any) -> Any:
-    """The names of the parameters of a space as settings have it."""
+    """The names of the parameters of a space in the form of settings."""
     return space if isinstance(space, str) else {parameter["name"] for parameter in space}
 

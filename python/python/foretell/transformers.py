@@ -1,75 +1,53 @@
-"""A callback for Hugging Face's `Trainer` that stops a training when its forecast says that it will not win.
-
-::
-
-    stop = ForetellCallback("eval_loss", history="runs.jsonl", config={"lr": 5e-5})
-    trainer = Trainer(model, args, train_dataset=train, eval_dataset=test, callbacks=[stop])
-"""
+"""A callback for the `Trainer` of Hugging Face that stops runs that will not win."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from ._callback import CallbackSettings, Monitor
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._settings import Direction
+from ._callback import Callback
 
 
-class ForetellCallback(TrainerCallback):
-    """Stops the training when its forecast says that it will not win.
+class ForetellCallback(Callback, TrainerCallback):
+    """Stops `Trainer.train` when the forecast shows that the run will not win.
 
-    Forecast and probability are added to the last entry of `state.log_history`. Under DDP the first process decides and all follow.
+    You can leave out the `eval_` prefix of `monitor`. With several evaluation sets, include the name of the set, for example
+    `eval_hard_loss`. The callback skips evaluations without the metric, and evaluations outside `train`. It adds `foretell_forecast` and
+    `foretell_probability` to the last entry of `state.log_history`. `Trainer.hyperparameter_search` adds the parameters of each trial to
+    `config`. With DDP, the first process makes the decisions for all processes.
 
-    Parameters
-    ----------
-    monitor
-        The name of the metric, with the trainer's `eval_` or without; of several evaluation sets with the set's name, as in
-        `eval_hard_loss`. Evaluations that have no such metric are passed over, as are those outside a training.
-    history
-        Finished runs to learn from: a path or a glob, a study's folder, a frame, lists; see `foretell.Forecaster.fit`. To a file that ends
-        in `.jsonl` this run is added when it ends, so that the next one learns from it; the file may still be missing.
-    direction
-        `'maximize'` or `'minimize'`. Default: by the metric's name.
-    config
-        The configuration of this run. `Trainer.hyperparameter_search` adds the parameters of each trial.
-    shadow
-        Decide and log, but do not stop.
-    settings
-        Those of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`; `append=False` leaves a history in JSON lines as it is.
+    >>> import contextlib, tempfile, torch
+    >>> from transformers import Trainer, TrainingArguments
+    >>> from foretell.transformers import ForetellCallback
+    >>> class Line(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.layer = torch.nn.Linear(1, 1)
+    ...     def forward(self, x, labels):
+    ...         return {"loss": ((self.layer(x) - labels) ** 2).mean(), "logits": x}
+    >>> data = [{"x": torch.ones(1), "labels": torch.ones(1)}] * 8
+    >>> args = TrainingArguments(tempfile.mkdtemp(), num_train_epochs=3, eval_strategy="epoch", save_strategy="no",
+    ...                          report_to="none", use_cpu=True, disable_tqdm=True)
+    >>> stop = ForetellCallback("eval_loss", history=[[0.9, 0.5, 0.3], [0.8, 0.4, 0.2], [0.7, 0.3, 0.1]])
+    >>> with contextlib.redirect_stdout(None):
+    ...     trained = Trainer(Line(), args, train_dataset=data, eval_dataset=data, callbacks=[stop]).train()
+    >>> stop.watch.steps
+    [1.0, 2.0, 3.0]
     """
 
-    def __init__(
-        self,
-        monitor: str,
-        history: Any,
-        *,
-        direction: Direction | None = None,
-        config: Mapping[str, Any] | None = None,
-        shadow: bool = False,
-        **settings: Unpack[CallbackSettings],
-    ) -> None:
-        self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
-        self._training = self._seen = False
-        #: The step of an evaluation without the metric, until there is one with it.
-        self._missed: int | None = None
-
-    @property
-    def decision(self) -> Any:
-        """The last decision; in processes other than the first `None`."""
-        return self.watch.decision
+    #: Whether a run is under way, and whether it has reported the metric.
+    _training = _seen = False
+    #: The step of an evaluation without the metric, until there is one with it.
+    _missed: int | None = None
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any
     ) -> None:
-        """A training begins, or goes on from a checkpoint: its curve so far is in the log history."""
+        """The trainer calls this when a run starts or resumes. The log history contains the curve so far."""
         if self._training:
-            # the training before this one ended in an error, or another pruner ended it
+            # the run before this one ended by an error or by another pruner
             self.watch.end(failed=True)
         self.watch.begin(state.trial_params if state.is_hyper_param_search else None)
         self._training, self._seen, self._missed = True, False, None
@@ -81,9 +59,9 @@ class ForetellCallback(TrainerCallback):
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **others: Any
     ) -> None:
-        """The training has ended."""
+        """The trainer calls this when a run ends."""
         self._training = False
-        # in processes other than the first no value is kept
+        # only the first process keeps values
         if state.is_world_process_zero:
             self.watch.end(args.num_train_epochs if args.max_steps <= 0 else None)
 
@@ -95,7 +73,7 @@ class ForetellCallback(TrainerCallback):
         metrics: Mapping[str, Any] | None = None,
         **others: Any,
     ) -> None:
-        """An evaluation has ended: its metric is judged at the epoch, a whole one or a part."""
+        """The trainer calls this after each evaluation. Steps are epochs, with fractions."""
         metrics, name = metrics or {}, self._name(metrics or {})
         if not self._training:
             return
@@ -115,13 +93,13 @@ class ForetellCallback(TrainerCallback):
         control.should_training_stop = control.should_training_stop or _of_first(stop, args)
 
     def _name(self, metrics: Mapping[str, Any]) -> str | None:
-        """What the metric is called among `metrics`."""
+        """The name of the metric in `metrics`."""
         named = (self.watch.monitor, f"eval_{self.watch.monitor}")
         return next((name for name in named if name in metrics), None)
 
 
 def _of_first(stop: bool, args: TrainingArguments) -> bool:
-    """What the first process says, in all of them."""
+    """The decision of the first process, in all processes."""
     if args.world_size <= 1:
         return stop
     import torch

@@ -1,4 +1,4 @@
-"""A loop over epochs that ends when the run will not win."""
+"""A loop over epochs that ends early if the run will not win."""
 
 from __future__ import annotations
 
@@ -18,14 +18,7 @@ _log = logging.getLogger("foretell")
 
 
 class watch(Iterable):
-    """Goes through `epochs`, and ends early when the run that reports will not win.
-
-    ::
-
-        run = foretell.watch(range(20), history="runs.jsonl", direction="maximize", config={"lr": 0.1})
-        for epoch in run:
-            run.report(train_one_epoch())
-        print(run.decision)
+    """Iterates over `epochs`, and ends early if the run will not win. Call `report` once per epoch.
 
     >>> import foretell
     >>> run = foretell.watch(range(3), history=[[0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.2, 0.5, 0.8]], direction="maximize")
@@ -37,22 +30,22 @@ class watch(Iterable):
     Parameters
     ----------
     epochs
-        What to loop over; one value is reported in each round.
+        The iterable to loop over.
     history
-        Finished runs to learn from, as `Forecaster.fit` takes them. To a file that ends in `.jsonl` this run is added when it ends, so that
-        the next one learns from it; the file may still be missing.
+        Finished runs to learn from: a path, a glob, the folder of a study, a frame or lists. See `foretell.Forecaster.fit`. If it is a
+        `.jsonl` file, each run is added to it when it ends. The file is created if it does not exist.
     direction
         `'maximize'` or `'minimize'`.
     config
         The configuration of this run.
     judge
-        A `foretell.Judge` that is shared by many runs, in place of `history` and `direction`.
+        A `foretell.Judge` shared by several runs, instead of `history` and `direction`.
     shadow
-        Decide and say so, but stop nothing.
+        Log decisions, but do not end the loop.
     append
-        `False` leaves a history in JSON lines as it is.
+        `False` leaves a `.jsonl` history unchanged.
     settings
-        Those of `foretell.Judge`, such as `min_steps`, `caution`, `stop_probability`.
+        Settings of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`.
     """
 
     def __init__(
@@ -83,7 +76,7 @@ class watch(Iterable):
         self.stopped = False
 
     def report(self, value: float) -> bool:
-        """The metric after this round; returns whether the loop will end."""
+        """Reports the value of the metric after an epoch. Returns whether the loop will end."""
         self.values.append(float(value))
         decision = self.judge.decide(self.values, self.config, key=self._key)
         if decision is not None:

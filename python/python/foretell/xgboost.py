@@ -1,82 +1,45 @@
-"""A callback for XGBoost that stops a training when its forecast says that it will not win.
-
-::
-
-    stop = ForetellCallback("validation-auc", history="runs.jsonl", config=params)
-    xgboost.train(params, train, 500, evals=[(test, "validation")], callbacks=[stop])
-"""
+"""A callback for XGBoost that stops runs that will not win."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xgboost
 
-from ._callback import CallbackSettings, Monitor
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._settings import Direction
+from ._callback import Rounds
 
 
-class ForetellCallback(xgboost.callback.TrainingCallback):
-    """Stops the training when its forecast says that it will not win.
+class ForetellCallback(Rounds, xgboost.callback.TrainingCallback):
+    """Stops a training of XGBoost when the forecast shows that it will not win.
 
-    Parameters
-    ----------
-    monitor
-        The name of the metric, with that of its data: `validation-auc`.
-    history
-        Finished runs to learn from: a path or a glob, a study's folder, a frame, lists; see `foretell.Forecaster.fit`. To a file that ends
-        in `.jsonl` this run is added when it ends; the file may still be missing.
-    direction
-        `'maximize'` or `'minimize'`. Default: by the metric's name.
-    config
-        The configuration of this run.
-    every
-        Judge after so many rounds: forecasts of each of thousands of rounds would cost more than they save.
-    shadow
-        Decide and log, but do not stop.
-    settings
-        Those of `foretell.Judge`, such as `min_steps`, `caution` and `stop_probability`; `append=False` leaves a history in JSON lines as it is.
+    `monitor` names the data set and the metric, for example `validation-auc`. Decisions are made every 10 rounds; `every=` changes this.
+
+    >>> import numpy as np, xgboost
+    >>> from foretell.xgboost import ForetellCallback
+    >>> x = np.random.default_rng(0).normal(size=(200, 3))
+    >>> train = xgboost.DMatrix(x, x[:, 0])
+    >>> stop = ForetellCallback("train-rmse", history=[[0.9, 0.5, 0.3], [0.8, 0.4, 0.2], [0.7, 0.3, 0.1]], every=5)
+    >>> booster = xgboost.train({}, train, 15, evals=[(train, "train")], callbacks=[stop], verbose_eval=False)
+    >>> stop.watch.steps
+    [5.0, 10.0, 15.0]
     """
 
-    def __init__(
-        self,
-        monitor: str,
-        history: Any,
-        *,
-        direction: Direction | None = None,
-        config: Mapping[str, Any] | None = None,
-        every: int = 10,
-        shadow: bool = False,
-        **settings: Unpack[CallbackSettings],
-    ) -> None:
-        super().__init__()
-        self.watch = Monitor(monitor, history, direction=direction, config=config, shadow=shadow, **settings)
-        self._every = every
-
-    @property
-    def decision(self) -> Any:
-        """The last decision."""
-        return self.watch.decision
-
     def before_training(self, model: Any) -> Any:
-        """A training begins."""
+        """XGBoost calls this before the first round."""
         self.watch.begin()
         return model
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
-        """A round has ended: XGBoost counts rounds from 0."""
-        if (epoch + 1) % self._every:
-            return False
-        # of a cross-validation, pairs of mean and standard deviation
-        last = {f"{data}-{name}": values[-1] for data, of_data in evals_log.items() for name, values in of_data.items()}
-        return self.watch.report({name: value[0] if isinstance(value, tuple) else value for name, value in last.items()}, epoch + 1)
+        """XGBoost calls this after each round, and counts rounds from 0."""
+        return self._report(epoch + 1, ((data, name, _mean(values[-1])) for data, logs in evals_log.items() for name, values in logs.items()))
 
     def after_training(self, model: Any) -> Any:
-        """The training has ended."""
+        """XGBoost calls this after the last round."""
         self.watch.end()
         return model
+
+
+def _mean(value: Any) -> Any:
+    """A value; cross-validation reports pairs of mean and standard deviation."""
+    return value[0] if isinstance(value, tuple) else value

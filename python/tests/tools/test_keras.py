@@ -114,3 +114,9 @@ def test_a_stopped_callback_serves_the_next_fit(history):
 def test_a_metric_that_is_never_reported_is_said(history, caplog):
     train(0.01, [ForetellCallback("val_loss", history)], validation_freq=EPOCHS + 1)
     assert "without 'val_loss' ever reported" in caplog.text
+
+
+def test_the_example_holds(examples_hold):
+    import foretell.keras
+
+    examples_hold(foretell.keras)

@@ -226,3 +226,9 @@ def test_a_training_that_ends_by_an_error_is_kept_and_counts_once_when_it_is_con
 def test_a_trainer_without_validation_is_said(history):
     with pytest.raises(ValueError, match=r"'val_loss' was not logged, and the trainer runs no validation \(limit_val_batches=0.*train_loss"):
         train(0.1, [ForetellCallback("val_loss", history)], limit_val_batches=0)
+
+
+def test_the_example_holds(examples_hold):
+    import foretell.lightning
+
+    examples_hold(foretell.lightning)

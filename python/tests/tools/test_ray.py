@@ -219,3 +219,9 @@ def test_results_are_a_history(cluster, tmp_path):
     assert len(Judge("maximize", history=results)) == 14
     bad = fit(tmp_path / "later", ForetellScheduler(max_t=EPOCHS, history=results), {"lr": tune.grid_search([0.5, 0.7]), "seed": 1})
     assert max(lengths(bad).values()) < EPOCHS, "no trial had to train to its end first"
+
+
+def test_the_example_holds(examples_hold):
+    import foretell.ray
+
+    examples_hold(foretell.ray)

@@ -155,3 +155,9 @@ def test_a_hyperparameter_search_records_the_configuration_of_each_trial_and_can
     configurations = [json.loads(line)["configuration"] for line in path.read_text().splitlines()]
     assert [set(one) for one in configurations] == [{"learning_rate", "optimizer"}] * 3
     assert len({one["learning_rate"] for one in configurations}) == 3
+
+
+def test_the_example_holds(examples_hold):
+    import foretell.transformers
+
+    examples_hold(foretell.transformers)

@@ -1,6 +1,10 @@
 """The callbacks in real trainings of XGBoost and LightGBM."""
 
+import importlib
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,3 +76,17 @@ def test_a_wrong_name_is_said(data, tmp_path):
         xgboost.train(
             {"objective": "binary:logistic"}, xgboost.DMatrix(x, y), 3, evals=[(xgboost.DMatrix(a, b), "validation")], callbacks=[stop], verbose_eval=False
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", ["xgboost", "lightgbm"])
+def test_the_example_holds(tool, examples_hold):
+    pytest.importorskip(tool)
+    examples_hold(importlib.import_module(f"foretell.{tool}"))
+
+
+def test_type_checkers_know_the_callbacks():
+    for module in ("mypy", "xgboost", "lightgbm"):
+        pytest.importorskip(module)
+    program = Path(__file__).parents[1] / "typing" / "trees.py"
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--no-incremental", str(program)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout

@@ -1,9 +1,10 @@
-"""What is right is found right: a type checker has nothing to say about this file."""
+"""A program that uses every public name: type checkers find no error in it."""
 
 import pickle
 
 import foretell
 from foretell.optuna import ForetellPruner
+from foretell.sklearn import CurveRegressor
 
 
 def objective(trial: foretell.Trial) -> float:
@@ -69,3 +70,4 @@ decision: foretell.Decision = forecaster.decide([0.1])
 judgement: foretell.Judgement | None = foretell.Judge("maximize", policy="patience", patience=3, score="best").decide([0.1, 0.2])
 print(forecast.mean, decision.stop, judgement, foretell.evaluate("old.csv"), foretell.replay("old.csv"))
 loaded: foretell.Loaded = foretell.load("runs")
+model: CurveRegressor = CurveRegressor("ridge", points=1).fit([[0.1], [0.2]], [0.3, 0.4])

@@ -1,4 +1,4 @@
-"""A sweeper for Hydra that chooses configurations as `foretell.Study` does, and stops jobs that will not win."""
+"""A sweeper for Hydra that searches configurations with `foretell.Study`, and stops jobs that will not win."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 
 @dataclass
 class ForetellSweeperConf:
-    """The settings under `hydra.sweeper`: those of `foretell.Study`; further ones go into `settings`."""
+    """The settings under `hydra.sweeper`. `settings` contains further settings of `foretell.Study`."""
 
     _target_: str = "hydra_plugins.hydra_foretell_sweeper.sweeper.ForetellSweeper"
     metric: str = "score"
@@ -34,11 +34,11 @@ ConfigStore.instance().store(group="hydra/sweeper", name="foretell", node=Forete
 
 
 class _Stopped(BaseException):
-    """Ends a job that will not win, whatever it catches."""
+    """Ends a job that will not win. Jobs that catch `Exception` do not catch it."""
 
 
 class ForetellSweeper(Sweeper):
-    """Runs one job after another. Lines that a job logs or prints, such as `val_acc=0.91` or `val_acc: 0.91`, are its reports."""
+    """Runs one job after another. A job reports its metric by logging or printing lines such as `val_acc=0.91` or `val_acc: 0.91`."""
 
     def __init__(self, metric: str, direction: str | None, epochs: int, trials: int, settings: Any = None) -> None:
         self._metric = metric
@@ -46,14 +46,14 @@ class ForetellSweeper(Sweeper):
         self._trial: foretell.Trial | None = None
 
     def setup(self, *, hydra_context: Any, task_function: Callable[[Any], Any], config: Any) -> None:
-        """Takes the job, and Hydra's launcher for it."""
+        """Hydra calls this with the job."""
         self.config = config
         self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=lambda given: self._heard(task_function, given), config=config
         )
 
     def sweep(self, arguments: list[str]) -> None:
-        """Runs the study in the sweep's folder, and writes its best configuration there."""
+        """Runs the study in the folder of the sweep, and writes `optimization_results.yaml`."""
         overrides = OverridesParser.create().parse_overrides(arguments)
         fixed = [override.input_line for override in overrides if not override.is_sweep_override()]
         space = {override.get_key_element(): _parameter(override) for override in overrides if override.is_sweep_override()}
@@ -74,7 +74,7 @@ class ForetellSweeper(Sweeper):
             OmegaConf.save(OmegaConf.create(result), folder / "optimization_results.yaml")
 
     def _heard(self, task: Callable[[Any], Any], given: Any) -> Any:
-        """Runs the job, and reports what it says."""
+        """Runs the job, and reports the values in its output."""
         with Ears(self._metric, self._report):
             return task(given)
 
@@ -85,7 +85,7 @@ class ForetellSweeper(Sweeper):
 
 
 def _parameter(override: Override) -> Any:
-    """What an override searches: `interval(1e-4,1e-1)`, with `tag(log,…)` on a logarithmic scale; `range(1,9)`; `choice(a,b)`; `a,b`."""
+    """The parameter of an override: `interval(1e-4,1e-1)`, `tag(log,interval(…))`, `range(1,9)`, `choice(a,b)` or `a,b`."""
     sweep = override.value()
     if isinstance(sweep, IntervalSweep):
         low, high = sweep.start, sweep.end
