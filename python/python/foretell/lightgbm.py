@@ -16,7 +16,8 @@ class ForetellCallback(Rounds):
     >>> from foretell.lightgbm import ForetellCallback
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
     >>> train = lightgbm.Dataset(x, x[:, 0])
-    >>> stop = ForetellCallback("valid_0-l2", history=[[0.9, 0.5, 0.3], [0.8, 0.4, 0.2], [0.7, 0.3, 0.1]], every=5)
+    >>> history = [[0.9, 0.5, 0.3], [0.8, 0.4, 0.2], [0.7, 0.3, 0.1]]
+    >>> stop = ForetellCallback("training-l2", history, direction="minimize", every=5)
     >>> params = {"objective": "regression", "verbose": -1}
     >>> booster = lightgbm.train(params, train, 15, valid_sets=[train], callbacks=[stop])
     >>> stop.watch.steps

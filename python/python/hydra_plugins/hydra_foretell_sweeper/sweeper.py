@@ -1,8 +1,8 @@
 """A sweeper for Hydra that searches configurations with `foretell.Study`, and stops jobs that will not win."""
 
-from __future__ import annotations
-
+# without `from __future__ import annotations`: a dataclass looks up such annotations in sys.modules, where Hydra puts a plugin only after running it
 import contextlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,13 +56,15 @@ class ForetellSweeper(Sweeper):
         """Runs the study in the folder of the sweep, and writes `optimization_results.yaml`."""
         overrides = OverridesParser.create().parse_overrides(arguments)
         fixed = [override.input_line for override in overrides if not override.is_sweep_override()]
-        space = {override.get_key_element(): _parameter(override) for override in overrides if override.is_sweep_override()}
+        searched = [override for override in overrides if override.is_sweep_override()]
+        space = {_name(override): _parameter(override) for override in searched}
+        keys = {_name(override): override.get_key_element() for override in searched}
         folder = Path(str(self.config.hydra.sweep.dir))
         study = foretell.Study(space, folder=folder / "foretell", **self._given)
         for trial in study:
             self._trial = trial
             with trial:
-                words = [f"{name}={value}" for name, value in trial.config.items()]
+                words = [f"{keys[name]}={value}" for name, value in trial.config.items()]
                 with contextlib.suppress(_Stopped):
                     (job,) = self.launcher.launch([[*fixed, *words]], initial_job_idx=trial.number)
                     returned = job.return_value
@@ -82,6 +84,11 @@ class ForetellSweeper(Sweeper):
         trial = self._trial
         if trial is not None and trial.reports < trial.end and trial.report(value):
             raise _Stopped
+
+
+def _name(override: Override) -> str:
+    """The parameter's name: the key without `+`. In `group/option@package`, dots replace the signs that a name cannot contain."""
+    return re.sub(r"[/@]", ".", override.get_key_element().lstrip("+"))
 
 
 def _parameter(override: Override) -> Any:
