@@ -154,7 +154,8 @@ impl StudyRequest {
         }
         let runs: Vec<Run> = runs.iter().filter(|run| spec.has_trained_whole(run)).cloned().collect();
         let caution = self.caution.unwrap_or_default();
-        Lessons::new(&runs, spec, self.stop_probability.is_none().then_some(caution))
+        let caution = self.stop_probability.is_none().then_some(caution);
+        Lessons::new(&runs, spec, &spec.history_options(), caution)
     }
 
     /// Refuses a budget of which no trial comes to a result: where the last value counts, one whole training; where the best counts, the first rung.
