@@ -87,7 +87,8 @@ impl Lessons {
         caution: Option<Caution>,
     ) -> Option<Self> {
         let options = HistoryOptions { target: Some(spec.max_resource as f64), ..options.clone() };
-        let runs = evenly(runs);
+        let whole: Vec<&Run> = runs.iter().filter(|run| spec.has_trained_whole(run)).collect();
+        let runs = evenly(&whole);
         let chosen = Self::by_error(&runs, &options)?;
         let sure =
             caution.and_then(|caution| sure(&runs, &options, spec, &chosen.predictor, caution.promise()));
@@ -148,7 +149,7 @@ fn sure(runs: &[Run], options: &HistoryOptions, spec: &StudySpec, name: &str, ke
 }
 
 /// At most [`MOST`] of the runs, evenly.
-fn evenly(runs: &[Run]) -> Vec<Run> {
+fn evenly(runs: &[&Run]) -> Vec<Run> {
     let kept = runs.len().min(MOST);
     (0..kept).map(|k| runs[k * runs.len() / kept].clone()).collect()
 }

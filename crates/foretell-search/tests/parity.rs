@@ -10,9 +10,9 @@ use foretell::{
 };
 use foretell_logs::{ReadOptions, read};
 use foretell_search::{
-    Catalogue, Caution, Decision, Input, Kappa, KappaOf, Lessons, ParameterSpace, Policy, Rank, Reason, Record,
-    Reference, ReplaySpec, SamplerName, SamplerSpec, Schedule, Setting, Space, Study, StudyRequest,
-    StudySpec, Table, Teacher, TrialState, replay, replay_log, trial_stream,
+    Catalogue, Caution, Decision, Input, Kappa, KappaOf, Lessons, ParameterSpace, Policy, Rank, Reason,
+    Record, Reference, ReplaySpec, SamplerSpec, Schedule, Setting, Space, Study, StudyRequest, StudySpec,
+    Table, Teacher, TrialState, replay, replay_log, trial_stream,
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -331,7 +331,7 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
     let request = StudyRequest {
         space: Some(spec("val_acc", Direction::Maximize, 1, 1).space),
         metric: Some("val_acc".to_owned()),
-        sampler: Some(SamplerName::Random),
+        sampler: Some("random".into()),
         epochs: Some(9),
         trials: Some(30),
         learn_from: Some(vec!["earlier".to_owned()]),
@@ -341,11 +341,13 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
     let case = Case { spec, values: made(90, 9, Direction::Maximize), workers: 2 };
     let teacher: Teacher = Arc::new(|runs, spec, options| {
         let taught = Lessons::new(runs, spec, options, Some(Caution::default()))?.taught(spec.clone());
-        let predictor = taught.policy.predictor(&taught.predictor, &PredictorOptions::default()).ok()?;
+        let predictor = Catalogue::default()
+            .predictor(&taught.policy, &taught.predictor, &PredictorOptions::default())
+            .ok()?;
         Some((predictor, taught.criterion.stop_probability))
     });
     let replayed = ReplaySpec {
-        policy: case.spec.policy,
+        policy: case.spec.policy.clone(),
         criterion: case.spec.criterion,
         burn_in: case.spec.burn_in as usize,
         refit: case.spec.refit,
@@ -355,7 +357,7 @@ fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() 
         orderings: 1,
         ..ReplaySpec::default()
     };
-    let unstopped = Setting::new(ReplaySpec { policy: Policy::None, ..replayed }, None);
+    let unstopped = Setting::new(ReplaySpec { policy: Policy::None, ..replayed.clone() }, None);
     let first = replay(&table(&case, &[]), &[unstopped]).unwrap().remove(0);
     let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
     let others = (0..case.values.len()).filter(|run| !order.contains(run));
