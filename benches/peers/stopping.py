@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Early stopping on folders of recorded curves, by family: what is saved, whether the best is kept, and what is lost where it is not.
 
-    python3 benches/peers/stopping.py FOLDER... [--size 40] [--orderings 20] [--seed 0] [--leave-out] [--optuna ORDERS]
-                                      [--plot FILE] [--foretell PROGRAM]
+    python3 benches/peers/stopping.py FOLDER... [--sizes 40] [--workers 1] [--orderings 20] [--seed 0] [--by-family] [--leave-out]
+                                      [--optuna ORDERS] [--plot FILE] [--foretell PROGRAM]
 
 A set is a CSV or JSON-lines file, or a folder with `curves.csv` in it. Sets that are alike count as one: a set's family is its name up
 to the first hyphen or underscore. All figures are means over families, ± is the standard error over families. `foretell replay`
-replays random orders of SIZE runs of each set under each `--caution` of `foretell search`, and under the peers: the median rule,
-patience, ASHA's late rungs (R/9 and R/3), a few epochs for all, and perfect foresight. A stop is wrong if the run would have ended better
-than what it had to beat.
+replays random orders of as many runs of each set as --sizes names under each `--caution` of `foretell search`, and under the peers: the median
+rule, patience, ASHA's late rungs (R/9 and R/3), a few epochs for all, and perfect foresight. A stop is wrong if the run would have ended better
+than the score that it had to beat. With several sizes or numbers of workers there is a row for each, of the sets that have enough runs. --by-family
+also prints each family's figures.
 
 --leave-out chooses the stop probability on all families but one, for each share of best runs to be kept, and measures it on that one: what
 the choice is worth on curves that nobody has seen. --optuna adds Optuna's pruners, in the first ORDERS of the same orders (needs optuna
@@ -29,7 +30,7 @@ RULES = ["--policy", "none,srm,last-value,median,patience,asha,i-epoch,oracle"]
 OURS = ["--predictor", "mean-gain", "--burn-in", "3", "--refit", "1.05", "--agreeing-checks", "2", "--error-budget", "per-check"]
 # stop probabilities to choose from, and shares of best runs to be kept
 CHOICES = "0.7,0.8,0.85,0.9,0.93,0.95,0.97,0.98,0.985,0.99,0.995,0.999"
-TARGETS = {"fast": 0.85, "balanced": 0.93, "safe": 0.97}
+TARGETS = {"85 %": 0.85, "93 % (balanced)": 0.93, "97 % (safe)": 0.97}
 FIGURES = ("left", "best_kept", "best_three_kept", "regret_sd_mean", "regret_sd_where_lost", "wrong")
 
 
@@ -44,15 +45,17 @@ def sets(folders):
     return found
 
 
-def replayed(arguments, flags, orders=None):
-    """What `foretell replay` prints of all sets, as JSON."""
-    command = [arguments.foretell, "replay", *map(str, sets(arguments.folders)), *flags, *OURS, "--format", "json"]
-    command += ["--study-size", str(arguments.size), "--orderings", str(arguments.orderings), "--seed", str(arguments.seed)]
+def replayed(arguments, flags, orders=None, size=None, workers=1):
+    """What `foretell replay` prints of all sets that have enough runs, as JSON."""
+    size = size or arguments.sizes[0]
+    command = [arguments.foretell, "replay", *map(str, sets(arguments.folders)), *flags, *OURS, "--format", "json", "--workers", str(workers)]
+    command += ["--study-size", str(size), "--orderings", str(arguments.orderings), "--seed", str(arguments.seed)]
     command += ["--write-orders", orders] if orders else []
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"foretell replay failed: {done.stderr.strip().splitlines()[-1]}")
-    return json.loads(done.stdout)
+    document = json.loads(done.stdout)
+    return {**document, "rows": [row for row in document["rows"] if row["runs"] == size]}
 
 
 def families(document):
@@ -83,34 +86,69 @@ def summary(rule, of):
             "wrong": both("wrong")}
 
 
+def percent(pair):
+    return f"{100 * pair[0]:.1f} ± {100 * pair[1]:.1f} %"
+
+
 def printed(lines):
-    print(f"{'rule':34s} {'speed-up':>12s} {'best kept':>14s} {'of best 3':>14s} {'regret in sd':>15s} {'where lost':>13s} {'wrong stops':>13s}")
+    """A table of `lines`, as the pages have it."""
+    print("| rule | speed-up | best kept | one of the best three kept | regret, all orders | regret where the best was lost | wrong stops |")
+    print("|---" * 7 + "|")
     for line in lines:
-        share = lambda pair: f"{100 * pair[0]:5.1f} ± {100 * pair[1]:3.1f} %"
         lost = f"{line['lost'][0]:.2f} ± {line['lost'][1]:.2f}" if line["lost"] else "–"
         wrong = f"{100 * line['wrong'][0]:.2f} %" if line["wrong"] else "–"
-        print(f"{line['rule']:34s} {line['saving'][0]:5.2f} ± {line['saving'][1]:4.2f} {share(line['kept']):>14s} {share(line['three']):>14s} "
-              f"{line['regret'][0]:7.4f} ± {line['regret'][1]:5.4f} {lost:>13s} {wrong:>13s}")
+        print(f"| {line['rule']} | {line['saving'][0]:.2f} ± {line['saving'][1]:.2f} | {percent(line['kept'])} | {percent(line['three'])} "
+              f"| {line['regret'][0]:.3f} ± {line['regret'][1]:.3f} | {lost} | {wrong} |", flush=True)
+
+
+def cell(line):
+    """A line in short: speed-up, best kept, one of the best three kept, regret."""
+    return f"{line['saving'][0]:.2f}×, {percent(line['kept'])}, {100 * line['three'][0]:.0f} %, {line['regret'][0]:.3f}"
+
+
+def grid(arguments):
+    """A row for each number of trials and of workers: each caution, and forecasts without rungs."""
+    shown = [*(f"--caution {name}" for name in ("safe", "balanced", "fast")), "forecasts alone, Δ 0.99"]
+    print("speed-up, best kept, one of the best three kept, regret\n")
+    print(f"| trials | workers | families | {' | '.join(shown)} |")
+    print("|---" * (3 + len(shown)) + "|")
+    for size in arguments.sizes:
+        for workers in (workers for workers in arguments.workers if workers <= size):
+            document = replayed(arguments, ["--policy", "srm", "--stop-probability", "0.99"], size=size, workers=workers)
+            by_rule = by_family([named(row) for row in document["rows"]], families(document))
+            cells = [cell(summary(rule, by_rule[rule].values())) for rule in shown]
+            print(f"| {size} | {workers} | {len(by_rule[shown[0]])} | {' | '.join(cells)} |", flush=True)
+
+
+def each_family(by_rule):
+    """A row for each family: each caution."""
+    shown = [f"--caution {name}" for name in ("safe", "balanced", "fast")]
+    print(f"\nspeed-up, best kept, one of the best three kept, regret\n\n| family | {' | '.join(shown)} |")
+    print("|---" * (1 + len(shown)) + "|")
+    for family in sorted(by_rule[shown[0]]):
+        figures = [by_rule[rule][family] for rule in shown]
+        cells = [f"{1 / f['left']:.2f}×, {100 * f['best_kept']:.0f} %, {100 * f['best_three_kept']:.0f} %, {f['regret_sd_mean']:.3f}" for f in figures]
+        print(f"| {family} | {' | '.join(cells)} |")
 
 
 def named(row):
     """A row of a replay, with the name of its rule."""
     names = {"asha": "ASHA, stopping at R/9 and R/3", "patience": "5 points without a new best", "i-epoch": "5 % of the epochs, best ten go on",
-             "median": "median rule", "oracle": "perfect foresight", "none": "no stopping", "last-value": "last value for a forecast, Δ 0.99"}
+             "median": "median rule", "oracle": "perfect foresight", "none": "no stopping", "last-value": "last value for a forecast, Δ 0.95"}
     if row["caution"]:
         rule = f"--caution {row['caution']}"
     elif row["policy"] == "srm":
-        rule = f"mean gain, Δ {row['stop_probability']}"
+        rule = f"forecasts alone, Δ {row['stop_probability']}"
     else:
         rule = names[row["policy"]]
     # ranks at a rung compare with no score to beat
-    counts = row["stopped_mean"] and row["policy"] not in ("asha", "i-epoch")
+    counts = row["stopped_mean"] and row["policy"] not in ("asha", "i-epoch") and row["caution"] != "fast"
     wrong = row["wrong_stops_mean"] / row["stopped_mean"] if counts else None
     return {**row, "rule": rule, "left": 1 / row["speedup_total"], "wrong": wrong}
 
 
 def left_out(arguments):
-    """For each target the stop probability chosen on all families but one, measured on that one."""
+    """For each target the stop probability chosen on all families but one, measured on that one; and each stop probability on all families."""
     document = replayed(arguments, ["--policy", "srm", "--stop-probability", CHOICES])
     chosen = by_family([named(row) for row in document["rows"] if not row["caution"]], families(document))
     lines = []
@@ -123,8 +161,8 @@ def left_out(arguments):
             # none keeps so many: the most careful one
             rule = min(safe, key=lambda rule: mean(rule, "left")) if safe else max(others, key=lambda rule: mean(rule, "left"))
             measured.append(chosen[rule][family])
-        lines.append(summary(f"{name}: Δ for {100 * target:.0f} % elsewhere", measured))
-    return lines
+        lines.append(summary(f"Δ that keeps {name} elsewhere", measured))
+    return lines, [summary(rule, of.values()) for rule, of in chosen.items()]
 
 
 def pruners(points):
@@ -195,32 +233,38 @@ def of_optuna(path, most):
     return rows
 
 
-def draw(lines, path):
-    """Saving against best kept, and against regret."""
+def draw(lines, sweep, path):
+    """Saving against best kept, against one of the best three kept, and against regret; the forecasts of all stop probabilities as a line."""
     import matplotlib
 
     matplotlib.use("agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
-    for axis, column, label in zip(axes, ("kept", "regret"), ("best run kept (share of orders)", "regret (sd of final scores)")):
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4.2))
+    labels = {"kept": "best run kept (fraction of orders)", "three": "one of the best three kept", "regret": "regret (sd of final scores)"}
+    for axis, (column, label) in zip(axes, labels.items()):
+        swept = sorted((line["saving"][0], line[column][0]) for line in sweep)
+        axis.plot(*zip(*swept), color="tab:red", linewidth=1, alpha=0.5, label="forecasts, any Δ") if swept else None
         for line in lines:
             if line["rule"] == "no stopping":
                 continue
             ours = "--caution" in line["rule"]
-            colour = "tab:red" if ours else "tab:blue" if line["rule"].startswith("Optuna") else "0.6"
+            color = "tab:red" if ours else "tab:blue" if line["rule"].startswith("Optuna") else "0.5"
             point = line["saving"][0], line[column][0]
-            axis.errorbar(*point, yerr=line[column][1], color=colour, fmt="o", markersize=6 if ours else 4, linewidth=0.8)
-            axis.annotate(line["rule"].removeprefix("Optuna, "), point, fontsize=7, xytext=(4, 4), textcoords="offset points")
+            axis.errorbar(*point, yerr=line[column][1], color=color, fmt="o", markersize=6 if ours else 4, linewidth=0.8)
+            name = line["rule"].removeprefix("Optuna, ").removeprefix("--caution ")
+            left = point[0] > 3.2 and not ours
+            axis.annotate(name, point, fontsize=7, xytext=(-5 if left else 5, 5), textcoords="offset points", ha="right" if left else "left")
         axis.set_xlabel("times less training")
         axis.set_ylabel(label)
         axis.set_xscale("log")
-        ticks = [1.5, 2, 3, 4, 6, 8]
+        ticks = [1.5, 2, 3, 4, 6]
         axis.set_xticks(ticks, [f"{tick:g}×" for tick in ticks])
         axis.minorticks_off()
-        axis.set_xlim(1.2, 12)
-    axes[1].set_yscale("symlog", linthresh=0.01)
-    axes[1].set_ylim(bottom=-0.001)
+        axis.set_xlim(1.2, 8)
+    axes[0].legend(fontsize=7, loc="lower left")
+    axes[2].set_yscale("symlog", linthresh=0.01)
+    axes[2].set_ylim(bottom=-0.001)
     figure.tight_layout()
     figure.savefig(path)
 
@@ -228,7 +272,10 @@ def draw(lines, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+")
-    parser.add_argument("--size", type=int, default=40, help="runs of a study")
+    whole = lambda text: [int(number) for number in text.split(",")]
+    parser.add_argument("--sizes", type=whole, default=[40], help="runs of a study; several with commas")
+    parser.add_argument("--workers", type=whole, default=[1], help="workers of a study; several with commas")
+    parser.add_argument("--by-family", action="store_true", help="also each family's figures")
     parser.add_argument("--orderings", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--leave-out", action="store_true", help="choose the stop probability on all families but one")
@@ -238,22 +285,29 @@ def main():
     arguments = parser.parse_args()
     if len(sets(arguments.folders)) < 2:
         sys.exit("there are fewer than two sets of curves in the folders: name a folder of CSV or JSON-lines files")
+    if len(arguments.sizes) * len(arguments.workers) > 1:
+        return grid(arguments)
     with tempfile.TemporaryDirectory() as folder:
         orders = f"{folder}/orders.jsonl"
-        document = replayed(arguments, RULES + ["--stop-probability", "0.99"], orders if arguments.optuna else None)
+        orders = orders if arguments.optuna else None
+        document = replayed(arguments, RULES + ["--stop-probability", "0.95"], orders, workers=arguments.workers[0])
         family_of = families(document)
         rows = [named(row) for row in document["rows"]]
-        rows = [row for row in rows if not row["rule"].startswith("mean gain")]
         rows += of_optuna(orders, arguments.optuna) if arguments.optuna else []
     print("families: " + ", ".join(f"{family} ({len(names)})" for family, names in document["families"]["sets"].items()))
-    print(f"{len(family_of)} sets, {arguments.orderings} orders of {arguments.size} runs each, seed {arguments.seed}\n")
-    lines = [summary(rule, of.values()) for rule, of in by_family(rows, family_of).items()]
+    print(f"{len(family_of)} sets, {arguments.orderings} orders of {arguments.sizes[0]} runs each, seed {arguments.seed}\n")
+    by_rule = by_family(rows, family_of)
+    lines = [summary(rule, of.values()) for rule, of in by_rule.items()]
     printed(sorted(lines, key=lambda line: line["saving"][0]))
+    if arguments.by_family:
+        each_family(by_rule)
+    sweep = []
     if arguments.leave_out:
-        print("\nstop probability chosen on all families but one, measured on that one:")
-        printed(left_out(arguments))
+        print("\nstop probability chosen on all families but one, measured on that one:\n")
+        chosen, sweep = left_out(arguments)
+        printed(chosen)
     if arguments.plot:
-        draw(lines, arguments.plot)
+        draw(lines, sweep, arguments.plot)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,8 @@ impl Judge {
             direction: Some(usual.direction),
             sampler: Some("random".into()),
             trials: Some(u64::from(u32::MAX)),
+            // rungs need the length of a training in advance
+            policy: asked.policy.or(Some("srm".into())),
             ..asked
         };
         let spec = request.resolve(None).map_err(invalid)?;

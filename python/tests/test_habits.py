@@ -78,7 +78,7 @@ def whole(rate):
     return [value(rate, epoch) for epoch in range(1, 10)]
 
 
-@pytest.mark.parametrize("given", [{"budget_epochs": 80}, {"scheduler": "asha", "trials": 12}, {"scheduler": "hyperband"}])
+@pytest.mark.parametrize("given", [{"scheduler": "asha", "budget_epochs": 80}, {"scheduler": "asha", "trials": 12}, {"scheduler": "hyperband"}])
 def test_an_objective_without_checkpoints_trains_every_curve_from_the_start(given, caplog):
     def objective(trial):
         state = 0

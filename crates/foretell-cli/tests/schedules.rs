@@ -400,7 +400,8 @@ fn epochs_trained_again_for_want_of_a_checkpoint_count_and_no_trial_is_paused_an
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("train.sh"), forgetful).unwrap();
     let search = ["search", "--workers", "1", "--seed", "5", "--out", "study", "--metric", "val_acc"];
-    let budget = ["--budget-epochs", "90", "--epochs", "9", "--format", "json"];
+    let budget =
+        ["--scheduler", "asha", "--rungs", "2", "--budget-epochs", "90", "--epochs", "9", "--format", "json"];
     let command = ["--", "sh", "train.sh", "{lr}"];
     let output =
         foretell(folder.path(), &[&search[..], &LEARNING_RATE, &budget, &command].concat()).output().unwrap();

@@ -2,12 +2,12 @@
 //! recorded tables. A proposal takes the nearest recorded configuration that was not taken yet.
 //!
 //! Usage: `best_so_far BUDGET SEEDS COMBINATION... < tables.jsonl`, where BUDGET counts full trainings and a combination is
-//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`, and may go on with :RANK@PREDICTOR. `benches/peers/budget.py` writes the tables and reads the results.
+//! SAMPLER:SCHEDULER:POLICY, such as `tpe:full:asha3`, and may go on with :RANK@PREDICTOR. The policies `safe`, `balanced` and `fast` are those of `--caution`. `benches/peers/budget.py` writes the tables and reads the results.
 
 use foretell::{Configuration, Direction, RunScore};
 use foretell_search::{
-    Input, Kappa, Nearest, ParameterSpace, Parts, Policy, Rank, Record, Reference, SamplerSpec, Schedule,
-    Space, Study, StudySpec, Taken,
+    Caution, Input, Kappa, Nearest, ParameterSpace, Parts, Policy, Rank, Record, Reference, SamplerSpec,
+    Schedule, Space, Study, StudySpec, Taken,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -37,6 +37,8 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
     let (rank, predictor) =
         words.get(3).map_or(("value", "auto"), |word| word.split_once('@').unwrap_or((word, "auto")));
     let eta = number(scheduler, 3);
+    let caution = Caution::ALL.into_iter().find(|caution| caution.name() == policy);
+    let usual = caution.unwrap_or_default().stopping();
     StudySpec {
         sampler: match words[0] {
             "random" => SamplerSpec::Random,
@@ -60,7 +62,7 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             "median" => Policy::Median,
             "asha" => Policy::Asha(number(policy, 3)),
             "srm" => Policy::Forecast,
-            other => panic!("no policy {other}"),
+            other => Policy::cautious(caution.unwrap_or_else(|| panic!("no policy {other}")), false),
         },
         rank: match rank {
             "value" => Rank::Value,
@@ -68,17 +70,15 @@ fn spec(combination: &str, table: &Table, budget: u64, seed: u64) -> StudySpec {
             "upper" => Rank::Upper,
             other => panic!("no rank {other}"),
         },
-        predictor: predictor.to_owned(),
-        refit: Some(1.05),
+        predictor: if caution.is_some() { usual.predictor } else { predictor.to_owned() },
+        criterion: usual.criterion,
+        refit: usual.refit,
         trials: table.curves.len() as u64,
-        burn_in: match (policy, rank) {
-            ("median", _) => 5,
-            (_, "value") => 8,
-            _ => 5,
-        },
+        burn_in: if caution.is_some() { usual.burn_in } else { 5 },
         max_resource,
         budget_epochs: Some(budget * max_resource),
-        run_score: RunScore::Best,
+        // as shipped, a trial counts with its last value
+        run_score: RunScore::Last,
         seed,
         ..StudySpec::new(space, "score", Direction::Maximize)
     }

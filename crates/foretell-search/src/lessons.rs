@@ -79,11 +79,16 @@ impl fmt::Display for Lessons {
 impl Lessons {
     /// What the finished ones of `runs` teach a study of `spec`: the predictor with the least held-out error, each run forecast as if it had not been seen, after a tenth, a
     /// quarter and half of its training; and with a `caution` the boldest Δ of those that keep the best run as often as it promises, in replays
-    /// of half of the runs that learn from the other half. `None` where there are fewer than 20. O(n³), n ≤ 200 runs.
-    pub fn new(runs: &[Run], spec: &StudySpec, caution: Option<Caution>) -> Option<Self> {
-        let target = Some(spec.max_resource as f64);
-        let options = HistoryOptions { target, ..spec.history_options() };
-        let runs = evenly(runs);
+    /// of half of the runs that learn from the other half. The runs are read by `options`, as the study reads them. `None` where there are fewer than 20. O(n³), n ≤ 200 runs.
+    pub fn new(
+        runs: &[Run],
+        spec: &StudySpec,
+        options: &HistoryOptions,
+        caution: Option<Caution>,
+    ) -> Option<Self> {
+        let options = HistoryOptions { target: Some(spec.max_resource as f64), ..options.clone() };
+        let whole: Vec<&Run> = runs.iter().filter(|run| spec.has_trained_whole(run)).collect();
+        let runs = evenly(&whole);
         let chosen = Self::by_error(&runs, &options)?;
         let sure =
             caution.and_then(|caution| sure(&runs, &options, spec, &chosen.predictor, caution.promise()));
@@ -144,7 +149,7 @@ fn sure(runs: &[Run], options: &HistoryOptions, spec: &StudySpec, name: &str, ke
 }
 
 /// At most [`MOST`] of the runs, evenly.
-fn evenly(runs: &[Run]) -> Vec<Run> {
+fn evenly(runs: &[&Run]) -> Vec<Run> {
     let kept = runs.len().min(MOST);
     (0..kept).map(|k| runs[k * runs.len() / kept].clone()).collect()
 }
@@ -195,6 +200,10 @@ mod tests {
         }
     }
 
+    fn new(runs: &[Run], caution: Option<Caution>) -> Option<Lessons> {
+        Lessons::new(runs, &spec(), &spec().history_options(), caution)
+    }
+
     /// Runs that rise from chance to an end; `x` tells the end, the beginning tells nothing.
     fn runs(count: usize) -> Vec<Run> {
         let run = |i: usize| {
@@ -209,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_predictor_that_sees_what_decides_is_chosen() {
-        let lessons = Lessons::new(&runs(60), &spec(), None).expect("enough runs");
+        let lessons = new(&runs(60), None).expect("enough runs");
         assert_ne!(lessons.predictor, "mean-gain", "{lessons}");
         assert_eq!((lessons.runs, lessons.errors.len(), lessons.sure), (60, 3, None));
         assert!(lessons.errors[&lessons.predictor] < lessons.errors["mean-gain"]);
@@ -220,15 +229,15 @@ mod tests {
 
     #[test]
     fn too_few_runs_choose_nothing() {
-        assert_eq!(Lessons::new(&runs(ENOUGH - 1), &spec(), Some(Caution::Balanced)), None);
-        let some = Lessons::new(&runs(ENOUGH_TO_REPLAY - 1), &spec(), Some(Caution::Balanced));
+        assert_eq!(new(&runs(ENOUGH - 1), Some(Caution::Balanced)), None);
+        let some = new(&runs(ENOUGH_TO_REPLAY - 1), Some(Caution::Balanced));
         assert_eq!(some.expect("a predictor").sure, None);
     }
 
     /// The end is a function of `x`. Of probabilities that save as much, the most careful one is chosen.
     #[test]
     fn a_probability_is_chosen_that_keeps_what_the_caution_promises() {
-        let lessons = Lessons::new(&runs(80), &spec(), Some(Caution::Balanced)).expect("enough runs");
+        let lessons = new(&runs(80), Some(Caution::Balanced)).expect("enough runs");
         let sure = lessons.sure.expect("enough to replay");
         assert!(sure.best_kept >= Caution::Balanced.promise() && sure.speedup > 2.0, "{sure:?}");
         let taught = lessons.clone().taught(spec());

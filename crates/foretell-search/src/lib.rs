@@ -105,7 +105,6 @@ pub use samplers::{Sampler, SamplerFamily, SamplerSpec};
 pub use saving::Saving;
 pub use schedulers::asha::Asha;
 pub use schedulers::brackets::{Bracket, BracketError, Plan, Rung, Totals, levels, plan, successive_halving};
-pub use schedulers::budget::Choice;
 pub use schedulers::f_hyperband::{Kappa, KappaError, KappaOf, LevelData, LevelResults, Reference};
 pub use schedulers::full::Full;
 pub use schedulers::hyperband::Hyperband;

@@ -30,7 +30,7 @@ use crate::stopping::StopRule;
 use crate::stopping::policy::Policy;
 use crate::study::{Parts, Recording, Study, StudyError, StudySpec};
 use drive::Drive;
-use foretell::{Configuration, Predictor, Run, StopCriterion};
+use foretell::{Configuration, HistoryOptions, Predictor, Run, StopCriterion};
 use nearest::space_of;
 use oracle::Oracle;
 use rand::RngExt;
@@ -103,8 +103,9 @@ pub struct Setting {
     pub teacher: Option<Teacher>,
 }
 
-/// From earlier runs and the study that learns from them to a predictor and Δ; `None` where they are too few.
-pub type Teacher = Arc<dyn Fn(&[Run], &StudySpec) -> Option<(Arc<dyn Predictor>, f64)> + Send + Sync>;
+/// From earlier runs, the study that learns from them, and how it reads them, to a predictor and Δ; `None` if there are too few runs.
+pub type Teacher =
+    Arc<dyn Fn(&[Run], &StudySpec, &HistoryOptions) -> Option<(Arc<dyn Predictor>, f64)> + Send + Sync>;
 
 impl Setting {
     /// A setting of which nothing is chosen by earlier runs.
@@ -116,7 +117,7 @@ impl Setting {
     fn taught(&self, table: &Table, draw: &Draw) -> Self {
         let taught = self.teacher.as_ref().and_then(|teacher| {
             let spec = study_spec(&self.spec, table, draw.trials.len() as u64);
-            teacher(&draw.earlier(table), &spec)
+            teacher(&draw.earlier(table), &spec, table.options())
         });
         let Some((predictor, stop_probability)) = taught else { return self.clone() };
         let criterion = StopCriterion { stop_probability, ..self.spec.criterion };

@@ -2,7 +2,7 @@
 
 use foretell::{Configuration, Direction, Value};
 use foretell_search::{
-    Choice, Ending, Input, ParameterSpace, Parts, Policy, Reason, Record, Session, Space, Start, Study,
+    Ending, Input, ParameterSpace, Parts, Policy, Reason, Record, Schedule, Session, Space, Start, Study,
     StudyError, StudySpec, Trial, TrialState,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,10 +32,12 @@ fn drive(study: &mut Study, score: impl Fn(u64) -> f64) {
     }
 }
 
+/// A trial is paused at epochs 1 and 3 unless it is among the best third there.
+const PAUSING: Schedule = Schedule::Asha { eta: 3, rungs: Some(2) };
+
 #[test]
 fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
-    for checkpoints in [true, false] {
-        let Choice { schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
+    for (schedule, policy) in [(PAUSING, Policy::None), (Schedule::Full, Policy::Asha(3))] {
         for budget in [9, 50, 200] {
             let spec =
                 StudySpec { schedule, budget_epochs: Some(budget), trials: budget, ..spec(policy.clone()) };
@@ -49,28 +51,21 @@ fn a_budget_is_spent_but_for_less_than_one_job_and_never_exceeded() {
 }
 
 #[test]
-fn the_choice_for_a_budget_trains_no_epoch_twice() {
-    for checkpoints in [true, false] {
-        let Choice { schedule, policy, .. } = Choice::new(&space(), 9, checkpoints);
-        let spec = StudySpec { schedule, budget_epochs: Some(300), trials: 300, ..spec(policy) };
-        let (mut study, mut trained) = (Study::new(spec).unwrap(), BTreeSet::new());
-        while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
-            for step in from + 1..=until {
-                assert!(
-                    trained.insert((trial, step)),
-                    "epoch {step} of trial {trial}, checkpoints: {checkpoints}"
-                );
-                study.step(&report(trial, step, ((trial * 7) % 11) as f64));
-                if !study.is_running(trial) {
-                    break;
-                }
-            }
-            study.step(&Input::Ended { trial, failure: None });
+fn no_epoch_is_trained_twice_where_checkpoints_are_kept() {
+    let spec = StudySpec { schedule: PAUSING, budget_epochs: Some(300), trials: 300, ..spec(Policy::None) };
+    let (mut study, mut trained) = (Study::new(spec).unwrap(), BTreeSet::new());
+    while let Some(&Record::Started { trial, from, until, .. }) = study.step(&Input::WorkerIdle).first() {
+        for step in from + 1..=until {
+            assert!(trained.insert((trial, step)), "epoch {step} of trial {trial}");
+            study.step(&report(trial, step, ((trial * 7) % 11) as f64));
         }
-        assert_eq!(trained.len() as u64, study.progress().spent);
-        let resumed = study.trials().iter().filter(|trial| trial.earlier_jobs > 0).count();
-        assert_eq!(resumed > 0, checkpoints, "only with checkpoints a trial is paused");
+        study.step(&Input::Ended { trial, failure: None });
     }
+    assert_eq!(trained.len() as u64, study.progress().spent);
+    assert!(
+        study.trials().iter().any(|trial| trial.earlier_jobs > 0),
+        "some trials are paused and continued"
+    );
 }
 
 #[test]
@@ -125,8 +120,7 @@ fn queued_configurations_are_the_first_trials_and_must_be_in_the_space() {
 
 #[test]
 fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_from_then_on() {
-    let schedule = Choice::new(&space(), 9, true).schedule;
-    let spec = StudySpec { schedule, budget_epochs: Some(90), trials: 90, ..spec(Policy::None) };
+    let spec = StudySpec { schedule: PAUSING, budget_epochs: Some(90), trials: 90, ..spec(Policy::None) };
     let mut session = Session::new(spec.clone()).unwrap();
     let (mut printed, mut anew) = (0, Vec::new());
     while let Some(Start { trial, from, until, .. }) = session.ask().unwrap() {
@@ -160,8 +154,7 @@ fn the_first_paused_trial_that_begins_anew_counts_twice_and_no_trial_is_paused_f
 
 #[test]
 fn an_interrupted_trial_counts_the_epochs_that_it_trains_again_and_goes_on_pausing() {
-    let schedule = Choice::new(&space(), 9, true).schedule;
-    let mut session = Session::new(StudySpec { schedule, ..spec(Policy::None) }).unwrap();
+    let mut session = Session::new(StudySpec { schedule: PAUSING, ..spec(Policy::None) }).unwrap();
     session.ask().unwrap();
     session.report(0, 1, 0.5, BTreeMap::new()).unwrap();
     for _ in 0..3 {
@@ -182,7 +175,7 @@ fn a_budget_ends_the_search_whatever_stops_its_trials() {
         let fields: serde_json::Map<_, _> = serde_json::from_str(text).unwrap();
         foretell_search::StudyRequest::from_fields(&fields).unwrap().resolve(None).unwrap()
     };
-    for flags in ["", r#", "checkpoints": false"#, r#", "scheduler": "full", "policy": "srm""#] {
+    for flags in ["", r#", "scheduler": "asha""#, r#", "policy": "asha""#, r#", "policy": "srm""#] {
         let text = format!(
             r#"{{"space": {{"x": "float:0:1"}}, "metric": "val_acc", "epochs": 9, "budget_epochs": 180{flags}}}"#
         );

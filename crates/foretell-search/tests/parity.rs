@@ -6,13 +6,13 @@ mod needed;
 
 use foretell::{
     Action, Columns, Configuration, Curve, Direction, ErrorBudget, HistoryOptions, Metric, Predictor,
-    PredictorOptions, Run, RunScore, Scale, StopCriterion,
+    PredictorOptions, Run, RunScore, Scale, StopCriterion, predictor,
 };
 use foretell_logs::{ReadOptions, read};
 use foretell_search::{
-    Catalogue, Decision, Input, Kappa, KappaOf, ParameterSpace, Policy, Rank, Reason, Record, Reference,
-    ReplaySpec, SamplerSpec, Schedule, Setting, Space, Study, StudySpec, Table, TrialState, replay,
-    replay_log, trial_stream,
+    Catalogue, Caution, Decision, Input, Kappa, KappaOf, Lessons, ParameterSpace, Policy, Rank, Reason,
+    Record, Reference, ReplaySpec, SamplerSpec, Schedule, Setting, Space, Study, StudyRequest, StudySpec,
+    Table, Teacher, TrialState, replay, replay_log, trial_stream,
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -56,10 +56,15 @@ fn spec(metric: &str, direction: Direction, trials: u64, epochs: u64) -> StudySp
     }
 }
 
-/// The records of a live study in which trial i reports what run `order[i]` of the table did.
+/// The records of a live study in which trial i reports the values of run `order[i]` of the table.
 fn live(case: &Case, order: &[usize]) -> Vec<Record> {
+    live_after(case, order, &[])
+}
+
+/// As [`live`], by a study that learns from the runs of an `earlier` search.
+fn live_after(case: &Case, order: &[usize], earlier: &[Run]) -> Vec<Record> {
     let mut study = Study::new(case.spec.clone()).unwrap();
-    let mut log = Vec::new();
+    let mut log = study.warm_start(earlier);
     let mut workers: Vec<Option<u64>> = vec![None; case.workers];
     loop {
         for worker in workers.iter_mut().filter(|worker| worker.is_none()) {
@@ -318,6 +323,69 @@ fn the_default_predictor_decides_alike_too() {
     };
     let decisions = compare(&case, "auto");
     assert!(decisions.iter().any(|decision| decision.reason == Reason::WillNotWin));
+}
+
+/// The settings that a search chooses from earlier runs are chosen again by a replay that holds these runs back.
+#[test]
+fn a_replay_with_a_warm_start_decides_as_a_search_that_learns_from_these_runs() {
+    let request = StudyRequest {
+        space: Some(spec("val_acc", Direction::Maximize, 1, 1).space),
+        metric: Some("val_acc".to_owned()),
+        sampler: Some("random".into()),
+        epochs: Some(9),
+        trials: Some(30),
+        learn_from: Some(vec!["earlier".to_owned()]),
+        ..StudyRequest::default()
+    };
+    let spec = request.clone().resolve(None).unwrap();
+    let case = Case { spec, values: made(90, 9, Direction::Maximize), workers: 2 };
+    let teacher: Teacher = Arc::new(|runs, spec, options| {
+        let taught = Lessons::new(runs, spec, options, Some(Caution::default()))?.taught(spec.clone());
+        let predictor = Catalogue::default()
+            .predictor(&taught.policy, &taught.predictor, &PredictorOptions::default())
+            .ok()?;
+        Some((predictor, taught.criterion.stop_probability))
+    });
+    let replayed = ReplaySpec {
+        policy: case.spec.policy.clone(),
+        criterion: case.spec.criterion,
+        burn_in: case.spec.burn_in as usize,
+        refit: case.spec.refit,
+        warm_start: 60,
+        study_size: Some(30),
+        workers: case.workers,
+        orderings: 1,
+        ..ReplaySpec::default()
+    };
+    let unstopped = Setting::new(ReplaySpec { policy: Policy::None, ..replayed.clone() }, None);
+    let first = replay(&table(&case, &[]), &[unstopped]).unwrap().remove(0);
+    let order: Vec<usize> = first.orderings[0].trace.trials.iter().map(|trial| trial.run).collect();
+    let others = (0..case.values.len()).filter(|run| !order.contains(run));
+    let mut by_run = vec![Configuration::new(); case.values.len()];
+    let drawn = configurations(&case, case.values.len());
+    for (configuration, run) in drawn.into_iter().zip(order.iter().copied().chain(others)) {
+        by_run[run] = configuration;
+    }
+    let usual = Arc::from(predictor("mean-gain", &PredictorOptions::default()).unwrap());
+    let setting = Setting { teacher: Some(teacher), ..Setting::new(replayed, Some(usual)) };
+    let replayed = replay_log(&table(&case, &by_run), &setting, 0).unwrap();
+    let held_back = |record: &Record| match record {
+        Record::WarmStart { id, configuration, .. } => {
+            let values = &case.values[id.parse::<usize>().unwrap()];
+            let curve = Curve::of_epochs(values, Direction::Maximize);
+            Some(Run { id: id.clone(), configuration: configuration.clone(), curve })
+        }
+        _ => None,
+    };
+    let earlier: Vec<Run> = replayed.iter().filter_map(held_back).collect();
+    assert_eq!(earlier.len(), 60);
+    let lessons = request.lessons(&case.spec, &earlier).expect("enough runs to learn from");
+    assert!(lessons.sure.is_some(), "{lessons}");
+    let taught = Case { spec: lessons.taught(case.spec.clone()), ..case };
+    assert_eq!(live_after(&taught, &order, &earlier), replayed);
+    let stops =
+        |record: &Record| matches!(record, Record::Decided(decision) if decision.action == Action::Stop);
+    assert!(replayed.iter().any(stops));
 }
 
 #[test]

@@ -30,10 +30,9 @@ class StudySettings(TypedDict, total=False):
     #: Limit that every trial must keep, such as `latency<=20`. A trial that certainly exceeds it is stopped, and is never the
     #: best one. Can be repeated.
     limit: str | Sequence[str] | None
-    #: Total epochs that all trials together may consume; the sampler, scheduler and policy that use them best are chosen
-    #: unless you give them.
+    #: Total epochs that all trials together may consume.
     budget_epochs: int | None
-    #: Whether trials keep checkpoints. If not, no scheduler that pauses trials is chosen.
+    #: In Python: whether the objective continues a paused trial after the epochs that it has trained.
     checkpoints: bool | None
     #: Configuration to try first, such as `lr=0.1,opt=sgd`, or a network, such as `[C(64,3,1), SM(10)]`. The sampler chooses
     #: the values that you leave out. Can be repeated (in a file: `[[trial]]`).
@@ -46,11 +45,11 @@ class StudySettings(TypedDict, total=False):
     seed: int | None
     #: Method that chooses the next configuration (default: tpe-gp)
     sampler: Literal["random", "grid", "tpe", "gp", "tpe-gp", "q-learning"] | None
-    #: Method that decides which trial to train next, and how long (default: full; with a budget asha)
+    #: Method that decides which trial to train next, and how long (default: full)
     scheduler: Literal["full", "successive-halving", "hyperband", "f-hyperband", "asha"] | None
     #: η, the reduction factor. One in ETA trials is promoted at each rung.
     eta: int | None
-    #: Maximum number of rungs of asha below the last epoch. The lowest ones are left out (default: all; with a budget 2)
+    #: Maximum number of rungs of asha below the last epoch. The lowest ones are left out (default: all)
     rungs: int | None
     #: How to rank trials at a rung, with policy none or asha. Ranking by forecasts uses `predictor` and starts after
     #: `burn_in` completed trials. asha then ignores rungs that do not predict the final value.
@@ -76,9 +75,9 @@ class StudySettings(TypedDict, total=False):
     #: Reward of Q-learning, such as `val_acc - 1e-8*weights`. It is a formula of the metric and of a network's weights,
     #: layers and flops (default: the metric)
     reward: str | None
-    #: Stop rule (default: rungs-first; with rungs none; with `paper` srm)
+    #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
-    #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
+    #: How much risk to accept to save training: safe rarely loses the best trial, fast often ends with the second or third
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None
     #: Use the settings of the paper. Fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
@@ -115,7 +114,7 @@ class StudySettings(TypedDict, total=False):
 class StopSettings(TypedDict, total=False):
     """The settings of the stop rule."""
 
-    #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
+    #: How much risk to accept to save training: safe rarely loses the best trial, fast often ends with the second or third
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None
     #: Number of completed trials before the first stop. With rungs, this applies to each level (default: 3; with rungs 20;
@@ -143,7 +142,7 @@ class StopSettings(TypedDict, total=False):
     score: str | None
     #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
-    #: Stop rule (default: rungs-first; with rungs none; with `paper` srm)
+    #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
     #: Policy patience: number of reports without improvement before stopping.
     patience: int | None
@@ -156,7 +155,7 @@ class StopSettings(TypedDict, total=False):
 class PrunerSettings(TypedDict, total=False):
     """The settings of the stop rule for tools with their own name for the burn-in."""
 
-    #: How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second
+    #: How much risk to accept to save training: safe rarely loses the best trial, fast often ends with the second or third
     #: best.
     caution: Literal["safe", "balanced", "fast"] | None
     #: Δ, in [0.5, 1): probability of not winning that stops a trial (default: 0.99; with caution safe 0.999; with caution
@@ -181,7 +180,7 @@ class PrunerSettings(TypedDict, total=False):
     score: str | None
     #: Fraction of trials that are never stopped, as an audit.
     exempt: float | None
-    #: Stop rule (default: rungs-first; with rungs none; with `paper` srm)
+    #: Stop rule (default: rungs-first; with caution fast asha; with rungs none; with `paper` srm)
     policy: Literal["none", "srm", "rungs-first", "median", "patience", "asha", "lce", "lce-optimistic"] | None
     #: Policy patience: number of reports without improvement before stopping.
     patience: int | None

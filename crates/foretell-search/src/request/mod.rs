@@ -99,14 +99,13 @@ pub struct StudyRequest {
     /// Number of trials in the study. With Hyperband, set `runs` instead.
     #[cfg_attr(feature = "schema", schemars(extend("default" = DEFAULT_TRIALS, "x-heading" = "Search")))]
     pub trials: Option<u64>,
-    /// Total epochs that all trials together may consume; the sampler, scheduler and policy that use them best are chosen unless you
-    /// give them.
+    /// Total epochs that all trials together may consume.
     #[cfg_attr(feature = "schema", schemars(extend("x-heading" = "Search", "x-value" = "EPOCHS", "minimum" = 1)))]
     pub budget_epochs: Option<u64>,
-    /// Whether trials keep checkpoints. If not, no scheduler that pauses trials is chosen.
+    /// In Python: whether the objective continues a paused trial after the epochs that it has trained.
     #[cfg_attr(
         feature = "schema",
-        schemars(extend("default" = true, "x-heading" = "Search", "x-rare" = true, "x-flag-help" = "The command keeps no checkpoints. No scheduler that pauses trials is chosen"))
+        schemars(extend("default" = true, "x-heading" = "Search", "x-rare" = true, "x-flag-help" = "In Python: the objective trains a paused trial again from its first epoch"))
     )]
     pub checkpoints: Option<bool>,
     /// Configuration to try first, such as `lr=0.1,opt=sgd`, or a network, such as `[C(64,3,1), SM(10)]`. The sampler chooses the values
@@ -183,7 +182,7 @@ pub struct StudyRequest {
     /// Stop rule.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("x-heading" = "Stopping")))]
     pub policy: Option<Named>,
-    /// How much risk to accept to save training: safe almost never loses the best trial, fast sometimes ends with the second best.
+    /// How much risk to accept to save training: safe rarely loses the best trial, fast often ends with the second or third best.
     #[cfg_attr(feature = "schema", schemars(extend("default" = Caution::default(), "x-heading" = "Stopping")))]
     pub caution: Option<Caution>,
     /// Use the settings of the paper. Fit svr-rbf once, on 100 trials, and stop at the first check that is 95 % sure.
@@ -232,7 +231,7 @@ pub struct StudyRequest {
     #[cfg_attr(feature = "schema", schemars(extend("default" = false, "x-heading" = "Stopping")))]
     pub shadow: Option<bool>,
 
-    /// Whether the search ends by the clock, for which sampler, scheduler and policy are chosen as for a budget of epochs.
+    /// Whether the search ends by the clock: the number of trials then does not end it.
     #[serde(skip)]
     pub ends_by_time: bool,
     /// What runs a trial, for display and to tell studies apart.

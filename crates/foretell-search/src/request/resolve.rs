@@ -11,7 +11,6 @@ use crate::part::Named;
 use crate::samplers::SamplerSpec;
 use crate::samplers::q_learning::{EpsilonSchedule, QLearning};
 use crate::schedulers::brackets::plan;
-use crate::schedulers::budget::Choice;
 use crate::schedulers::f_hyperband::{Kappa, Reference};
 use crate::schedulers::rank::Rank;
 use crate::schedulers::schedule::{Schedule, ScheduleError};
@@ -97,8 +96,7 @@ impl StudyRequest {
                 "they are those of the schedulers hyperband and f-hyperband: choose one by `scheduler`, or leave them out",
             ));
         }
-        let choice = self.choice(&space, max_resource);
-        let schedule = self.schedule(choice.as_ref(), there);
+        let schedule = self.schedule(there);
         let trials = self.all_trials(&space, &schedule, max_resource, there)?;
         let named = self.policy.as_ref().map(|policy| self.policy_called(policy, catalogue)).transpose()?;
         let usual = self.usual_stopping(named.as_ref(), &schedule, there)?;
@@ -120,7 +118,7 @@ impl StudyRequest {
                 .or(there.and_then(|there| there.until_no_improvement)),
             queue: self.queue(&space, there)?,
             burn_in: self.burn_in.unwrap_or(usual.burn_in.min(self.most_burn_in(trials, there))),
-            policy: self.policy(named, choice.as_ref(), there),
+            policy: self.policy(named, there),
             shadow: self.shadow.or(there.map(|there| there.shadow)).unwrap_or(false),
             predictor: self.predictor.clone().unwrap_or(usual.predictor),
             criterion: StopCriterion {
@@ -152,9 +150,9 @@ impl StudyRequest {
         if !is_free || !spec.schedule.is_full() || !learns {
             return None;
         }
-        let runs: Vec<Run> = runs.iter().filter(|run| spec.has_trained_whole(run)).cloned().collect();
         let caution = self.caution.unwrap_or_default();
-        Lessons::new(&runs, spec, self.stop_probability.is_none().then_some(caution))
+        let caution = self.stop_probability.is_none().then_some(caution);
+        Lessons::new(runs, spec, &spec.history_options(), caution)
     }
 
     /// Refuses a budget of which no trial comes to a result: where the last value counts, one whole training; where the best counts, the first rung.
@@ -187,19 +185,6 @@ impl StudyRequest {
             ));
         }
         Ok(())
-    }
-
-    /// Whether the search has a budget, for which sampler, scheduler and policy are chosen.
-    pub fn has_budget(&self) -> bool {
-        self.budget_epochs.is_some() || self.ends_by_time
-    }
-
-    /// What is chosen for the budget, if there is one.
-    pub fn choice(&self, space: &Space, max_resource: u64) -> Option<Choice> {
-        // what is chosen for a budget may compare trials by the metric alone
-        let alone = self.limit.is_none() && !self.has_front();
-        (self.has_budget() && alone)
-            .then(|| Choice::new(space, max_resource, self.checkpoints.unwrap_or(true)))
     }
 
     /// How trials are stopped where no field says more: by `paper`, `caution` or the schedule; else as they are there.
@@ -277,19 +262,13 @@ impl StudyRequest {
         queued.iter().map(|queued| queued.read(space)).collect()
     }
 
-    fn schedule(&self, choice: Option<&Choice>, there: Option<&StudySpec>) -> Schedule {
+    fn schedule(&self, there: Option<&StudySpec>) -> Schedule {
         let numbered =
             self.eta.is_some() || self.runs.is_some() || self.kappa.is_some() || self.kappa_of.is_some();
         let asked = numbered || self.rungs.is_some() || self.reference.is_some() || self.scheduler.is_some();
-        match (self.scheduler, choice, there) {
-            (_, _, Some(there)) if !asked => there.schedule,
-            (None, Some(choice), _) => match choice.schedule {
-                Schedule::Asha { eta, rungs } => {
-                    Schedule::Asha { eta: self.eta.unwrap_or(eta), rungs: self.rungs.or(rungs) }
-                }
-                other => other,
-            },
-            (scheduler, _, _) => scheduler.or(there.map(name_of)).unwrap_or_default().schedule(&Rungs {
+        match (self.scheduler, there) {
+            (_, Some(there)) if !asked => there.schedule,
+            (scheduler, _) => scheduler.or(there.map(name_of)).unwrap_or_default().schedule(&Rungs {
                 eta: self.eta.unwrap_or(DEFAULT_ETA),
                 most: self.rungs,
                 runs: self.runs.unwrap_or(1),
@@ -389,10 +368,14 @@ impl StudyRequest {
     }
 
     /// The policy that stops trials, with its caution.
-    fn policy(&self, named: Option<Policy>, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
-        match (self.policy_or(named, choice, there), self.caution) {
-            (Policy::RungsFirst(_), Some(caution)) => Policy::RungsFirst(caution),
-            (policy, _) => policy,
+    fn policy(&self, named: Option<Policy>, there: Option<&StudySpec>) -> Policy {
+        let policy = self.policy_or(named, there);
+        // a study that began with another caution
+        let is_cautious = matches!(policy, Policy::RungsFirst(_))
+            || (self.policy.is_none() && policy == Policy::cautious(Caution::Fast, false));
+        match self.caution {
+            Some(caution) if is_cautious => Policy::cautious(caution, self.learn_from.is_some()),
+            _ => policy,
         }
     }
 
@@ -401,17 +384,16 @@ impl StudyRequest {
         Ok(catalogue.policy(named, eta, patience)?)
     }
 
-    fn policy_or(&self, named: Option<Policy>, choice: Option<&Choice>, there: Option<&StudySpec>) -> Policy {
+    fn policy_or(&self, named: Option<Policy>, there: Option<&StudySpec>) -> Policy {
         let scheduler = self.scheduler.unwrap_or_default();
         let by_default = matches!(scheduler, SchedulerName::Full | SchedulerName::FHyperband);
-        match (named, choice, there) {
+        match (named, there) {
             _ if self.stopping == Some(false) => Policy::None,
-            (Some(named), ..) => named,
-            (None, _, Some(there)) if self.stopping.is_none() => there.policy.clone(),
-            (None, Some(choice), _) if self.scheduler.is_none() => choice.policy.clone(),
-            (None, ..) if !by_default && self.shadow != Some(true) => Policy::None,
-            (None, ..) if self.needs_forecasts() => Policy::Forecast,
-            (None, ..) => Policy::RungsFirst(Caution::default()),
+            (Some(named), _) => named,
+            (None, Some(there)) if self.stopping.is_none() => there.policy.clone(),
+            (None, _) if !by_default && self.shadow != Some(true) => Policy::None,
+            (None, _) if self.needs_forecasts() => Policy::Forecast,
+            (None, _) => Policy::RungsFirst(Caution::default()),
         }
     }
 

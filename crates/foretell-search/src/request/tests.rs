@@ -92,6 +92,20 @@ fn a_study_goes_on_with_what_is_left_open_as_it_is_there() {
 }
 
 #[test]
+fn the_boldest_caution_stops_at_rungs_unless_earlier_runs_teach() {
+    let new = |text: &str| {
+        let fields = format!(r#"{{"space": {{"lr": "log:1e-4:1"}}, "metric": "val_acc"{text}}}"#);
+        study(&fields).policy
+    };
+    assert_eq!(new(r#", "caution": "fast""#), Policy::Asha(3));
+    assert_eq!(new(r#", "caution": "fast", "learn_from": ["old"]"#), Policy::RungsFirst(Caution::Fast));
+    assert_eq!(new(r#", "caution": "fast", "burn_in": 5"#), Policy::Forecast);
+    let there = study(r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "caution": "fast"}"#);
+    let again = request(r#"{"caution": "safe"}"#).resolve(Some(&there)).expect("a valid change");
+    assert_eq!((again.policy, again.criterion.stop_probability), (Policy::RungsFirst(Caution::Safe), 0.999));
+}
+
+#[test]
 fn extrapolation_of_each_curve_begins_with_the_first_trial_to_beat() {
     let first = r#"{"space": {"lr": "log:1e-4:1"}, "metric": "val_acc", "trials": 12}"#;
     for name in ["lce", "lce-optimistic"] {
@@ -117,7 +131,12 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"space": "resnet"}"#, "space", "resnet"),
         (r#"{"epochs": 0}"#, "epochs", "at least 1"),
         (r#"{"budget_epochs": 3}"#, "budget_epochs", "at least 20"),
-        (r#"{"budget_epochs": 1, "score": "best"}"#, "budget_epochs", "at least 2"),
+        (r#"{"budget_epochs": 19, "score": "best"}"#, "budget_epochs", "at least 20"),
+        (
+            r#"{"budget_epochs": 1, "score": "best", "scheduler": "asha", "rungs": 2}"#,
+            "budget_epochs",
+            "at least 2",
+        ),
         (r#"{"epochs": "many"}"#, "epochs", "expected a whole number"),
         (r#"{"epochs": 1.5}"#, "epochs", "expected a whole number"),
         (r#"{"predictor": "oracle"}"#, "predictor", "oracle"),

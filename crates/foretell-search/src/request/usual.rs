@@ -13,7 +13,7 @@ const TRIALS: u64 = 1_000;
 type Case = (&'static str, fn() -> StudyRequest);
 
 /// Requests that change defaults. In order: a later case is worded only where it adds something.
-const CASES: [Case; 6] = [
+const CASES: [Case; 5] = [
     ("with caution safe", || StudyRequest { caution: Some(Caution::Safe), ..StudyRequest::default() }),
     ("with caution fast", || StudyRequest { caution: Some(Caution::Fast), ..StudyRequest::default() }),
     ("with rungs", || StudyRequest { scheduler: Some(SchedulerName::Asha), ..StudyRequest::default() }),
@@ -22,7 +22,6 @@ const CASES: [Case; 6] = [
         rank: Some(Rank::Mean),
         ..StudyRequest::default()
     }),
-    ("with a budget", || StudyRequest { budget_epochs: Some(100 * TRIALS), ..StudyRequest::default() }),
     ("with `paper`", || StudyRequest { paper: Some(true), ..StudyRequest::default() }),
 ];
 
@@ -66,7 +65,7 @@ fn resolved(request: StudyRequest) -> StudySpec {
     asked.resolve(None).expect("a valid request")
 }
 
-/// The default of the field `name` in words: "random; with a budget tpe-gp".
+/// The default of the field `name` in words: "0.99; with caution safe 0.999".
 pub(super) fn in_words(name: &str, values: &[(&str, String)]) -> String {
     let usual = values.first().map_or("", |(_, value)| value);
     // the cases with rungs choose the scheduler themselves
@@ -76,7 +75,7 @@ pub(super) fn in_words(name: &str, values: &[(&str, String)]) -> String {
     let mut rungs = usual;
     for (case, value) in values.into_iter().skip(1) {
         // what has rungs is as others with rungs, unless told otherwise
-        let expected = if case.contains("budget") || case.contains("ranked") { rungs } else { usual };
+        let expected = if case.contains("ranked") { rungs } else { usual };
         if *case == "with rungs" {
             rungs = value;
         }

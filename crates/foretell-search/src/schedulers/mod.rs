@@ -5,7 +5,6 @@
 
 pub(crate) mod asha;
 pub(crate) mod brackets;
-pub(crate) mod budget;
 pub(crate) mod f_hyperband;
 pub(crate) mod full;
 pub(crate) mod hyperband;

@@ -3,18 +3,18 @@
 use foretell::StopCriterion;
 use serde::{Deserialize, Serialize};
 
-/// How much risk a study takes to save training: a point on the frontier of saving against keeping the best trial. The figures
-/// behind the three are in the book, on the page "How much stopping saves".
+/// How much risk a study takes to save training: a point on the frontier of saving against keeping the best trial. The page "How much stopping saves"
+/// of the book shows the figures of all three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Caution {
-    /// Almost never loses the best trial: Δ = 0.999.
+    /// Rarely loses the best trial: Δ = 0.999.
     Safe,
     /// Saves most of it at little risk: Δ = 0.99.
     #[default]
     Balanced,
-    /// Saves more, and sometimes ends with the second best: Δ = 0.95.
+    /// Saves the most: stops at late rungs, or at Δ = 0.95.
     Fast,
 }
 

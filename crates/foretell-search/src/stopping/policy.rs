@@ -6,6 +6,7 @@
 use super::caution::{Caution, Stopping};
 use super::rungs_first::{FEWEST, first_rungs, margin};
 use super::{AshaRule, ForecastRule, MedianRule, Needs, PatienceRule, RungsFirstRule, StopRule};
+use crate::defaults::DEFAULT_ETA;
 use crate::part::Part;
 use foretell::StopCriterion;
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,15 @@ pub(crate) const POLICIES: &[(&str, &str)] = &[
 ];
 
 impl Policy {
+    /// The policy of a study that stops with `caution`. Beyond three times less training late rungs keep the best trial more often than forecasts do,
+    /// unless earlier runs teach how sure a forecast has to be.
+    pub fn cautious(caution: Caution, learns_from_earlier_runs: bool) -> Self {
+        match caution {
+            Caution::Fast if !learns_from_earlier_runs => Self::Asha(DEFAULT_ETA),
+            _ => Self::RungsFirst(caution),
+        }
+    }
+
     /// The policy of this crate that is called `name`, with the numbers of those that have one.
     pub fn named(name: &str, eta: u64, patience: usize) -> Option<Self> {
         Some(match name {

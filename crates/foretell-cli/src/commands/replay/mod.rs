@@ -159,8 +159,8 @@ fn too_few(recorded: &Recorded, target: f64) -> String {
 /// Chooses predictor and Δ by earlier runs, as `foretell search --learn-from` does.
 fn teacher(arguments: &Arguments, caution: Caution) -> Teacher {
     let options = PredictorOptions { seed: arguments.seed, ..PredictorOptions::default() };
-    Arc::new(move |runs, spec| {
-        let lessons = Lessons::new(runs, spec, Some(caution))?;
+    Arc::new(move |runs, spec, read| {
+        let lessons = Lessons::new(runs, spec, read, Some(caution))?;
         let predictor = predictor_of_recorded(&lessons.predictor, &options).ok()?;
         Some((predictor, lessons.taught(spec.clone()).criterion.stop_probability))
     })

@@ -107,16 +107,17 @@ fn usual(arguments: &Arguments, caution: Caution, table: &Table) -> Variant {
     let usual = caution.stopping();
     let common = common(arguments);
     let spec = ReplaySpec {
-        policy: Policy::RungsFirst(caution),
+        policy: Policy::cautious(caution, common.warm_start > 0),
         criterion: usual.criterion,
         burn_in: (usual.burn_in as usize).min(common.trials(table).saturating_sub(1)).max(1),
         refit: usual.refit,
         ..common
     };
+    let forecasts = spec.policy.is_by_forecasts();
     Variant {
         policy: PolicyName::Srm,
-        predictor: Some(usual.predictor),
-        criterion: Some(spec.criterion),
+        predictor: forecasts.then_some(usual.predictor),
+        criterion: forecasts.then_some(spec.criterion),
         reference: None,
         spec,
         caution: Some(caution),

@@ -59,16 +59,12 @@ impl Arguments {
             };
             let mut text = self.identity(spec).identity();
             let asked = self.asked.request.sampler.as_ref();
-            if !self.has_budget() && asked.is_some_and(|asked| asked.name == "random") {
+            if asked.is_some_and(|asked| asked.name == "random") {
                 text.push_str("random");
             }
             text.extend(self.asked.request.learn_from.iter().flatten().map(String::as_str));
             studies.join(format!("{kind}-{:08x}", fingerprint(&text)))
         })
-    }
-
-    fn has_budget(&self) -> bool {
-        self.budget_time.is_some() || self.asked.request.has_budget()
     }
 
     /// The study, with what no flag says as the first version's default, by which older studies are found.
@@ -78,7 +74,7 @@ impl Arguments {
         if let (SamplerSpec::QLearning(settings), None) = (&mut identity.sampler, asked.epsilon_trials) {
             *settings = QLearning { schedule: EpsilonSchedule::default().scaled(0), ..settings.clone() };
         }
-        if asked.sampler.is_none() && !self.has_budget() && spec.sampler == SamplerSpec::usual(&spec.space) {
+        if asked.sampler.is_none() && spec.sampler == SamplerSpec::usual(&spec.space) {
             identity.sampler = SamplerSpec::Random;
         }
         if asked.caution.is_none() && asked.paper != Some(true) {
@@ -95,24 +91,12 @@ impl Arguments {
         identity
     }
 
-    /// What the budget is, what is chosen for it, and why.
-    pub(super) fn budget_line(&self, spec: &StudySpec) -> Option<String> {
-        let asked = StudyRequest { ends_by_time: self.budget_time.is_some(), ..self.asked.request.clone() };
-        let choice = asked.choice(&spec.space, spec.max_resource)?;
-        let budget = match (asked.budget_epochs, self.budget_time) {
-            (Some(epochs), None) => format!("{epochs} epochs"),
-            (Some(epochs), Some(time)) => format!("{epochs} epochs or {time:?}"),
-            (None, time) => format!("{:?}", time.unwrap_or_default()),
-        };
-        let as_chosen = SamplerSpec::usual(&spec.space) == spec.sampler
-            && choice.schedule == spec.schedule
-            && choice.policy == spec.policy;
-        let why = if as_chosen {
-            format!("chosen for it: {}", choice.why)
-        } else {
-            "spent as the flags say".to_owned()
-        };
-        Some(format!("budget of {budget}, {why}"))
+    /// The budget, if there is one.
+    pub(super) fn budget_line(&self) -> Option<String> {
+        let epochs = self.asked.request.budget_epochs.map(|epochs| format!("{epochs} epochs"));
+        let time = self.budget_time.map(|time| format!("{time:?}"));
+        let parts: Vec<String> = epochs.into_iter().chain(time).collect();
+        (!parts.is_empty()).then(|| format!("budget: {}", parts.join(" or ")))
     }
 }
 

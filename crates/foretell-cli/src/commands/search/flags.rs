@@ -53,8 +53,8 @@ pub(crate) struct Arguments {
     #[arg(last = true, value_name = "COMMAND", help_heading = "Your own command")]
     pub(super) command: Vec<String>,
 
-    /// Time that the search may take, such as 90m, 8h or 30s, earlier runs of it included; chooses like --budget-epochs. Trials
-    /// that still run are then interrupted; a larger budget continues them.
+    /// Time that the search may take, such as 90m, 8h or 30s, earlier runs of it included. Trials that still run
+    /// are then interrupted; a larger budget continues them.
     #[arg(long, value_name = "TIME", help_heading = "Search", value_parser = duration)]
     pub(super) budget_time: Option<Duration>,
     /// Number of trials to run in parallel (default: one per core; with --gpus one per GPU).

@@ -129,7 +129,7 @@ fn explained(arguments: &Arguments, spec: &StudySpec, workload: &Workload, direc
     match arguments.format {
         Format::Json => print_json(&explain::Document::new(directory, plan)),
         Format::Table => {
-            print(&explain::text(spec, workload, &plan, directory, arguments.budget_line(spec)))?;
+            print(&explain::text(spec, workload, &plan, directory, arguments.budget_line()))?;
             Fleet::explained(arguments, directory)?.map_or(Ok(()), |text| print(&format!("\n{text}")))
         }
     }

@@ -96,7 +96,7 @@ pub(super) fn opening(search: &StudyRun, arguments: &Arguments) -> String {
     });
     lines.extend(objectives_line(spec));
     lines.extend(rank_line(spec));
-    lines.extend(arguments.budget_line(spec));
+    lines.extend(arguments.budget_line());
     lines.extend(counting_line(spec));
     lines.extend(searched_line(spec));
     if search.found() > 0 {
