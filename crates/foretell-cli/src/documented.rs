@@ -1,16 +1,17 @@
-//! The tables of the docs that are made of the code: flags and defaults. A test fails where one is stale, and writes it anew with
+//! The tables of the docs that are made of the code: flags and defaults. A test fails where one is stale, and writes it again with
 //! `FORETELL_WRITE_DOCS=1`.
 
 use crate::Program;
 use crate::catalogue::catalogue;
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use crate::curves::CurveFlags;
+use clap::{Arg, ArgAction, Args, Command, CommandFactory};
 use foretell_search::StudyRequest;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What writes the tables anew.
-const ANEW: &str =
+/// The command that writes the tables.
+const WRITE: &str =
     "FORETELL_WRITE_DOCS=1 cargo test --release -p foretell-cli --no-default-features documented";
 
 /// A file of the repository.
@@ -37,12 +38,12 @@ fn check(page: &str, blocks: &[(String, String)]) {
     if made == there {
         return;
     }
-    assert!(std::env::var_os("FORETELL_WRITE_DOCS").is_some(), "docs/{page} is stale: run {ANEW}");
+    assert!(std::env::var_os("FORETELL_WRITE_DOCS").is_some(), "docs/{page} is stale: run {WRITE}");
     std::fs::write(path, made).expect("the page is written");
 }
 
-/// A flag as a row: its name with its value, what it is for, its default.
-fn row(arg: &Arg, long: &str) -> String {
+/// A flag as a row: its name with its value, its purpose, its default. In a study file it is a key.
+fn row(arg: &Arg, long: &str, is_key: bool) -> String {
     let text = arg.get_help().map(ToString::to_string).unwrap_or_default();
     let (meaning, default) = match text.rsplit_once(" (default: ") {
         Some((meaning, default)) if default.ends_with(')') => {
@@ -64,7 +65,7 @@ fn row(arg: &Arg, long: &str) -> String {
     let choices = if choices.is_empty() { String::new() } else { format!(": {}", choices.join(", ")) };
     let plain = |text: &str| text.replace('|', "\\|").replace('<', "&lt;");
     let default = if takes { plain(&default.replace(['\n', '`'], " ")) } else { String::new() };
-    let name = match (arg.is_hide_set(), takes) {
+    let name = match (is_key, takes) {
         (true, true) => format!("{long} ={}", value.replace(['[', '=', ']'], "")),
         (true, false) => format!("{long} = true"),
         (false, _) => format!("--{long}{value}"),
@@ -72,49 +73,222 @@ fn row(arg: &Arg, long: &str) -> String {
     format!("| `{}` | {}{choices} | {default} |\n", name.replace('|', "\\|"), plain(meaning))
 }
 
-/// The flags of `command`: a table for each heading, those that only study files need last.
-fn flags(command: &Command) -> String {
-    let arguments = command.get_arguments();
-    let (hidden, shown): (Vec<&Arg>, Vec<&Arg>) = arguments.partition(|arg| arg.is_hide_set());
-    let heading = |arg: &Arg| match arg.is_hide_set() {
-        true => format!("{}: keys of a study file", arg.get_help_heading().unwrap_or_default()),
-        false => arg.get_help_heading().unwrap_or("flag").to_owned(),
-    };
-    let rows: Vec<(String, String)> = shown
-        .into_iter()
-        .chain(hidden)
-        .filter_map(|arg| Some((heading(arg), row(arg, arg.get_long()?))))
-        .collect();
-    let mut headings: Vec<&String> = Vec::new();
-    for (heading, _) in &rows {
-        if !headings.contains(&heading) {
-            headings.push(heading);
+/// `arguments` by their headings in the help, in order; those without one are under `flag`.
+fn by_heading<'a>(arguments: impl IntoIterator<Item = &'a Arg>) -> Vec<(&'a str, Vec<(&'a str, &'a Arg)>)> {
+    let mut groups: Vec<(&str, Vec<(&str, &Arg)>)> = Vec::new();
+    for (arg, long) in arguments.into_iter().filter_map(|arg| Some((arg, arg.get_long()?))) {
+        let heading = arg.get_help_heading().unwrap_or("flag");
+        match groups.iter_mut().find(|(known, _)| *known == heading) {
+            Some((_, group)) => group.push((long, arg)),
+            None => groups.push((heading, vec![(long, arg)])),
         }
     }
-    let table = |title: &&String| {
-        let own: String =
-            rows.iter().filter(|(heading, _)| heading == *title).map(|(_, row)| row.as_str()).collect();
-        format!("| {title} | meaning | default |\n|---|---|---|\n{own}")
+    groups
+}
+
+/// A table for each heading of `arguments`, as flags or as keys of a study file.
+fn tables<'a>(arguments: impl IntoIterator<Item = &'a Arg>, is_key: bool) -> String {
+    let table = |(heading, group): (&str, Vec<(&str, &Arg)>)| {
+        let rows: String = group.iter().map(|(long, arg)| row(arg, long, is_key)).collect();
+        format!("| {heading} | meaning | default |\n|---|---|---|\n{rows}")
     };
-    headings.iter().map(table).collect::<Vec<_>>().join("\n")
+    by_heading(arguments).into_iter().map(table).collect::<Vec<_>>().join("\n")
+}
+
+/// The flags of every command that reads recorded runs.
+fn curve_flags() -> Command {
+    CurveFlags::augment_args(Command::new("curves"))
+}
+
+/// The flags that only `command` has: the page of all commands has `--format table|json`, that of curve files its own, and that of study
+/// files the keys that no help lists.
+fn own_flags(command: &Command) -> impl Iterator<Item = &Arg> {
+    let shared: Vec<String> =
+        curve_flags().get_arguments().filter_map(Arg::get_long).map(str::to_owned).collect();
+    let reads_curves =
+        shared.iter().all(|long| command.get_arguments().any(|arg| arg.get_long() == Some(long)));
+    command.get_arguments().filter(move |arg| {
+        let choices: Vec<_> =
+            arg.get_possible_values().iter().map(|choice| choice.get_name().to_owned()).collect();
+        let is_format = arg.get_long() == Some("format") && choices == ["table", "json"];
+        let is_shared =
+            reads_curves && arg.get_long().is_some_and(|long| shared.iter().any(|known| known == long));
+        !is_format && !is_shared && !arg.is_hide_set()
+    })
 }
 
 #[test]
-fn every_flag_and_default_is_documented_as_it_is() {
+fn every_command_has_a_page_with_its_flags_and_defaults() {
     let program = Program::command();
-    let named = ["search", "evaluate", "forecast", "replay", "reproduce", "draw", "import", "init", "worker"];
-    let commands = named.iter().filter_map(|name| program.find_subcommand(name));
-    let blocks: Vec<(String, String)> =
-        commands.map(|command| (format!("flags of {}", command.get_name()), flags(command))).collect();
-    assert!(blocks.len() >= 7, "commands are missing: {}", blocks.len());
-    check("reference/commands.md", &blocks);
-    let page = read("docs/reference/commands.md");
-    let study = program.find_subcommand("study").expect("it is there");
-    for command in study.get_subcommands() {
-        for flag in command.get_arguments().filter_map(Arg::get_long) {
-            let name = command.get_name();
-            assert!(page.contains(&format!("--{flag}")), "study {name}: --{flag} is not documented");
+    let without_flags = ["schema", "completions", "guard"];
+    let named = |command: &&Command| !without_flags.contains(&command.get_name());
+    for command in program.get_subcommands().filter(named) {
+        let name = command.get_name();
+        let own = (name.to_owned(), command);
+        let below = command.get_subcommands().map(|sub| (format!("{name} {}", sub.get_name()), sub));
+        let all = std::iter::once(own).chain(below);
+        let blocks =
+            all.map(|(name, command)| (format!("flags of {name}"), tables(own_flags(command), false)));
+        let blocks: Vec<_> = blocks.filter(|(_, text)| !text.is_empty()).collect();
+        check(&format!("reference/commands/{name}.md"), &blocks);
+        let page = read(&format!("docs/reference/commands/{name}.md"));
+        for sub in command.get_subcommands() {
+            let heading = format!("\n## `foretell {name} {}", sub.get_name());
+            assert!(page.contains(&heading), "{name}.md has no part {heading:?}");
         }
+    }
+    check(
+        "reference/curve-files.md",
+        &[("flags for curve files".to_owned(), tables(curve_flags().get_arguments(), false))],
+    );
+}
+
+#[test]
+fn every_key_of_a_study_file_is_documented() {
+    let program = Program::command();
+    let search = program.find_subcommand("search").expect("it is there");
+    let (hidden, shown): (Vec<&Arg>, Vec<&Arg>) = search.get_arguments().partition(|arg| arg.is_hide_set());
+    let line = |(heading, group): (&str, Vec<(&str, &Arg)>)| {
+        let keys: Vec<String> = group.iter().map(|(long, _)| format!("`{long}`")).collect();
+        format!("- {heading}: {}\n", keys.join(", "))
+    };
+    let blocks = [
+        ("keys that are flags".to_owned(), by_heading(shown).into_iter().map(line).collect()),
+        ("keys of study files".to_owned(), tables(hidden, true)),
+    ];
+    check("reference/study-file.md", &blocks);
+}
+
+#[test]
+fn the_settings_over_http_are_listed() {
+    let names: Vec<String> = StudyRequest::schema().keys().map(|name| format!("`{name}`")).collect();
+    check("reference/http.md", &[("settings".to_owned(), names.join(", ") + "\n")]);
+}
+
+/// The lines of a source from `begin` to the end of that item, without comments.
+fn item(source: &str, begin: &str) -> Vec<String> {
+    let text = read(source);
+    let (_, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{source} has no {begin:?}"));
+    let lines = rest.lines().skip(1).take_while(|line| !line.starts_with(['}', ']']));
+    lines.map(str::trim).filter(|line| !line.starts_with("//")).map(str::to_owned).collect()
+}
+
+/// The names of the variants of an enum that serde writes in snake case.
+fn variants(source: &str, name: &str) -> Vec<String> {
+    let text = read(source);
+    let (_, rest) = text.split_once(&format!("pub enum {name} {{")).expect("it is there");
+    let own = rest.lines().take_while(|line| !line.starts_with('}'));
+    let own =
+        own.filter_map(|line| line.strip_prefix("    ")).filter(|line| line.starts_with(char::is_uppercase));
+    let word = |line: &str| line.chars().take_while(|c| c.is_alphanumeric()).collect::<String>();
+    let snake = |name: String| {
+        let parts = name.char_indices().map(|(index, c)| match c.is_uppercase() && index > 0 {
+            true => format!("_{}", c.to_lowercase()),
+            false => c.to_lowercase().to_string(),
+        });
+        parts.collect::<String>()
+    };
+    own.map(word).map(snake).collect()
+}
+
+#[test]
+fn record_types_reasons_and_files_of_a_study_are_documented() {
+    let page = read("docs/reference/trial-protocol.md");
+    let records = variants("crates/foretell-search/src/record.rs", "Record");
+    let reasons = variants("crates/foretell-search/src/stopping/decision.rs", "Reason");
+    assert!(records.len() > 10 && reasons.len() > 15, "{records:?} {reasons:?}");
+    for name in records.iter().chain(&reasons) {
+        assert!(page.contains(&format!("| `{name}`")), "{name} has no row in trial-protocol.md");
+    }
+    let files = item("crates/foretell-cli/src/commands/study/remove.rs", "const OWN:");
+    let files: Vec<&str> =
+        files.iter().filter_map(|line| line.strip_prefix('"')?.split('"').next()).collect();
+    assert!(files.len() > 10, "{files:?}");
+    for name in files {
+        assert!(page.contains(&format!("\n  {name}")), "{name} is not in the folder of trial-protocol.md");
+    }
+}
+
+/// The fields of a struct that serde writes.
+fn fields(source: &str, name: &str) -> Vec<String> {
+    let source = format!("crates/{source}.rs");
+    let is_generic = read(&source).contains(&format!("struct {name}<"));
+    let lines = item(&source, &format!("struct {name}{}", if is_generic { "<" } else { " {" }));
+    let mut fields = Vec::new();
+    let mut is_skipped = false;
+    for line in &lines {
+        if line.starts_with("#[") {
+            is_skipped |= line == "#[serde(skip)]" || line == "#[serde(flatten)]";
+            continue;
+        }
+        let field = line
+            .rsplit_once("pub(super) ")
+            .or(line.rsplit_once("pub(crate) "))
+            .map_or(line.as_str(), |(_, rest)| rest);
+        let field = field.trim_start_matches("pub ");
+        if let Some((name, _)) = field.split_once(": ").filter(|_| !is_skipped) {
+            fields.push(name.to_owned());
+        }
+        is_skipped = false;
+    }
+    fields
+}
+
+#[test]
+fn every_field_of_a_json_document_is_documented() {
+    let study = "foretell-cli/src/commands/study";
+    let (search, summary) = ("foretell-cli/src/commands/search", "foretell-search/src/summary");
+    let (reproduce, replay) = ("foretell-cli/src/commands/reproduce", "foretell-cli/src/commands/replay");
+    let front = "foretell-search/src/front";
+    let documents: [(&str, String, &[&str]); 23] = [
+        ("search", format!("{search}/report"), &["Document"]),
+        ("search", format!("{search}/explain"), &["Document", "Planned"]),
+        ("search", summary.to_owned(), &["Summary", "Spent", "StoppedTrial", "Audit", "Shadow"]),
+        ("study", format!("{search}/report"), &["Leader"]),
+        ("study", format!("{search}/again"), &["Document"]),
+        ("study", format!("{study}/list"), &["Listing", "Listed"]),
+        ("study", study.to_owned(), &["Shown"]),
+        ("study", "foretell-search/src/stopping/decision".to_owned(), &["Decision", "RecordedForecast"]),
+        ("study", format!("{study}/compare"), &["Document", "Side"]),
+        ("study", format!("{study}/best"), &["Document"]),
+        ("study", format!("{study}/doctor"), &["Diagnosis", "Damage", "Problem", "Computed"]),
+        ("study", front.to_owned(), &["Front", "FrontTrial", "FrontStopped", "FrontStep"]),
+        ("evaluate", "foretell-cli/src/commands/evaluate".to_owned(), &["Document", "Row"]),
+        ("forecast", "foretell-cli/src/commands/forecast".to_owned(), &["Document", "Row"]),
+        ("replay", format!("{replay}/document"), &["Document"]),
+        ("replay", format!("{replay}/report"), &["Row", "BestValue", "Totals", "FrontRow"]),
+        ("replay", format!("{replay}/families"), &["Families", "Together"]),
+        ("replay", format!("{replay}/orders"), &["Order"]),
+        ("reproduce", format!("{reproduce}/report"), &["Document", "Set", "Summary", "Counts"]),
+        ("reproduce", format!("{reproduce}/replayed"), &["Replayed", "Numbers"]),
+        ("reproduce", format!("{reproduce}/measure"), &["Row", "SeedResult"]),
+        ("reproduce", format!("{reproduce}/claims"), &["Verdict"]),
+        ("study", front.to_owned(), &["FrontObjective"]),
+    ];
+    for (page, source, structs) in documents {
+        let text = read(&format!("docs/reference/commands/{page}.md"));
+        for name in structs {
+            let fields = fields(&source, name);
+            assert!(!fields.is_empty(), "{source} {name} has no fields");
+            for field in fields {
+                let named = [format!("`{field}`"), format!("\"{field}\"")];
+                assert!(named.iter().any(|name| text.contains(name)), "{page}.md: no {field} of {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_address_of_the_server_is_documented() {
+    let page = read("docs/reference/http.md");
+    let routes = read("crates/foretell-serve/src/routes.rs");
+    let quoted = routes.split('"').skip(1).step_by(2).filter(|text| text.starts_with('/'));
+    let addresses: BTreeSet<String> = quoted
+        .map(|path| path.replace("{study}", "NAME").replace("{trial}", "N").replace("{metric}", "METRIC"))
+        .collect();
+    assert!(addresses.len() > 20, "{addresses:?}");
+    for address in addresses {
+        assert!(page.contains(&format!("`{address}`")), "http.md has no {address}");
     }
 }
 

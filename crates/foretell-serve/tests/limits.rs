@@ -178,7 +178,7 @@ fn the_limits_that_are_documented_are_those_that_hold() {
     has(page, &format!("{connections} connections, {connections_per_address} per address"));
     has(page, &format!("A reader that accepts nothing for {} seconds is disconnected", unread.as_secs()));
     assert_eq!(Options::LEASE, Duration::from_secs(60));
-    has("reference/commands.md", "from this to an hour | 1m |");
+    has("reference/commands/serve.md", "| 1m |");
 }
 
 #[test]

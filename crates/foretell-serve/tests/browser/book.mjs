@@ -6,7 +6,7 @@ import { join, relative } from "node:path";
 import { chromium } from "playwright-core";
 
 const { BOOK, CHROMIUM, SHOTS } = process.env;
-const SHOWN = ["index", "tutorial/first-search", "explanation/stopping", "reference/commands"];
+const SHOWN = ["index", "tutorial/first-search", "explanation/stopping", "reference/commands/search"];
 const axe = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
 const pages = readdirSync(BOOK, { recursive: true, withFileTypes: true })
