@@ -57,8 +57,7 @@ def text():
 
 def settings():
     """The names and types of all settings of a study."""
-    split = TARGET.parent / "commands" / "search.md"
-    yield SETTINGS.format(search="commands/search.md" if split.exists() else "commands.md")
+    yield SETTINGS.format(search="commands/search.md")
     for field in named(PACKAGE / "_settings.py", "StudySettings").body:
         if isinstance(field, ast.AnnAssign):
             yield f"- `{field.target.id}: {ast.unparse(field.annotation).removesuffix(' | None')}`"
