@@ -96,6 +96,7 @@ def main():
         for epsilon, numbers in stages(arguments.networks):
             cells = [str(epsilon), str(len(numbers)), *(pooled(means[variant][epsilon]) for variant in means)]
             print("| " + " | ".join(cells) + " |", flush=True)
+        print()
 
 
 def error(values):
