@@ -4,6 +4,7 @@ use super::*;
 #[cfg(feature = "schema")]
 use crate::defaults::DEFAULT_TRIALS;
 use crate::samplers::SamplerSpec;
+use crate::stopping::policy::Policy;
 use crate::study::StudySpec;
 use foretell::Direction;
 
