@@ -493,7 +493,7 @@ fn a_full_disk_pauses_the_search_and_nothing_is_lost() {
     let output = running.wait_with_output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert_eq!(said.matches("the search waits").count(), 1, "{said}");
+    assert_eq!(said.matches("wait until there is room").count(), 1, "{said}");
     assert_eq!(said.matches("there is room again").count(), 1, "{said}");
     let result = json(&output);
     assert_eq!(

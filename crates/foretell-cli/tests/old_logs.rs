@@ -182,7 +182,7 @@ fn a_tool_can_be_named_and_a_metric_that_is_none_lists_them() {
     assert!(said.contains("there is no metric `nothing`") && said.contains("`val/acc` (2 runs, "), "{said}");
     let output = foretell(folder.path(), &["import", "mlruns", "--log-format", "optuna"]).output().unwrap();
     let said = text(&output.stderr);
-    assert!(said.contains("no log was recognised"), "{said}");
+    assert!(said.contains("no log was detected"), "{said}");
     let output = foretell(folder.path(), &["import", "mlruns", "--format", "excel"]).output().unwrap();
     assert!(
         text(&output.stderr).contains("use one of tensorboard, wandb, mlflow"),

@@ -127,7 +127,7 @@ fn what_cannot_work_is_refused_with_what_to_write_instead() {
     };
     let epochs = "for e in 1 2 3 4 5 6; do echo \"epoch $e: loss 0.$e acc 0.7\"; sleep 0.01; done";
     let unplaced = said(&["--epochs", "6", "--metric", "acc"], epochs);
-    assert!(unplaced.contains("lr reached no trial") && unplaced.contains("--lr {lr}"), "{unplaced}");
+    assert!(unplaced.contains("lr had no effect") && unplaced.contains("--lr {lr}"), "{unplaced}");
     let read = format!("cat $FORETELL_PARAMS >/dev/null; {epochs}; sleep 60");
     let missed = said(&["--epochs", "6", "--metric", "accuracy"], &read);
     assert!(missed.contains("3 epochs, but no metric") && missed.contains("acc 0.7, loss 0.3"), "{missed}");

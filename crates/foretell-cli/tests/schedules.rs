@@ -292,7 +292,7 @@ fn bad_plans_are_one_clear_error_and_exit_code_2() {
         (&["--scheduler", "f-hyperband", "--epochs", "9", "--kappa", "0"], &["kappa = 0", "(0, 1]"]),
         (&["--scheduler", "f-hyperband", "--epochs", "9", "--kappa", "1.5"], &["kappa = 1.5"]),
         (&["--scheduler", "hyperband", "--epochs", "9", "--runs", "0"], &["runs is 0"]),
-        (&["--scheduler", "hyperband", "--epochs", "9", "--trials", "20"], &["17 a run", "--runs"]),
+        (&["--scheduler", "hyperband", "--epochs", "9", "--trials", "20"], &["17 per run", "--runs"]),
         (&["--scheduler", "f-hyperband", "--epochs", "9", "--burn-in", "18"], &["burn-in of 18", "17"]),
         (&["--sampler", "q-learning", "--epochs", "9"], &["q-learning", "metaqnn"]),
         (&["--epochs", "9", "--exempt", "1"], &["exempt share 1"]),

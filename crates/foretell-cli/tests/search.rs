@@ -448,7 +448,7 @@ fn no_default_burn_in_is_too_short_to_learn_from() {
             ["search", "--param", "x=float:0:1", "--epochs", "9", "--trials", trials, "--explain"];
         let output = foretell(folder.path(), &[&arguments[..], &["--", "true"]].concat()).output().unwrap();
         let said = text(&output.stdout);
-        assert!(said.contains(&format!("after a burn-in of {burn_in} trials")), "{trials}: {said}");
+        assert!(said.contains(&format!("after a burn-in of {burn_in} completed trials")), "{trials}: {said}");
     }
 }
 

@@ -419,7 +419,7 @@ mod tests {
         let values = parameters(json!({"lr": 0.1}));
         for (name, text) in [("a.yaml", "optim:\n  lr: 0.2\n"), ("a.json", "{\"optim\":{\"lr\":0.2}}")] {
             let message = file(name, text).with(&values).expect_err("it is deeper").to_string();
-            assert!(message.contains("no entry `lr`") && message.contains("optim.lr"), "{message}");
+            assert!(message.contains("no single value `lr`") && message.contains("optim.lr"), "{message}");
         }
         let message =
             ConfigFile::read(std::path::Path::new("a.ini")).expect_err("its form is unknown").to_string();

@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(written.expect("there is room in the end"), "written");
         let said = said.lock().expect("no panic");
         assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].contains("waits") && said[1].contains("goes on"), "{said:?}");
+        assert!(said[0].contains("wait until") && said[1].contains("continues"), "{said:?}");
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         drop(room.wait("no room once more"));
         let said = said.lock().expect("no panic");
         assert_eq!(said.len(), 3, "{said:?}");
-        assert!(said[0].ends_with(": no room") && said[1].contains("goes on"), "{said:?}");
+        assert!(said[0].ends_with(": no room") && said[1].contains("continues"), "{said:?}");
     }
 
     #[test]

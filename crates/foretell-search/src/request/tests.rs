@@ -151,7 +151,7 @@ fn what_is_wrong_is_named_by_its_field() {
         (r#"{"policy": "lce", "caution": "safe"}"#, "caution", "other policies than lce"),
         (r#"{"policy": "lce", "paper": true}"#, "paper", "another method's"),
         (r#"{"policy": "lce-optimistic", "predictor": "auto"}"#, "predictor", "lce or lce-domhan2015"),
-        (r#"{"policy": "none", "shadow": true}"#, "shadow", "leave one of them out"),
+        (r#"{"policy": "none", "shadow": true}"#, "shadow", "remove one of them"),
         (r#"{"refit": "never"}"#, "refit", "once"),
         (r#"{"trails": 7}"#, "trails", "known are"),
         (r#"{"space": null}"#, "space", "a new study needs one"),
