@@ -161,7 +161,8 @@ fn every_key_of_a_study_file_is_documented() {
 
 #[test]
 fn the_settings_over_http_are_listed() {
-    let names: Vec<String> = StudyRequest::schema(&catalogue()).keys().map(|name| format!("`{name}`")).collect();
+    let names: Vec<String> =
+        StudyRequest::schema(&catalogue()).keys().map(|name| format!("`{name}`")).collect();
     check("reference/http.md", &[("settings".to_owned(), names.join(", ") + "\n")]);
 }
 
