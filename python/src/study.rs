@@ -151,7 +151,7 @@ impl Study {
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let spec = self.host()?.session().study().spec().clone();
-        view::settings(py, &spec)
+        view::plain(py, &foretell_search::settings(&spec))
     }
 
     /// What the study stands at: `settings`, `trials`, `rows` and `reports`.

@@ -162,21 +162,3 @@ pub fn answer(words: &[OsString]) -> Result<String, String> {
     };
     document.map_err(|failure| failure.message().to_owned())
 }
-
-/// One row a trial of `study`, whose times and records are `times` and `records`: what `foretell study export --trials` writes.
-pub fn trial_rows(
-    study: &foretell_search::Study,
-    times: &foretell_search::Times,
-    records: impl IntoIterator<Item = foretell_search::Record>,
-) -> Vec<serde_json::Map<String, serde_json::Value>> {
-    commands::study::trial_rows(study, times, records)
-}
-
-/// One row a report, as columns by their names: what `foretell study export --format csv` writes.
-pub fn report_columns<'a>(
-    records: impl IntoIterator<Item = &'a foretell_search::Record>,
-) -> Vec<(String, foretell_logs::Values)> {
-    let mut curves = commands::study::curves_table::CurvesTable::default();
-    records.into_iter().for_each(|record| curves.see(record));
-    curves.table()
-}

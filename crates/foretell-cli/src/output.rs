@@ -98,20 +98,6 @@ pub(crate) fn human_duration(seconds: f64) -> String {
     }
 }
 
-/// `time`, in milliseconds since the beginning of 1970, as a date in UTC: civil days by Howard Hinnant's algorithm.
-pub(crate) fn date(time: u64) -> String {
-    let (days, minutes) = ((time / 86_400_000) as i64, time / 60_000 % 1440);
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minutes / 60, minutes % 60)
-}
-
 /// An aligned table without borders, its first row the headings.
 pub(crate) fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = comfy_table::Table::new();
@@ -198,19 +184,6 @@ mod tests {
         ];
         for (difference, near, decimals, expected) in cases {
             assert_eq!(metric_difference(difference, near, decimals), expected, "{difference} near {near}");
-        }
-    }
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        let cases = [
-            (0, "1970-01-01 00:00"),
-            (951_827_700_000, "2000-02-29 12:35"),
-            (1_795_507_200_000, "2026-11-24 08:00"),
-            (4_107_542_340_000, "2100-02-28 23:59"),
-        ];
-        for (time, expected) in cases {
-            assert_eq!(date(time), expected);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foretell::Configuration;
-use foretell_search::{Decision, Queued};
+use foretell_search::{DecisionView, Queued};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::hosted::{Next, Reading, Task};
@@ -158,7 +158,7 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<bool>,
     /// The decision about it: the one made now, or the one by which it was stopped.
-    pub decision: Option<Decision>,
+    pub decision: Option<DecisionView>,
 }
 
 /// The answer to [`Tell`].
@@ -276,6 +276,7 @@ impl Answer {
     /// The answer `next`; with whether something was recorded if something was to be.
     pub fn new(next: Next, is_record: bool) -> Self {
         let Next { trial, stop, recorded, decision } = next;
+        let decision = decision.as_ref().map(DecisionView::from);
         Self { trial, stop: Some(stop), recorded: is_record.then_some(recorded), decision }
     }
 }

@@ -71,6 +71,7 @@ mod store;
 mod study;
 mod summary;
 mod times;
+mod view;
 
 pub use catalogue::Catalogue;
 pub use defaults::{
@@ -127,3 +128,7 @@ pub use study::{
 };
 pub use summary::{Audit, Shadow, Spent, StoppedTrial, Summary};
 pub use times::{Moment, Times, Timing};
+pub use view::{
+    DecisionView, LastMetrics, Reports, StudyView, TRIAL_COLUMNS, TrialView, date, see_metrics, settings,
+    trial_rows,
+};

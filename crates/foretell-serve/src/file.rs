@@ -79,6 +79,6 @@ pub(crate) fn empty() -> String {
 fn with(data: &str) -> String {
     // in a script element only `</` ends it, and `<!--` may confuse it
     let data = data.replace('<', "\\u003c");
-    let script = SCRIPT.concat().replace("/*SHADES*/", &shades());
+    let script = SCRIPT.concat().replace("\"/*SHADES*/\"", &shades());
     PAGE.replace("/*STYLE*/", &style()).replace("/*SCRIPT*/", &script).replace("/*DATA*/", &data)
 }

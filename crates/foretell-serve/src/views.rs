@@ -6,7 +6,8 @@ use std::path::Path;
 use foretell::Direction;
 use foretell_run::{Printed, WorkerView, command_of, shell_line};
 use foretell_search::{
-    Best, Contour, Decision, Front, Relevances, Slice, Spent, Study, Summary, Tally, relevances_of,
+    Best, Contour, Decision, DecisionView, Front, Relevances, Slice, Spent, Study, Summary, Tally,
+    TrialState, relevances_of,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -135,7 +136,8 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         (view["began"], view["seconds"]) = (began.into(), seconds.into());
     }
     if !shown.is_brief {
-        (view["decided"], view["decisions"]) = (decisions.into(), json!(&seen.decisions[decisions..]));
+        (view["decided"], view["decisions"]) =
+            (decisions.into(), json!(in_words(&seen.decisions[decisions..])));
     }
     if has.is_none() {
         view["configuration"] = json!(known.configuration);
@@ -144,12 +146,17 @@ fn trial(fold: &Fold, study: &Study, number: usize, shown: &mut Shown) -> Value 
         let last = seen.metrics.iter().map(|(name, series)| (name, series.values.last()));
         view["metrics"] = json!(last.collect::<BTreeMap<_, _>>());
     }
-    match &known.state {
-        foretell_search::TrialState::Failed { reason } => view["why"] = json!(reason),
-        foretell_search::TrialState::Stopped { reason, .. } => view["why"] = json!(reason),
-        _ => {}
+    if let Some(why) = known.state.why() {
+        view["why"] = why.into();
+    }
+    if let TrialState::Stopped { reason, .. } = &known.state {
+        view["reason"] = json!(reason);
     }
     view
+}
+
+fn in_words(decisions: &[Decision]) -> Vec<DecisionView> {
+    decisions.iter().map(DecisionView::from).collect()
 }
 
 /// The metrics of a trial, its command, its decisions, and who runs it.
@@ -161,7 +168,7 @@ pub(crate) struct Details {
     metrics: BTreeMap<String, Series>,
     /// As a shell reads it; null where others start the trainings.
     command: Option<String>,
-    decisions: Vec<Decision>,
+    decisions: Vec<DecisionView>,
     /// The worker that runs it, as in `workers`.
     pub(crate) worker: Option<WorkerView>,
 }
@@ -176,7 +183,7 @@ pub(crate) fn details(name: &str, folder: &Path, number: u64, fold: &Fold, study
         trial: number,
         metrics: seen.metrics.clone(),
         command: command.as_deref().map(shell_line),
-        decisions: seen.decisions.clone(),
+        decisions: in_words(&seen.decisions),
         worker: None,
     })
 }

@@ -668,8 +668,7 @@ def why(decision: Mapping[str, Any] | None) -> str:
     """The reason of a decision, in one line."""
     if decision is None:
         return "it reported past its last step"
-    reason = decision["reason"]
-    text = next(iter(reason.values())) if isinstance(reason, dict) else str(reason).replace("_", " ")
+    text = str(decision["why"])
     forecast = decision.get("forecast")
     if forecast is not None:
         text += f": forecast {forecast['mean']:.4g} ± {forecast['sd']:.2g}"

@@ -2,7 +2,6 @@
 
 mod best;
 mod compare;
-pub(crate) mod curves_table;
 mod doctor;
 mod enqueue;
 mod export;
@@ -12,7 +11,6 @@ pub(crate) mod note_file;
 mod remove;
 mod retry;
 mod table;
-mod trials_table;
 
 use super::search::again::{self, Again, no_trial};
 use super::search::{FigureKind, report, study_picture};
@@ -21,14 +19,12 @@ use crate::examples;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Format, metric_value, print, print_json, table};
 use crate::plot;
-use curves_table::CurvesTable;
 use foretell_run::Stored;
-use foretell_search::{Decision, Record, SamplerSpec, Trial, TrialState};
+use foretell_search::{Decision, Record, Reports, SamplerSpec, Trial, TrialState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use table::TableFormat;
-pub(crate) use trials_table::rows_of as trial_rows;
 
 const SCHEMA: &str = "foretell.study/1";
 
@@ -275,7 +271,7 @@ fn draw(stored: &Stored, out: Option<&Path>, watch: &[String]) -> Outcome {
 
 fn show(stored: &Stored, top: Option<usize>, all: bool, format: Format) -> Outcome {
     let document = report::Document::new(SCHEMA, &stored.study, &stored.times, &stored.directory);
-    let metrics = trials_table::last_metrics(stored)?;
+    let metrics = export::last_metrics(stored)?;
     let (document, table) = match top {
         None => (document, None),
         Some(most) => {
@@ -313,17 +309,19 @@ fn show_trial(stored: &Stored, number: u64, format: Format) -> Outcome {
         return Err(no_trial(stored, number));
     };
     let (mut decisions, mut steps, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    let mut curves = CurvesTable::default();
+    let mut reports = Reports::default();
     stored.each_record(|record| match record {
         Record::Decided(decision) if decision.trial == number => decisions.push(decision),
         Record::Reported { trial, step, value, .. } if trial == number => {
             steps.push(step);
             values.push(value);
-            curves.see(&record);
+            reports.see(&record);
         }
         _ => {}
     })?;
-    let metrics = curves.metrics_besides(&stored.study.spec().metric);
+    let own = &stored.study.spec().metric;
+    let metrics = reports.metrics().filter(|(name, _)| *name != own);
+    let metrics = metrics.map(|(name, values)| (name.to_owned(), values)).collect();
     let shown = Shown {
         schema: SCHEMA,
         trial: number,

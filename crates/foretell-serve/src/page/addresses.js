@@ -38,7 +38,7 @@ function look(to) {
   view = to.view; $("filter").value = to.filter;
   openIn = to.view === "trials" ? "row" : to.view === "overview" && to.trial === chosen ? openIn : "home";
   if (to.trial !== chosen || openIn === "row") { chosen = to.trial; asked = null; reveal = chosen !== null; }
-  for (const section of document.querySelectorAll("[data-views]")) section.classList.toggle("away", !section.dataset.views.split(" ").includes(view));
+  for (const section of $$("[data-views]")) section.classList.toggle("away", !section.dataset.views.split(" ").includes(view));
   document.documentElement.dataset.view = view;
   links(); soon(); askForView(); if (view === "compare" || view === "overview") comparisonSoon();
 }
@@ -50,7 +50,7 @@ function askForView() {
 }
 
 function links() {
-  for (const link of document.querySelectorAll("#views a")) {
+  for (const link of $$("#views a")) {
     link.setAttribute("href", addressOf({ view: link.dataset.view }));
     if (link.dataset.view === view) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }

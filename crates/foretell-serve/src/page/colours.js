@@ -1,5 +1,5 @@
 // The colours of trials, by what they came to; the table is the one of the pictures of the command line.
-const SHADES = /*SHADES*/;
+const SHADES = /** @type {any} */ ("/*SHADES*/");
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 const shades = () => SHADES[matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"];

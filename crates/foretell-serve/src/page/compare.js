@@ -3,7 +3,7 @@ const HUES = ["running", "best", "completed", "failed", "violet", "teal"];
 let compared = [];
 
 async function compare() {
-  const names = [...document.querySelectorAll("#chosen-studies input:checked")].map((box) => box.value);
+  const names = $$("#chosen-studies input:checked").map((box) => box.value);
   const found = await Promise.all(names.map((name) => fetch(address(`/api/studies/${encodeURIComponent(name)}/progress`)).then((reply) => reply.ok ? reply.json() : null).catch(() => null)));
   compared = found.filter(Boolean);
   comparison();

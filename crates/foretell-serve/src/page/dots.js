@@ -16,7 +16,7 @@ function drawDots(pen, id, dots, radius = 3) {
 }
 
 // Trials with a result, the worst first; of very many the best half and some of the others.
-function dotsOf(filter = () => true) {
+function dotsOf(filter = (_) => true) {
   const all = [...state.trials.values()].filter((trial) => outcome(trial).value !== null && filter(trial)).sort((a, b) => better(outcome(a).value, outcome(b).value) ? 1 : -1);
   if (all.length <= MOST_DOTS) return all;
   const rest = all.slice(0, -MOST_DOTS / 2), every = rest.length / (MOST_DOTS / 2);

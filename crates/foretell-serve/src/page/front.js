@@ -41,9 +41,9 @@ function frontInWords(all) {
 function offerObjectives() {
   const names = objectives().map(({ name }) => name);
   $("front-axes").hidden = names.length < 3;
-  for (const [id, otherwise] of [["front-x", 1], ["front-y", 0]]) {
+  for (const [id, otherwise] of /** @type {[string, number][]} */ ([["front-x", 1], ["front-y", 0]])) {
     if ([...$(id).options].map((option) => option.text).join() === names.join()) continue;
-    $(id).replaceChildren(...names.map((name, at) => new Option(name, at)));
+    $(id).replaceChildren(...names.map((name, at) => new Option(name, String(at))));
     $(id).value = names.length ? otherwise : "";
   }
 }
@@ -61,13 +61,15 @@ function frontPicture(all) {
   const { pen, width, height } = canvas("front-picture"), [left, right, top, bottom] = [64, 16, 14, 42], [across, up] = [Number($("front-x").value), Number($("front-y").value)];
   const [sx, sy] = [across, up].map((at) => objectiveScale(at, all)), x = (value) => left + (width - left - right) * sx.place(value), y = (value) => top + (height - top - bottom) * (1 - sy.place(value));
   const area = { left, right: width - right, top, bottom: height - bottom };
-  axes(pen, sx, sy, area, [across, up].map((at) => objectives()[at].name));
-  for (const [at, line] of [[across, (bound) => [x(bound), area.top, x(bound), area.bottom]], [up, (bound) => [area.left, y(bound), area.right, y(bound)]]]) for (const bound of limitsOf(at)) {
+  axes(pen, sx, sy, area, /** @type {[string, string]} */ ([across, up].map((at) => objectives()[at].name)));
+  /** @type {[number, (bound: number) => number[]][]} */
+  const lines = [[across, (bound) => [x(bound), area.top, x(bound), area.bottom]], [up, (bound) => [area.left, y(bound), area.right, y(bound)]]];
+  for (const [at, line] of lines) for (const bound of limitsOf(at)) {
     const [x1, y1, x2, y2] = line(bound);
     pen.strokeStyle = colour("failed"); pen.lineWidth = 1.4; pen.setLineDash([5, 4]); pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke(); pen.setLineDash([]);
     written(pen, `limit ${number(bound)}`, Math.min(x2 - 4, area.right - 4), at === up && y1 > area.top + 20 ? y1 - 5 : y1 + 12, "right", colour("failed"));
   }
-  const own = all.filter(({ kind }) => kind === "front"), at = ({ values }) => [x(values[across]), y(values[up])];
+  const own = all.filter(({ kind }) => kind === "front"), at = ({ values }) => /** @type {[number, number]} */ ([x(values[across]), y(values[up])]);
   if (objectives().length === 2) stairs(pen, own.map(at).sort(([a], [b]) => (isSmallBetter(across) ? 1 : -1) * (a - b)), isSmallBetter(up) ? area.top : area.bottom, isSmallBetter(across) ? area.right : area.left);
   pen.lineWidth = 1; pen.globalAlpha = 0.45;
   for (const { trial, values, interval } of all.slice(0, MOST_DOTS)) if (interval && inSight(trial)) {

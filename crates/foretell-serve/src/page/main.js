@@ -1,5 +1,8 @@
 // Takes the study from the page itself, or from the server as it goes on, and draws.
+/** @type {(id: string) => any} */
 const $ = (id) => document.getElementById(id);
+/** @type {(selector: string, root?: any) => any[]} */
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const token = new URLSearchParams(location.search).get("token");
 const address = (path, query = {}) => {
   const words = new URLSearchParams(token ? { ...query, token } : query).toString();
@@ -33,7 +36,7 @@ function draw() {
   front(); bestSoFar(); parallel(leader); slices(); contour(); table(); why(); about(leader);
   if (reveal && state.trials.has(chosen)) { reveal = false; arriveAt(chosen); }
   took = performance.now() - began; drawnAt = performance.now();
-  document.documentElement.dataset.drawn = state.records;
+  document.documentElement.dataset.drawn = String(state.records);
   if (source && !learnt.soon && done >= Math.max(learnt.ended + 1, learnt.ended * 1.15))
     learnt.soon = setTimeout(() => learn(done), Math.max(0, learnt.at + 2000 - drawnAt));
 }
@@ -121,7 +124,7 @@ $("curves-box").onclick = (event) => { const found = plot.x && nearest(event); i
 for (const id of ["progress-epochs", "progress-hours", "contour", "contour-spread", "front-picture", "front-growth"]) findable(id);
 $("front-x").onchange = $("front-y").onchange = () => front();
 $("contour-x").onchange = $("contour-y").onchange = () => { known.isPairChosen = true; contour(); };
-for (const button of document.querySelectorAll("[data-download]")) button.onclick = () => download(button.dataset.download);
+for (const button of $$("[data-download]")) button.onclick = () => download(button.dataset.download);
 $("enqueue-form").onsubmit = enqueue;
 $("try-again").onclick = tryAgain;
 $("copy-command").onclick = () => copy($("command").textContent, $("copied"));

@@ -19,6 +19,7 @@ function parallel(leader) {
   const { pen, width, height } = canvas("parallel"); // what is hidden has no size
   const trials = sampled(all), seen = trials.filter(inSight), left = 40, right = 64;
   const x = (i) => left + (width - left - right) * i / names.length, y = (share) => 40 + (height - 58) * (1 - share);
+  /** @type {any[]} */
   const axes = [...names.map((name) => ({ name, scale: scale(name), value: (trial) => trial.configuration[name] })), { name: metric(), scale: results(), value: (trial) => outcome(trial).value }];
   axes.forEach((axis, i) => { axis.x = x(i); });
   Object.assign(parallels, { axes, trials: seen, y });

@@ -16,7 +16,7 @@ function update(news) {
   const id = news.trial;
   if (!state.trials.has(id)) meet({ id, configuration: news.configuration, steps: [], values: [], gaps: [], decisions: [], metrics: {}, last: null, forecast: null, probability: null, ordered: "" });
   const trial = state.trials.get(id), { state: now, epochs, until, kept, score, gaps, ended } = news;
-  Object.assign(trial, { state: now, epochs, until, kept, score, gaps, ended, began: news.began ?? null, seconds: news.seconds ?? null, metrics: news.metrics || trial.metrics, why: because(news.why) });
+  Object.assign(trial, { state: now, epochs, until, kept, score, gaps, ended, began: news.began ?? null, seconds: news.seconds ?? null, metrics: news.metrics || trial.metrics, why: news.why ?? "", byHand: news.reason === "by_hand" });
   // what a reader that was cut off had not seen to its end is sent again
   append(trial.steps, news.from, news.steps); append(trial.values, news.from, news.values);
   if (news.decisions) append(trial.decisions, news.decided, news.decisions);
@@ -47,15 +47,6 @@ function meet(trial) {
     state.parameters.set(name, kinds);
   }
 }
-
-const words = {
-  burn_in: "burn-in", no_incumbent: "nothing to compare with", may_win: "may win", will_not_win: "will not win", end_known: "its end is known",
-  awaiting_confirmation: "will not win, if the next check agrees", below_median: "below the median", below_rung: "not among the best of its rung",
-  no_improvement: "no improvement", exempt: "exempt from stopping", diverged: "diverged", already_stopped: "would have been stopped before",
-  by_hand: "by hand", kept: "kept by hand",
-};
-// a decision's reason, or what a failed training said
-const because = (reason) => typeof reason === "string" ? words[reason] || reason : reason && reason.breaks_limit ? "breaks " + reason.breaks_limit : reason && reason.no_forecast ? "no forecast: " + reason.no_forecast : "";
 
 const minimizes = () => Boolean(state.spec) && state.spec.direction === "minimize";
 const better = (a, b) => minimizes() ? a < b : a > b;

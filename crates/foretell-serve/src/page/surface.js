@@ -56,7 +56,7 @@ function offerPairs() {
   const names = source || !known.contours.size ? known.slices.map((slice) => slice.name) : [...new Set([...known.contours.values()].flatMap(({ x, y }) => [x, y]))];
   const order = axesNow().reverse(), sorted = names.filter((name) => order.includes(name)).sort((a, b) => order.indexOf(a) - order.indexOf(b));
   $("contours").hidden = sorted.length < 2;
-  for (const [id, otherwise] of [["contour-x", 0], ["contour-y", 1]]) {
+  for (const [id, otherwise] of /** @type {[string, number][]} */ ([["contour-x", 0], ["contour-y", 1]])) {
     const select = $(id), before = select.value;
     if ([...select.options].map((option) => option.value).join() === sorted.join()) continue;
     select.replaceChildren(...sorted.map((name) => new Option(name, name)));

@@ -2,11 +2,11 @@
 const ROW = 30; // a row's height
 let sort = { key: "score", down: true }, kept = [], columns = [], focused = null;
 
-const named = (trial) => trial.state === "stopped" && trial.why === words.by_hand ? "stopped by hand" : trial.state === "completed" ? "completed" : trial.state === "running" && trial.kept ? "running, kept" : trial.state;
+const named = (trial) => trial.state === "stopped" && trial.byHand ? "stopped by hand" : trial.state === "completed" ? "completed" : trial.state === "running" && trial.kept ? "running, kept" : trial.state;
 
 const cells = {
   trial: (t) => t.id, state: named, epochs: (t) => t.epochs, score: worth,
-  forecast: (t) => t.forecast ? t.forecast.mean : null, why: (t) => t.why === words.by_hand ? "" : t.why.split("\n")[0],
+  forecast: (t) => t.forecast ? t.forecast.mean : null, why: (t) => t.byHand ? "" : t.why.split("\n")[0],
 };
 const cell = (trial, key) => key.startsWith("p:") ? trial.configuration[key.slice(2)] : cells[key](trial);
 const title = (key) => key.startsWith("p:") ? key.slice(2) : key === "score" ? metric() : key;
@@ -52,7 +52,7 @@ function head() {
 const numeric = (key) => ["epochs", "score", "forecast"].includes(key) || (key.startsWith("p:") && typeof cell(kept[0] || { configuration: {} }, key) === "number");
 
 function rows() {
-  const scroller = $("rows"), inside = scroller.contains(document.activeElement) && document.activeElement.dataset.trial !== undefined;
+  const scroller = $("rows"), inside = scroller.contains(document.activeElement) && /** @type {any} */ (document.activeElement).dataset.trial !== undefined;
   const at = openIn === "row" ? kept.findIndex((trial) => trial.id === chosen) : -1, tall = at < 0 ? 0 : opened().offsetHeight || 300;
   // as if the open row were closed
   const top = at < 0 || scroller.scrollTop <= (at + 1) * ROW ? scroller.scrollTop : Math.max((at + 1) * ROW, scroller.scrollTop - tall);
@@ -69,7 +69,7 @@ function rows() {
   height(above, at >= 0 && at < first ? at + 1 : first); height(gap, at < first ? first - at - 1 : at + 1 - last); height(below, kept.length - Math.max(last, at + 1));
   // rows that stay are not moved: a click may be under way
   if (wanted.length === body.children.length && wanted.every((row, i) => row === body.children[i])) return;
-  const held = openedRow && openedRow.contains(document.activeElement) ? document.activeElement : null;
+  const held = openedRow && openedRow.contains(document.activeElement) ? /** @type {any} */ (document.activeElement) : null;
   body.replaceChildren(...wanted);
   held?.focus({ preventScroll: true });
   if (inside) (button(focused) || scroller).focus({ preventScroll: true });
@@ -99,7 +99,7 @@ function line(trial, index, stop) {
   let row = drawn.get(trial.id);
   if (!row || row.cells.length !== columns.length) {
     row = document.createElement("tr");
-    for (const key of columns) { const td = document.createElement("td"); if (key === "trial") td.append(opener(trial)); row.append(td); }
+    for (const key of columns) { const td = document.createElement("td"); if (key === "trial") td.append(openerOf(trial)); row.append(td); }
     // a click anywhere opens the trial, unless it ends a selection of text
     row.onclick = (event) => { if (!event.target.closest("button, a") && getSelection().isCollapsed) row.querySelector("button").click(); };
     drawn.set(trial.id, row);
@@ -118,7 +118,7 @@ function line(trial, index, stop) {
   return row;
 }
 
-function opener(trial) {
+function openerOf(trial) {
   const button = document.createElement("button");
   const mark = document.createElement("span"); mark.setAttribute("aria-hidden", "true"); mark.className = "mark"; mark.textContent = "▸";
   button.append(mark, trial.id + (isYours(trial) ? " (yours)" : "")); button.dataset.trial = trial.id;

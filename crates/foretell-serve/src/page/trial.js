@@ -18,13 +18,15 @@ const element = (tag, text, attributes = {}) => {
   return made;
 };
 
+/** @type {any} */
+let whyPanel = null;
 function why() {
-  const trial = state.trials.get(chosen), place = openIn === "row" && trial && kept.includes(trial) ? opened().cells[0].firstChild : $("why-home"), panel = $("why") || why.panel;
-  why.panel = panel;
-  if (panel.parentNode !== place) { const inside = panel.contains(document.activeElement) ? document.activeElement : null; place.append(panel); inside?.focus({ preventScroll: true }); }
+  const trial = state.trials.get(chosen), place = openIn === "row" && trial && kept.includes(trial) ? opened().cells[0].firstChild : $("why-home"), panel = $("why") || whyPanel;
+  whyPanel = panel;
+  if (panel.parentNode !== place) { const inside = panel.contains(document.activeElement) ? /** @type {any} */ (document.activeElement) : null; place.append(panel); inside?.focus({ preventScroll: true }); }
   panel.hidden = !trial;
   if (!trial) return;
-  const reason = trial.why && trial.why !== words.by_hand ? ": " + trial.why.split("\n")[0] : "";
+  const reason = trial.why && !trial.byHand ? ": " + trial.why.split("\n")[0] : "";
   $("why-title").textContent = `Trial ${trial.id}: ${named(trial)}${reason}`;
   const more = trial.why.includes("\n") ? trial.why : "";
   $("failure").hidden = !more; $("failure").textContent = more;
@@ -47,7 +49,7 @@ function decisions(trial) {
     d.step, shown(values.get(d.step)), d.forecast ? uncertain(d.forecast.mean, d.forecast.sd) : "–",
     d.forecast ? number(d.forecast.interval[0]) + " … " + number(d.forecast.interval[1]) : "–", number(d.incumbent),
     d.probability == null ? "–" : (100 * d.probability).toFixed(2) + " %",
-    d.action === "stop" ? d.shadow ? "would stop" : "stop" : "go on", because(d.reason)], "td")));
+    d.action === "stop" ? d.shadow ? "would stop" : "stop" : "go on", d.why], "td")));
 }
 
 // What only the server has of a trial: all metrics, its command, who runs it, what it prints.

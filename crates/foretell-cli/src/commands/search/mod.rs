@@ -45,7 +45,7 @@ pub(crate) use described_study::STUDIES;
 use display::Display;
 pub(crate) use flags::{Arguments, FigureKind};
 use fleet::Fleet;
-use foretell_search::{Refusal, StudyRequest, StudySpec};
+use foretell_search::{LastMetrics, Refusal, StudyRequest, StudySpec};
 use std::ffi::OsString;
 use std::path::Path;
 pub(crate) use study_run::threads;
@@ -141,7 +141,7 @@ fn tell(search: &StudyRun, arguments: &Arguments) -> Outcome {
         report::Document::new("foretell.search/1", search.study(), search.times(), search.directory());
     match arguments.format {
         Format::Json => print_json(&document),
-        Format::Table => print(&report::text(search.study(), &document, &report::LastMetrics::new(), false)),
+        Format::Table => print(&report::text(search.study(), &document, &LastMetrics::new(), false)),
     }?;
     if arguments.control.serve.is_some() {
         let folder = search.directory().display();

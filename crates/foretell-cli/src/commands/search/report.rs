@@ -11,8 +11,8 @@ use crate::scheduling::measure_name;
 use foretell::statistics::spearman;
 use foretell::{Configuration, RunScore, Value};
 use foretell_search::{
-    Best, Front, NETWORK, Named, Parameter, Policy, Rank, Reason, RecordedForecast, Schedule, SchedulerName,
-    Space, StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
+    Best, Front, LastMetrics, NETWORK, Named, Parameter, Policy, Rank, Reason, RecordedForecast, Schedule,
+    SchedulerName, Space, StoppedTrial, Study, StudySpec, Summary, Times, Timing, Trial, TrialState,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -214,9 +214,6 @@ fn teachers(study: &Study) -> String {
 fn whole_earlier_runs(study: &Study) -> u64 {
     study.warm_start_runs().iter().filter(|run| study.spec().has_trained_whole(run)).count() as u64
 }
-
-/// The last value of each metric that a trial reported by name.
-pub(crate) type LastMetrics = BTreeMap<u64, BTreeMap<String, f64>>;
 
 /// The report for people, the best last: with the newest of the stopped and the failed trials, as many as fit on the screen, or `all` of
 /// them, and with what the best trials reported besides the study's metric.

@@ -1,11 +1,12 @@
 //! `foretell study export`: the curves of a study, or its trials, for other programs.
 
-use super::curves_table::CurvesTable;
 use super::table::{self, Table, TableFormat};
-use super::trials_table;
 use crate::failure::{Failure, Outcome};
 use crate::output::note;
+use foretell_logs::Values;
 use foretell_run::{Draft, Stored};
+use foretell_search::{LastMetrics, Reports, TRIAL_COLUMNS, see_metrics, trial_rows};
+use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::Path;
 
@@ -15,17 +16,16 @@ pub(super) fn run(stored: &Stored, trials: bool, format: Option<TableFormat>, ou
     let what = match (trials, format) {
         (true, TableFormat::Jsonl) => trials_as_lines(stored, out)?,
         (true, _) => {
-            let rows = trials_table::rows(stored)?;
-            write_table(&table::of_rows(&rows, &trials_table::COLUMNS), format, out)?;
+            let rows = rows(stored)?;
+            write_table(&table::of_rows(&rows, &TRIAL_COLUMNS), format, out)?;
             format!("{} trials", rows.len())
         }
         (false, TableFormat::Jsonl) => curves_as_lines(stored, out)?,
         (false, _) => {
-            let mut curves = CurvesTable::default();
-            stored.each_record(|record| curves.see(&record))?;
-            let reports = curves.len();
-            write_table(&curves.table(), format, out)?;
-            format!("{reports} reports")
+            let mut reports = Reports::default();
+            stored.each_record(|record| reports.see(&record))?;
+            write_table(&reports_table(&reports), format, out)?;
+            format!("{} reports", reports.trials.len())
         }
     };
     if let Some(path) = out {
@@ -34,12 +34,35 @@ pub(super) fn run(stored: &Stored, trials: bool, format: Option<TableFormat>, ou
     Ok(())
 }
 
+/// What the trials of a study in a folder reported last by name.
+pub(super) fn last_metrics(stored: &Stored) -> Result<LastMetrics, Failure> {
+    let mut metrics = LastMetrics::new();
+    stored.each_record(|record| see_metrics(&mut metrics, record))?;
+    Ok(metrics)
+}
+
+fn rows(stored: &Stored) -> Result<Vec<Map<String, Value>>, Failure> {
+    Ok(trial_rows(&stored.study, &stored.times, &last_metrics(stored)?))
+}
+
+/// The columns `trial`, `step`, `value`, and `metric.NAME` for each metric that was reported by name.
+fn reports_table(reports: &Reports) -> Table {
+    let whole = |numbers: &[u64]| Values::Integers(numbers.iter().map(|&n| i64::try_from(n).ok()).collect());
+    let first = [
+        ("trial", whole(&reports.trials)),
+        ("step", whole(&reports.steps)),
+        ("value", Values::Numbers(reports.values.clone())),
+    ];
+    let metrics = reports.metrics().map(|(name, values)| (format!("metric.{name}"), Values::Numbers(values)));
+    first.map(|(name, values)| (name.to_owned(), values)).into_iter().chain(metrics).collect()
+}
+
 fn write_table(table: &Table, format: TableFormat, out: Option<&Path>) -> Outcome {
     written(out, &|writer| table::write(writer, table, format))
 }
 
 fn trials_as_lines(stored: &Stored, out: Option<&Path>) -> Result<String, Failure> {
-    let rows = trials_table::rows(stored)?;
+    let rows = rows(stored)?;
     written(out, &|writer| {
         for row in &rows {
             writeln!(writer, "{}", serde_json::to_string(row)?)?;
