@@ -215,7 +215,11 @@ fn row(curves: &str, table: &Table, variant: &Variant, outcome: &Outcome, finer:
     let of_runs = |value: f64| (!best_of_runs.is_empty()).then_some(value);
     Row {
         curves: curves.to_owned(),
-        policy: variant.policy.name(),
+        policy: match variant.caution {
+            // its rungs need no forecasts, unless earlier runs teach
+            Some(Caution::Fast) if variant.teaching_caution().is_none() => "asha",
+            _ => variant.policy.name(),
+        },
         predictor: match variant.teaching_caution() {
             Some(_) => Some("chosen".to_owned()),
             None => variant.predictor.clone(),
