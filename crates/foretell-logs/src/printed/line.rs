@@ -270,7 +270,7 @@ impl Parser<'_> {
         // in a line of an epoch, `new best` marks its own value
         let has_place = self.line.place.epoch.is_some() || self.line.place.step.is_some();
         let is_past =
-            self.is_past_line || is_past(clause) && !(has_place && !is_past(&words::unmarked(clause)));
+            self.is_past_line || (is_past(clause) && (!has_place || is_past(&words::unmarked(clause))));
         let stage = stage(label).or(self.stage).unwrap_or_default();
         let same = |field: &&Field| field.label == label && field.stage == stage && field.is_past == is_past;
         let nth = self.line.fields.iter().filter(same).count().min(255) as u8;
