@@ -133,9 +133,9 @@ fn what_cannot_work_is_refused_with_what_to_write_instead() {
     assert!(missed.contains("3 epochs, but no metric") && missed.contains("acc 0.7, loss 0.3"), "{missed}");
     std::fs::write(folder.path().join("a.yaml"), "optim:\n  rate: 0.1\n").unwrap();
     let config = said(&["--epochs", "6", "--metric", "acc", "--config", "a.yaml"], "cat {config}");
-    assert!(config.contains("no entry `lr`") && config.contains("optim.rate"), "{config}");
+    assert!(config.contains("no single value `lr`") && config.contains("optim.rate"), "{config}");
     let unused = said(&["--epochs", "6", "--metric", "acc", "--config", "a.yaml"], "echo {lr}");
-    assert!(unused.contains("write {config} into the command"), "{unused}");
+    assert!(unused.contains("use {config} as the file name in the command"), "{unused}");
     let number = said(&["--epochs", "6", "--maximize", "--metric", r"epoch (\d+)"], &read);
     assert!(
         number.contains("`epoch 1`, the number of the epoch") && number.contains("(?P<step>"),
