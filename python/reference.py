@@ -76,9 +76,10 @@ def fields(node, path):
 
 def versions():
     """The versions of other packages that the tests last passed with."""
-    yield "## Tested versions\n\n`scripts/test-python all` runs the tests of each tool every night. They last passed with these versions:\n"
-    for name, kept in json.loads((HERE / "tests" / "versions.json").read_text()).items():
-        yield f"- {name} {kept['version']} (Python {kept['python']})"
+    kept = json.loads((HERE / "tests" / "versions.json").read_text())
+    pythons = " and ".join(sorted({of_package["python"] for of_package in kept.values()}))
+    yield f"## Tested versions\n\n`scripts/test-python all` runs the tests of each tool every night. They last passed on Python {pythons} with these versions:\n"
+    yield from (f"- {name} {of_package['version']}" for name, of_package in kept.items())
     yield ""
 
 

@@ -166,11 +166,12 @@ def test_several_processes_add_to_one_history(tmp_path):
         "file = Additions.of('runs.jsonl', 'val_acc', 'maximize')\n"
         "for number in range(40):\n"
         "    file.add([0.1 * number] * 500, {'lr': 0.1, 'who': sys.argv[1]}, list(range(1, 501)), 'finished')\n"
+        "    file.add([0.1 * number] * 500, {}, list(range(1, 501)), 'failed', 'continued by ' + sys.argv[1])\n"
     )
     workers = [subprocess.Popen([sys.executable, "-c", script, str(who)], cwd=tmp_path) for who in range(3)]
     assert [worker.wait(120) for worker in workers] == [0] * 3
     written = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
-    assert len(written) == 120 and len({run["id"] for run in written}) == 120
+    assert len(written) == 123 and len({run["id"] for run in written}) == 123
 
 
 def test_a_callback_adds_how_its_run_ended(tmp_path):

@@ -9,7 +9,7 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ._foretell import Runs
 from ._values import direction_for, plain
@@ -118,14 +118,14 @@ def _made(records: list[Any], metric: str | None, direction: str | None, options
 
 
 class Additions:
-    """A file of curves, JSON lines, to which runs are added as they end. Several processes may add to one file."""
+    """A file of JSON lines that runs are added to when they end. Several processes can add to one file."""
 
     def __init__(self, path: str | os.PathLike[str], metric: str, direction: str) -> None:
         self.path, self.metric, self.direction = Path(path), metric, direction
 
     @staticmethod
     def of(history: Any, metric: str, direction: str) -> Additions | None:
-        """The file that `history` names, if it is one that runs can be added to."""
+        """The file that `history` names; `None` if runs cannot be added to it."""
         if not isinstance(history, (str, os.PathLike)):
             return None
         path = os.path.expanduser(os.fspath(history))
@@ -141,7 +141,7 @@ class Additions:
     def add(
         self, values: Sequence[float], config: Mapping[str, Any], steps: Sequence[float], ended: str, name: str | None = None
     ) -> None:
-        """Adds a run, in one piece, in place of an earlier one of the same name: of a training that was continued."""
+        """Adds a run in one piece. It replaces an earlier run of the same name, which a resumed training has."""
         line = {
             "id": name or uuid.uuid4().hex,
             "metric": self.metric,
@@ -152,30 +152,41 @@ class Additions:
             "ended": ended,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.touch()
-        with self.path.open("rb+") as file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)
+        with self._opened() as file:
             text = (json.dumps(line, allow_nan=False) + "\n").encode()
-            # a last line that broke off, of a process that was killed, is ended
-            end = file.seek(0, os.SEEK_END)
-            if end and not _ends_in_newline(file):
+            # ends a last line that broke off when its process was killed
+            if file.seek(0, os.SEEK_END) and not _ends_in_newline(file):
                 text = b"\n" + text
-            file.seek(end)
-            file.write(text)
-            if name is not None:
-                file.flush()
-                _blank(file, name, end)
+            others = None if name is None else _without(file, name)
+            if others is None:
+                file.seek(0, os.SEEK_END)
+                file.write(text)
+            else:
+                path = Path(os.path.realpath(self.path))
+                beside = path.with_name(f"{path.name}.new")
+                beside.write_bytes(others + text)
+                beside.replace(path)
+
+    def _opened(self) -> BinaryIO:
+        """The file, locked against other processes that add to it."""
+        while True:
+            self.path.touch()
+            file = self.path.open("rb+")
+            if fcntl is None:
+                return file
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # another process may have replaced the file while this one waited
+            if os.fstat(file.fileno()).st_ino == os.stat(self.path).st_ino:
+                return file
+            file.close()
 
 
-def _blank(file: Any, name: str, end: int) -> None:
-    """Writes spaces over the runs called `name` that lie before `end`."""
+def _without(file: BinaryIO, name: str) -> bytes | None:
+    """The lines without those of the runs called `name`; `None` if there are no such runs."""
     file.seek(0)
-    while (at := file.tell()) < end:
-        line = file.readline()
-        if name.encode() in line and _name_in(line) == name:
-            file.seek(at)
-            file.write(b" " * (len(line) - 1) + b"\n")
+    lines = file.readlines()
+    others = [line for line in lines if name.encode() not in line or _name_in(line) != name]
+    return b"".join(others) if len(others) < len(lines) else None
 
 
 def _name_in(line: bytes) -> Any:
@@ -185,7 +196,7 @@ def _name_in(line: bytes) -> Any:
         return None
 
 
-def _ends_in_newline(file: Any) -> bool:
+def _ends_in_newline(file: BinaryIO) -> bool:
     file.seek(-1, os.SEEK_END)
     return file.read(1) == b"\n"
 

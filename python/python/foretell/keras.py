@@ -20,7 +20,7 @@ class ForetellCallback(Callback, keras.callbacks.Callback):
     >>> model = keras.Sequential([keras.layers.Dense(1)])
     >>> model.compile("sgd", "mse")
     >>> x = np.linspace(0, 1, 32)[:, None]
-    >>> stop = ForetellCallback("val_loss", history=[[0.9, 0.5, 0.3], [0.8, 0.4, 0.2], [0.7, 0.3, 0.1]])
+    >>> stop = ForetellCallback("val_loss", history=[[90, 50, 30], [80, 40, 20], [70, 30, 10]])
     >>> log = model.fit(x, x, epochs=3, validation_data=(x, x), callbacks=[stop], verbose=0)
     >>> stop.watch.steps
     [1.0, 2.0, 3.0]

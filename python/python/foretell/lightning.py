@@ -32,7 +32,7 @@ class ForetellCallback(Callback, pl.Callback):
     ...         return loss
     ...     def configure_optimizers(self):
     ...         return torch.optim.SGD(self.parameters(), 0.1)
-    >>> stop = ForetellCallback("train_loss", history=[[0.9, 0.5, 0.3], [0.8, 0.4, 0.2], [0.7, 0.3, 0.1]])
+    >>> stop = ForetellCallback("train_loss", history=[[90, 50, 30], [80, 40, 20], [70, 30, 10]])
     >>> quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
     >>> trainer = L.Trainer(max_epochs=3, accelerator="cpu", callbacks=[stop], **quiet)
     >>> trainer.fit(Line(), torch.utils.data.DataLoader(torch.rand(8, 1)))

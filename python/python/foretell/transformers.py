@@ -30,7 +30,7 @@ class ForetellCallback(Callback, TrainerCallback):
     >>> data = [{"x": torch.ones(1), "labels": torch.ones(1)}] * 8
     >>> args = TrainingArguments(tempfile.mkdtemp(), num_train_epochs=3, eval_strategy="epoch", save_strategy="no",
     ...                          report_to="none", use_cpu=True, disable_tqdm=True)
-    >>> stop = ForetellCallback("eval_loss", history=[[0.9, 0.5, 0.3], [0.8, 0.4, 0.2], [0.7, 0.3, 0.1]])
+    >>> stop = ForetellCallback("eval_loss", history=[[90, 50, 30], [80, 40, 20], [70, 30, 10]])
     >>> with contextlib.redirect_stdout(None):
     ...     trained = Trainer(Line(), args, train_dataset=data, eval_dataset=data, callbacks=[stop]).train()
     >>> stop.watch.steps
