@@ -302,7 +302,10 @@ fn bad_plans_are_one_clear_error_and_exit_code_2() {
         (&["--epochs", "9", "--plot", "nowhere/a.svg"], &["there is no folder nowhere"]),
         (&["--epochs", "9", "--learn-from", "short.csv"], &["short.csv", "epoch 9"]),
         (&["--epochs", "3", "--learn-from", "other.csv"], &["other.csv", "`lr`"]),
-        (&["--epochs", "2", "--learn-from", "text.csv"], &["text.csv", "`lr` of run", "`oops`, no number"]),
+        (
+            &["--epochs", "2", "--learn-from", "text.csv"],
+            &["text.csv", "`lr` of run", "`oops`, but this study searches numbers"],
+        ),
     ];
     std::fs::write(folder.path().join("short.csv"), "lr,acc_1,acc_2\n0.1,0.2,0.3\n0.2,0.3,0.4\n").unwrap();
     std::fs::write(folder.path().join("text.csv"), "lr,acc_1,acc_2\n0.1,0.2,0.3\noops,0.3,0.4\n").unwrap();
