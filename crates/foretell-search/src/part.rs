@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Named {
     }
 }
 
-/// A part that is not of this crate: as it is stored, and the part itself once a [`Catalogue`] has made it.
+/// A part that is not of this crate: as it is stored, and the part itself once a [`Catalogue`](crate::Catalogue) has made it.
 pub struct Part<T: ?Sized> {
     named: Named,
     made: Option<Arc<T>>,
