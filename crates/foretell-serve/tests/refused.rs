@@ -74,7 +74,7 @@ const WRONG: &[Wrong] = &[
         r#"{"space": {"other": "float:1:2"}, "metric": "val_acc"}"#,
         409,
         "space",
-        "another study",
+        "a different study exists",
     ),
     ("GET", "/api/studies/s/events?after=x", "", 400, "after", "number of a record"),
     ("DELETE", "/api/studies/s", "", 405, "", "openapi.json"),
