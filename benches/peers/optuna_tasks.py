@@ -13,7 +13,7 @@ Four tasks are trained here on data sets that scikit-learn brings along, each fo
 - cancer-mlp: a perceptron on the breast-cancer set; validation log-loss, smaller is better
 - diabetes-boosting: gradient boosting on the diabetes set; validation root-mean-square error, smaller is better
 
-Columns: `epochs` spent, all seeds together, and as a share of those without a pruner; `regret`: how much worse the best complete trial is
+Columns: `epochs` spent, all seeds together, and as a fraction of those without a pruner; `regret`: how much worse the best complete trial is
 than that without a pruner, mean ± standard error over seeds, in robust standard deviations (interquartile range / 1.35) of all final scores; `lost`: in how many seeds
 the best trial was pruned (by the random sampler all pruners are given the same trials); `ms`: mean time of one `should_prune`. The last lines are totals over the tasks.
 """
@@ -221,21 +221,21 @@ def main():
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--returns", choices=["last", "best"], default="last", help="which epoch's value an objective returns")
     parser.add_argument("--tasks", default="", help="only tasks whose names contain this")
-    parser.add_argument("--pruners", default="", help="only pruners whose names contain this, and none")
+    parser.add_argument("--pruners", default="", help="only pruners whose names contain one of these, separated by commas, and none")
     kept = pathlib.Path(tempfile.gettempdir()) / "foretell-optuna-tasks.jsonl"
     parser.add_argument("--curves", type=pathlib.Path, default=kept, help="the file that keeps trained curves")
     chosen = parser.parse_args()
     warnings.filterwarnings("ignore")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     print(f"{chosen.sampler} sampler, {chosen.trials} trials, {chosen.seeds} seeds, {EPOCHS} epochs a whole training")
-    print(f"{'task':18} {'pruner':19} {'epochs':>7} {'share':>6} {'best':>9} {'regret':>15} {'lost':>5} {'ms':>6}")
+    print(f"{'task':18} {'pruner':19} {'epochs':>7} {'part':>6} {'best':>9} {'regret':>15} {'lost':>5} {'ms':>6}")
     curves, totals = Curves(chosen.curves), {}
     for task in tasks().items():
         if chosen.tasks not in task[0]:
             continue
         whole = []
         for pruner_name, make in PRUNERS.items():
-            if pruner_name != "none" and chosen.pruners not in pruner_name:
+            if pruner_name != "none" and not any(part in pruner_name for part in chosen.pruners.split(",")):
                 continue
             results = [run(task, make(), seed, curves, chosen) for seed in range(chosen.seeds)]
             studies = [study for study, _ in results]
