@@ -35,7 +35,7 @@ mod _foretell {
     #[pymodule_export]
     use crate::study::Study;
     #[pymodule_export]
-    use crate::view::{stored, write_log};
+    use crate::view::stored;
 
     /// Runs the command line `words` and returns its exit code.
     #[pyfunction]

@@ -1,9 +1,8 @@
 //! What is shown of a study, as Python's own values.
 
 use crate::convert::invalid;
-use foretell_run::{EventStore, Stored};
-use foretell_search::{Catalogue, Decision, DecisionView, Record, Store, Study, StudyView, Times};
-use pyo3::exceptions::PyOSError;
+use foretell_run::Stored;
+use foretell_search::{Catalogue, Decision, DecisionView, Record, Study, StudyView, Times};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
@@ -20,18 +19,6 @@ pub(crate) fn stored(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDi
     };
     let (stored, records) = py.detach(read).map_err(invalid)?;
     view(py, &stored.study, &stored.times, records)
-}
-
-/// Writes the records that a server sent, a JSON list, as the log of a study in `folder`.
-#[pyfunction]
-pub(crate) fn write_log(py: Python<'_>, folder: PathBuf, records: &str) -> PyResult<()> {
-    let records: Vec<Record> = serde_json::from_str(records).map_err(invalid)?;
-    let write = || -> Result<(), String> {
-        let (mut store, _) =
-            EventStore::open(folder.join("events.jsonl")).map_err(|error| error.to_string())?;
-        records.iter().try_for_each(|record| store.append(record)).map_err(|error| error.to_string())
-    };
-    py.detach(write).map_err(PyOSError::new_err)
 }
 
 /// What is shown of `study`, whose times and records are `times` and `records`.

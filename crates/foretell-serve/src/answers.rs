@@ -8,8 +8,8 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use foretell_run::wire::Studies;
-use foretell_run::{HostError, Printed};
-use foretell_search::Study;
+use foretell_run::{HostError, LogReader, Position, Printed};
+use foretell_search::{Record, Study, StudyView};
 
 use crate::fold::Fold;
 use crate::guard::word;
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::records::Records;
 use crate::served::{Served, blocking};
 use crate::verbs::number;
-use crate::views::Output;
+use crate::views::{Output, Viewed};
 use crate::{events, views};
 
 type Reply = Result<Response, Problem>;
@@ -83,6 +83,21 @@ pub(crate) async fn progress(State(served): State<Arc<Served>>, Path(study): Pat
     let found = move || {
         let progress = |fold: &Fold, found: &Study| views::progress(&study, fold, found);
         served.folds.read(&study, &log, progress)
+    };
+    Ok(Json(blocking(found).await?).into_response())
+}
+
+pub(crate) async fn view(State(served): State<Arc<Served>>, Path(study): Path<String>) -> Reply {
+    let log = served.log(&study)?;
+    let found = move || {
+        served.folds.read(&study, &log, |fold: &Fold, found: &Study| {
+            let damaged = |error| Problem::conflict(format!("{study}: {error}"));
+            let reader = LogReader::<Record>::open(&log, Position::START).map_err(damaged)?;
+            let records = reader.take(usize::try_from(fold.records()).unwrap_or(usize::MAX));
+            let records = records.collect::<Result<Vec<_>, _>>().map_err(damaged)?;
+            let view = StudyView::new(found, fold.times(), records);
+            Ok(Viewed { study: study.clone(), view })
+        })?
     };
     Ok(Json(blocking(found).await?).into_response())
 }

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::records::Records;
 use crate::served::Served;
 use crate::verbs::{Found, Made};
-use crate::views::{Details, Importance, Measured, Output, Progressed, Surfaced};
+use crate::views::{Details, Importance, Measured, Output, Progressed, Surfaced, Viewed};
 use crate::{answers, file, guard, verbs};
 
 /// The description of the interface.
@@ -107,8 +107,11 @@ fn followed<T: 'static>(
 }
 
 /// The results of a study.
-fn results() -> [Route; 5] {
+fn results() -> [Route; 6] {
     [
+        get("/api/studies/{study}/view", "view", answers::view, "The whole study as Python and tables show it: settings, trials, a row per trial, the front, and all reports")
+            .answers::<Viewed>(200, "The view")
+            .conflicts(DAMAGED),
         get("/api/studies/{study}/progress", "progress", answers::progress, "Totals, and the best score so far against the epochs spent")
             .answers::<Progressed>(200, "The progress")
             .conflicts(DAMAGED),

@@ -6,7 +6,7 @@ use std::path::Path;
 use foretell::Direction;
 use foretell_run::{Printed, WorkerView, command_of, shell_line};
 use foretell_search::{
-    Best, Contour, Decision, DecisionView, Front, Relevances, Slice, Spent, Study, Summary, Tally,
+    Best, Contour, Decision, DecisionView, Front, Relevances, Slice, Spent, Study, StudyView, Summary, Tally,
     TrialState, relevances_of,
 };
 use schemars::JsonSchema;
@@ -14,6 +14,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fold::{Fold, Seen, Series};
+
+/// A whole study.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "schema", rename = "foretell.view/1")]
+pub(crate) struct Viewed {
+    pub(crate) study: String,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub(crate) view: StudyView,
+}
 
 /// Points of the line of the best score so far, at most.
 const POINTS: usize = 1_000;

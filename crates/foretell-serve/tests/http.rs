@@ -175,6 +175,11 @@ fn a_study_that_was_raised_shows_its_new_total() {
     train();
     let found = common::done(address, "GET", "/api/studies/s/progress", "");
     assert_eq!((&found["planned"], &found["trials"]["completed"]), (&json!(6), &json!(4)), "{found}");
+    let view = common::done(address, "GET", "/api/studies/s/view", "")["view"].clone();
+    assert_eq!(view["settings"]["trials"], 6);
+    assert_eq!(view["trials"][3]["values"], json!([0.5, 0.5]));
+    assert_eq!(view["reports"]["trial"], json!([0, 0, 1, 1, 2, 2, 3, 3]));
+    assert!(view["rows"][3]["seconds"].as_f64().is_some_and(|seconds| seconds >= 0.0), "{}", view["rows"]);
 }
 
 #[test]

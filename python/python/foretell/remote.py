@@ -8,7 +8,6 @@ import math
 import os
 import re
 import socket
-import tempfile
 import threading
 import time
 import urllib.error
@@ -19,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit, urlunsplit
 
-from ._foretell import stored, write_log
 from ._local_server import address_of
 from ._search import Best, Search, Trial
 from .space import Space, SpaceLike, listed
@@ -153,18 +151,9 @@ class RemoteStudy(Search):
         self._server.call("POST", f"{self._address}/enqueue", {"configuration": queued, "id": uuid.uuid4().hex})
 
     def _view(self) -> dict[str, Any]:
-        records = self._server.call("GET", f"{self._address}/records")["records"]
-        with tempfile.TemporaryDirectory() as folder:
-            write_log(folder, json.dumps(records))
-            view = stored(folder)
+        view = self._server.call("GET", f"{self._address}/view")["view"]
         for trial in view["trials"]:
             trial["config"] = self._space.decoded(trial["config"])
-        for one in [*view["trials"], *view["rows"]]:
-            # read as a log that somebody left; but the server has it
-            one["state"] = "running" if one["state"] == "interrupted" else one["state"]
-        for row in view["rows"]:
-            # when they were is in the server's log alone
-            row["began"] = row["seconds"] = None
         return view
 
     @property
