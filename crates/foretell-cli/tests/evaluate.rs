@@ -150,7 +150,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
             &["good.csv", "0.25 of 1 points is 0", "step 1", "--observed or --target"],
         ),
         (&[&good, "--train", "0"], &["--train", "'0'", "1 or more"]),
-        (&[&one], &["one.csv", "there are 1", "read more runs"]),
+        (&[&one], &["one.csv", "there are 1", "Read more runs"]),
         (
             &[&zero, "--log-scale"],
             &["zero.csv", "--log-scale", "run `2` reports 0 at step 2", "remove the flag"],
@@ -158,7 +158,7 @@ fn wrong_usage_and_bad_input_end_in_one_clear_message_and_code_2() -> Tested {
         (&[&good, "--plot", &nowhere], &["nowhere/a.svg", "there is no folder", "make it"]),
         (&[&good, "--plot", &there], &[&there, ".svg or .png"]),
         (&[&good, "--metric", "nope"], &["good.csv", "`nope`", "`val_acc_`"]),
-        (&[&empty], &["empty", "holds no file", "expected one .csv"]),
+        (&[&empty], &["empty", "(found: no file)", "folder with one .csv"]),
         (&[&good, "--predictor", "oracle"], &["unknown predictor `oracle`", "last-value", "svr-rbf"]),
         (&[&good, "--observed", "1.5"], &["1.5", "between 0 and 1"]),
         (&[&good, "--observed", "0.5,0"], &["between 0 and 1"]),
@@ -286,7 +286,7 @@ fn runs_without_a_value_of_their_own_at_the_target_are_counted() -> Tested {
     let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--target", "15"])?;
     assert!(notes.contains("20 of 20 runs have no value at step 15: it is interpolated"), "{notes}");
     let (notes, _) = evaluated(&curves, &["--observed", "0.5", "--empty-ends", "diverged"])?;
-    assert!(notes.contains("6 of 20 runs end in values that are not finite: diverged"), "{notes}");
+    assert!(notes.contains("6 of 20 runs diverged at"), "{notes}");
     assert!(!notes.contains("not learnt from"), "{notes}");
     Ok(())
 }
@@ -371,9 +371,9 @@ fn what_cannot_be_meant_is_said() -> Tested {
     let rows = (0..16).map(|row| format!("{},{},{},0.{}\n", row / 2, row % 8 / 4, row % 2, row + 10));
     fs::write(&long, "who,seed,epoch,acc\n".to_owned() + &rows.collect::<String>())?;
     let (notes, _) = evaluated(&long, &["--id", "who", "--observed", "0.5"])?;
-    assert!(!notes.contains("all rows are one run"), "{notes}");
+    assert!(!notes.contains("all rows form one run"), "{notes}");
     let (notes, _) = evaluated(&curves, &["--configurations", "more.csv"])?;
-    assert!(notes.contains("`more.csv` not joined: only long files"), "{notes}");
+    assert!(notes.contains("`more.csv` is not joined, because only long files"), "{notes}");
     Ok(())
 }
 

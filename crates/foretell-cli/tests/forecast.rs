@@ -152,7 +152,7 @@ fn a_run_that_is_already_there_needs_no_forecast_and_an_empty_one_gets_none() ->
     let end = rows[0]["forecast"].as_f64().ok_or("no forecast")?;
     assert!((end - loss(0.105, EPOCHS)).abs() < 1e-9 && rows[0]["sd"].as_f64() == Some(0.0));
     assert!(rows[1]["forecast"].is_null());
-    assert!(rows[1]["problem"].as_str().is_some_and(|text| text.contains("nothing observed")));
+    assert!(rows[1]["problem"].as_str().is_some_and(|text| text.contains("nothing is observed")));
     Ok(())
 }
 
@@ -230,7 +230,7 @@ fn the_table_and_the_notes_say_what_was_done_with_running_curves() -> Tested {
     assert!(said("lost").contains("diverged at step 3"), "{table}");
     assert!(said("awful").contains("1e6 (recorded)"), "{table}");
     for note in [
-        "running: 1 of 6 runs end in values that are not finite: diverged",
+        "running: 1 of 6 runs diverged at",
         "running: lengths differ",
         "running: 2 of 6 runs are at step 12 already, or beyond",
         "running: 1 of 6 runs have steps that are not those of the finished ones: interpolated",
@@ -461,7 +461,7 @@ fn too_few_runs_to_forecast_from_end_in_code_1_and_say_so() -> Tested {
     let message = String::from_utf8(output.stderr)?;
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("finished.csv: no run could be forecast: "), "{message}");
-    assert!(message.contains("finished runs, got 1"), "{message}");
+    assert!(message.contains("completed runs, but there are 1"), "{message}");
     Ok(())
 }
 

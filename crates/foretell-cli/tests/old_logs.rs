@@ -91,7 +91,7 @@ fn runs_that_failed_are_left_out_of_a_replay_and_counted_first() {
         "r.html",
     ];
     let (answer, said) = done(folder.path(), &words);
-    assert!(said.lines().next().unwrap().contains("not learnt from as finished: 28 failed"), "{said}");
+    assert!(said.lines().next().unwrap().contains("not used as completed runs: 28 failed"), "{said}");
     assert!(
         answer.contains("12 finished runs of 10 points") && answer.contains("28 unfinished runs"),
         "{answer}"
@@ -133,7 +133,7 @@ fn an_import_is_read_alike_and_updated_only_where_files_changed() {
     write_run(folder.path(), 6, 10, 3);
     fs::remove_dir_all(folder.path().join(format!("mlruns/1/{:032x}", 0))).unwrap();
     let (second, _) = done(folder.path(), &["import", "mlruns", "--update"]);
-    assert!(second.starts_with("5 runs kept from before, 1 run read again or new, 6 before"), "{second}");
+    assert!(second.starts_with("5 runs kept, 1 run new or read again (6 before)"), "{second}");
     let updated = curves();
     let (whole, _) = done(folder.path(), &["import", "mlruns", "--force", "--out", "whole.jsonl"]);
     assert!(whole.starts_with("6 runs"), "{whole}");
@@ -182,7 +182,7 @@ fn a_tool_can_be_named_and_a_metric_that_is_none_lists_them() {
     assert!(said.contains("there is no metric `nothing`") && said.contains("`val/acc` (2 runs, "), "{said}");
     let output = foretell(folder.path(), &["import", "mlruns", "--log-format", "optuna"]).output().unwrap();
     let said = text(&output.stderr);
-    assert!(said.contains("no log was detected"), "{said}");
+    assert!(said.contains("no log of a known tool was found"), "{said}");
     let output = foretell(folder.path(), &["import", "mlruns", "--format", "excel"]).output().unwrap();
     assert!(
         text(&output.stderr).contains("use one of tensorboard, wandb, mlflow"),
@@ -214,7 +214,7 @@ fn a_state_of_transformers_says_first_that_it_has_more_metrics() {
     let (said, _) = done(folder.path(), &["import", "trainer_state.json", "--metric", "loss"]);
     let first = said.lines().next().unwrap();
     assert!(
-        first.contains("not learnt from as finished: 1 stopped early; `loss` is 1 of 2 metrics"),
+        first.contains("not used as completed runs: 1 stopped early; `loss` is 1 of 2 metrics"),
         "{first}"
     );
 }

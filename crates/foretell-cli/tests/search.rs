@@ -609,7 +609,7 @@ fn a_stored_study_is_listed_shown_exported_and_examined() {
     for path in ["study", "study/events.jsonl"] {
         let output = foretell(folder.path(), &["replay", path, "--policy", "none"]).output().unwrap();
         let said = text(&output.stderr);
-        assert!(output.status.success() && said.contains("not learnt from as finished"), "{said}");
+        assert!(output.status.success() && said.contains("not used as completed runs"), "{said}");
     }
     let replay = ["replay", "curves.jsonl", "--policy", "none", "--format", "json", "--metric", "val_acc"];
     let replayed = json(&foretell(folder.path(), &replay).output().unwrap());

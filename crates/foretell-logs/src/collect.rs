@@ -82,10 +82,7 @@ fn direction_of_data(runs: &[RawRun]) -> (Direction, String) {
         }
     }
     let direction = if 2 * fell > moved { Direction::Minimize } else { Direction::Maximize };
-    (
-        direction,
-        format!("the name does not tell; {fell} of {moved} curves fall; give the direction if this is wrong"),
-    )
+    (direction, format!("a guess, since {fell} of {moved} curves fall; set the direction if it is wrong"))
 }
 
 /// The value of the grouping column for each run.
@@ -151,18 +148,14 @@ fn note_curves(gappy: usize, runs: &[Run], notes: &mut Vec<Note>) {
             notes.push(Note::new(topic, format!("{count} of {} runs {text}", runs.len())));
         }
     };
-    note(Topic::Unmeasured, how_many(&|run| run.curve.is_empty()), "have no finite value");
+    note(Topic::Unmeasured, how_many(&|run| run.curve.is_empty()), "contain no finite value");
     let diverged: Vec<f64> = runs.iter().filter_map(|run| run.curve.diverged_at()).collect();
     let first = diverged.iter().copied().fold(f64::INFINITY, f64::min);
     let last = diverged.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let steps = if first < last { format!("steps {first} to {last}") } else { format!("step {first}") };
-    note(
-        Topic::Diverged,
-        diverged.len(),
-        &format!("end in values that are not finite: diverged, at {steps}"),
-    );
-    note(Topic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "never leave one value: kept");
-    note(Topic::Gaps, gappy, "have gaps, values inside that are absent or not finite");
+    note(Topic::Diverged, diverged.len(), &format!("diverged at {steps}: their last values are not finite"));
+    note(Topic::Flat, how_many(&|run| run.curve.len() > 1 && !varies(run)), "are constant, and are kept");
+    note(Topic::Gaps, gappy, "contain gaps: values that are missing or not finite");
     note_lengths(runs, notes);
 }
 

@@ -148,10 +148,10 @@ fn note_fates(fates: &BTreeMap<Fate, Vec<&str>>, notes: &mut Vec<Note>) {
     for (fate, names) in fates {
         let (topic, why) = match fate {
             Fate::Feature => continue,
-            Fate::Constant => (Topic::Constant, "dropped for never varying"),
-            Fate::Outcome => (Topic::Excluded, "excluded because outcomes are no configuration"),
-            Fate::Label => (Topic::Excluded, "excluded because labels of a run are no configuration"),
-            Fate::Asked => (Topic::Excluded, "excluded as asked"),
+            Fate::Constant => (Topic::Constant, "dropped as constant"),
+            Fate::Outcome => (Topic::Excluded, "excluded because outcomes are not settings"),
+            Fate::Label => (Topic::Excluded, "excluded because labels of a run are not settings"),
+            Fate::Asked => (Topic::Excluded, "excluded as requested"),
             Fate::Unrepeated => (Topic::Excluded, "of text excluded because no two runs share a value"),
         };
         notes.push(Note::new(
@@ -171,7 +171,7 @@ fn note_unknown<'a>(
     let columns = column_names(raw);
     for name in named.into_iter().filter(|name| !columns.contains(name.as_str())) {
         let there = list(columns.iter().copied());
-        let text = format!("there is no column `{name}` to {option}; the columns are {there}");
+        let text = format!("there is no column `{name}` to {option}. The columns are {there}");
         notes.push(Note::new(Topic::Excluded, text));
     }
 }
@@ -185,7 +185,7 @@ fn note_sequences(name: &str, cells: &Cells<'_>, notes: &mut Vec<Note>) -> bool 
         read += usize::from(is_sequence(text));
     }
     if read > 0 {
-        let text = format!("column `{name}` is in layer notation: {read} of {all} texts are networks");
+        let text = format!("column `{name}` contains networks in layer notation ({read} of {all} strings)");
         notes.push(Note::new(Topic::Architecture, text));
     }
     read > 0
@@ -203,11 +203,12 @@ fn note_categories(name: &str, cells: &Cells<'_>, raw: &Raw, notes: &mut Vec<Not
     };
     let text = shortened(text);
     let said = match texts.len() {
-        1 => format!("the text `{text}` ({place})"),
-        more => format!("{more} texts, the first `{text}` ({place})"),
+        1 => format!("the string `{text}` ({place})"),
+        more => format!("{more} strings, the first `{text}` ({place})"),
     };
-    let text =
-        format!("column `{name}` has {numbers} numbers and {said}: its values are taken as categories");
+    let text = format!(
+        "column `{name}` contains {numbers} numbers and {said}, so its values are read as categories"
+    );
     notes.push(Note::new(Topic::Categories, text));
 }
 

@@ -18,13 +18,13 @@ pub enum Error {
         source: io::Error,
     },
     /// There is no such file or folder.
-    #[error("{}: there is no such file or folder; check its spelling and the folder it is named from", file.display())]
+    #[error("{}: there is no such file or folder. Check the spelling and the current folder", file.display())]
     NotFound {
         /// The file.
         file: PathBuf,
     },
     /// The gzip data of the file are damaged or end early.
-    #[error("{}:{line}: the gzip data after this line are damaged or end early ({message}); fetch or compress the file again", file.display())]
+    #[error("{}:{line}: the gzip data after this line are damaged or incomplete ({message}). Download or compress the file again", file.display())]
     Gzip {
         /// The file.
         file: PathBuf,
@@ -34,19 +34,19 @@ pub enum Error {
         message: String,
     },
     /// The file is empty.
-    #[error("{}: the file is empty; expected a CSV with a header or JSON lines", file.display())]
+    #[error("{}: the file is empty. Give a CSV file with a header, or JSON lines", file.display())]
     Empty {
         /// The file.
         file: PathBuf,
     },
     /// The file has a header but no runs.
-    #[error("{}: the file contains a header but no run; add one row per run (wide) or one row per epoch (long)", file.display())]
+    #[error("{}: the file contains a header but no runs. Add one row per run (wide) or one row per epoch (long)", file.display())]
     NoRuns {
         /// The file.
         file: PathBuf,
     },
     /// A folder holds no file of curves.
-    #[error("{}: no curve file in this folder, which holds {files}; expected one .csv, .tsv or .jsonl file (or .gz of it), curves.csv with configs.csv, or logs of runs in it or below it", folder.display())]
+    #[error("{}: there is no curve file in this folder (found: {files}). Name a file, or a folder with one .csv, .tsv or .jsonl file (or a .gz of it), curves.csv with configs.csv, or logs of runs", folder.display())]
     NoCurveFile {
         /// The folder.
         folder: PathBuf,
@@ -54,7 +54,7 @@ pub enum Error {
         files: String,
     },
     /// A folder holds several files that could be the curves.
-    #[error("{}: {files} could all be the curves; name the one to read", folder.display())]
+    #[error("{}: several files could contain the curves: {files}. Name the one to read", folder.display())]
     ManyCurveFiles {
         /// The folder.
         folder: PathBuf,
@@ -62,7 +62,7 @@ pub enum Error {
         files: String,
     },
     /// A text is not UTF-8.
-    #[error("{}:{line}: {field} is not UTF-8 text; convert the file to UTF-8", file.display())]
+    #[error("{}:{line}: {field} is not UTF-8 text. Convert the file to UTF-8", file.display())]
     NotUtf8 {
         /// The file.
         file: PathBuf,
@@ -72,7 +72,7 @@ pub enum Error {
         field: String,
     },
     /// The column that should name the runs is a point of a series.
-    #[error("{}:1: the id column `{column}` is one epoch of `{series}` and names no run; choose a column that names the runs, or none: runs are then numbered", file.display())]
+    #[error("{}:1: the id column `{column}` is an epoch of `{series}`, so it cannot name the runs. Choose another id column, or none to number the runs", file.display())]
     IdInSeries {
         /// The file.
         file: PathBuf,
@@ -82,7 +82,7 @@ pub enum Error {
         series: String,
     },
     /// Two columns have the same name, or stand for the same epoch.
-    #[error("{}:1: columns {first} and {second} are both {what}; rename or remove one", file.display())]
+    #[error("{}:1: columns {first} and {second} are both {what}. Rename or remove one", file.display())]
     DuplicateColumn {
         /// The file.
         file: PathBuf,
@@ -94,7 +94,7 @@ pub enum Error {
         what: String,
     },
     /// A quote is never closed.
-    #[error("{}:{line}: the quote that opens field {field} of this line is never closed; close or remove it", file.display())]
+    #[error("{}:{line}: the quote that opens field {field} is never closed. Close or remove it", file.display())]
     UnclosedQuote {
         /// The file.
         file: PathBuf,
@@ -104,7 +104,7 @@ pub enum Error {
         field: usize,
     },
     /// A line has too few or too many fields.
-    #[error("{}:{line}: {found} fields where the header has {expected}; look for a missing or an unquoted separator", file.display())]
+    #[error("{}:{line}: the number of fields is {found} here, but {expected} in the header. Look for a missing or unquoted separator", file.display())]
     FieldCount {
         /// The file.
         file: PathBuf,
@@ -116,7 +116,7 @@ pub enum Error {
         found: usize,
     },
     /// A cell of an epoch, step or metric column is not a number.
-    #[error("{}:{line}: column `{column}`: `{cell}` is not {wanted}", file.display())]
+    #[error("{}:{line}: `{cell}` in column `{column}` is not {wanted}", file.display())]
     NotANumber {
         /// The file.
         file: PathBuf,
@@ -130,7 +130,7 @@ pub enum Error {
         wanted: &'static str,
     },
     /// A cell that names the run is empty.
-    #[error("{}:{line}: column `{column}` is empty, so the run has no name; fill it, or name another id column", file.display())]
+    #[error("{}:{line}: column `{column}` is empty, so the run has no name. Fill the cell, or choose another id column", file.display())]
     NoId {
         /// The file.
         file: PathBuf,
@@ -140,7 +140,7 @@ pub enum Error {
         column: String,
     },
     /// The header is neither that of a wide nor that of a long file.
-    #[error("{}:1: no curves found: neither epoch columns (`acc_0`, `acc_1`, …) nor an id and a step column (`config_id`, `epoch`); the columns are {columns}", file.display())]
+    #[error("{}:1: no curves found, because the table contains neither epoch columns (`acc_0`, `acc_1`, …) nor an id and a step column (`config_id`, `epoch`). Its columns are {columns}", file.display())]
     NoCurves {
         /// The file.
         file: PathBuf,
@@ -148,7 +148,7 @@ pub enum Error {
         columns: String,
     },
     /// The first row of a table holds numbers where names should be.
-    #[error("{}:1: the table has no heading: its first row is `{row}`; add a first line that names the columns, such as epoch,train_loss,val_acc", file.display())]
+    #[error("{}:1: the table has no header: its first row is `{row}`. Add a first line that names the columns, for example epoch,train_loss,val_acc", file.display())]
     NoHeading {
         /// The file.
         file: PathBuf,
@@ -156,7 +156,7 @@ pub enum Error {
         row: String,
     },
     /// A comma in a number can be that of a decimal or of thousands.
-    #[error("{}:{line}: column `{column}`: `{cell}` may be a decimal or a number of thousands, and no other cell tells; write decimals with a point, and thousands without a comma", file.display())]
+    #[error("{}:{line}: `{cell}` in column `{column}` is ambiguous: its comma may mark decimals or thousands. Write decimals with a point, and thousands without a comma", file.display())]
     Comma {
         /// The file.
         file: PathBuf,
@@ -168,7 +168,7 @@ pub enum Error {
         cell: String,
     },
     /// A column named by an option does not exist.
-    #[error("{}:1: there is no column `{column}` ({option}); the columns are {columns}", file.display())]
+    #[error("{}:1: there is no column `{column}` ({option}). Choose one of {columns}", file.display())]
     UnknownColumn {
         /// The file.
         file: PathBuf,
@@ -180,7 +180,7 @@ pub enum Error {
         columns: String,
     },
     /// The requested metric does not exist, or no metric was requested and none can be inferred.
-    #[error("{}: {problem}; name one of {candidates} as the metric", file.display())]
+    #[error("{}: {problem}. Choose one of {candidates} as the metric", file.display())]
     Metric {
         /// The file.
         file: PathBuf,
@@ -190,7 +190,7 @@ pub enum Error {
         candidates: String,
     },
     /// Two rows give different values for the same run and step.
-    #[error("{}:{line}: run `{id}` has {second} at step {step}, but {first} in line {first_line}; remove one row, or name the id column that tells the runs apart", file.display())]
+    #[error("{}:{line}: the value of run `{id}` at step {step} is {second}, but {first} in line {first_line}. Remove one row, or choose an id column that tells the runs apart", file.display())]
     Conflict {
         /// The file.
         file: PathBuf,
@@ -208,7 +208,7 @@ pub enum Error {
         second: f64,
     },
     /// A setting changes within a run, although it is constant in nearly all others.
-    #[error("{}:{line}: `{column}` of run `{id}` is {values}; it never changes in {constant} of {runs} runs: correct the cell, or exclude the column", file.display())]
+    #[error("{}:{line}: `{column}` of run `{id}` is {values}, although it is constant in {constant} of {runs} runs. Correct the cell, or exclude the column", file.display())]
     Varies {
         /// The file.
         file: PathBuf,
@@ -226,7 +226,7 @@ pub enum Error {
         runs: usize,
     },
     /// The configurations contradict the curves on a run.
-    #[error("{}:{line}: `{column}` of run `{id}` is {values}; make them the same, or remove the column from one of the files", file.display())]
+    #[error("{}:{line}: `{column}` of run `{id}` is {values}. Make them equal, or remove the column from one of the files", file.display())]
     Disagree {
         /// The file of the configurations.
         file: PathBuf,
@@ -240,7 +240,7 @@ pub enum Error {
         values: String,
     },
     /// Two lines describe the same run.
-    #[error("{}:{line}: id `{id}` was already used in line {first_line}; ids must be unique", file.display())]
+    #[error("{}:{line}: id `{id}` was already used in line {first_line}. Give each run its own id", file.display())]
     DuplicateId {
         /// The file.
         file: PathBuf,
@@ -260,7 +260,7 @@ pub enum Error {
         problem: String,
     },
     /// A line is not a JSON object of the expected shape.
-    #[error("{}:{line}: {message}; expected one object per line: {{\"id\", \"configuration\": {{…}}, \"values\": […], \"steps\": […]?}}", file.display())]
+    #[error("{}:{line}: {message}. Write one object per line: {{\"id\", \"configuration\": {{…}}, \"values\": […], \"steps\": […]?}}", file.display())]
     Json {
         /// The file.
         file: PathBuf,

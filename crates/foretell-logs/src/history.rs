@@ -35,7 +35,7 @@ pub(crate) fn table(text: &str) -> Result<Option<String>, String> {
     let length = columns[0].1.len();
     if let Some((name, values)) = columns.iter().find(|(_, values)| values.len() != length) {
         return Err(format!(
-            "is a history whose lists have different lengths: `{}` has {length} values and `{name}` has {}; which epochs these are is not known: write one list entry per epoch, null where there is none",
+            "the lists of this history differ in length: `{}` contains {length} values, but `{name}` {}. Write one entry per epoch, and null where a value is missing",
             columns[0].0,
             values.len()
         ));
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn lists_of_different_lengths_are_refused_and_curves_are_left_alone() {
         let error = table(r#"{"loss": [1, 2, 3, 4], "val_acc": [0.5, 0.6]}"#).unwrap_err();
-        assert!(error.contains("`loss` has 4 values and `val_acc` has 2"), "{error}");
+        assert!(error.contains("`loss` contains 4 values, but `val_acc` 2"), "{error}");
         let curve = r#"{"configuration": {"lr": 0.1}, "values": [0.1, 0.2]}"#;
         assert_eq!(table(curve), Ok(None));
         assert!(!begins_one(br#"{"id": "a", "values": [1]}"#));

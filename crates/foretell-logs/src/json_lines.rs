@@ -84,7 +84,7 @@ fn write_lines<'a>(
         let curve = &run.curve;
         if curve.direction().is_some_and(|own| own != direction) {
             let reason = format!(
-                "run `{}` has another direction than `{metric}`; make its curve with that of the metric",
+                "the curve of run `{}` has the opposite direction of `{metric}`. Create it with the direction of the metric",
                 run.id
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
@@ -182,7 +182,9 @@ impl Lines<'_> {
         match parsed {
             Ok(Json::Object(object)) => Ok(object),
             Ok(other) => Err(self.fail(format!("found {} instead of an object", kind(&other)))),
-            Err(error) if error.is_eof() && text.starts_with('[') => Err(self.fail("a list starts here")),
+            Err(error) if error.is_eof() && text.starts_with('[') => {
+                Err(self.fail("the file contains a JSON list"))
+            }
             Err(error) => {
                 let full = error.to_string();
                 let message = full.rsplit_once(" at line").map_or(full.as_str(), |(message, _)| message);
@@ -196,7 +198,7 @@ impl Lines<'_> {
         let metric = match object.get("metric") {
             None | Some(Json::Null) => None,
             Some(Json::String(metric)) => Some(metric.as_str()),
-            Some(other) => return Err(self.fail(format!("`metric` is {}, not a text", kind(other)))),
+            Some(other) => return Err(self.fail(format!("`metric` is {}, not a string", kind(other)))),
         };
         let direction: Option<Direction> = match object.get("direction") {
             None | Some(Json::Null) => None,
@@ -208,20 +210,22 @@ impl Lines<'_> {
             let known = self.metric.get_or_insert_with(|| metric.to_owned());
             if known != metric {
                 let (known, line) = (known.clone(), self.line);
-                let problem = format!("the run in line {line} has the metric `{metric}`, not `{known}`");
+                let problem = format!("the metric of the run in line {line} is `{metric}`, not `{known}`");
                 return Err(match self.asked {
                     true => Error::Metric {
                         file: self.file.to_owned(),
                         problem,
                         candidates: format!("`{metric}`"),
                     },
-                    false => self.fail(format!("{problem} as before; split the file")),
+                    false => self.fail(format!("{problem} as before. Split the file by metric")),
                 });
             }
         }
         let differs = |direction| *self.raw.direction.get_or_insert(direction) != direction;
         if direction.is_some_and(differs) {
-            return Err(self.fail("`direction` is not that of the lines before; split the file"));
+            return Err(
+                self.fail("`direction` differs from that of the lines before. Split the file by direction")
+            );
         }
         Ok(())
     }
@@ -232,7 +236,9 @@ impl Lines<'_> {
             None | Some(Json::Null) => self.line.to_string(),
             Some(Json::String(id)) => id.clone(),
             Some(Json::Number(id)) => id.to_string(),
-            Some(other) => return Err(self.fail(format!("`id` is {}, not a text or a number", kind(other)))),
+            Some(other) => {
+                return Err(self.fail(format!("`id` is {}, not a string or a number", kind(other))));
+            }
         };
         match self.first.insert(id.clone(), self.line) {
             Some(first_line) => {
@@ -320,7 +326,7 @@ fn kind(value: &Json) -> &'static str {
         Json::Null => "null",
         Json::Bool(_) => "true or false",
         Json::Number(_) => "a number",
-        Json::String(_) => "a text",
+        Json::String(_) => "a string",
         Json::Array(_) => "a list",
         Json::Object(_) => "an object",
     }

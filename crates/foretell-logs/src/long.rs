@@ -111,7 +111,7 @@ fn metric_column(table: &Table, rest: &[usize], asked: Option<&str>) -> Result<u
     match (best.or_else(value), rest) {
         (Some(best), _) => Ok(best),
         (None, &[only]) => Ok(only),
-        (None, _) => Err(fail("no column is named like a metric".to_owned())),
+        (None, _) => Err(fail("no column has the name of a known metric".to_owned())),
     }
 }
 
@@ -206,8 +206,7 @@ impl Rows {
         }
         raw.note_empty_ends(ends, options);
         if repeated > 0 {
-            let text =
-                format!("{} left out for saying the same twice of a run and step", count(repeated, "row"));
+            let text = format!("{} left out as repeats of the same run and step", count(repeated, "row"));
             raw.notes.push(Note::new(Topic::Removed, text));
         }
         Ok(raw)
@@ -246,7 +245,7 @@ impl Rows {
             }
             Some(step) => format!("metric `{}` by step `{}`", raw.metric, table.headers()[step]),
             None => {
-                format!("metric `{}`; no column of steps: rows are counted as epochs, from 1", raw.metric)
+                format!("metric `{}`; no step column, so rows count as epochs from 1", raw.metric)
             }
         };
         if !left_out.is_empty() {
@@ -254,7 +253,7 @@ impl Rows {
         }
         raw.notes.push(Note::new(Topic::Metric, text));
         if self.columns.id.is_none() {
-            raw.notes.push(Note::new(Topic::Identity, "no id column: all rows are one run"));
+            raw.notes.push(Note::new(Topic::Identity, "no id column, so all rows form one run"));
         }
         Ok(())
     }
@@ -278,7 +277,7 @@ impl Rows {
         let (constant, runs) = (self.runs.len() - varying, self.runs.len());
         if 10 * varying > runs {
             return Ok(format!(
-                "column `{column}` is left out for varying within {varying} of {runs} runs: that of run `{id}` is {second} in line {line}, but {first} in line {first_line}"
+                "column `{column}` is left out because it varies within {varying} of {runs} runs: in run `{id}`, it is {second} in line {line}, but {first} in line {first_line}"
             ));
         }
         let (file, line) = (table.file().to_owned(), *line);

@@ -84,8 +84,8 @@ impl Raw {
     /// Says how many runs end in empty cells, and what these were taken for; not where the user has said it.
     pub(crate) fn note_empty_ends(&mut self, ends: Ends, options: &ReadOptions) {
         let taken = [
-            (ends.diverged, "taken for diverged"),
-            (ends.unmeasured, "not measured there, and not taken for diverged"),
+            (ends.diverged, "counted as diverged"),
+            (ends.unmeasured, "counted as not measured there, instead of diverged"),
         ];
         for (count, what) in
             taken.into_iter().filter(|(count, _)| *count > 0 && options.empty_ends == EmptyEnds::Guessed)

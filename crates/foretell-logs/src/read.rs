@@ -66,8 +66,10 @@ pub fn read_watched(
     };
     let mut recorded = collect(raw, set_name(&curves), &curves, options)?;
     if let Some(file) = options.configurations.as_ref().filter(|_| !joined) {
-        let text =
-            format!("`{}` not joined: only long files take configurations from another", file.display());
+        let text = format!(
+            "`{}` is not joined, because only long files take configurations from another file",
+            file.display()
+        );
         recorded.notes.push(Note::new(Topic::Identity, text));
     }
     let ignored: Vec<_> = others
@@ -77,7 +79,8 @@ pub fn read_watched(
         .collect();
     if !ignored.is_empty() {
         let read = curves.file_name().unwrap_or_default().to_string_lossy();
-        let text = format!("`{read}` is read, and not {}", list(ignored.iter().map(AsRef::as_ref)));
+        let text =
+            format!("`{read}` is read; other files are not: {}", list(ignored.iter().map(AsRef::as_ref)));
         recorded.notes.push(Note::new(Topic::Identity, text));
     }
     Ok(recorded)

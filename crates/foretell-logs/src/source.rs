@@ -41,7 +41,7 @@ impl<R: Read> Read for Expanding<R> {
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
             let packed = self.packed;
             too_large(format!(
-                "its {packed} bytes expand to more than a curve file should contain; if this is intended, allow more with --largest-file MB"
+                "its {packed} bytes expand to more than a curve file should contain. If this is intended, raise the limit with --largest-file MB"
             ))
         })?;
         Ok(read)
@@ -189,7 +189,7 @@ impl<R: Read> Lines<R> {
             if self.line > self.longest {
                 let megabytes = self.longest >> 20;
                 return Err(too_large(format!(
-                    "a line is longer than {megabytes} MB; allow more by --largest-line MB if it is what you expect"
+                    "a line is longer than {megabytes} MB. If this is intended, raise the limit with --largest-line MB"
                 )));
             }
             if part.ends_with(b"\n") {

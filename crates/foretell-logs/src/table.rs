@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The advice for a cell that should be a measurement.
 const MEASUREMENT: &str =
-    "a number such as 0.85, 85 % or 0,85; empty, `nan` and `inf` cells are allowed, text and units are not";
+    "a number such as 0.85, 85 % or 0,85. Correct the cell, or leave it empty if the value is missing";
 
 /// A reader that knows whether its end was reached.
 struct Ending {
@@ -222,7 +222,7 @@ impl Table {
         let text = self.text(column)?;
         match self.number(column, text)? {
             Some(step) if step.is_finite() => Ok(step),
-            _ => Err(self.not_a_number(column, text, "a finite number; every row needs its step")),
+            _ => Err(self.not_a_number(column, text, "a finite number. Give each row its step")),
         }
     }
 

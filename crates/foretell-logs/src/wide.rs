@@ -181,11 +181,11 @@ fn name_runs(raw: &mut Raw, table: &Table, known: &[usize], explicit: Option<usi
             }
             Some((line, id, first_line)) if explicit.is_none() => {
                 let why = match first_line {
-                    Some(first) if !id.is_empty() => format!("`{id}` stands in lines {first} and {line}"),
+                    Some(first) if !id.is_empty() => format!("`{id}` is in lines {first} and {line}"),
                     _ => format!("it is empty in line {line}"),
                 };
                 unfit.get_or_insert(format!(
-                    "column `{column}` does not name the runs, which are numbered instead: {why}"
+                    "column `{column}` cannot name the runs, which are numbered instead: {why}"
                 ));
             }
             Some((line, id, first_line)) => {

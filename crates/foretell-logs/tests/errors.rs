@@ -18,39 +18,39 @@ fn a_broken_table_is_told_by_line_and_column() {
         (b"", "f: the file is empty"),
         (b"\n \n", "f: the file is empty"),
         (b"lr,acc_1,acc_2\n", "f: the file contains a header but no run"),
-        (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,abc\n", "f:3: column `acc_2`: `abc` is not a number"),
-        (b"lr,acc_1,acc_2\r\n1,0.5,0.6\r\n\r\n2,x,1\r\n", "f:4: column `acc_1`: `x` is not a number"),
-        (b"t,acc_1,acc_2\n\"a\nb\",0.5,0.6\n\n\"c\nd\",0.5,?", "f:5: column `acc_2`: `?` is not a number"),
+        (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,abc\n", "f:3: `abc` in column `acc_2` is not a number"),
+        (b"lr,acc_1,acc_2\r\n1,0.5,0.6\r\n\r\n2,x,1\r\n", "f:4: `x` in column `acc_1` is not a number"),
+        (b"t,acc_1,acc_2\n\"a\nb\",0.5,0.6\n\n\"c\nd\",0.5,?", "f:5: `?` in column `acc_2` is not a number"),
         (
             b"opt,acc_1,acc_2\na,0.5,0.6\n\n\"b,0.5,0.6\nc,0.5,0.6\nd,0.5,0.6\n",
-            "f:4: the quote that opens field 1 of this line is never closed; close or remove it",
+            "f:4: the quote that opens field 1 is never closed. Close or remove it",
         ),
         (b"lr,acc_1,acc_2\n1,0.5,0.6\n2,0.5,\"0.6", "f:3: the quote that opens field 3"),
         (b"t,o,acc_1\n\"a\nb\",\"c,0.6\n\nd,e,0.6\n", "f:3: the quote that opens field 2"),
         (b"\"lr,acc_1,acc_2\n1,0.5,0.6\n", "f:1: the quote that opens field 1"),
         (b"id,epoch,loss\r\na,1,0.5\r\n\"a,2,0.4\r\n", "f:3: the quote that opens field 1"),
-        (b"t,acc_1\nx,1\n\"a\n\",x", "f:3: column `acc_1`: `x` is not a number"),
-        (b"lr,acc_1,acc_2\n1,0.5,0.6,0.7\n", "f:2: 4 fields where the header has 3"),
-        (b"acc_1,acc_2,lr\n0.5,0.6\n", "f:2: 2 fields where the header has 3"),
-        (b"lr,acc_1,acc_2\n1\n", "f:2: 1 fields where the header has 3"),
+        (b"t,acc_1\nx,1\n\"a\n\",x", "f:3: `x` in column `acc_1` is not a number"),
+        (b"lr,acc_1,acc_2\n1,0.5,0.6,0.7\n", "f:2: the number of fields is 4 here, but 3 in the header"),
+        (b"acc_1,acc_2,lr\n0.5,0.6\n", "f:2: the number of fields is 2 here, but 3 in the header"),
+        (b"lr,acc_1,acc_2\n1\n", "f:2: the number of fields is 1 here, but 3 in the header"),
         (
             b"a,b,c\n1,2,3\n",
-            "f:1: no curves found: neither epoch columns (`acc_0`, `acc_1`, …) nor an id and a step column (`config_id`, `epoch`); the columns are `a`, `b`, `c`",
+            "f:1: no curves found, because the table contains neither epoch columns (`acc_0`, `acc_1`, …) nor an id and a step column (`config_id`, `epoch`). Its columns are `a`, `b`, `c`",
         ),
         (b"lr,acc_1,lr,acc_2\n1,2,3,4\n", "f:1: columns 1 and 3 are both named `lr`"),
         (b"lr,acc_1,acc_01\n1,2,3\n", "f:1: columns 2 and 3 are both step 1"),
         (b"lr,\xff,acc_1\n1,2,3\n", "f:1: the name of column 2 is not UTF-8"),
         (b"opt,acc_1,acc_2\nadam,0.5,0.6\n\xe9,0.5,0.6\n", "f:3: column `opt` is not UTF-8"),
-        (b"id,epoch,loss\na,1,0.5\na,one,0.4\n", "f:3: column `epoch`: `one` is not a finite number"),
+        (b"id,epoch,loss\na,1,0.5\na,one,0.4\n", "f:3: `one` in column `epoch` is not a finite number"),
         (b"id,epoch,loss\na,1,0.5\n,2,0.4\n", "f:3: column `id` is empty"),
         (
             b"id,epoch,loss\na,1,0.5\na,2,0.4\nb,1,0.6\na,1,0.7\n",
-            "f:5: run `a` has 0.7 at step 1, but 0.5 in line 2",
+            "f:5: the value of run `a` at step 1 is 0.7, but 0.5 in line 2",
         ),
-        (b"id,epoch,loss\na,1\n", "f:2: 2 fields where the header has 3"),
+        (b"id,epoch,loss\na,1\n", "f:2: the number of fields is 2 here, but 3 in the header"),
         (
             b"id,epoch,foo,bar\na,1,2,3\n",
-            "f: no column is named like a metric; name one of `foo`, `bar` as the metric",
+            "f: no column has the name of a known metric. Choose one of `foo`, `bar` as the metric",
         ),
     ];
     for (bytes, expected) in cases {
@@ -70,14 +70,20 @@ fn broken_json_lines_are_told_by_line() {
         ("{\"id\":\"b\",\"values\":[1,2]", "f:2: column 24: EOF while parsing an object"),
         ("{\"id\":\"b\",\"values\":[1,2] x}", "f:2: column 26: expected `,` or `}`"),
         ("[1,2]", "f:2: found a list instead of an object"),
-        ("[\n{\"id\":\"b\",\"values\":[1,2]}\n]", "f:2: a list starts here; expected one object per line"),
+        (
+            "[\n{\"id\":\"b\",\"values\":[1,2]}\n]",
+            "f:2: the file contains a JSON list. Write one object per line",
+        ),
         ("{\"id\":\"b\"}", "f:2: the field `values` is missing"),
         ("{\"id\":\"b\",\"values\":3}", "f:2: `values` is a number, not a list"),
         ("{\"id\":\"b\",\"values\":[1,\"x\"]}", "f:2: `values[1]` is \"x\", not a number or null"),
-        ("{\"id\":\"b\",\"values\":[1,2],\"steps\":[1]}", "f:2: 1 steps but 2 values"),
-        ("{\"id\":\"b\",\"values\":[1,2],\"steps\":[2,1]}", "f:2: step 1 after step 2"),
-        ("{\"id\":\"b\",\"values\":[1,2],\"steps\":[2,null]}", "f:2: step NaN after step 2"),
-        ("{\"id\":[],\"values\":[1]}", "f:2: `id` is a list, not a text or a number"),
+        (
+            "{\"id\":\"b\",\"values\":[1,2],\"steps\":[1]}",
+            "f:2: the numbers of steps (1) and values (2) differ",
+        ),
+        ("{\"id\":\"b\",\"values\":[1,2],\"steps\":[2,1]}", "f:2: step 1 follows step 2"),
+        ("{\"id\":\"b\",\"values\":[1,2],\"steps\":[2,null]}", "f:2: step NaN follows step 2"),
+        ("{\"id\":[],\"values\":[1]}", "f:2: `id` is a list, not a string or a number"),
         (
             "{\"id\":\"b\",\"configuration\":[],\"values\":[1]}",
             "f:2: `configuration` is a list, not an object",
@@ -85,11 +91,11 @@ fn broken_json_lines_are_told_by_line() {
         ("{\"id\":\"a\",\"values\":[1]}", "f:2: id `a` was already used in line 1"),
         (
             "{\"id\":\"b\",\"metric\":\"acc\",\"values\":[1]}",
-            "f:2: the run in line 2 has the metric `acc`, not `loss` as before; split the file",
+            "f:2: the metric of the run in line 2 is `acc`, not `loss` as before. Split the file",
         ),
         (
             "{\"id\":\"b\",\"direction\":\"maximize\",\"values\":[1]}",
-            "f:2: `direction` is not that of the lines before",
+            "f:2: `direction` differs from that of the lines before",
         ),
         ("{\"id\":\"b\",\"direction\":\"up\",\"values\":[1]}", "f:2: `direction` is \"up\", not"),
     ];
@@ -111,17 +117,17 @@ fn a_column_that_is_not_there_is_told_with_those_that_are() {
         (
             wide,
             ReadOptions { metric: some("loss"), ..options() },
-            "f: no epoch columns start with `loss`; name one of `acc_` as the metric",
+            "f: no epoch columns start with `loss`. Choose one of `acc_` as the metric",
         ),
         (
             long,
             ReadOptions { metric: some("val"), ..options() },
-            "f: there is no metric `val`; name one of `loss`, `train_acc` as the metric",
+            "f: there is no metric `val`. Choose one of `loss`, `train_acc` as the metric",
         ),
         (
             long,
             ReadOptions { id_column: some("x"), ..options() },
-            "f:1: there is no column `x` (id column); the columns are `id`, `epoch`, `loss`, `train_acc`",
+            "f:1: there is no column `x` (id column). Choose one of `id`, `epoch`, `loss`, `train_acc`",
         ),
         (
             long,
@@ -132,7 +138,7 @@ fn a_column_that_is_not_there_is_told_with_those_that_are() {
         (
             wide,
             ReadOptions { group_by: some("x"), ..options() },
-            "f:1: there is no column `x` (group by); the columns are `lr`",
+            "f:1: there is no column `x` (group by). Choose one of `lr`",
         ),
         (
             b"k,acc_1,acc_2\na,1,2\na,3,4\n",
@@ -169,7 +175,7 @@ fn a_setting_that_changes_within_a_run_is_told_with_both_lines_and_a_series_is_n
         assert_eq!(
             message(odd(10, value).as_bytes(), &ReadOptions::default()),
             format!(
-                "f:9: `lr` of run `r3` is {said}, but 0.13 in line 8; it never changes in 9 of 10 runs: correct the cell, or exclude the column"
+                "f:9: `lr` of run `r3` is {said}, but 0.13 in line 8, although it is constant in 9 of 10 runs. Correct the cell, or exclude the column"
             )
         );
     }
@@ -181,11 +187,11 @@ fn a_setting_that_changes_within_a_run_is_told_with_both_lines_and_a_series_is_n
         (recorded.repeats, notes.join("\n"))
     };
     let few = told(&odd(4, "0.5"), &ReadOptions::default()).1;
-    let said = "column `lr` is left out for varying within 1 of 4 runs: that of run `r3` is 0.5 in line 9, but 0.13 in line 8";
+    let said = "column `lr` is left out because it varies within 1 of 4 runs: in run `r3`, it is 0.5 in line 9, but 0.13 in line 8";
     assert!(few.contains(said), "{few}");
     let excluded = ReadOptions { exclude: vec!["lr".into()], ..ReadOptions::default() };
     let (repeats, notes) = told(&odd(10, "0.5"), &excluded);
-    assert!(notes.contains("excluded as asked: `lr`"), "{notes}");
+    assert!(notes.contains("excluded as requested: `lr`"), "{notes}");
     assert_eq!(repeats, (0..10).collect::<Vec<_>>());
     let others = [
         (odd(10, "0.130"), false),
@@ -196,7 +202,7 @@ fn a_setting_that_changes_within_a_run_is_told_with_both_lines_and_a_series_is_n
     for (text, series) in others {
         let notes = told(&text, &ReadOptions::default()).1;
         assert_eq!(notes.contains("other series left out"), series, "{text}{notes}");
-        assert!(!notes.contains("varying within"), "{notes}");
+        assert!(!notes.contains("varies within"), "{notes}");
     }
 }
 
@@ -210,7 +216,7 @@ fn damaged_gzip_is_told_with_the_last_good_line() {
     let said = message(&whole[..whole.len() / 2], &ReadOptions::default());
     let line: u64 = said.split(':').nth(1).unwrap().parse().unwrap();
     assert!((5_000..15_000).contains(&line), "{said}");
-    assert!(said.contains("the gzip data after this line are damaged or end early"), "{said}");
+    assert!(said.contains("the gzip data after this line are damaged or incomplete"), "{said}");
     assert!(message(&whole[..6], &ReadOptions::default()).contains("gzip"));
     let mut flipped = whole.clone();
     let end = flipped.len() - 6;
@@ -222,12 +228,9 @@ fn damaged_gzip_is_told_with_the_last_good_line() {
 fn a_second_file_is_blamed_by_its_own_name() {
     let curves = "id,epoch,loss\na,1,0.5\n";
     let cases = [
-        (
-            "name,lr\na,1\n",
-            "configs.csv:1: there is no column `id` (id column); the columns are `name`, `lr`",
-        ),
+        ("name,lr\na,1\n", "configs.csv:1: there is no column `id` (id column). Choose one of `name`, `lr`"),
         ("id,lr\na,1\nb,2\na,3\n", "configs.csv:4: id `a` was already used in line 2"),
-        ("id,lr\na\n", "configs.csv:2: 1 fields where the header has 2"),
+        ("id,lr\na\n", "configs.csv:2: the number of fields is 1 here, but 2 in the header"),
         ("", "configs.csv: the file is empty"),
     ];
     for (configs, expected) in cases {
@@ -250,7 +253,7 @@ fn configurations_must_say_what_the_curves_say() {
     };
     let differs = "id,lr\na,0.10\nb,0.3\n";
     let error = said("lr", differs, &ReadOptions::default()).unwrap_err();
-    let expected = "configs.csv:3: `lr` of run `b` is 0.3, but 0.2 in line 3 of curves.csv; make them the same, or remove the column from one of the files";
+    let expected = "configs.csv:3: `lr` of run `b` is 0.3, but 0.2 in line 3 of curves.csv. Make them equal, or remove the column from one of the files";
     assert!(error.ends_with(expected), "{error}");
     let same = said("lr", "id,lr\na,0.10\nc,0.3\n", &ReadOptions::default()).unwrap();
     let lrs = same.runs.iter().map(|run| run.configuration["lr"].to_string()).collect::<Vec<_>>();
@@ -265,14 +268,14 @@ fn a_folder_needs_exactly_one_file_of_curves() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
     let said = |folder: &std::path::Path| read(folder, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(
-        said(folder.path())
-            .contains("no curve file in this folder, which holds `notes.txt`; expected one .csv")
-    );
+    assert!(said(folder.path()).contains(
+        "no curve file in this folder (found: `notes.txt`). Name a file, or a folder with one .csv"
+    ));
     std::fs::write(folder.path().join("a.csv"), "x").unwrap();
     std::fs::write(folder.path().join("b.jsonl.gz"), "x").unwrap();
     assert!(
-        said(folder.path()).contains("`a.csv`, `b.jsonl.gz` could all be the curves; name the one to read")
+        said(folder.path())
+            .contains("several files could contain the curves: `a.csv`, `b.jsonl.gz`. Name the one to read")
     );
 }
 
@@ -280,7 +283,7 @@ fn a_folder_needs_exactly_one_file_of_curves() {
 fn a_file_that_is_not_there_and_columns_that_are_not_there_are_named() {
     let missing =
         read("nowhere/curves.csv".as_ref(), &ReadOptions::default()).map(|_| ()).unwrap_err().to_string();
-    assert!(missing.starts_with("nowhere/curves.csv: there is no such file or folder; check"), "{missing}");
+    assert!(missing.starts_with("nowhere/curves.csv: there is no such file or folder. Check"), "{missing}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("f.csv");
     std::fs::write(&file, "lr,width,acc_1,acc_2\n1,2,0.5,0.6\n2,3,0.5,0.7\n").unwrap();
@@ -291,7 +294,7 @@ fn a_file_that_is_not_there_and_columns_that_are_not_there_are_named() {
     };
     let notes: Vec<String> = read(&file, &options).unwrap().notes.into_iter().map(|note| note.text).collect();
     for expected in
-        ["no column `rl` to exclude; the columns are `lr`, `width`", "no column `widht` to include"]
+        ["no column `rl` to exclude. The columns are `lr`, `width`", "no column `widht` to include"]
     {
         assert!(notes.iter().any(|note| note.contains(expected)), "{notes:?}");
     }
@@ -303,7 +306,8 @@ fn an_epoch_of_the_curves_is_no_id() {
     for (column, series) in [("acc_1", "acc"), ("loss_2", "loss")] {
         let options = ReadOptions { id_column: Some(column.to_owned()), ..ReadOptions::default() };
         let said = message(bytes, &options);
-        let expected = format!("f:1: the id column `{column}` is one epoch of `{series}` and names no run");
+        let expected =
+            format!("f:1: the id column `{column}` is an epoch of `{series}`, so it cannot name the runs");
         assert!(said.starts_with(&expected), "{said}");
     }
 }

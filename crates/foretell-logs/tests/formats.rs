@@ -52,7 +52,7 @@ fn a_wide_row_is_a_run_and_its_steps_are_in_the_column_names() {
     assert_eq!(recorded.runs[0].configuration["lr"], Value::Number(0.1));
     assert_eq!(recorded.columns.groups["num_layers"], FeatureGroup::Architecture);
     assert_eq!(recorded.columns.groups["lr"], FeatureGroup::Hyperparameter);
-    assert_eq!(notes(&recorded, Topic::Constant), ["1 column dropped for never varying: `set`"]);
+    assert_eq!(notes(&recorded, Topic::Constant), ["1 column dropped as constant: `set`"]);
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn separators_line_endings_marks_and_compression_make_no_difference() {
 #[test]
 fn ids_that_do_not_tell_the_runs_apart_are_told_with_their_lines() {
     for (ids, why) in
-        [(["a", "b", "a"], "`a` stands in lines 2 and 4"), (["a", "", "b"], "it is empty in line 3")]
+        [(["a", "b", "a"], "`a` is in lines 2 and 4"), (["a", "", "b"], "it is empty in line 3")]
     {
         let recorded = plain(&format!(
             "trial,id,acc_1,acc_2\n1,{},0.1,0.2\n1,{},0.1,0.3\n1,{},0.1,0.4\n",
             ids[0], ids[1], ids[2]
         ));
-        let said = format!("column `id` does not name the runs, which are numbered instead: {why}");
+        let said = format!("column `id` cannot name the runs, which are numbered instead: {why}");
         assert_eq!(notes(&recorded, Topic::Identity), [said]);
         assert_eq!(recorded.runs[2].id, "3");
     }
@@ -118,15 +118,15 @@ fn non_finite_cells_are_gaps_inside_and_divergence_at_the_end_but_empty_ends_are
     assert_eq!(shape(4), (0, None), "nothing");
     assert_eq!(shape(5), (1, Some(2.0)), "diverged, then nothing");
     assert_eq!(shape(6), (1, None), "the row itself is short");
-    assert_eq!(notes(&recorded, Topic::Unmeasured), ["1 of 7 runs have no finite value"]);
+    assert_eq!(notes(&recorded, Topic::Unmeasured), ["1 of 7 runs contain no finite value"]);
     assert_eq!(
         notes(&recorded, Topic::Diverged),
-        ["2 of 7 runs end in values that are not finite: diverged, at step 2"]
+        ["2 of 7 runs diverged at step 2: their last values are not finite"]
     );
     let apart = plain("lr,acc_1,acc_2,acc_3\n1,0.1,nan,inf\n2,0.1,0.2,nan\n");
     assert_eq!(
         notes(&apart, Topic::Diverged),
-        ["2 of 2 runs end in values that are not finite: diverged, at steps 2 to 3"]
+        ["2 of 2 runs diverged at steps 2 to 3: their last values are not finite"]
     );
     assert_eq!(notes(&recorded, Topic::Gaps).len(), 1);
     assert_eq!(notes(&recorded, Topic::Lengths).len(), 2);
@@ -190,7 +190,7 @@ fn outcomes_and_labels_are_no_features_unless_asked_for() {
     assert_eq!(features(&recorded), ["lr", "random_seed"]);
     assert_eq!(recorded.columns.groups["lr"], FeatureGroup::Architecture);
     assert_eq!(recorded.columns.scales["lr"], Scale::Linear);
-    let slip = "there is no column `rl` to put on a scale; the columns are ";
+    let slip = "there is no column `rl` to put on a scale. The columns are ";
     assert!(notes(&recorded, Topic::Excluded).iter().any(|note| note.starts_with(slip)));
     let all = ReadOptions { keep_all_columns: true, ..ReadOptions::default() };
     assert_eq!(read_text("a.csv", MIXED, &all).columns.groups.len(), 8);
@@ -203,7 +203,7 @@ fn a_text_among_the_numbers_of_a_column_is_said_and_words_for_nothing_are_missin
     };
     for text in ["abc", "?", "1e-3x", "inf"] {
         let said = format!(
-            "column `lr` has 3 numbers and the text `{text}` (line 4): its values are taken as categories"
+            "column `lr` contains 3 numbers and the string `{text}` (line 4), so its values are read as categories"
         );
         assert_eq!(notes(&table(text), Topic::Categories), [said]);
     }
@@ -224,7 +224,7 @@ fn a_text_among_the_numbers_of_a_column_is_said_and_words_for_nothing_are_missin
     assert_eq!(
         notes(&read(set.path(), &ReadOptions::default()).unwrap(), Topic::Categories),
         [
-            "column `lr` has 2 numbers and 2 texts, the first `x` (run `c`): its values are taken as categories"
+            "column `lr` contains 2 numbers and 2 strings, the first `x` (run `c`), so its values are read as categories"
         ]
     );
 }
@@ -245,7 +245,7 @@ fn layer_notation_is_architecture_and_other_unique_texts_are_dropped() {
     assert_eq!(recorded.columns.groups["thing"], FeatureGroup::Architecture);
     assert_eq!(
         notes(&recorded, Topic::Architecture),
-        ["column `thing` is in layer notation: 12 of 12 texts are networks"]
+        ["column `thing` contains networks in layer notation (12 of 12 strings)"]
     );
 }
 
@@ -295,7 +295,7 @@ fn configurations_may_be_given_or_stand_in_the_same_file() {
     let given = ReadOptions { configurations, ..ReadOptions::default() };
     assert_eq!(features(&read(&folder.path().join("log.csv"), &given).unwrap()), ["lr"]);
     let not_joined = notes(&read_text("runs.csv", WIDE, &given), Topic::Identity).join("");
-    assert!(not_joined.contains("not joined: only long files"), "{not_joined}");
+    assert!(not_joined.contains("not joined, because only long files"), "{not_joined}");
     let recorded = plain(
         "run,step,lr,acc,lr_now\na,1,0.1,0.3,0.1\na,2,0.1,0.4,0.05\nb,1,0.2,0.3,0.2\nb,2,0.2,0.2,0.1\n",
     );
@@ -357,13 +357,10 @@ fn empty_ends_of_long_runs_are_divergence_from_two_on_and_a_literal_nan_always_i
         notes(&recorded, Topic::EmptyEnds),
         [
             "1 of 6 runs end in empty cells: taken for diverged",
-            "1 of 6 runs end in empty cells: not measured there, and not taken for diverged"
+            "1 of 6 runs end in empty cells: counted as not measured there, instead of diverged"
         ]
     );
-    assert_eq!(
-        notes(&recorded, Topic::Removed),
-        ["1 row left out for saying the same twice of a run and step"]
-    );
+    assert_eq!(notes(&recorded, Topic::Removed), ["1 row left out as repeats of the same run and step"]);
     for (empty_ends, a, e) in
         [(EmptyEnds::Unmeasured, None, None), (EmptyEnds::Diverged, Some(2.0), Some(2.0))]
     {
@@ -443,7 +440,7 @@ fn repeats_share_a_number_and_can_be_removed() {
         notes(&recorded, Topic::Repeats),
         ["runs grouped by `config_group`: 6 groups", "3 of 7 runs repeat an earlier one"]
     );
-    assert_eq!(notes(&recorded, Topic::Flat), ["2 of 7 runs never leave one value: kept"]);
+    assert_eq!(notes(&recorded, Topic::Flat), ["2 of 7 runs are constant, and are kept"]);
     let lrs = |recorded: &Recorded| -> Vec<f64> {
         recorded.runs.iter().map(|run| run.configuration["lr"].number().unwrap()).collect()
     };
@@ -522,7 +519,7 @@ fn a_table_without_a_heading_is_refused_with_its_first_row() {
     ] {
         let folder = folder(&[("r.csv", text)]);
         let error = read(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
-        assert!(error.contains("the table has no heading"), "{error}");
+        assert!(error.contains("the table has no header"), "{error}");
     }
 }
 
@@ -555,7 +552,7 @@ fn percent_signs_and_the_commas_of_numbers_are_read() {
     }
     let folder = folder(&[("r.csv", "epoch;val_loss\n1;12,106\n2;11,205\n")]);
     let error = read(&folder.path().join("r.csv"), &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("`12,106` may be a decimal or a number of thousands"), "{error}");
+    assert!(error.contains("`12,106` in column `val_loss` is ambiguous"), "{error}");
 }
 
 #[test]

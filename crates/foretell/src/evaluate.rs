@@ -36,7 +36,7 @@ pub struct EvaluationOptions {
 #[non_exhaustive]
 pub enum EvaluationError {
     /// Fewer finished runs than are needed to fit and to test.
-    #[error("{train} runs to fit on and at least 2 to test need {needed} finished runs, there are {got}: {}", if *got < 3 { "read more runs, or runs that are finished" } else { "fit on fewer (`train`)" }, needed = train + 2)]
+    #[error("fitting on {train} runs and testing on at least 2 needs {needed} completed runs, but there are {got}. {}", if *got < 3 { "Read more runs, or runs that are completed" } else { "Fit on fewer (`train`)" }, needed = train + 2)]
     TooFewRuns {
         /// How many runs were to be fitted on.
         train: usize,
@@ -45,7 +45,7 @@ pub enum EvaluationError {
     },
     /// A fraction of the curve that leaves no point, or all of them.
     #[error(
-        "{observed} of {points} points is {tau}: observe at least 1 point and leave at least 1 to forecast"
+        "the fraction {observed} of {points} points is {tau}. Observe at least 1 point, and leave at least 1 to forecast"
     )]
     Observed {
         /// The fraction asked for.
@@ -59,9 +59,7 @@ pub enum EvaluationError {
     #[error(transparent)]
     Fit(#[from] FitError),
     /// The runs of a split make no history.
-    #[error(
-        "split {split} has {runs} runs to fit on, but {source}; fit on more (`train`) or take another `seed`"
-    )]
+    #[error("split {split} fits on {runs} runs, but {source}. Fit on more (`train`), or use another `seed`")]
     Split {
         /// The number of the split, from 1.
         split: usize,
@@ -71,7 +69,7 @@ pub enum EvaluationError {
         source: HistoryError,
     },
     /// No split has two runs to forecast.
-    #[error("no split has 2 runs left to forecast after step {step}: {apart}; observe less")]
+    #[error("no split leaves 2 runs to forecast after step {step} ({apart}). Observe less")]
     NothingLeft {
         /// The step at which runs are cut off.
         step: f64,

@@ -20,14 +20,14 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ForecastError {
     /// The run has no point on the history's grid yet.
-    #[error("nothing observed yet: the first step of the finished runs is {first}")]
+    #[error("nothing is observed yet: the completed runs start at step {first}")]
     NothingObserved {
         /// The first step of the grid.
         first: f64,
     },
     /// The curve was made with another direction than those of the finished runs.
     #[error(
-        "the curve has the other direction: {} values of `{}` are better; make all curves with one direction",
+        "the curve has the opposite direction: {} values of `{}` are better. Create all curves with the same direction",
         metric.direction.better(), metric.name
     )]
     Direction {
@@ -39,7 +39,7 @@ pub enum ForecastError {
     Fit(#[from] FitError),
     /// The history's scores are logarithms and one of the curve's values has none.
     #[error(
-        "the value {value} at step {step} has no logarithm: all values of the finished runs are positive, and forecasts are made of their logarithms"
+        "the value {value} at step {step} has no logarithm, but forecasts use logarithms, since all values of the completed runs are positive. Correct the value, or choose a linear scale"
     )]
     NoLogarithm {
         /// The step of that value.
@@ -48,7 +48,7 @@ pub enum ForecastError {
         value: f64,
     },
     /// The forecast is not finite: scores are too large, or too far apart, for the predictor's arithmetic.
-    #[error("the forecast is not finite: scores are too large or too far apart; rescale the metric")]
+    #[error("the forecast is not finite, because scores are too large or too far apart. Rescale the metric")]
     NotFinite,
 }
 
@@ -326,7 +326,10 @@ mod tests {
         let forecaster = Forecaster::new(&finished, &HistoryOptions::default(), Box::new(LastValue)).unwrap();
         let loss = Curve::of_epochs(&[0.4], Direction::Minimize);
         let error = forecaster.forecast(&Configuration::new(), &loss).unwrap_err();
-        assert!(error.to_string().starts_with("the curve has the other direction: larger values"), "{error}");
+        assert!(
+            error.to_string().starts_with("the curve has the opposite direction: larger values"),
+            "{error}"
+        );
         assert!(forecaster.decide(&StopCriterion::default(), &Configuration::new(), &loss).is_err());
     }
 

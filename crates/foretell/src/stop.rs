@@ -9,16 +9,16 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum StopCriterionError {
     /// Δ lies outside [0.5, 1).
-    #[error("stop probability {0} is outside [0.5, 1); the paper uses 0.95 or 0.99")]
+    #[error("stop probability {0} is outside [0.5, 1). Use 0.95 or 0.99, as in the paper")]
     Probability(f64),
     /// δ is negative or not finite.
-    #[error("offset {0} must be a number ≥ 0, in units of the metric")]
+    #[error("offset {0} is not a number of at least 0. Give it in units of the metric")]
     Offset(f64),
     /// The n-th best cannot be the 0th.
-    #[error("nth_best is 0; 1 compares with the best, 2 with the second best")]
+    #[error("nth_best is 0. Use 1 to compare with the best, or 2 with the second best")]
     NthBest,
     /// No check can agree with no other.
-    #[error("agreeing checks is 0; it must be at least 1")]
+    #[error("agreeing checks is 0, but must be at least 1")]
     AgreeingChecks,
 }
 

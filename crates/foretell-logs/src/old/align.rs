@@ -133,13 +133,15 @@ pub(crate) fn resource(runs: &[RunLog], metric: &str, asked: Option<Resource>) -
         && !runs.iter().any(|run| is_evaluated_first(run, metric));
     let text = match (chosen, counted_from_0) {
         (Resource::Epoch, true) => {
-            format!("`{metric}` by epoch; the log counts epochs from 0, here they count from 1")
+            format!("`{metric}` by epoch (the log counts epochs from 0, Foretell counts from 1)")
         }
         (Resource::Epoch, false) => format!("`{metric}` by epoch"),
         (Resource::Step, _) if !epochs.missing => {
-            format!("`{metric}` by step: its values lie within one epoch")
+            format!("`{metric}` by step, because its values lie within one epoch")
         }
-        (Resource::Step, _) => format!("`{metric}` by its own steps: the log has no epochs for all of them"),
+        (Resource::Step, _) => {
+            format!("`{metric}` by its own steps, because the log lacks epochs for some of them")
+        }
         (Resource::Time, _) => format!("`{metric}` by seconds since the run's first value"),
     };
     (chosen, counted_from_0, Note::new(Topic::Metric, text))

@@ -145,7 +145,7 @@ fn update(
     let kept: Vec<RawRun> =
         runs.into_iter().filter(|run| run.id.as_ref().is_some_and(|id| gathered.kept.contains(id))).collect();
     let text = format!(
-        "{} kept from before, {} read again or new, {gone} before",
+        "{} kept, {} new or read again ({gone} before)",
         count(kept.len(), "run"),
         count(gathered.runs.len(), "run"),
     );
@@ -174,7 +174,7 @@ fn metric(survey: &Survey, options: &ReadOptions, file: &Path) -> Result<String,
     if survey.metrics.is_empty() {
         let problem = match &survey.left_out[..] {
             [first, ..] => {
-                format!("no run with a metric was found; {} is left out: {}", first.what, first.why)
+                format!("no run with a metric was found. {} is left out: {}", first.what, first.why)
             }
             [] => "no run with a metric was found".to_owned(),
         };
@@ -185,7 +185,7 @@ fn metric(survey: &Survey, options: &ReadOptions, file: &Path) -> Result<String,
         Some(asked) => Err(fail(format!("there is no metric `{asked}`"))),
         None => match survey.preferred() {
             Some(metric) => Ok(metric.name.clone()),
-            None => Err(fail("no metric is named like one".to_owned())),
+            None => Err(fail("no logged value has the name of a known metric".to_owned())),
         },
     }
 }
@@ -206,7 +206,7 @@ pub(crate) fn gather(
         if here.is_empty() {
             return Err(Error::Old {
                 file: path.clone(),
-                problem: "no log was detected; `foretell import --list` shows the files found, and `--format` sets the tool"
+                problem: "no log of a known tool was found. List the files with `foretell import --list`, or set the tool with `--format`"
                     .to_owned(),
             });
         }
@@ -256,8 +256,8 @@ impl Gathered {
         let mut leave = |what: &Path, why: &str| {
             self.left_out.push(LeftOut { what: what.display().to_string(), why: why.to_owned() });
         };
-        tables.iter().for_each(|table| leave(table, "a table: name it itself to read it"));
-        doubled.iter().for_each(|file| leave(file, "duplicate: another log of the same run contains more"));
+        tables.iter().for_each(|table| leave(table, "a table; to read it, name the file"));
+        doubled.iter().for_each(|file| leave(file, "duplicate: another log of the same run is longer"));
         (0..deleted).for_each(|_| leave(path, "deleted in its tool"));
         Ok(sources)
     }
@@ -431,7 +431,7 @@ fn raw(gathered: Gathered, survey: &Survey, laid: (&str, Resource, bool), option
         first = format!("{first}; {} left out: no `{metric}`", without.len());
     }
     if !early.is_empty() {
-        first = format!("{first}; not learnt from as finished: {}", early.join(", "));
+        first = format!("{first}; not used as completed runs: {}", early.join(", "));
     }
     let others = survey.metrics.len().saturating_sub(1);
     raw.others = others;
@@ -440,8 +440,10 @@ fn raw(gathered: Gathered, survey: &Survey, laid: (&str, Resource, bool), option
     }
     raw.notes.push(Note::new(Topic::Found, first));
     if replaced > 0 {
-        let text =
-            format!("{} replaced by later ones of the same step, or of a restart", count(replaced, "value"));
+        let text = format!(
+            "{} replaced by later values of the same step, or by a restart",
+            count(replaced, "value")
+        );
         raw.notes.push(Note::new(Topic::Removed, text));
     }
     if others > 0 {

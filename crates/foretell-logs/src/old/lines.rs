@@ -34,7 +34,10 @@ pub(crate) fn ray(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Erro
     let mut run = RunLog::new(id, Format::Ray);
     for_each_line(file, |line, text| {
         let Some(Json::Object(mut row)) = json::parse(text) else {
-            run.damage.get_or_insert(format!("{}:{line}: is no JSON object: left out", file.display()));
+            run.damage.get_or_insert(format!(
+                "{}:{line}: ignored, because the line is not a JSON object",
+                file.display()
+            ));
             return;
         };
         if let Some(Json::Object(config)) = row.remove("config") {
@@ -68,9 +71,11 @@ pub(crate) fn transformers(file: &Path, id: &str, wanted: &Wanted) -> Result<Run
     let mut run = RunLog::new(id, Format::Transformers);
     let text = std::fs::read_to_string(file).map_err(|source| Error::io(file, source))?;
     let damaged = |message: &str| Error::Json { file: file.to_owned(), line: 1, message: message.to_owned() };
-    let Some(Json::Object(state)) = json::parse(&text) else { return Err(damaged("no whole JSON object")) };
+    let Some(Json::Object(state)) = json::parse(&text) else {
+        return Err(damaged("the file is not a complete JSON object"));
+    };
     let Some(Json::Array(history)) = state.get("log_history") else {
-        return Err(damaged("no list `log_history`"));
+        return Err(damaged("the list `log_history` is missing"));
     };
     for row in history.iter().filter_map(Json::as_object) {
         let (epoch, step) = (field(row, "epoch"), field(row, "step"));
@@ -141,7 +146,8 @@ pub(crate) fn optuna_journal(file: &Path, wanted: &Wanted) -> Result<Vec<RunLog>
         let row = match json::parse(text) {
             Some(Json::Object(row)) => row,
             _ => {
-                let said = format!("{}:{line}: is no JSON object: left out", file.display());
+                let said =
+                    format!("{}:{line}: ignored, because the line is not a JSON object", file.display());
                 damage.get_or_insert(said);
                 return;
             }

@@ -97,7 +97,7 @@ fn metric(file: &Path, name: &str, run: &mut RunLog, wanted: &Wanted) -> Result<
             None if text.trim_ascii().is_empty() => {}
             None => {
                 run.damage.get_or_insert(format!(
-                    "{}:{line}: is no line `time value step`: left out",
+                    "{}:{line}: ignored, because the line is not `time value step`",
                     file.display()
                 ));
             }

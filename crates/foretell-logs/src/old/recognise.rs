@@ -87,7 +87,7 @@ fn database(file: &Path) -> Result<Option<Format>, Error> {
 fn database(file: &Path) -> Result<Option<Format>, Error> {
     Err(Error::Old {
         file: file.to_owned(),
-        problem: "is an SQLite database, and this program was built without its reader: build it with `--features sqlite`".to_owned(),
+        problem: "this is an SQLite database, and this program was built without its reader. Build it with `--features sqlite`".to_owned(),
     })
 }
 

@@ -39,7 +39,7 @@ impl Ended {
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unknown => "no end said",
+            Self::Unknown => "no end recorded",
             Self::Finished => "finished",
             Self::Failed => "failed",
             Self::Pruned => "pruned",

@@ -40,7 +40,7 @@ pub(crate) fn read(file: &Path, prefix: &str, wanted: &Wanted) -> Result<Vec<Run
         let Some((record, time)) = record(text.trim_end()) else {
             if !text.trim().is_empty() {
                 damage = Some(format!(
-                    "{}:{}: is damaged; the rest of the file is ignored",
+                    "{}:{}: the line is damaged, so the rest of the file is ignored",
                     file.display(),
                     at + 1
                 ));

@@ -105,7 +105,7 @@ pub(crate) fn read_run(file: &Path, id: &str, format: Format, wanted: &Wanted) -
         }
         if table.check_fields(true).is_err() {
             run.damage.get_or_insert(format!(
-                "{}:{}: has more fields than the header",
+                "{}:{}: the line contains more fields than the header",
                 file.display(),
                 table.line()
             ));

@@ -46,7 +46,7 @@ pub(crate) fn read(
             Ok(Some(length)) => {
                 if events.event(&data).is_err() {
                     events.run.damage.get_or_insert(format!(
-                        "{}: the record at byte {place} is not an event; the rest of the file is ignored",
+                        "{}: the record at byte {place} is not an event, so the rest of the file is ignored",
                         file.display()
                     ));
                     return Ok(());
@@ -56,13 +56,13 @@ pub(crate) fn read(
             Ok(None) => return Ok(()),
             Err(Broken::Io(source)) => return Err(fail(source)),
             Err(Broken::Cut) => {
-                let what = "ends in the middle of a record: its writer was cut off";
+                let what = "the file ends in the middle of a record, because its writer was interrupted";
                 events.run.damage.get_or_insert(format!("{}: {what}", file.display()));
                 return Ok(());
             }
             Err(Broken::Checksum) => {
                 events.run.damage.get_or_insert(format!(
-                    "{}: the record at byte {place} is damaged; the rest of the file is ignored",
+                    "{}: the record at byte {place} is damaged, so the rest of the file is ignored",
                     file.display()
                 ));
                 return Ok(());

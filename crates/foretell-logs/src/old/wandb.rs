@@ -42,7 +42,7 @@ pub(crate) fn read(file: &Path, id: &str, wanted: &Wanted) -> Result<RunLog, Err
             Next::Record(record) => {
                 if add(&record, &mut run, &mut step, wanted).is_err() {
                     run.damage = Some(format!(
-                        "{}: a record is damaged; the rest of the file is ignored",
+                        "{}: a record is damaged, so the rest of the file is ignored",
                         file.display()
                     ));
                     break;
@@ -91,7 +91,9 @@ impl<R: Read> Records<R> {
             if !self.fill()? {
                 let left = self.block.len() > self.at;
                 return Ok(match record.is_some() || left {
-                    true => Next::Damaged("ends in the middle of a record: its writer was cut off"),
+                    true => Next::Damaged(
+                        "the file ends in the middle of a record, because its writer was interrupted",
+                    ),
                     false => Next::End,
                 });
             }
@@ -100,7 +102,9 @@ impl<R: Read> Records<R> {
             let (length, kind) = (usize::from(u16::from_le_bytes([head[4], head[5]])), head[6]);
             let start = self.at + HEADER;
             let Some(data) = self.block.get(start..start + length) else {
-                return Ok(Next::Damaged("ends in the middle of a record: its writer was cut off"));
+                return Ok(Next::Damaged(
+                    "the file ends in the middle of a record, because its writer was interrupted",
+                ));
             };
             if kind == 0 && length == 0 && sum == 0 {
                 // room that was kept and never written
@@ -111,7 +115,7 @@ impl<R: Read> Records<R> {
             crc.update(&[kind]);
             crc.update(data);
             if crc.finalize() != sum {
-                return Ok(Next::Damaged("a record is damaged; the rest of the file is ignored"));
+                return Ok(Next::Damaged("a record is damaged, so the rest of the file is ignored"));
             }
             self.at = start + length;
             match (kind, record.take()) {
@@ -125,7 +129,9 @@ impl<R: Read> Records<R> {
                     part.extend(data);
                     return Ok(Next::Record(part));
                 }
-                _ => return Ok(Next::Damaged("a record is out of order; the rest of the file is ignored")),
+                _ => {
+                    return Ok(Next::Damaged("a record is out of order, so the rest of the file is ignored"));
+                }
             }
         }
     }

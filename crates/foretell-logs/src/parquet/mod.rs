@@ -27,7 +27,7 @@ pub fn write_parquet(writer: impl Write + Send, columns: &[(String, Values)]) ->
 #[cfg(not(feature = "parquet"))]
 pub(crate) fn text(_file: File) -> io::Result<Box<dyn Read>> {
     Err(missing(
-        "turn the file into a CSV, by pandas.read_parquet(FILE).to_csv(OTHER, index=False) for example",
+        "convert the file to CSV, for example with pandas.read_parquet(FILE).to_csv(OTHER, index=False)",
     ))
 }
 
@@ -42,9 +42,8 @@ pub fn write_parquet(_writer: impl Write + Send, _columns: &[(String, Values)]) 
 
 #[cfg(not(feature = "parquet"))]
 fn missing(instead: &str) -> io::Error {
-    let text = format!(
-        "this program is built without Parquet: build it by `cargo install foretell-cli --features parquet`, or {instead}"
-    );
+    let text =
+        format!("this program is built without Parquet. Build it with `--features parquet`, or {instead}");
     io::Error::new(io::ErrorKind::Unsupported, text)
 }
 

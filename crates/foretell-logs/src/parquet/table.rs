@@ -62,12 +62,12 @@ impl Read for Text {
 /// What `read` gives. The crate panics on some damaged files, which are bad data and no broken promise of this program.
 fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> io::Result<T> {
     let caught = catch_unwind(AssertUnwindSafe(read));
-    caught.unwrap_or_else(|_| Err(ParquetError::General("the reader gave up".to_owned()))).map_err(damaged)
+    caught.unwrap_or_else(|_| Err(ParquetError::General("the reader failed".to_owned()))).map_err(damaged)
 }
 
 fn damaged(error: ParquetError) -> io::Error {
     let text =
-        format!("the Parquet data are damaged or of a kind that is not read ({error}); write the file again");
+        format!("the Parquet data are damaged, or of an unsupported kind ({error}). Write the file again");
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
@@ -139,7 +139,7 @@ fn quoted(text: &str) -> String {
 pub(super) fn write(writer: impl Write + Send, columns: &[(String, Values)]) -> io::Result<()> {
     let rows = columns.first().map_or(0, |(_, values)| values.len());
     if let Some((name, values)) = columns.iter().find(|(_, values)| values.len() != rows) {
-        let text = format!("column `{name}` has {} rows instead of {rows}", values.len());
+        let text = format!("column `{name}` contains {} rows instead of {rows}", values.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     written(writer, columns, rows).map_err(io::Error::other)
@@ -256,6 +256,6 @@ mod tests {
             ("short".to_owned(), Values::Flags(Vec::new())),
         ];
         let error = write(Vec::new(), &columns).expect_err("it is refused");
-        assert_eq!(error.to_string(), "column `short` has 0 rows instead of 1");
+        assert_eq!(error.to_string(), "column `short` contains 0 rows instead of 1");
     }
 }

@@ -19,7 +19,7 @@ const NOT_FINITE: &str = r"[-+]?(?i:nan|inf(?:inity)?)\b";
 #[non_exhaustive]
 pub enum PatternError {
     /// It is no regular expression.
-    #[error("the metric pattern `{pattern}` is no regular expression: {problem}")]
+    #[error("the metric pattern `{pattern}` is not a regular expression: {problem}")]
     Syntax {
         /// The pattern.
         pattern: String,
@@ -28,7 +28,7 @@ pub enum PatternError {
     },
     /// It is a name, which finds its epochs by itself.
     #[error(
-        "--step is for a metric that is a line or a pattern, and `{metric}` is a name: write '{metric} {{value}}', or leave --step out"
+        "--step needs a metric that is a line or a pattern, but `{metric}` is a name. Write '{metric} {{value}}', or leave --step out"
     )]
     Step {
         /// The metric.
@@ -36,8 +36,8 @@ pub enum PatternError {
     },
     /// It does not say which part of the match is the value.
     #[error(
-        "the metric pattern `{pattern}` has {found} groups for the value, it needs 1, as in `val_acc=([\\d.]+)`; \
-         write (?:…) for groups that capture nothing, and (?P<step>\\d+) for the step"
+        "the metric pattern `{pattern}` contains {found} groups for the value instead of 1, as in `val_acc=([\\d.]+)`. \
+         Write (?:…) for groups that capture nothing, and (?P<step>\\d+) for the step"
     )]
     Groups {
         /// The pattern.
@@ -312,7 +312,7 @@ mod tests {
             ("val_acc=[0-9.]+", "0 groups"),
             ("(a)(b)", "2 groups"),
             (r"(?<step>\d+)", "0 groups"),
-            ("(", "no regular"),
+            ("(", "not a regular"),
         ];
         for (pattern, expected) in cases {
             let message = MetricPattern::new(pattern).expect_err(pattern).to_string();

@@ -101,7 +101,9 @@ pub(crate) fn read_json(
     match parse(marked) {
         Ok(Value::Object(mut object)) => match object.remove(MARK)? {
             Value::Object(fields) => Some(read_fields(fields, field, last_step)),
-            other => Some(Err(ReportProblem::Json { problem: format!("`{other}` is no object of metrics") })),
+            other => {
+                Some(Err(ReportProblem::Json { problem: format!("`{other}` is not an object of metrics") }))
+            }
         },
         Ok(_) => None,
         Err(error) => Some(Err(ReportProblem::Json { problem: error.to_string() })),

@@ -21,7 +21,7 @@ const MOST_HELD: usize = 1_000;
 const ENOUGH: usize = 4;
 
 /// What is said of a value behind that of the last epoch.
-const LATE: &str = "the last epoch has another value after its own, such as that of a test or of the best model: it is left out";
+const LATE: &str = "the last epoch is followed by another value, for example that of a test or of the best model, which is left out";
 
 /// A report, or why a line that should be one cannot be used.
 pub type Read = Result<Report, ReportProblem>;
@@ -412,12 +412,12 @@ impl ReportReader {
             let times =
                 if chosen.copies == 2 { "twice".to_owned() } else { format!("{} times", chosen.copies) };
             self.notes.push(format!(
-                "each value is printed {times}, as several log handlers or ranks do: it counts once"
+                "each value is printed {times}, for example by several log handlers or ranks; it counts once"
             ));
         }
         chosen.single &= live;
         if chosen.late {
-            self.notes.push("the progress bar shows each value in the line of the next epoch: it counts for the epoch before".to_owned());
+            self.notes.push("the progress bar shows each value in the line of the next epoch, so it counts for the epoch before".to_owned());
         }
         chosen.below = self.collector.is_below == Some(true);
         self.settler = Some(Settler::new(chosen.clone(), self.from, live));
@@ -437,7 +437,7 @@ impl ReportReader {
         }
         let read = &series[choice.primary];
         Some(format!(
-            "more than one series has the name `{name}`: {} is read, not {}; to read another, give a template of its line, such as --metric '{}'",
+            "more than one series is named `{name}`: {} is read, not {}. To read another, give a template of its line, for example --metric '{}'",
             read.title(),
             titles.join(", "),
             super::template::of_other(&series[choice.others[0]].example, &series[choice.others[0]].key.label)
@@ -466,9 +466,9 @@ impl ReportReader {
                     self.note(back(at, after, anew));
                 }
                 Settled::Again { at } => self.note(format!(
-                    "step {at} has another value after the one that was reported: only the first is kept; give a template of the line that counts, as in --metric 'val acc: {{value}}'"
+                    "step {at} was reported again with another value, and only the first is kept. Give a template of the line that counts, for example --metric 'val acc: {{value}}'"
                 )),
-                Settled::NotDoubled => self.note("values were taken for printed more than once that differ from here on; each one counts now".to_owned()),
+                Settled::NotDoubled => self.note("values that seemed to be printed more than once now differ, so each one counts".to_owned()),
             }
         }
         read
@@ -517,7 +517,7 @@ impl ReportReader {
         {
             let (read, other) = (&series[choice.primary], &series[again.primary]);
             self.note(format!(
-                "{} was read from its first epochs on, but the whole output has {} too: if that is the metric, search again with --metric '{}'",
+                "{} was read from the first epochs on, but the whole output also contains {}. If that is the metric, search again with --metric '{}'",
                 read.title(),
                 other.title(),
                 super::template::of_other(&other.example, &other.key.label)
@@ -529,7 +529,7 @@ impl ReportReader {
     fn repeats(&self, choice: &Choice) -> Option<String> {
         let series = &self.collector.series[choice.primary];
         let few = series.repeats > 0 && !series.is_many() && !series.key.is_batched;
-        few.then(|| "an epoch has more than one value, as where a training is resumed or starts again: the later value replaces the earlier, unless that was used".to_owned())
+        few.then(|| "an epoch is reported more than once, for example after a restart. The later value replaces the earlier, unless that was already used".to_owned())
     }
 
     /// What `text` says, a whole output as it was recorded, carriage returns included.
@@ -636,7 +636,7 @@ impl ReportReader {
         }
         if runs.len() > 1 {
             self.notes.push(format!(
-                "the steps go back to the beginning: {} trainings stand one after another (folds, stages or restarts); the last one is read",
+                "the steps start again: the output contains {} trainings in sequence (folds, stages or restarts), and the last one is read",
                 runs.len()
             ));
         }
@@ -651,10 +651,10 @@ impl ReportReader {
 fn back(at: u64, after: u64, anew: bool) -> String {
     if anew {
         return format!(
-            "the steps go back to {at} after {after}: a training begins again (a fold, a stage, a repeat); only the first one is recorded"
+            "the steps go back to {at} after {after}: another training starts (a fold, a stage or a repeat), and only the first one is recorded"
         );
     }
     format!(
-        "the steps go back to {at} after {after}, as a resumed training does: the later values count where none was recorded"
+        "the steps go back to {at} after {after}, as in a resumed training. Later values count where none was recorded"
     )
 }

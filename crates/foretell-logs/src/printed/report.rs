@@ -21,14 +21,16 @@ pub struct Report {
 pub enum ReportProblem {
     /// The line is marked as a report, but is no JSON.
     #[error(
-        "the report is not JSON ({problem}): print one line like {{\"foretell\":{{\"step\":3,\"val_acc\":0.71}}}}"
+        "the report is not JSON ({problem}). Print one line like {{\"foretell\":{{\"step\":3,\"val_acc\":0.71}}}}"
     )]
     Json {
         /// What the decoder said.
         problem: String,
     },
     /// The report has no such field.
-    #[error("the report has no field `{field}`, it has {found}: name one of them as the metric, or print it")]
+    #[error(
+        "the report has no field `{field}` (fields: {found}). Choose another field as the metric, or print this one"
+    )]
     Missing {
         /// The metric's name.
         field: String,
@@ -36,32 +38,30 @@ pub enum ReportProblem {
         found: String,
     },
     /// Nobody said which field is the metric.
-    #[error("the report's metric could be any of {found}: name one of them as the metric")]
+    #[error("the report's metric could be any of {found}. Name one of them as the metric")]
     Ambiguous {
         /// The fields there are, separated by commas.
         found: String,
     },
     /// The metric's value is no number.
-    #[error("the metric's value `{found}` is no number")]
+    #[error("the metric's value `{found}` is not a number")]
     Number {
         /// What stands there.
         found: String,
     },
     /// The value stands where an epoch's number does.
     #[error(
-        "the pattern finds `{found}`, the number of the epoch: put its group around the metric's value, and (?P<step>\\d+) around the epoch"
+        "the pattern finds `{found}`, the number of the epoch. Put its group around the metric's value, and (?P<step>\\d+) around the epoch"
     )]
     Epoch {
         /// What it finds, with the word before.
         found: String,
     },
     /// The line is longer than is read.
-    #[error("the line is longer than 1 MiB and is not read: print the metric in a line of its own")]
+    #[error("the line is longer than 1 MiB and is ignored. Print the metric on its own line")]
     Long,
     /// The numbers can be read in two ways, and nothing in the output tells which is meant.
-    #[error(
-        "`{found}` may be {point} or {comma}: print more decimals, or points before them, so that it can only be read in one way"
-    )]
+    #[error("`{found}` is ambiguous: it may be {point} or {comma}. Print more decimals, or a decimal point")]
     Notation {
         /// What stands there.
         found: String,
@@ -71,7 +71,7 @@ pub enum ReportProblem {
         comma: String,
     },
     /// The step is no whole number from 0.
-    #[error("the step `{found}` is no whole number from 0")]
+    #[error("the step `{found}` is not a whole number from 0")]
     Step {
         /// What stands there.
         found: String,

@@ -133,15 +133,15 @@ fn what_is_chosen_among_several_and_what_begins_again_is_said() {
     let heads = "epoch 1 | train acc 0.6 | val acc 0.5\nepoch 2 | train acc 0.7 | val acc 0.6\n";
     let said = note("acc", heads);
     assert!(
-        said.contains("more than one series has the name `acc`: `val acc` is read, not `train acc`"),
+        said.contains("more than one series is named `acc`: `val acc` is read, not `train acc`"),
         "{said}"
     );
     assert_eq!(reports("acc", heads), some(&[(1, 0.5), (2, 0.6)]));
     let folds = "epoch 1 acc 0.1\nepoch 2 acc 0.2\nepoch 3 acc 0.2\nepoch 1 acc 0.3\nepoch 2 acc 0.4\n";
-    assert!(note("acc", folds).contains("2 trainings stand one after another"));
+    assert!(note("acc", folds).contains("2 trainings in sequence"));
     assert_eq!(reports("acc", folds), some(&[(1, 0.3), (2, 0.4)]));
     let resumed = "epoch 1 acc 0.1\nepoch 2 acc 0.2\nepoch 3 acc 0.2\nepoch 2 acc 0.3\nepoch 3 acc 0.4\n";
-    assert!(note("acc", resumed).contains("as a resumed training does"));
+    assert!(note("acc", resumed).contains("as in a resumed training"));
     assert_eq!(reports("acc", resumed), some(&[(1, 0.1), (2, 0.3), (3, 0.4)]));
     let twice = "acc 0.1\nacc 0.1\nacc 0.2\nacc 0.2\nacc 0.3\nacc 0.3\n";
     assert!(note("acc", twice).contains("printed twice"));
@@ -251,13 +251,13 @@ fn keeps_the_other_metrics() {
 fn a_line_that_should_be_a_report_is_never_passed_over_in_silence() {
     let cases = [
         (Some("acc"), r#"{"foretell":{"step":3,"acc":0.7"#, "not JSON"),
-        (Some("acc"), r#"{"foretell":0.7}"#, "no object"),
-        (Some("acc"), r#"{"foretell":{"step":3,"loss":0.7,"lr":1}}"#, "no field `acc`, it has loss, lr"),
+        (Some("acc"), r#"{"foretell":0.7}"#, "not an object"),
+        (Some("acc"), r#"{"foretell":{"step":3,"loss":0.7,"lr":1}}"#, "no field `acc` (fields: loss, lr)"),
         (Some("acc"), r#"{"foretell":{"step":3}}"#, "none besides the step"),
         (Some("acc"), r#"{"foretell":{"step":-1,"acc":0.7}}"#, "step `-1`"),
         (Some("acc"), r#"{"foretell":{"step":1.5,"acc":0.7}}"#, "step `1.5`"),
-        (Some("acc"), r#"{"foretell":{"step":1,"acc":true}}"#, "`true` is no number"),
-        (Some("acc"), r#"{"foretell":{"step":1,"acc":"high"}}"#, "no number"),
+        (Some("acc"), r#"{"foretell":{"step":1,"acc":true}}"#, "`true` is not a number"),
+        (Some("acc"), r#"{"foretell":{"step":1,"acc":"high"}}"#, "not a number"),
         (None, r#"{"foretell":{"step":1,"acc":0.5,"loss":1}}"#, "any of acc, loss"),
     ];
     for (metric, line, expected) in cases {

@@ -69,7 +69,7 @@ impl fmt::Display for Layer {
 pub enum ArchitectureError {
     /// The text is not of the form `[C(64,3,1), P(2,2), SM(10)]`.
     #[error(
-        "cannot read `{at}` as a layer; expected C(filters,kernel,stride), P(kernel,stride), D(i,n), FC(units), GAP(classes) or SM(classes)"
+        "cannot read `{at}` as a layer. Write C(filters,kernel,stride), P(kernel,stride), D(i,n), FC(units), GAP(classes) or SM(classes)"
     )]
     Syntax {
         /// The part that could not be read.
@@ -228,7 +228,7 @@ impl LayerSequence {
                         return Err(ArchitectureError::Order {
                             position: i + 1,
                             layer: layer.to_string(),
-                            reason: "the pooling window is larger than what is left of the image",
+                            reason: "the pooling window is larger than the remaining image",
                         });
                     }
                     height = (height - kernel) / stride + 1;

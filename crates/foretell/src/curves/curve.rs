@@ -16,7 +16,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum CurveError {
     /// The lists of steps and of values have different lengths.
-    #[error("{steps} steps but {values} values; give one step for each value")]
+    #[error("the numbers of steps ({steps}) and values ({values}) differ. Give one step per value")]
     Lengths {
         /// How many steps were given.
         steps: usize,
@@ -24,7 +24,9 @@ pub enum CurveError {
         values: usize,
     },
     /// A step is not finite or not larger than the one before it.
-    #[error("step {step} after step {before}: steps must be finite and increase; sort them and drop repeats")]
+    #[error(
+        "step {step} follows step {before}, but steps must be finite and increase. Sort them and remove repeats"
+    )]
     Steps {
         /// The step that does not increase.
         step: f64,
@@ -32,7 +34,7 @@ pub enum CurveError {
         before: f64,
     },
     /// A value with another direction than the values before it.
-    #[error("{} values are better, but in the curve so far {} ones are; give every value one direction", given.better(), own.better())]
+    #[error("{} values are better, but in the curve so far {} ones are. Use the same direction for all values", given.better(), own.better())]
     Direction {
         /// The direction of the curve.
         own: Direction,
@@ -101,7 +103,7 @@ impl FromStr for RunScore {
             ("best", _) => Ok(Self::Best),
             (_, Some(count)) => Ok(Self::Mean(count)),
             _ => Err(format!(
-                "unknown score `{text}`; known are last, best and last:N for the mean of the last N values"
+                "unknown score `{text}`. Choose last, best, or last:N for the mean of the last N values"
             )),
         }
     }

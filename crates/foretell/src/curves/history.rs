@@ -26,10 +26,12 @@ const MOST_SHARED_STEPS: usize = 2000;
 #[non_exhaustive]
 pub enum HistoryError {
     /// There is no run with a finite value.
-    #[error("no run has a finite value: there is nothing to learn from")]
+    #[error("no run contains a finite value, so there is nothing to learn from")]
     Empty,
     /// No run reaches the target step.
-    #[error("no run reaches step {target}; the longest ends at {longest}: choose a target of at most that")]
+    #[error(
+        "no run reaches step {target}. Choose a target of at most {longest}, the last step of the longest run"
+    )]
     Target {
         /// The step asked for.
         target: f64,
@@ -38,7 +40,7 @@ pub enum HistoryError {
     },
     /// The target step comes before every run's first.
     #[error(
-        "no run has a value by step {target}; the earliest is at step {first}: choose a target of at least that"
+        "no run reports a value up to step {target}. Choose a target of at least {first}, the earliest step"
     )]
     Early {
         /// The step asked for.
@@ -48,7 +50,7 @@ pub enum HistoryError {
     },
     /// A curve was made with another direction than the metric's.
     #[error(
-        "run `{run}` has a curve with the other direction: {} values of `{}` are better; make all curves with one direction",
+        "the curve of run `{run}` has the opposite direction: {} values of `{}` are better. Create all curves with the same direction",
         metric.direction.better(), metric.name
     )]
     Direction {
@@ -812,7 +814,7 @@ mod tests {
         let error = History::new(&short, &options).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no run reaches step 9; the longest ends at 1: choose a target of at most that"
+            "no run reaches step 9. Choose a target of at most 1, the last step of the longest run"
         );
     }
 }

@@ -55,7 +55,7 @@ impl std::str::FromStr for FeatureSet {
                 "ts" => set.time_series = true,
                 "ap" => set.architecture = true,
                 "hp" => set.hyperparameters = true,
-                other => return Err(format!("unknown feature group `{other}`; the groups are ts, ap, hp")),
+                other => return Err(format!("unknown feature group `{other}`. Choose ts, ap or hp")),
             }
         }
         Ok(set)

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 /// There is no predictor of that name.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
-#[error("unknown predictor `{name}`; known are {}", .known.join(", "))]
+#[error("unknown predictor `{name}`. Choose one of {}", .known.join(", "))]
 pub struct UnknownPredictor {
     /// The name.
     pub name: String,

@@ -10,7 +10,7 @@ use thiserror::Error;
 pub enum FitError {
     /// Too few finished runs.
     #[error(
-        "{predictor} needs at least {needed} finished runs, got {got}; finish more runs or use `last-value`"
+        "{predictor} needs at least {needed} completed runs, but there are {got}. Complete more runs, or use `last-value`"
     )]
     TooFew {
         /// The predictor.
@@ -21,7 +21,7 @@ pub enum FitError {
         got: usize,
     },
     /// A number of the training set is not finite.
-    #[error("run {run} has a {what} that is not finite; leave the run out or clip it")]
+    #[error("a {what} of run {run} is not finite. Leave the run out, or clip the value")]
     NotFinite {
         /// Index of the run in the training set.
         run: usize,
@@ -29,7 +29,7 @@ pub enum FitError {
         what: &'static str,
     },
     /// The sampler of the predictor's parameters left the finite numbers.
-    #[error("the sampler of {predictor} diverged; try another seed or another predictor")]
+    #[error("the sampler of {predictor} diverged. Try another seed or another predictor")]
     Diverged {
         /// The predictor.
         predictor: &'static str,

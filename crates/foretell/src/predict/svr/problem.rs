@@ -13,7 +13,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum SvrError {
     /// Rows and targets differ in number, or there is none.
-    #[error("{rows} rows and {targets} targets; give one target a row, and at least one row")]
+    #[error("there are {rows} rows but {targets} targets. Give one target per row, and at least one row")]
     Shape {
         /// Rows given.
         rows: usize,
@@ -21,7 +21,7 @@ pub enum SvrError {
         targets: usize,
     },
     /// A hyperparameter is out of range.
-    #[error("{name} is {value}, which is not in {range}")]
+    #[error("{name} is {value}, but must be in {range}")]
     Parameter {
         /// Its name.
         name: &'static str,
@@ -31,7 +31,7 @@ pub enum SvrError {
         range: &'static str,
     },
     /// A number is not finite.
-    #[error("a number of the {0} is not finite; leave the row out")]
+    #[error("a number of the {0} is not finite. Leave the row out")]
     NotFinite(&'static str),
 }
 
